@@ -9,7 +9,8 @@ The main path, from top to bottom::
 
 and under it, from the bottom: `times`, `errors`, `printable` and `json_text` (what others wrote, safe for a terminal
 and within memory), `compiled` (kernels as machine code), `profile` (free processors over time: one contract, several
-forms), `reading` (applications and lists from files), `s3` (the scheduler, pure), `slurm` (Slurm's schedulers, pure),
+forms), `resources` (what a unit of a size brings along), `placeholders` (of commands),
+`reading` (applications and lists from files), `s3` (the scheduler, pure), `slurm` (Slurm's schedulers, pure),
 `simulation` (any log through any policy), `prediction` (likely starts, from how jobs have used their walltimes),
 `endpoints` (schedulers that can be asked), `pictures`, `agent` (asks, chooses, submits, reshapes and watches for one
 application), `workflows`, `service` (S³ over HTTP), `cli`. Imports point down that list only.

@@ -5,15 +5,28 @@ Written as a TOML file (`gas guide formats`), or built in Python from a speed-up
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from documents.fields import Fields, finite_number
 from gas.times import LONGEST
-from speedup_models import Constraint, SpeedupModel, constraint_from_table, execution_times, model_from_table
+from speedup_models import (
+    Constraint,
+    Layout,
+    LayoutModel,
+    SpeedupModel,
+    constraint_from_table,
+    execution_times,
+    model_from_table,
+)
+from speedup_models.model import UNITS, SizeUnit
+
+if TYPE_CHECKING:
+    from gas.resources import Resources
 
 __all__ = ["Application", "Requests"]
 
@@ -22,7 +35,7 @@ SAFETY = 1.1
 
 
 class Requests(NamedTuple):
-    """What an application can ask of a machine: processor counts, ascending, its execution time and walltime on each.
+    """What an application can ask of a machine: sizes, ascending, its execution time and walltime on each.
 
     Times are in whole seconds.
     """
@@ -44,15 +57,25 @@ class Application:
         Which n the user wants; intersected with the model's own, if it has one.
     safety
         The walltime is the execution time times this, at least 1.
+    unit
+        What a size counts.
+    resources
+        What a unit brings along; None for a number of processors and nothing else.
     """
 
     model: SpeedupModel
     constraint: Constraint = field(default_factory=lambda: Constraint("any"))
     safety: float = SAFETY
     name: str = "application"
+    unit: SizeUnit = "processors"
+    resources: Resources | None = None
 
     def __post_init__(self) -> None:
         finite_number(self.safety, "safety", minimum=1, maximum=1000)
+        if self.resources is None and (self.unit != "processors" or isinstance(self.model, LayoutModel)):
+            from gas.resources import Resources  # most applications count processors and nothing else
+
+            object.__setattr__(self, "resources", Resources(self.unit))
 
     @classmethod
     def from_tables(cls, tables: object, place: str, *, name: str = "application") -> Application:
@@ -72,13 +95,24 @@ class Application:
         """
         fields = Fields(tables, place)
         name = fields.text("name", name)
+        unit: SizeUnit = fields.text("unit", "processors", choices=UNITS)
+        for other in UNITS:
+            if other in fields and other != unit:
+                raise fields.fail(
+                    other, f'says which sizes there are of unit = "{other}"; this application has unit = "{unit}"'
+                )
         model = model_from_table(fields.table("speedup"))
-        constraint = constraint_from_table(fields.table("processors", {}))
+        constraint = constraint_from_table(fields.table(unit, {}))
+        resources = None
+        if "resources" in fields:
+            from gas.resources import Resources
+
+            resources = Resources.of(unit, fields.table("resources"))
         walltime = fields.table("walltime", {})
         safety = walltime.number("safety", SAFETY, minimum=1, maximum=1000)
         walltime.done()
         fields.done()
-        return cls(model=model, constraint=constraint, safety=safety, name=name)
+        return cls(model=model, constraint=constraint, safety=safety, name=name, unit=unit, resources=resources)
 
     def sizes(self, machine: int) -> NDArray[np.int64]:
         """Return the processor counts, ascending, that it can take on a machine of so many processors."""
@@ -129,12 +163,61 @@ class Application:
         possible = (times > 0) & (walltimes <= LONGEST)
         return Requests(sizes[possible], times[possible], walltimes[possible])
 
-    def execution_times(self, processors: NDArray[np.int64], speed: float = 1.0) -> NDArray[np.int64]:
+    @property
+    def counted(self) -> str:
+        """What a size counts, in words."""
+        return "GPUs" if self.unit == "gpus" else self.unit
+
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether it matters over how many nodes a size is laid out."""
+        return self.resources is not None and (self.resources.laid_out or isinstance(self.model, LayoutModel))
+
+    @property
+    def asks_for_more(self) -> bool:
+        """Whether more of a request matters than a number of processors."""
+        return self.resources is not None
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The types of GPU to choose among; one that is empty stands for any."""
+        model, wanted = self.model, () if self.resources is None else self.resources.gpu_types
+        known = model.devices if isinstance(model, LayoutModel) else ()
+        return tuple(one for one in known if not wanted or one in wanted) or wanted or ("",)
+
+    def layouts(self, size: int, largest: Mapping[str, int]) -> list[Layout]:
+        """Return the layouts of a size, the fewest nodes first.
+
+        A model that goes by layouts is asked about all of them, where the application does not say which it takes; else
+        the fewest nodes are taken.
+
+        Parameters
+        ----------
+        largest
+            By type of GPU, how many units the largest node of the machine has.
+        """
+        model, resources = self.model, self.resources
+        if resources is None:
+            return []
+        if not isinstance(model, LayoutModel):
+            return resources.layouts(size, largest, free=False)
+        found = resources.layouts(size, largest, free=True)
+        if model.layouts is None:
+            return found
+        return [one for one in found if (one if model.devices else one._replace(device="")) in model.layouts]
+
+    def why_uneven(self, size: int) -> str:
+        """Return in words why a size has no layout."""
+        return "" if self.resources is None else self.resources.why_uneven(size)
+
+    def execution_times(
+        self, processors: NDArray[np.int64], speed: float = 1.0, layouts: Sequence[Layout] | None = None
+    ) -> NDArray[np.int64]:
         """Return t(p) in whole seconds, at least 1; 0 where the model has no answer.
 
         On a machine of another speed, max(1, ⌈round(t(p) / speed, 6)⌉).
         """
-        times = execution_times(self.model, processors)
+        times = execution_times(self.model, processors, layouts)
         if speed == 1:
             return times
         divided = times / speed

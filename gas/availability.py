@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,7 @@ from gas.errors import BadInput
 from gas.printable import first_control
 from gas.profile.flat import Profile, earliest_fits, profile_of
 from gas.times import LATEST
+from speedup_models.model import Layout
 
 if TYPE_CHECKING:  # imported where it is needed: planning with counts needs none of it
     from gas.profile.gaps import Gaps
@@ -36,6 +37,7 @@ __all__ = [
     "AvailabilityList",
     "Frame",
     "Kind",
+    "LaidOut",
     "NodeAvailability",
     "Spans",
 ]
@@ -308,11 +310,11 @@ class NodeAvailability:
         fastest(earliest_in_gaps, steps)(self.gaps, processors, walltimes, max(first, self.now), found)
         return found
 
-    def said(self, processors: int, walltime: int) -> str:
+    def said(self, processors: int, walltime: int, layout: Layout | None = None) -> str:
         """Return in a sentence how sure the start of a request is that `anchors` was asked for; empty if unknown."""
         return ""
 
-    def why_never(self, processors: int, walltime: int) -> str:
+    def why_never(self, processors: int, walltime: int, layout: Layout | None = None) -> str:
         """Return in words why a request that `anchors` finds no start for never starts; empty if nothing is known."""
         return ""
 
@@ -332,6 +334,22 @@ class NodeAvailability:
         return AvailabilityList(
             self.scheduler, self.kind, self.now, self.processors, self.version, starts[kept], free[kept]
         )
+
+
+@runtime_checkable
+class LaidOut(Protocol):
+    """An availability that knows more of a request than a number of processors.
+
+    It plans in the unit, and with what [resources] bring along, that its scheduler was asked for.
+    """
+
+    def largest_node(self, device: str) -> int:
+        """Return how many units its largest node has, of a type of GPU only if one is named."""
+
+    def anchors_of(
+        self, sizes: Sequence[int], walltimes: Sequence[int], layouts: Sequence[Layout | None], first: int
+    ) -> NDArray[np.int64]:
+        """Return the earliest start of each request in its layout, as `NodeAvailability.anchors`."""
 
 
 Availability: TypeAlias = AvailabilityList | NodeAvailability

@@ -1,28 +1,31 @@
 """The planner: of all requests that an application could make, the one that finishes first.
 
 For every allowed processor count p, with walltime w(p), it takes the earliest start s such that the availability list
-has p free throughout [s, s + w(p)); the candidate finishes at s + t(p). The least finish wins; ties go to fewer
-processors, then the earlier start, then the order in which schedulers were named (`gas guide formats`). It is
-exact, and pure: lists in, `Plan` out.
+has p free throughout [s, s + w(p)); the candidate finishes at s + t(p). Where it matters over how many nodes a size is
+laid out, each of its layouts is such a request. The least finish wins; ties go to fewer processors, then fewer nodes,
+then the earlier start, then the order in which schedulers were named (`gas guide formats`). It is exact, and pure:
+lists in, `Plan` out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from documents.fields import finite_number
 from gas.application import Application, Requests
-from gas.availability import Availability, AvailabilityList, Kind, NodeAvailability
+from gas.availability import Availability, AvailabilityList, Kind, LaidOut, NodeAvailability
 from gas.compiled import fastest
 from gas.errors import BadInput
+from gas.printable import many
 from gas.profile.flat import NEVER
 from gas.times import LATEST, LONGEST, duration_text, iso_time
+from speedup_models.model import Layout, LayoutModel, SizeUnit
 
 __all__ = [
     "FASTEST",
@@ -34,6 +37,7 @@ __all__ = [
     "Plan",
     "Rejected",
     "Requests",
+    "counts_processors",
     "plan",
     "soonest",
 ]
@@ -50,7 +54,15 @@ RejectionKind = Literal["constraint", "machine", "no time", "limit", "no hole", 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One request that could be made; times in epoch seconds, durations in seconds on that scheduler's machine."""
+    """One request that could be made; times in epoch seconds, durations in seconds on that scheduler's machine.
+
+    Attributes
+    ----------
+    processors
+        The size, in units: processors, unless `unit` says otherwise.
+    layout
+        Over which nodes it is laid out; None where the scheduler chooses.
+    """
 
     scheduler: str
     processors: int
@@ -58,6 +70,17 @@ class Candidate:
     execution_time: int
     start: int
     kind: Kind
+    unit: SizeUnit = "processors"
+    layout: Layout | None = None
+
+    @property
+    def size_text(self) -> str:
+        """Its size in words: "8 GPUs (2x4 a100)"."""
+        if self.unit == "processors":
+            size = many(self.processors, "processor")
+        else:
+            size = many(self.processors, "GPU" if self.unit == "gpus" else "node")
+        return size if self.layout is None or not self.layout.per_node else f"{size} ({self.layout})"
 
     @property
     def finish(self) -> int:
@@ -82,6 +105,8 @@ class Candidate:
             "finish": self.finish,
             "finish_iso": iso_time(self.finish),
             "kind": self.kind,
+            "unit": self.unit,
+            **({} if self.layout is None else {"layout": self.layout._asdict()}),
         }
 
 
@@ -93,6 +118,7 @@ class Rejected:
     processors: int
     reason: str
     kind: RejectionKind = "constraint"
+    unit: SizeUnit = "processors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +171,8 @@ class Plan:
             return f"finishes {sooner} sooner, within the tolerance, on more processors"
         if candidate.processors > best.processors:
             return "finishes at the same instant on more processors"
+        if _nodes(candidate) > _nodes(best):
+            return "finishes at the same instant on more nodes"
         if candidate.start > best.start:
             return "finishes at the same instant, starts later"
         return "the same on a scheduler named later"
@@ -228,14 +256,14 @@ def plan(
         candidates += found
         rejected += impossible
     order = {name: i for i, name in enumerate(names)}
-    candidates.sort(key=lambda c: (c.finish, c.processors, c.start, order[c.scheduler]))
+    candidates.sort(key=lambda c: (c.finish, c.processors, _nodes(c), c.start, order[c.scheduler]))
     candidates, refused = _affordable(candidates, deadline, max_processor_hours)
     rejected += refused
     best = candidates[0] if candidates else None
     if best is not None and tolerance > 0:
         latest = now + round((best.finish - now) * (1 + tolerance), 6)  # 20 s and 15% are 23 s, not 22.999999999999996
         near = [c for c in candidates if c.finish <= latest]
-        best = min(near, key=lambda c: (c.processors, c.finish, c.start, order[c.scheduler]))
+        best = min(near, key=lambda c: (c.processors, c.finish, _nodes(c), c.start, order[c.scheduler]))
     return Plan(application.name, algorithm, now, best, candidates, rejected)
 
 
@@ -262,57 +290,129 @@ def soonest(requests: Requests, availability: Availability, first: int | None = 
     return Candidate(availability.scheduler, size, walltime, time, int(anchors[at]), availability.kind)
 
 
+class _Asked(NamedTuple):
+    """Requests, each in a layout if that matters; times in seconds."""
+
+    sizes: NDArray[np.int64]
+    times: NDArray[np.int64]
+    walltimes: NDArray[np.int64]
+    layouts: tuple[Layout, ...] | None
+
+    def kept(self, keep: NDArray[np.bool_]) -> _Asked:
+        """Return those that are to be kept."""
+        layouts = self.layouts
+        if layouts is not None:
+            layouts = tuple(one for one, stays in zip(layouts, keep.tolist(), strict=True) if stays)
+        return _Asked(self.sizes[keep], self.times[keep], self.walltimes[keep], layouts)
+
+    def layout(self, place: int) -> Layout | None:
+        """Return the layout of one of them; None where its scheduler chooses."""
+        return None if self.layouts is None else self.layouts[place]
+
+
+def _nodes(candidate: Candidate) -> int:
+    return 0 if candidate.layout is None else candidate.layout.nodes
+
+
 def _plan_one(
     application: Application, availability: Availability, first: int, algorithm: Algorithm, limits: Limits
 ) -> tuple[list[Candidate], list[Rejected]]:
     """Return the candidates of one scheduler, and the counts that it cannot take."""
-    name = availability.scheduler
+    name, unit = availability.scheduler, application.unit
+    if application.asks_for_more and not isinstance(availability, LaidOut):
+        raise BadInput(counts_processors(name, application))
+    if application.is_laid_out and algorithm != "exact":
+        raise BadInput(f"algorithm {algorithm}: is about numbers of processors; {application.name} goes by nodes too")
     rejected = _not_allowed(application, name, availability.processors)
+
+    def reject(left_out: _Asked, why: Callable[[int, int], str], kind: RejectionKind) -> None:
+        for place, (size, walltime) in enumerate(
+            zip(left_out.sizes.tolist(), left_out.walltimes.tolist(), strict=True)
+        ):
+            layout = left_out.layout(place)
+            text = why(size, walltime)
+            rejected.append(Rejected(name, size, text if layout is None else f"as {layout}: {text}", kind, unit))
+
     sizes = application.sizes(availability.processors)
-    times = application.execution_times(sizes, limits.speed)
-    keep = times > 0
-    unknown = f"{application.model.name} has no time for it"
-    rejected += [Rejected(name, p, unknown, "no time") for p in sizes[~keep].tolist()]
-    sizes, times = sizes[keep], times[keep]
-    walltimes = application.walltimes(times)
-
-    within = walltimes <= LONGEST
-    rejected += [
-        Rejected(name, p, f"its walltime of {w} s is above {LONGEST} s (136 years), the longest possible")
-        for p, w in zip(sizes[~within].tolist(), walltimes[~within].tolist(), strict=True)
-    ]
+    layouts: tuple[Layout, ...] | None = None
+    if application.is_laid_out and isinstance(availability, LaidOut):
+        sizes, layouts, uneven = _laid_out(application, sizes, availability)
+        rejected += [Rejected(name, size, application.why_uneven(size), "constraint", unit) for size in uneven]
+    times = application.execution_times(sizes, limits.speed, layouts)
+    asked = _Asked(sizes, times, application.walltimes(times), layouts)
+    known = times > 0
+    reject(asked.kept(~known), lambda size, walltime: f"{application.model.name} has no time for it", "no time")
+    asked = asked.kept(known)
+    within = asked.walltimes <= LONGEST
+    reject(
+        asked.kept(~within),
+        lambda size, walltime: f"its walltime of {walltime} s is above {LONGEST} s (136 years), the longest possible",
+        "constraint",
+    )
+    asked = asked.kept(within)
     if limits.max_processors is not None:
-        too_many = within & (sizes > limits.max_processors)
-        rejected += [
-            Rejected(name, p, f"above the scheduler's limit of {limits.max_processors} processors", "limit")
-            for p in sizes[too_many].tolist()
-        ]
-        within &= ~too_many
+        most = limits.max_processors
+        too_many = asked.sizes > most
+        why = f"above the scheduler's limit of {most} {application.counted}"
+        reject(asked.kept(too_many), lambda size, walltime: why, "limit")
+        asked = asked.kept(~too_many)
     if limits.max_walltime is not None:
-        too_long = within & (walltimes > limits.max_walltime)
-        rejected += [
-            Rejected(
-                name, p, f"its walltime of {w} s is above the scheduler's limit of {limits.max_walltime} s", "limit"
-            )
-            for p, w in zip(sizes[too_long].tolist(), walltimes[too_long].tolist(), strict=True)
-        ]
-        within &= ~too_long
-    sizes, times, walltimes = sizes[within], times[within], walltimes[within]
+        longest = limits.max_walltime
+        too_long = asked.walltimes > longest
+        reject(
+            asked.kept(too_long),
+            lambda size, walltime: f"its walltime of {walltime} s is above the scheduler's limit of {longest} s",
+            "limit",
+        )
+        asked = asked.kept(~too_long)
 
-    anchors = _anchors(availability, Requests(sizes, times, walltimes), first, algorithm)
+    anchors = _anchors(availability, asked, first, algorithm)
     candidates = []
-    for p, t, w, s in zip(sizes.tolist(), times.tolist(), walltimes.tolist(), anchors.tolist(), strict=True):
+    columns = (asked.sizes, asked.times, asked.walltimes, anchors)
+    for place, (p, t, w, s) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        layout = asked.layout(place)
         if s == NEVER:
-            why = availability.why_never(p, w) if isinstance(availability, NodeAvailability) else ""
-            rejected.append(Rejected(name, p, why or f"no hole: never free for {w} s in this list", "no hole"))
+            said = availability.why_never(p, w, layout) if isinstance(availability, NodeAvailability) else ""
+            said = said or f"no hole: never free for {w} s in this list"
+            rejected.append(Rejected(name, p, said if layout is None else f"as {layout}: {said}", "no hole", unit))
         else:
-            candidates.append(Candidate(name, p, w, t, s, availability.kind))
+            candidates.append(Candidate(name, p, w, t, s, availability.kind, unit, layout))
     return candidates, rejected
 
 
-def _anchors(availability: Availability, requests: Requests, first: int, algorithm: Algorithm) -> NDArray[np.int64]:
+def counts_processors(name: str, application: Application) -> str:
+    """Return in words that a scheduler takes a number of processors and no more, and what to do about it."""
+    unit = application.unit
+    what = f'counts {application.counted} (unit = "{unit}")' if unit != "processors" else "has [resources]"
+    if isinstance(application.model, LayoutModel):
+        what = f"goes by nodes ({application.model.name})"
+    return (
+        f"{name}: takes a number of processors and nothing else, and {application.name} {what}; plan it on a Slurm, or "
+        "write an application file in processors for this scheduler"
+    )
+
+
+def _laid_out(
+    application: Application, sizes: NDArray[np.int64], machine: LaidOut
+) -> tuple[NDArray[np.int64], tuple[Layout, ...], list[int]]:
+    """Return each size in each of its layouts, and the sizes that have none."""
+    largest = {device: machine.largest_node(device) for device in application.devices}
+    found: list[tuple[int, Layout]] = []
+    uneven: list[int] = []
+    for size in sizes.tolist():
+        layouts = application.layouts(size, {device: most for device, most in largest.items() if most > 0})
+        found += [(size, one) for one in layouts]
+        uneven += [] if layouts else [size]
+    return np.array([size for size, _ in found], np.int64), tuple(one for _, one in found), uneven
+
+
+def _anchors(
+    availability: Availability, requests: Requests | _Asked, first: int, algorithm: Algorithm
+) -> NDArray[np.int64]:
     """Return the earliest start of each request, NEVER where there is none."""
     sizes, walltimes = requests.sizes, requests.walltimes
+    if isinstance(requests, _Asked) and requests.layouts is not None and isinstance(availability, LaidOut):
+        return availability.anchors_of(sizes.tolist(), walltimes.tolist(), requests.layouts, first)
     if algorithm == "exact" and len(sizes):
         return availability.anchors(sizes, walltimes, first)
     anchors = np.empty(len(sizes), np.int64)
@@ -326,7 +426,7 @@ def _anchors(availability: Availability, requests: Requests, first: int, algorit
 
 def _not_allowed(application: Application, scheduler: str, machine: int) -> list[Rejected]:
     """Return the counts that the application's author named, or would expect next, and that cannot be taken."""
-    known, wanted = application.model.sizes, application.constraint.sizes
+    known, wanted, unit = application.model.sizes, application.constraint.sizes, application.unit
     named = set(known or ()) | set(wanted or ())
     if known is not None and application.is_sparse:
         named |= set(application.permitted(min(machine, max(known))).tolist())
@@ -336,11 +436,12 @@ def _not_allowed(application: Application, scheduler: str, machine: int) -> list
     for size in sorted(named):
         if why := application.refusal(size):
             if size in (known or ()) or size in (wanted or ()):
-                rejected.append(Rejected(scheduler, size, f"constraint: {why}", "constraint"))
+                rejected.append(Rejected(scheduler, size, f"constraint: {why}", "constraint", unit))
         elif size > machine:
-            rejected.append(Rejected(scheduler, size, f"machine too small: it has {machine} processors", "machine"))
+            why = f"machine too small: it has {machine} {application.counted}"
+            rejected.append(Rejected(scheduler, size, why, "machine", unit))
         elif known is not None and size not in known:
-            rejected.append(Rejected(scheduler, size, f"{application.model.name} has no time for it", "no time"))
+            rejected.append(Rejected(scheduler, size, f"{application.model.name} has no time for it", "no time", unit))
     return rejected
 
 
@@ -361,8 +462,8 @@ def _affordable(
     refused = []
     for c in sorted(late, key=lambda c: c.finish):
         by = duration_text(c.finish - (deadline or 0))
-        refused.append(Rejected(c.scheduler, c.processors, f"would finish {by} after the deadline", "deadline"))
+        refused.append(Rejected(c.scheduler, c.processors, f"would finish {by} after the deadline", "deadline", c.unit))
     for c in sorted(expensive, key=lambda c: c.processor_seconds):
         used = f"{c.processor_seconds / 3600:.4g} processor-hours, above the {max_processor_hours:g} allowed"
-        refused.append(Rejected(c.scheduler, c.processors, f"would use {used}", "cost"))
+        refused.append(Rejected(c.scheduler, c.processors, f"would use {used}", "cost", c.unit))
     return kept, refused

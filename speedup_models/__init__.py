@@ -1,7 +1,7 @@
 """How long an application runs on n processors, and which n it accepts.
 
 ===================  ===================================================================================
-`model`              what every model answers, and t(p) in whole seconds
+`model`              what every model answers, t(p) in whole seconds, and sizes laid out over nodes
 `registry`           which model a [speedup] table means, plug-ins included
 `constraints`        which processor counts are allowed, reading [processors]
 `downey`             Downey's model: sequential time, average parallelism A, variance sigma

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +13,18 @@ from documents.fields import Unusable
 if TYPE_CHECKING:
     from speedup_models.constraints import Constraint
 
-__all__ = ["ModelError", "SpeedupModel", "execution_times", "processor_counts", "said"]
+__all__ = [
+    "UNITS",
+    "Layout",
+    "LayoutModel",
+    "ModelError",
+    "SizeUnit",
+    "SpeedupModel",
+    "execution_times",
+    "processor_counts",
+    "said",
+    "seconds_in",
+]
 
 DECIMALS: Final = 6
 """Execution times are taken as exact to a microsecond before they are rounded up."""
@@ -49,6 +61,55 @@ class SpeedupModel(Protocol):
         """Return the expected execution time in seconds on each count, NaN where the model has no answer."""
 
 
+SizeUnit = Literal["processors", "gpus", "nodes"]
+"""What a size counts."""
+
+UNITS: Final[tuple[SizeUnit, ...]] = get_args(SizeUnit)
+
+
+class Layout(NamedTuple):
+    """Where the units of a size are: so many on each of so many nodes.
+
+    Attributes
+    ----------
+    nodes
+        How many nodes.
+    per_node
+        GPUs of each node (processors of each node, for an application that counts these); 0 where a node has none.
+    device
+        The type of GPU, as its site calls it ("a100"); empty for any.
+    """
+
+    nodes: int
+    per_node: int
+    device: str = ""
+
+    def __str__(self) -> str:
+        """Return it as people write it: ``2x4 a100``, ``3 nodes``."""
+        if not self.per_node:
+            return f"{self.nodes} node{'' if self.nodes == 1 else 's'}"
+        return f"{self.nodes}x{self.per_node}{f' {self.device}' if self.device else ''}"
+
+
+@runtime_checkable
+class LayoutModel(Protocol):
+    """A speed-up model whose times depend on the layout: f(size, layout), where others are f(size).
+
+    Attributes
+    ----------
+    devices
+        The types of GPU for which it knows times; empty if it does not go by types.
+    layouts
+        The only layouts that it knows; None for a formula.
+    """
+
+    devices: tuple[str, ...]
+    layouts: tuple[Layout, ...] | None
+
+    def seconds_on(self, sizes: NDArray[np.int64], layouts: Sequence[Layout]) -> NDArray[np.float64]:
+        """Return the expected execution time in seconds on each size in its layout, NaN without an answer."""
+
+
 def processor_counts(processors: ArrayLike) -> NDArray[np.int64]:
     """Return `processors` as an int64 array of the same shape.
 
@@ -69,8 +130,15 @@ def processor_counts(processors: ArrayLike) -> NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
-def execution_times(model: SpeedupModel, processors: ArrayLike) -> NDArray[np.int64]:
+def execution_times(
+    model: SpeedupModel, processors: ArrayLike, layouts: Sequence[Layout] | None = None
+) -> NDArray[np.int64]:
     """Return t(p): the model's seconds rounded up to whole seconds, at least 1; 0 where the model has no answer.
+
+    Parameters
+    ----------
+    layouts
+        That of each size; a model of sizes alone does not look at them.
 
     They are rounded to microseconds first. What is 55 in real arithmetic may come out of floating point as
     55.000000000000007, and rounding that up would charge a second for nothing; no model knows microseconds.
@@ -79,12 +147,17 @@ def execution_times(model: SpeedupModel, processors: ArrayLike) -> NDArray[np.in
     Raises
     ------
     ModelError
-        The model answers with a negative time or one of 2**53 s or more, or fails; the message names model,
-        count and value.
+        The model goes by layouts and there are none; it answers with a negative time or one of 2**53 s or more, or
+        fails; the message names model, count and value.
     """
     counts = processor_counts(processors)
+    if isinstance(model, LayoutModel) and layouts is None:
+        raise ModelError(
+            f"{model.name}: its times depend on nodes and GPUs per node, not on a number of processors alone"
+        )
     try:
-        seconds = np.asarray(model.seconds(counts), dtype=np.float64)
+        answer = model.seconds(counts) if layouts is None else seconds_in(model, counts, layouts)
+        seconds = np.asarray(answer, dtype=np.float64)
     except ModelError:
         raise
     except Exception as error:  # a plug-in's own mistake
@@ -104,6 +177,11 @@ def execution_times(model: SpeedupModel, processors: ArrayLike) -> NDArray[np.in
     # Scaling by 10**6 would itself make noise where the resolution is coarser than a microsecond.
     exact = np.where(seconds < 2.0**33, np.round(seconds, DECIMALS), seconds)
     return np.where(known, np.maximum(np.ceil(exact), 1.0), 0.0).astype(np.int64)
+
+
+def seconds_in(model: SpeedupModel, counts: NDArray[np.int64], layouts: Sequence[Layout]) -> NDArray[np.float64]:
+    """Return f(size, layout) of a model that goes by layouts, f(size) of any other."""
+    return model.seconds_on(counts, layouts) if isinstance(model, LayoutModel) else model.seconds(counts)
 
 
 def said(error: Exception) -> str:

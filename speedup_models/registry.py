@@ -101,8 +101,8 @@ def _shortcoming(model: Any) -> str | None:
             return f"its sizes {shown(sizes)} are neither None nor a tuple of whole numbers of at least 1"
         if list(sizes) != sorted(set(sizes)):
             return f"its sizes {shown(sizes)} do not ascend"
-    if not callable(getattr(model, "seconds", None)):
-        return "it has no method seconds(processors)"
+    if not callable(getattr(model, "seconds", None)) and not callable(getattr(model, "seconds_on", None)):
+        return "it has neither a method seconds(processors) nor seconds_on(sizes, layouts)"
     return None
 
 

@@ -52,6 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(budget.Budget(config.getoption("budget")))
+    config.pluginmanager.register(thorough.Thorough())
     config.pluginmanager.register(layers.Layers(strict="pure" in config.option.markexpr))
 
 
@@ -62,10 +63,11 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int | None:
-    """Take half as many workers again as there are cores: much of the time, a test waits for a service or a clock."""
+    """Take twice as many workers as there are cores, if few: half of the time, a test waits for a service or clock."""
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
-    return (3 * len(os.sched_getaffinity(0)) + 1) // 2
+    cores = len(os.sched_getaffinity(0))
+    return cores + min(cores, 6)
 
 
 @pytest.fixture(scope="session")

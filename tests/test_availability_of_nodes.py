@@ -9,10 +9,8 @@ from thorough import examples
 
 from gas import Application, plan
 from gas.availability import NodeAvailability, Spans
-from gas.compiled import compiled
 from gas.errors import BadInput
-from gas.profile.flat import ENDLESS, NEVER
-from gas.profile.gaps import earliest_in_gaps
+from gas.profile.flat import NEVER
 from speedup_models import Table
 
 HORIZON = 24
@@ -62,25 +60,6 @@ def first_second(machine, processors, walltime, first):
 requests = st.lists(st.tuples(st.integers(1, 17), st.integers(1, HORIZON)), min_size=1, max_size=5)
 
 
-@examples(200)
-@given(machines(), requests, st.integers(-3, 15))
-def test_the_anchor_is_what_trying_every_second_finds(machine, wanted, later):
-    sizes, walltimes = np.array(wanted, np.int64).T
-    first = machine.now + later
-    found = machine.anchors(sizes, walltimes, first)
-    assert found.tolist() == [first_second(machine, p, w, first) for p, w in wanted]
-
-
-@examples(50)
-@given(machines(), requests)
-def test_compiled_and_plain_say_the_same(machine, wanted):
-    sizes, walltimes = np.array(wanted, np.int64).T.copy()
-    both = [np.empty(len(wanted), np.int64) for _ in range(2)]
-    for form, anchors in zip((earliest_in_gaps, compiled(earliest_in_gaps)), both, strict=True):
-        form(machine.gaps, sizes, walltimes, machine.now, anchors)
-    assert both[0].tolist() == both[1].tolist()
-
-
 @examples(150)
 @given(machines())
 def test_the_counts_are_what_is_free_at_each_moment(machine):
@@ -104,15 +83,6 @@ def test_no_request_starts_sooner_on_nodes_than_by_the_counts(machine, wanted):
         assert anchor == by_counts == NEVER or by_counts <= anchor
 
 
-def test_a_job_cannot_move_between_nodes():
-    """One node is free until 10, the other from 10 on: one unit is always free, but no job of 11 s can have it now."""
-    machine = NodeAvailability(
-        "two", "estimate", 0, "1", np.array([1, 1]), Spans.of([(0, 10, 100, 1), (1, 0, 10, 1), (1, 30, 100, 1)])
-    )
-    assert machine.counts.free.tolist() == [1, 0, 2]
-    assert machine.anchors(np.array([1, 1, 1]), np.array([10, 20, 21]), 0).tolist() == [0, 10, 100]
-
-
 @examples(100)
 @given(machines(most_units=1), st.dictionaries(st.integers(1, 4), st.integers(1, HORIZON), min_size=1))
 def test_the_planner_reads_it_as_it_reads_a_list(machine, times):
@@ -129,12 +99,6 @@ def test_the_planner_reads_it_as_it_reads_a_list(machine, times):
         walk.start == listed.start
         for walk, listed in zip(walked, plan(application, machine.counts, algorithm="walk").candidates, strict=True)
     )
-
-
-def test_gaps_hold_the_levels_that_are_free_together():
-    machine = NodeAvailability("one", "estimate", 0, "1", np.array([8]), Spans.of([(0, 0, 10, 8), (0, 10, 20, 5)]))
-    gaps = sorted(zip(*(row.tolist() for row in machine.gaps[1:4]), strict=True))
-    assert gaps == [(10, ENDLESS, 3), (20, ENDLESS, 5)]
 
 
 @pytest.mark.parametrize(

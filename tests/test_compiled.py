@@ -98,6 +98,7 @@ def run(sources, cache, name="outer", given=lambda: 1):
     return Run(sources, cache, name, given).done()
 
 
+@pytest.mark.thorough
 def test_the_cache_serves_unchanged_sources_and_notices_changes_anywhere_below(sources, tmp_path):
     cache = tmp_path / "cache"
     assert run(sources, cache) == (30, 0)
@@ -152,6 +153,7 @@ def test_a_copy_of_the_sources_elsewhere_shares_the_cache(sources, tmp_path):
     assert run(elsewhere, moved) == (30, 1)
 
 
+@pytest.mark.thorough
 def test_machine_code_that_is_not_used_for_long_goes_when_a_source_changes(sources, tmp_path):
     cache = tmp_path / "cache"
     run(sources, cache)

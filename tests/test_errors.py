@@ -15,6 +15,7 @@ import workloads
 from documents.fields import FieldError, Unusable
 from experiments.moldable.substitution import TooFewJobs
 from gas.cli.states import JobFailed
+from gas.cli.tables import OutputLost
 from gas.endpoints.connection import NoAnswer
 from gas.endpoints.endpoint import InDoubt
 from gas.endpoints.exchange import Unreadable
@@ -43,9 +44,9 @@ from gas.errors import (
     Untrusted,
     outcome_of,
 )
+from gas.service.database import CommitInDoubt
 from gas.service.records import Unknown
 from gas.service.rows import DamagedRow
-from gas.service.store import CommitInDoubt
 from speedup_models import ConstraintError, ModelError
 from workloads import LogError
 from workloads.archive import ArchiveError, ArchiveUnreachable, NotInArchive
@@ -121,7 +122,19 @@ SAMPLES = [
         for kind in (
             *(ArchiveError, ArchiveUnreachable, NotInArchive, ConstraintError, ModelError, Unusable),
             *(NotSent, Unclear, CommitInDoubt, DamagedRow, TooMuchSaid, Unreadable),
-            *(BadInput, Conflict, Draining, Forbidden, GasError, Infeasible, JobFailed, Missing, NotFound, OverLimit),
+            *(
+                BadInput,
+                Conflict,
+                Draining,
+                Forbidden,
+                GasError,
+                Infeasible,
+                JobFailed,
+                Missing,
+                NotFound,
+                OutputLost,
+                OverLimit,
+            ),
             *(
                 StalePlan,
                 StoreDamaged,

@@ -57,6 +57,7 @@ def log(request, tmp_path):
     return path, "100"
 
 
+@pytest.mark.thorough(but=["made up"])
 def test_a_job_is_planned_submitted_and_run_no_later_than_promised(log, lu, tmp_path, asked):
     path, size = log
     with serving(tmp_path / "state", "--trace", str(path), "--at", "crowded", "--processors", size) as url:
@@ -83,6 +84,7 @@ def test_a_job_is_planned_submitted_and_run_no_later_than_promised(log, lu, tmp_
         assert int(began) <= ended["first_promise"] + 1
 
 
+@pytest.mark.thorough(but=["made up"])
 def test_nobody_in_the_log_is_started_later_than_promised(log, lu, tmp_path, asked):
     path, size = log
     options = ("--trace", str(path), "--at", "crowded", "--processors", size, "--clock-speed", "20000")

@@ -226,6 +226,7 @@ def test_the_plan_is_what_trying_every_second_and_size_finds(question):
     verify(question)
 
 
+@pytest.mark.thorough
 @examples(600)
 @given(questions(with_options=False))
 def test_who_plans_ten_thousand_times_gets_the_same_choice_without_the_reasons(question):
@@ -236,6 +237,7 @@ def test_who_plans_ten_thousand_times_gets_the_same_choice_without_the_reasons(q
         assert soonest(requests, one, later) == plan(question.application, one, not_before=later).best
 
 
+@pytest.mark.thorough
 @examples(400)
 @given(questions(with_options=False), speeds)
 def test_so_they_do_on_a_machine_of_another_speed(question, speed):
@@ -245,6 +247,7 @@ def test_so_they_do_on_a_machine_of_another_speed(question, speed):
         assert soonest(requests, one) == plan(question.application, one, limits=limits).best
 
 
+@pytest.mark.thorough
 @examples(400)
 @given(questions(with_options=False), st.floats(0.01, 100), st.floats(1, 10))
 def test_a_faster_machine_never_finishes_later_on_the_same_list(question, speed, more):
@@ -264,6 +267,7 @@ def test_so_it_is_with_several_schedulers_and_every_option(question):
     verify(question)
 
 
+@pytest.mark.thorough
 @examples(600)
 @given(questions(with_options=True))
 def test_the_walk_is_the_papers_figure_and_never_better(question):
@@ -477,7 +481,7 @@ def test_a_scheduler_that_knows_why_there_is_no_start_says_it():
         def anchors(self, processors, walltimes, first):
             return np.where(processors > 2, NEVER, first)
 
-        def why_never(self, processors, walltime):
+        def why_never(self, processors, walltime, layout=None):
             return f"QOS high allows 2 CPUs, and {processors} are asked for"
 
     limited = Limited("ada", "estimate", 0, "1", np.array([4]), Spans.of([]))
@@ -569,6 +573,7 @@ def test_the_answer_on_the_wire():
                 "finish": TODAY + 50,
                 "finish_iso": "2024-11-07T17:20:50Z",
                 "kind": "promise",
+                "unit": "processors",
             }
         ],
         "rejected": [],

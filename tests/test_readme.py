@@ -85,6 +85,7 @@ def test_the_configuration_is_one(tmp_path):
     assert tomllib.loads(blocks("toml")[1])
 
 
+@pytest.mark.thorough
 def test_the_scheduler_example_runs_a_job(checkout):
     (script,) = [block for block in blocks("sh") if block.startswith("gas serve")]
     with socket.socket() as probe:

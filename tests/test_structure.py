@@ -6,6 +6,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ FLOORS = [
     {"documents"},
     {"speedup_models", "workloads"},
     {"gas.errors", "gas.compiled", "gas.collector", "gas.printable", "gas.json_text"},
-    {"gas.times", "gas.profile"},
+    {"gas.times", "gas.profile", "gas.resources", "gas.placeholders"},
     {"gas.walk"},
     {"gas.availability", "gas.application"},
     {"gas.planner", "gas.reading"},
@@ -42,6 +43,8 @@ PURE = [
     "gas.walk",
     "gas.availability",
     "gas.application",
+    "gas.resources",
+    "gas.placeholders",
     "gas.planner",
     "gas.reshaping",
     "gas.s3",
@@ -78,15 +81,30 @@ def name_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def statements(tree):
+    """Return all statements below a node; expressions, which are most of a tree, hold none."""
+    waiting, found = [tree], []
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            below = getattr(node, part, [])
+            waiting += below if isinstance(below, list) else []
+    return found
+
+
+@cache
 def imported_by(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    found = []
+    for node in statements(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
-            yield node.module
+            found.append(node.module)
             if node.module in ("gas", *PACKAGES):
-                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+                found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return found
 
 
 def floor(module):

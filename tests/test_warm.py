@@ -23,6 +23,7 @@ def is_forked():
     return is_forked
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("words", [["--help"], ["plan", "nowhere.toml"], ["plan", "--no-such-option"]])
 def test_output_and_exit_status_are_those_of_a_start_from_cold(words, tmp_path):
     cold = {**os.environ, "PYTHONUNBUFFERED": "1" if "PYTHONUNBUFFERED" not in os.environ else ""}

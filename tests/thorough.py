@@ -1,17 +1,22 @@
-"""How often tests repeat themselves: a share by default, and in full where GAS_EXAMPLES is "all", as in CI.
+"""How much the tests try: a share by default, and everything where GAS_EXAMPLES is "all", as in CI.
 
-A property is tried on made-up cases; a third of them find what is plainly wrong, at once. The others are for CI.
+A property is tried on made-up cases; a third of them find what is plainly wrong, at once. The others are for CI. So are
+tests marked `thorough`: they show in full what cheaper tests beside them show in part. Each module keeps by default the
+tests that see its faults.
 """
 
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Sequence
+from random import Random
 from typing import Any, TypeVar
 
+import pytest
 from hypothesis import settings
 
-__all__ = ["ALL", "examples", "rounds", "some"]
+__all__ = ["ALL", "Thorough", "examples", "rounds", "some"]
 
 T = TypeVar("T")
 
@@ -33,3 +38,40 @@ def some(values: Sequence[T], count: int) -> list[T]:
     """Return so many of the values, spread evenly with the first among them, or all of them in full."""
     kept = {len(values) * i // count for i in range(count)}
     return [value for i, value in enumerate(values) if ALL or i in kept]
+
+
+class Thorough:
+    """Leaves out the tests marked `thorough`, unless everything is tried, or they are asked for by mark or by name.
+
+    ``@pytest.mark.thorough(but=3)`` keeps three cases of a parametrized test: the first, and others drawn from all,
+    always the same; ``but=["svg"]`` keeps those cases.
+    """
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        if ALL or "thorough" in config.option.markexpr or any("::" in one for one in config.args):
+            return
+        cases: defaultdict[str, list[str]] = defaultdict(list)
+        for item in items:
+            function, _, case = item.nodeid.partition("[")
+            cases[function].append(case[:-1])
+        chosen, left_out = [], []
+        for item in items:
+            function, _, case = item.nodeid.partition("[")
+            mark = item.get_closest_marker("thorough")
+            by_hand = any(item.get_closest_marker(name) for name in ("long", "live"))  # in no default run anyway
+            if mark is None or by_hand or case[:-1] in kept(function, cases[function], mark.kwargs.get("but", 0)):
+                chosen.append(item)
+            else:
+                left_out.append(item)
+        if left_out:
+            config.hook.pytest_deselected(items=left_out)
+            items[:] = chosen
+
+
+def kept(function: str, cases: list[str], but: int | list[str]) -> list[str]:
+    """Return the cases of a thorough test that are tried nevertheless."""
+    if isinstance(but, int):
+        return [*cases[:1], *Random(function).sample(cases[1:], but - 1)] if 0 < but < len(cases) else cases[:but]
+    if missing := set(but) - set(cases):
+        raise pytest.UsageError(f"{function} has no case {', '.join(sorted(missing))}")
+    return but

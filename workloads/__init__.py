@@ -10,7 +10,7 @@
     batsim      workloads of the simulator Batsim: JSON
     cells       numbers in the cells of a file; complaints about its lines
     pages       the text of a log file: unpacked, decoded, in pieces
-    selection   parts of a log: months, dates, sizes, jobs that ran
+    selection   parts of a log: months, dates, first jobs
     archive     the logs of the Parallel Workloads Archive by name: what is known of them, and fetching them
     jobs        the rigid jobs in a log that a machine can run; what happens to a job that outlives its estimate
     load        how busy jobs keep a machine, and the same jobs made denser

@@ -55,6 +55,8 @@ class Epoch:
 class Header:
     """The comment lines of a log.
 
+    Each keyword has a property of its own, so that its type and its unit are known.
+
     Parameters
     ----------
     lines

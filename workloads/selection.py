@@ -1,4 +1,4 @@
-"""Parts of a log: some months, a stretch of time, some jobs, those up to a size, those that ran.
+"""Parts of a log: some months, a stretch of time, the first jobs.
 
 Each function returns a log whose header is the old one with MaxJobs and MaxRecords put right and a Note of what was
 selected; second 0 stays where it was. Months and dates are those of the log's own time zone, summer time included. A
@@ -27,9 +27,6 @@ __all__ = [
     "months_of",
     "noted",
     "parts_of",
-    "rows_between",
-    "that_ran",
-    "up_to_size",
 ]
 
 _MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
@@ -124,31 +121,6 @@ def first_jobs(log: Log, count: int) -> Log:
     if count < 1:
         raise LogError(log.name, f"the first {count} jobs are none; name 1 or more")
     return _part(log, np.arange(min(count, len(log))), f"the first {count}")
-
-
-def rows_between(log: Log, start: int, stop: int) -> Log:
-    """Return the jobs of some lines, counted from 0, the second exclusive."""
-    if not 0 <= start < stop or start >= len(log):
-        raise LogError(log.name, f"rows {start}:{stop} have no job; it has rows 0:{len(log)}")
-    return _part(log, np.arange(start, min(stop, len(log))), f"rows {start}:{stop}, counted from 0")
-
-
-def up_to_size(log: Log, processors: int) -> Log:
-    """Return the jobs of at most so many processors: the requested ones where positive, else the allocated ones."""
-    size = np.where(log.requested_processors > 0, log.requested_processors, log.allocated_processors)
-    chosen = size < processors + 1  # as fractions are cut off elsewhere
-    if not chosen.any():
-        smallest = f"; the smallest has {int(size.min())}" if len(log) else ""
-        raise LogError(log.name, f"no job has {processors} processors or fewer{smallest}")
-    return _part(log, chosen, f"of at most {processors} processors")
-
-
-def that_ran(log: Log) -> Log:
-    """Return the jobs without those that never ran: no run time, or 0 and cancelled."""
-    never = (log.run_time < 0) | ((log.run_time == 0) & (log.status == 5))
-    if len(log) and never.all():
-        raise LogError(log.name, f"none of its {len(log)} jobs ever ran")
-    return _part(log, ~never, "that ran")
 
 
 def noted(log: Log, note: str) -> Log:

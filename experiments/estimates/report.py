@@ -309,10 +309,6 @@ _MEANS: Sequence[Shown[Mean]] = (
 )
 
 
-def _resolved(change: Change | None) -> Cell:
-    return yes() if change and change.of_weeks else Cell("no", "quiet")
-
-
 def _over_weeks(change: Change | None) -> str:
     return "" if change is None else f"{change.low:+.1f} to {change.high:+.1f}%"
 

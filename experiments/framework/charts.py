@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from gas.errors import Missing
+from gas.pictures.canvas import fix_layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,6 +38,7 @@ def as_svg(size: tuple[float, float], draw: Callable[[Figure], None]) -> bytes:
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
         draw(figure)
+        fix_layout(figure)
         stream = io.BytesIO()
         figure.savefig(stream, format="svg", metadata={"Date": None})
     return stream.getvalue()

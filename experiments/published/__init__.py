@@ -17,6 +17,9 @@
     tang-gains.csv                by how many per cent walltime adjustment improves means; its sections 6.2.1 and 6.2.2
 
 Seconds, and percentages as printed. A bounded slowdown (`bsld`) is the paper's own, not clamped to 1.
+
+Each table has one dataclass and one function that reads it. They are alike in shape alone: every table has columns of
+its own, and what they mean stands with the attributes.
 """
 
 from __future__ import annotations

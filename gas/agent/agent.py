@@ -93,6 +93,7 @@ class Agent:
         options: PlanOptions | None = None,
         *,
         key: str | None = None,
+        before: Callable[[Planned], object] | None = None,
     ) -> Submitted:
         """Plan, and submit the request that finishes first: at most one job, whatever happens on the network.
 
@@ -105,6 +106,9 @@ class Agent:
         key
             A name of the user's own for this request: however often it is submitted, there is one job of it. Without
             one, each call makes a job.
+        before
+            Called with each plan just before its request is sent; what it raises ends the submission, and nothing of
+            that plan is sent.
 
         Raises
         ------
@@ -129,6 +133,7 @@ class Agent:
             used,
             self._remark,
             self._config,
+            before,
         )
         return submission.make() if key is None else submission.make_or_find()
 
@@ -212,11 +217,13 @@ class Agent:
     def _of_job(self, on: str | None) -> Scheduler:
         """Return the scheduler of a job that is in its queue, as one of such jobs."""
         where = self._scheduler(on)
-        if self.script is None:
+        if self.script is None and not self.application.asks_for_more:
             return where
         from gas.agent.scripts import for_jobs
 
-        (found,) = for_jobs([where], script=self.script, unit=self.unit, placed=True)
+        (found,) = for_jobs(
+            [where], script=self.script, unit=self.unit, application=self._if_not_of_script, placed=True
+        )
         return found
 
     def gather(self, options: PlanOptions | None = None) -> list[Answer]:
@@ -238,12 +245,18 @@ class Agent:
 
     def _schedulers_for(self, job: JobDescription | None) -> list[Scheduler]:
         """Return the schedulers as they plan for a job, with what it asks for besides; None is any job."""
-        if job is None and self.script is None and all(isinstance(one, FileEndpoint) for one in self.schedulers):
+        plain = job is None and self.script is None and not self.application.asks_for_more
+        if plain and all(isinstance(one, FileEndpoint) for one in self.schedulers):
             return list(self.schedulers)  # a list in a file is the same for all jobs
         from gas.agent.scripts import command_script, for_jobs
 
         native, command = ((), None) if job is None else (job.native, command_script(job.command, job.directory))
-        return for_jobs(self.schedulers, native, command, self.script, self.unit)
+        return for_jobs(self.schedulers, native, command, self.script, self.unit, application=self._if_not_of_script)
+
+    @property
+    def _if_not_of_script(self) -> Application | None:
+        """The application, unless a script says itself what its jobs ask for."""
+        return self.application if self.script is None else None
 
     def _plan_with(self, schedulers: Sequence[Scheduler], options: PlanOptions) -> Planned:
         answers = gather(schedulers, choices=options.choices, stale_ok=options.stale_ok)

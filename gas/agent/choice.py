@@ -19,6 +19,7 @@ from gas.times import duration_text, iso_time
 if TYPE_CHECKING:
     from gas.agent.prediction import Predictor
     from gas.prediction.choice import PredictedPlan
+    from gas.resources import Resources
 
 __all__ = ["Planned", "Task", "predicted", "why_nothing"]
 
@@ -28,10 +29,17 @@ QUICK_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan, and the answers of the schedulers that it rests on."""
+    """A plan, and the answers of the schedulers that it rests on.
+
+    Attributes
+    ----------
+    resources
+        What a unit of its sizes brings along; None for a number of processors and nothing else.
+    """
 
     plan: Plan
     answers: Sequence[Answer]
+    resources: Resources | None = None
 
     @property
     def best(self) -> Candidate:
@@ -116,7 +124,8 @@ class Task:
         if predictor is not None:
             promised = self._planned(answers, self.deadline).best
             found = predictor.plan(found, answers, self.options.tolerance, self.not_before, self.deadline, promised)
-        return Planned(found, list(answers))
+        own = self.application
+        return Planned(found, list(answers), own.resources)
 
     def _planned(self, answers: Sequence[Answer], deadline: int | None) -> Plan:
         return plan(
@@ -176,6 +185,7 @@ def why_nothing(found: Plan) -> str:
     nearest = {r.kind: r for r in reversed(found.rejected)}  # the first of each kind is the one that misses by least
     if not nearest:
         return f"{found.application}: its constraint allows no processor count on these machines"
-    said = [f"{many(r.processors, 'processor')}: {r.reason}" for r in found.rejected if r is nearest[r.kind]]
+    noun = {"gpus": "GPU", "nodes": "node", "processors": "processor"}
+    said = [f"{many(r.processors, noun[r.unit])}: {r.reason}" for r in found.rejected if r is nearest[r.kind]]
     more = "" if len(found.rejected) == len(said) else " (--explain says it of every size)"
     return f"{found.application}: no request is possible; {'; '.join(said)}{more}"

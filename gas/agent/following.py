@@ -14,14 +14,15 @@ from gas.agent.states import ENDED, describe
 from gas.endpoints import JobEndpoint, S3Endpoint
 from gas.endpoints.events import ServiceEvent
 from gas.errors import NotFound
+from gas.times import duration_text
 
 __all__ = ["Change", "follow", "wait"]
 
 WAITING_PAUSES = (0.1, 2.0)
 """Seconds between two polls of a job that is waited for: after a change, and after a long time without one."""
 
-WAITING_PATIENCE = 30.0
-"""Seconds for which a scheduler is retried that stops answering meanwhile: restarting a service takes seconds."""
+WAITING_PATIENCE = 1800
+"""Seconds for which a scheduler is retried that stops answering meanwhile: a restart, with a look at what is wrong."""
 
 PAUSES = (1.0, 5.0)
 """Seconds between two polls of a scheduler without events that is followed."""
@@ -38,6 +39,7 @@ def wait(
     number: int,
     seconds: int | None = None,
     *,
+    patience: int = WAITING_PATIENCE,
     report: Callable[[dict[str, Any]], object],
     remark: Callable[[str], object],
 ) -> dict[str, Any] | str:
@@ -47,6 +49,8 @@ def wait(
     ----------
     seconds
         For how long it is waited for at most; None is without end.
+    patience
+        Seconds for which its scheduler is asked again that stops answering meanwhile.
     report
         Called with the job at each change of its state.
     remark
@@ -55,10 +59,10 @@ def wait(
     Raises
     ------
     Unreachable
-        There is no answer for `WAITING_PATIENCE` seconds.
+        There is no answer for `patience` seconds, or there was none to the first question.
     """
     limit = None if seconds is None else time.monotonic() + seconds
-    poll, state = Poll(WAITING_PATIENCE, remark), ""
+    poll, state = Poll(patience, remark, f"asking again for {duration_text(patience)}"), ""
     while True:
         before = state
         found: dict[str, Any] | None = None

@@ -172,7 +172,7 @@ class Run:
     Attributes
     ----------
     job
-        A command in which ``{processors}`` and ``{walltime}`` stand for what is chosen.
+        A command in which placeholders such as ``{processors}`` stand for what is chosen (`gas.placeholders`).
     simulate
         In place of a command, the processors are held for the expected execution time.
     here
@@ -186,11 +186,16 @@ class Run:
     @classmethod
     def of(cls, what: Run | JobDescription | Sequence[str], name: str) -> Run:
         """Return what is to run where it is given as a job, or as the words of a command that gets this name."""
+        from gas.placeholders import check  # a plan alone has no command
+
         if isinstance(what, Run):
+            check(what.job.command)
             return what
         if isinstance(what, str):
             raise BadInput(f"command {what!r}: write its words one by one, for example {what.split()!r}")
-        return cls(what if isinstance(what, JobDescription) else JobDescription(name, tuple(what)))
+        job = what if isinstance(what, JobDescription) else JobDescription(name, tuple(what))
+        check(job.command)
+        return cls(job)
 
 
 def checked_key(key: str) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.availability import NodeAvailability
+from gas.availability import LaidOut, NodeAvailability
 from gas.endpoints import Answer, ProbingEndpoint, Request
 from gas.errors import GasError
 from gas.planner import Candidate, Plan
 from gas.profile.flat import NEVER
+from speedup_models.model import Layout
 
 __all__ = ["Probing", "spread"]
 
@@ -25,11 +26,11 @@ class _Probed(NodeAvailability):
     Attributes
     ----------
     starts
-        By processors and walltime; `NEVER` for those that were planned for no time.
+        By size, walltime and layout; `NEVER` for those that were planned for no time.
     """
 
-    starts: dict[tuple[int, int], int] = field(default_factory=dict)
-    estimated: NodeAvailability | None = None
+    starts: dict[tuple[int, int, Layout | None], int] = field(default_factory=dict)
+    estimated: Any = None
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
         """Return the earliest start of each request, as `NodeAvailability.anchors`."""
@@ -37,10 +38,28 @@ class _Probed(NodeAvailability):
             found = super().anchors(processors, walltimes, first)
         else:
             found = self.estimated.anchors(processors, walltimes, first)
-        for k, asked in enumerate(zip(processors.tolist(), walltimes.tolist(), strict=True)):
+        return self._shown(found, zip(processors.tolist(), walltimes.tolist(), [None] * len(found), strict=True))
+
+    def _shown(self, found: NDArray[np.int64], requests: Iterable[tuple[int, int, Layout | None]]) -> NDArray[np.int64]:
+        for k, asked in enumerate(requests):
             if asked in self.starts:
                 found[k] = self.starts[asked]
         return found
+
+
+class _ProbedLayouts(_Probed):
+    """The same of requests that are laid out over nodes."""
+
+    def largest_node(self, device: str) -> int:
+        """Return how many units its largest node has."""
+        return int(self.estimated.largest_node(device))
+
+    def anchors_of(
+        self, sizes: Sequence[int], walltimes: Sequence[int], layouts: Sequence[Layout | None], first: int
+    ) -> NDArray[np.int64]:
+        """Return the earliest start of each request in its layout."""
+        found = self.estimated.anchors_of(sizes, walltimes, layouts, first)
+        return self._shown(found, zip(sizes, walltimes, layouts, strict=True))
 
 
 class Probing:
@@ -62,7 +81,7 @@ class Probing:
         self._remark, self._progress = remark, progress
         self._original = answer
         self._left = most if isinstance(answer.endpoint, ProbingEndpoint) else 0
-        self._starts: dict[tuple[int, int], int] = {}
+        self._starts: dict[tuple[int, int, Layout | None], int] = {}
         self._sizes: set[int] = set()
 
     def ask(self, found: Plan) -> bool:
@@ -75,7 +94,7 @@ class Probing:
             chosen = spread(own, self._left if hidden else -(-self._left // 2))
         else:
             best = found.best
-            chosen = [c for c in own if c == best and (c.processors, c.walltime) not in self._starts]
+            chosen = [c for c in own if c == best and (c.processors, c.walltime, c.layout) not in self._starts]
         return bool(chosen) and self._learn(chosen)
 
     def _learn(self, chosen: list[Candidate]) -> bool:
@@ -85,19 +104,21 @@ class Probing:
         assert isinstance(one, NodeAvailability)
         self._left -= len(chosen)
         try:
-            starts = endpoint.probe([Request(c.processors, c.walltime) for c in chosen])
+            starts = endpoint.probe([Request(c.processors, c.walltime, layout=c.layout) for c in chosen])
         except GasError as error:
             self._remark(f"{error}; no more probes")
             self._left = 0
             return False
         for c, start in zip(chosen, starts, strict=True):
-            self._starts[c.processors, c.walltime] = NEVER if start is None else max(start, one.now)
+            self._starts[c.processors, c.walltime, c.layout] = NEVER if start is None else max(start, one.now)
             self._sizes.add(c.processors)
         without = sum(start == NEVER for start in self._starts.values())
         unplanned = f"; {without} got no plan, and are left out" if without else ""
         sizes = ", ".join(str(size) for size in sorted(self._sizes))
-        remark = f"it planned real jobs of {sizes} processors itself{unplanned}; starts of other sizes are estimates"
-        availability = _Probed(
+        counted = {"gpus": "GPUs"}.get(chosen[0].unit, chosen[0].unit)
+        remark = f"it planned real jobs of {sizes} {counted} itself{unplanned}; starts of other sizes are estimates"
+        kind = _ProbedLayouts if isinstance(one, LaidOut) else _Probed
+        availability = kind(
             one.scheduler, one.kind, one.now, one.version, one.capacity, one.taken, one.names, self._starts, one
         )
         self.answer = replace(original, availability=availability, remarks=(*original.remarks, remark))

@@ -9,6 +9,7 @@ answer's age counts, which HTTP gives (`gas.endpoints.s3`), and not the instant 
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -63,20 +64,23 @@ def chosen_endpoints(
     Parameters
     ----------
     slurm_here
-        Without a configuration, use the partitions of the local Slurm, or raise its error.
+        A Slurm job script is to run: say that there is no Slurm where there is none.
+
+    Raises
+    ------
+    Unreachable
+        None is named, there is no configuration, and the local Slurm does not answer.
     """
     given, lists = [_address(name) for name in names or []], list(files or [])
     if lists.count("-") > 1:
         raise BadInput("--availability -: standard input can be read only once")
-    configuration, known = (None, None) if lists and not given else _configuration(config, needed=slurm_here)
-    if configuration is not None and not given and not lists:
+    named = bool(given)
+    asks = not (named or lists) or any("://" not in name for name in given)
+    configuration, known = _configuration(config) if asks else (None, None)
+    if configuration is not None and not named and not lists:
         given = configuration.names
-        if not given and slurm_here:
-            raise BadInput("no Slurm commands (scontrol, sbatch) in PATH; name a scheduler with -e NAME or URL")
         if not given:
-            raise BadInput(
-                "which scheduler? Name one with -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
-            )
+            raise BadInput(_none_configured(configuration, slurm_here=slurm_here))
     chosen: list[Scheduler] = []
     of_slurm: list[Any] = []
     alone = bool(names) and len(set(given)) == 1  # then $GAS_TOKEN is for it
@@ -84,12 +88,13 @@ def chosen_endpoints(
         if configuration is None or "://" in name:
             chosen.append(_s3(name, [other for other in given if other != name]))
             continue
+        table = configuration.tables.get(_plain(name, configuration))
         try:
-            made = configuration.endpoint(name, alone=alone)
+            made = _made(configuration, name, alone=alone)
             chosen.append(made)
-            of_slurm += [made] if configuration.tables[name]["type"] == "slurm" else []
+            of_slurm += [made] if table is not None and table["type"] == "slurm" else []
         except (GasError, FieldError) as error:
-            if name not in configuration.tables:
+            if table is None:
                 raise
             chosen.append((name, error))
     chosen += [FileEndpoint(path, path) for path in dict.fromkeys(lists)]
@@ -100,30 +105,67 @@ def chosen_endpoints(
     return chosen
 
 
-def _configuration(explicit: Path | None, *, needed: bool = False) -> tuple[Configuration, Any]:
+def _none_configured(configuration: Configuration, *, slurm_here: bool) -> str:
+    """Return what is to be done where neither the call nor a configuration names a scheduler."""
+    if configuration.path is not None:
+        return (
+            f"{configuration.path}: names no scheduler; write an [endpoints.NAME] into it (`gas endpoints --help` "
+            "shows how), or name one with -e NAME or URL"
+        )
+    if slurm_here:
+        return (
+            "there is no Slurm here (no scontrol and sbatch in PATH, or no slurm.conf); name a scheduler with -e NAME "
+            "or URL"
+        )
+    return "which scheduler? Name one with -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
+
+
+def _configuration(explicit: Path | None) -> tuple[Configuration, Any]:
     """Return the configuration; without a file, the partitions of the local Slurm and its answers.
 
-    Parameters
-    ----------
-    needed
-        Raise the error of a local Slurm that cannot be used.
+    Raises
+    ------
+    Unreachable
+        There is no file, and the local Slurm does not answer.
     """
     from gas.endpoints import Configuration, load_configuration
 
     found = load_configuration(explicit)
     if found.path is not None:
         return found, None
-    from gas.endpoints.slurm.discovery import here, is_here
+    from gas.endpoints.slurm.discovery import UNCONFIGURED, here, is_here
 
     if not is_here():
         return found, None
     try:
         tables, cluster = here()
-    except GasError:
-        if needed:
-            raise
-        return found, None
+    except Unreachable as error:
+        if UNCONFIGURED in str(error):
+            return found, None
+        raise Unreachable(f"{error} (there is no gas.toml that names another scheduler)") from None
     return Configuration(None, tables), cluster
+
+
+_CHOICE = re.compile(r"\+(?=(?:account|qos)=)")
+"""What begins a part of a plan's name that says an account or a QOS: ``kth+qos=high``."""
+
+
+def _plain(name: str, configuration: Configuration) -> str:
+    """Return what a scheduler is called in the configuration, of whose accounts and QOS one may be named too."""
+    return name if name in configuration.tables else _CHOICE.split(name)[0]
+
+
+def _made(configuration: Configuration, name: str, *, alone: bool) -> Endpoint:
+    """Return the scheduler of a name, with the account and the QOS that it names as plans do: ``kth+qos=high``."""
+    plain = _plain(name, configuration)
+    made = configuration.endpoint(plain, alone=alone)
+    if plain == name:
+        return made
+    from gas.agent.scripts import Choosing
+
+    if not isinstance(made, Choosing):
+        raise BadInput(f"-e {name}: {plain} has no accounts and QOS to choose from")
+    return made.chosen(_CHOICE.split(name)[1:])
 
 
 def _address(name: str) -> str:
@@ -146,28 +188,33 @@ def _s3(address: str, rivals: Sequence[str] = ()) -> Endpoint:
 def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
     """Return the scheduler named, or the only one of the configuration; it must accept jobs.
 
-    Without a configuration, any partition of the local Slurm knows the jobs of all.
+    Of partitions of one Slurm any knows the jobs of all.
+
+    Raises
+    ------
+    Unreachable
+        There is no configuration, and the local Slurm does not answer.
     """
     by_address = name is not None and "://" in name
-    try:
-        configuration, here = (None, None) if by_address else _configuration(config, needed=True)
-    except Unreachable as error:
-        if name is not None:
-            raise
-        raise BadInput(
-            f"which scheduler? Name it with -e NAME or URL, or set GAS_ENDPOINT; the local Slurm fails: {error}"
-        ) from None
+    configuration, here = (None, None) if by_address else _configuration(config)
     if name is None:
         assert configuration is not None, "there is no address"
-        if len(configuration.names) != 1 and (here is None or not configuration.names):
+        if not configuration.names or (here is None and not _one_slurm(configuration)):
             known = f" ({', '.join(configuration.names)})" if configuration.names else ""
             raise BadInput(f"which scheduler? Name it with -e NAME or URL, or set GAS_ENDPOINT{known}")
         name = configuration.names[0]
     name = _address(name)
-    endpoint = _s3(name) if configuration is None else configuration.endpoint(name, alone=True)
+    endpoint = _s3(name) if configuration is None else _made(configuration, name, alone=True)
     if not isinstance(endpoint, JobEndpoint):
         raise BadInput(f"{name}: accepts no jobs; it is only an availability list")
     return endpoint
+
+
+def _one_slurm(configuration: Configuration) -> bool:
+    """Return whether there is one scheduler only, as of partitions of one Slurm each knows the jobs of all."""
+    tables = list(configuration.tables.values())
+    places = {tuple(table.get(key) for key in ("type", "url", "slurm_conf", "folder")) for table in tables}
+    return len(tables) == 1 or (len(places) == 1 and all(table.get("type") == "slurm" for table in tables))
 
 
 def job_endpoints(names: Sequence[str] | None, config: Path | None) -> list[JobEndpoint | tuple[str, Exception]]:

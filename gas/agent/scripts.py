@@ -8,10 +8,12 @@ from typing import Any, Protocol, runtime_checkable
 
 from documents.fields import FieldError
 from gas.agent.schedulers import Scheduler
+from gas.application import Application
 from gas.endpoints import Endpoint
 from gas.errors import BadInput, GasError, Infeasible
+from gas.planner import counts_processors
 
-__all__ = ["Asking", "command_script", "for_jobs"]
+__all__ = ["Asking", "Choosing", "command_script", "for_jobs"]
 
 MOST_BYTES = 4 * 2**20
 """The largest script that Slurm takes by default (slurm.conf(5), max_script_size)."""
@@ -27,6 +29,14 @@ class Asking(Protocol):
         """Return it as one of jobs that ask for more."""
 
 
+@runtime_checkable
+class Choosing(Protocol):
+    """A scheduler whose jobs are on an account and have a QOS."""
+
+    def chosen(self, words: Sequence[str]) -> Endpoint:
+        """Return it as one of jobs with these: ``["account=abc", "qos=high"]``."""
+
+
 def for_jobs(
     schedulers: Sequence[Scheduler],
     native: Sequence[str] = (),
@@ -34,6 +44,7 @@ def for_jobs(
     script: Any = None,
     unit: str | None = None,
     *,
+    application: Application | None = None,
     placed: bool = False,
 ) -> list[Scheduler]:
     """Return schedulers as those of such jobs; one that cannot be comes as its name and the error.
@@ -50,13 +61,17 @@ def for_jobs(
         A Slurm job script that is submitted as it is.
     unit
         What its sizes count; None for what it gives its own size in.
+    application
+        What is to run, where more of it matters than a number of processors.
     placed
         The jobs are in the queue already.
     """
     asked: dict[str, Any] = {"native": native, "command": command, "script": script, "unit": unit}
     if placed:
         asked["placed"] = True
-    found = [one if isinstance(one, tuple) else _for_job(one, asked) for one in schedulers]
+    if application is not None and application.asks_for_more:
+        asked["resources"] = application.resources
+    found = [one if isinstance(one, tuple) else _for_job(one, asked, application) for one in schedulers]
     wrong = [one[1] for one in found if isinstance(one, tuple)]
     if found and len(wrong) == len(found) and isinstance(wrong[0], GasError | FieldError):
         raise wrong[0]
@@ -73,12 +88,14 @@ def for_jobs(
     return kept
 
 
-def _for_job(endpoint: Endpoint, asked: dict[str, Any]) -> Scheduler:
+def _for_job(endpoint: Endpoint, asked: dict[str, Any], application: Application | None) -> Scheduler:
     if isinstance(endpoint, Asking):
         try:
             return endpoint.asking(**asked)
         except (GasError, FieldError) as error:
             return endpoint.name, error
+    if application is not None and "resources" in asked:
+        return endpoint.name, BadInput(counts_processors(endpoint.name, application))
     if asked["script"] is not None:
         return endpoint.name, BadInput(f"{endpoint.name}: takes no Slurm job scripts ({asked['script'].path})")
     return endpoint

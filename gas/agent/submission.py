@@ -73,7 +73,10 @@ def _job(run: Run, planned: Planned) -> JobDescription:
         run_time=best.execution_time if run.simulate else job.run_time,
         native=() if isinstance(chosen, Asking) else job.native,  # it plans with them, and has them
     )
-    return job.sized(best.processors, best.walltime)
+    known = None
+    if planned.resources is not None:
+        known = planned.resources.values(best.processors, best.layout)
+    return job.sized(best.processors, best.walltime, known, chosen.settles)
 
 
 def _request(planned: Planned, options: PlanOptions) -> Request:
@@ -81,7 +84,7 @@ def _request(planned: Planned, options: PlanOptions) -> Request:
     wanted = None if options.not_before is None else Instant.of(options.not_before).at(found.now)
     others = ((c.processors, c.walltime) for c in found.candidates if c.scheduler == best.scheduler and c != best)
     alternatives = tuple(others) if planned.endpoint.moldable else ()
-    return Request(best.processors, best.walltime, best.start + _slack(found, best), wanted, alternatives)
+    return Request(best.processors, best.walltime, best.start + _slack(found, best), wanted, alternatives, best.layout)
 
 
 def _slack(found: Plan, best: Candidate) -> int:
@@ -132,6 +135,8 @@ class Submission:
         Called with what the user should know.
     config
         The configuration that names the schedulers, for the command that finds out what has become of a job.
+    before
+        Called with each plan just before its request is sent.
     """
 
     def __init__(
@@ -144,8 +149,10 @@ class Submission:
         key: str,
         remark: Callable[[str], object],
         config: Path | None = None,
+        before: Callable[[Planned], object] | None = None,
     ) -> None:
         self.key = key
+        self._before = before
         self._application = application
         self._plan = plan
         self._endpoints = list(schedulers)
@@ -215,6 +222,8 @@ class Submission:
                         f"{best.scheduler}: finishes first but takes no jobs; it is an availability list only"
                     )
                 request, job = _request(planned, self._options), _job(self._run, planned)
+                if self._before is not None:
+                    self._before(planned)
                 try:
                     accepted = self._send(chosen, request, job, page, stays)
                 except StalePlan as error:

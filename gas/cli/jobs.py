@@ -145,22 +145,38 @@ def wait_command(
     timeout: Annotated[
         str | None, typer.Option("--timeout", metavar="TIME", help="Give up after this time: 2h.")
     ] = None,
+    patience: Annotated[
+        str,
+        typer.Option(
+            "--patience",
+            metavar="TIME",
+            help="Give up when the scheduler has not answered for this time: gas wait 17 --patience 12h.",
+        ),
+    ] = "30m",
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
     """Wait until a job has ended.
 
-    The exit code is 0 if it completed, else 1.
+    The exit code is 0 if it completed, else 1; 4 if its scheduler does not answer.
     """
+    silence = parse_duration(patience, "--patience", minimum=0)
     where, number = job_of(job, endpoint, config)
-    found = wait_for_end(where, number, timeout, quiet=json)
+    found = wait_for_end(where, number, timeout, patience=silence, quiet=json)
     if json:
         print_json({"schema": "gas.job/1", **found})
     report_end(found, quiet=json)
 
 
-def wait_for_end(where: JobEndpoint, number: int, timeout: str | None = None, *, quiet: bool) -> dict[str, Any]:
+def wait_for_end(
+    where: JobEndpoint, number: int, timeout: str | None = None, *, patience: int | None = None, quiet: bool
+) -> dict[str, Any]:
     """Return a job once it has ended; unless `quiet`, print each change of its state.
+
+    Parameters
+    ----------
+    patience
+        Seconds for which its scheduler may be silent; None is the usual time.
 
     Raises
     ------
@@ -169,14 +185,15 @@ def wait_for_end(where: JobEndpoint, number: int, timeout: str | None = None, *,
     Unreachable
         There is no answer for some time.
     """
-    from gas.agent.following import wait
+    from gas.agent.following import WAITING_PATIENCE, wait
 
     def report(job: dict[str, Any]) -> None:
         if not quiet:
             note(describe(job))
 
     seconds = None if timeout is None else parse_duration(timeout, "--timeout")
-    found = wait(where, number, seconds, report=report, remark=remark)
+    silence = WAITING_PATIENCE if patience is None else patience
+    found = wait(where, number, seconds, patience=silence, report=report, remark=remark)
     if isinstance(found, str):
         raise JobFailed(f"job {number}: is still {found} after {timeout}; it was not cancelled")
     return found

@@ -14,7 +14,7 @@ from gas.printable import as_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TextIO
 
 __all__ = ["main", "run"]
 
@@ -33,11 +33,16 @@ def run(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _failed("interrupted", 130)
     except BrokenPipeError:  # the reader of the output has closed it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _unwritable(sys.stdout)
         return 0
     except OSError as error:
+        import errno
+
         from gas.errors import outcome_of
 
+        _unwritable(sys.stdout)
+        if not error.filename and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+            return _failed(f"the output cannot be written: {error.strerror}", 1)
         outcome = outcome_of(error)
         where = f"{error.filename}: " if error.filename else ""
         return _failed(f"{where}{error.strerror or error}", outcome.exit_code if outcome else 1)
@@ -66,9 +71,27 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _failed(message: str, code: int) -> int:
-    """Print an error as one line."""
-    print(f"gas: {as_line(' '.join(message.split()))}", file=sys.stderr)
+    """Print an error as one line; the code says it too, where that cannot be written."""
+    try:  # without contextlib, which takes its time
+        print(f"gas: {as_line(' '.join(message.split()))}", file=sys.stderr, flush=True)
+    except OSError:
+        return code
     return code
+
+
+def _unwritable(stream: TextIO) -> str:
+    """Return why a stream cannot be written, and give up what it still holds; empty if it can be.
+
+    Python would try that again at its end, fail, and change the exit code to 120.
+    """
+    try:
+        stream.flush()
+    except OSError as problem:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
+        return problem.strerror or str(problem)
+    return ""
 
 
 def _usage(error: Any) -> str:
@@ -100,6 +123,9 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a Ctrl-C from here on ends the program silently
     except KeyboardInterrupt:
         code = _failed("interrupted", 130)
+    if problem := _unwritable(sys.stdout):
+        code = code or _failed(f"standard output cannot be written ({problem})", 1)
+    _unwritable(sys.stderr)
     sys.exit(code)
 
 

@@ -91,15 +91,15 @@ def plan_command(
 
 def _line_of(app: Application, planned: Planned) -> str | None:
     """Return the command that submits the best request by hand; None if its scheduler does not say it."""
-    return planned.endpoint.line(Request(planned.best.processors, planned.best.walltime), app.name)
+    best = planned.best
+    return planned.endpoint.line(Request(best.processors, best.walltime, layout=best.layout), app.name)
 
 
 def sentence(candidate: Candidate, found: Plan) -> str:
     """Return a candidate in words."""
     start, finish = relative_text(candidate.start, found.now), relative_text(candidate.finish, found.now)
     verb = "starts" if candidate.kind == "promise" else "may start"
-    size = many(candidate.processors, "processor")
-    what = f"{size} on {candidate.scheduler}, walltime {duration_text(candidate.walltime)}: "
+    what = f"{candidate.size_text} on {candidate.scheduler}, walltime {duration_text(candidate.walltime)}: "
     by_likely = predicted(found)
     if by_likely is not None and (likely := by_likely.predictions.get(candidate)) is not None:
         bound = "no later than" if candidate.kind == "promise" else "planned"
@@ -131,7 +131,7 @@ def without_predictions(found: PredictedPlan) -> str:
     promised = planned.finish - best.finish
     certain = "promised to finish" if {best.kind, planned.kind} == {"promise"} else "planned to finish"
     return (
-        f"Without predictions it would be {many(planned.processors, 'processor')} on {planned.scheduler}: "
+        f"Without predictions it would be {planned.size_text} on {planned.scheduler}: "
         f"{likely}, {certain} {_apart(promised)}."
     )
 
@@ -171,7 +171,7 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
         (
             "→" if c == found.best and not wants_ascii() else ">" if c == found.best else "",
             c.scheduler,
-            str(c.processors),
+            _size(c),
             duration_text(c.walltime),
             duration_text(c.execution_time),
             *_when(c, found),
@@ -185,7 +185,8 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
         promises = all(c.kind == "promise" for c in shown)
         finishes = "finishes" if likely.risk is None else f"{100 * likely.risk:g}% finish by"
         when = ["starts", f"{_interval()} of starts", "no later than" if promises else "planned", finishes]
-    columns = ["", "scheduler", "processors", "walltime", "runs", *when, "proc-hours"]
+    counted, hours = _counted(found)
+    columns = ["", "scheduler", counted, "walltime", "runs", *when, hours]
     if explain:
         columns.append("why not")
     if rows:
@@ -205,17 +206,30 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
         more = len(found.rejected) - MOST_EXPLAINED
         say("Impossible:" if more <= 0 else f"Impossible ({more} more: --json):")
         print_table(
-            ["scheduler", "processors", "because"],
+            ["scheduler", counted, "because"],
             [(r.scheduler, str(r.processors), r.reason) for r in found.rejected[:MOST_EXPLAINED]],
             left=("scheduler", "because"),
         )
+
+
+def _size(candidate: Candidate) -> str:
+    """Return a size for a table, with its layout where it has one."""
+    layout = candidate.layout
+    return str(candidate.processors) if layout is None or not layout.per_node else f"{candidate.processors} ({layout})"
+
+
+def _counted(found: Plan) -> tuple[str, str]:
+    """Return what the sizes of a plan count, and what their use is counted in."""
+    units = [*(one.unit for one in found.candidates), *(one.unit for one in found.rejected)]
+    unit = units[0] if units else "processors"
+    return {"gpus": ("GPUs", "GPU-hours"), "nodes": ("nodes", "node-hours")}.get(unit, ("processors", "proc-hours"))
 
 
 def how_sure(candidate: Candidate, answers: Sequence[Answer]) -> str:
     """Return what is known of how its scheduler will treat a request, as a sentence; empty if nothing is."""
     for answer in answers:
         if answer.name == candidate.scheduler and isinstance(answer.availability, NodeAvailability):
-            words = answer.availability.said(candidate.processors, candidate.walltime)
+            words = answer.availability.said(candidate.processors, candidate.walltime, candidate.layout)
             return f"{words}." if words else ""
     return ""
 

@@ -94,6 +94,11 @@ class Subject:
                 if value is not None:
                     raise BadInput(f"{option} {value}: {application} says this too; leave one of the two out")
             app = read_application(application)
+            if app.asks_for_more:
+                raise BadInput(
+                    f"{application}: says what {script} says itself (#SBATCH); beside a job script leave out its unit "
+                    "and [resources], and name what the sizes count with --unit"
+                )
         else:
             app = _application(found, self.sizes, self.times, self.unit)
         return Work(app, found, self.unit, _counted(found, self.unit))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gas.agent.choice import predicted
+from gas.agent.choice import Planned, predicted
 from gas.agent.options import Run, checked_key
 from gas.agent.schedulers import chosen_endpoints
 from gas.application import Application
@@ -16,9 +16,10 @@ from gas.cli.plan import draw, how_sure, sentence, show_plan
 from gas.cli.planning import Explain, Planning, Plot, agent_for
 from gas.cli.scripts import Subject
 from gas.cli.states import report_end
-from gas.cli.tables import note, print_json, say
+from gas.cli.tables import note, print_json, say, try_output, writing
 from gas.endpoints import JobDescription
 from gas.errors import BadInput
+from gas.placeholders import check
 from gas.planner import Plan
 from gas.times import iso_time, relative_text
 
@@ -66,8 +67,8 @@ def submit_command(
 
     gas submit --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m
 
-    In the command, {processors} and {walltime} stand for what was chosen; it also finds them in GAS_PROCESSORS and
-    GAS_WALLTIME.
+    In the command, {processors}, {gpus}, {nodes}, {gpus_per_node}, {tasks}, {cpus_per_task} and {walltime} stand for
+    what was chosen; it also finds them in GAS_PROCESSORS, GAS_GPUS and so on. {{gpus}} is {gpus} itself.
 
     A Slurm job script is submitted as it is, with what its #SBATCH lines ask for; only its size, its time and where it
     goes are what was planned.
@@ -88,6 +89,7 @@ def submit_command(
         )
     if key is not None:
         checked_key(key)
+    check(command)
     app = work.app
     options = planning.options()
     variables = _environment(env or [])
@@ -100,42 +102,51 @@ def submit_command(
         if plot is not None:
             draw(prepared.planned.plan, prepared.planned.answers, plot)
         return
-    made = agent.submit(run, options, key=key)
+
+    def show(planned: Planned) -> None:
+        """Print what is about to be submitted: a job must not be made whose number cannot be said."""
+        with writing("nothing was submitted"):
+            try_output() if json else _show_planned(app, planned, explain=explain)
+
+    made = agent.submit(run, options, key=key, before=show)
+    known = f"job {made.job['id']} was submitted to {made.scheduler}: gas status {made.reference} shows it"
     finished = None
     if wait:
         if json:
             note(f"job {made.reference}")
         else:
-            _show_job(app, made, explain=explain)
+            with writing(known):
+                _show_job(app, made)
         finished = wait_for_end(made.endpoint, int(made.job["id"]), quiet=json)
-    if json:
-        print_json(
-            {
-                "schema": "gas.submission/1",
-                "scheduler": made.scheduler,
-                "endpoint": made.endpoint.address,
-                "key": made.key,
-                "already": made.planned is None,
-                "attempts": made.attempts,
-                "job": made.job if finished is None else finished,
-                "plan": None if made.planned is None else made.planned.to_wire(),
-            }
-        )
-    elif not wait:
-        _show_job(app, made, explain=explain)
-        say(f"follow it: gas wait {made.reference}")
+    with writing(known):
+        if json:
+            print_json(_to_wire(made, finished))
+        elif not wait:
+            _show_job(app, made)
+            say(f"follow it: gas wait {made.reference}")
     if plot is not None and made.planned is not None:
         draw(made.planned.plan, made.planned.answers, plot)
     if finished is not None:
         report_end(finished, quiet=json)
 
 
-def _show_job(app: Application, made: Submitted, *, explain: bool) -> None:
-    """Say what was submitted."""
-    if made.planned is None:
-        say(f"{app.name}: submitted already, as job {made.job['id']} on {made.scheduler} ({made.job['state']})")
-        return
-    found, answers, best = made.planned.plan, made.planned.answers, made.planned.best
+def _to_wire(made: Submitted, finished: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the JSON object of schema gas.submission/1, with the job as it ended if that was waited for."""
+    return {
+        "schema": "gas.submission/1",
+        "scheduler": made.scheduler,
+        "endpoint": made.endpoint.address,
+        "key": made.key,
+        "already": made.planned is None,
+        "attempts": made.attempts,
+        "job": made.job if finished is None else finished,
+        "plan": None if made.planned is None else made.planned.to_wire(),
+    }
+
+
+def _show_planned(app: Application, planned: Planned, *, explain: bool) -> None:
+    """Say what is about to be submitted."""
+    found, answers, best = planned.plan, planned.answers, planned.best
     if explain:
         show_plan(found, answers, explain=True)
         say()
@@ -143,6 +154,14 @@ def _show_job(app: Application, made: Submitted, *, explain: bool) -> None:
         say(f"{app.name}: {sentence(best, found)}")
         if said := how_sure(best, answers):
             say(said)
+
+
+def _show_job(app: Application, made: Submitted) -> None:
+    """Say what was submitted."""
+    if made.planned is None:
+        say(f"{app.name}: submitted already, as job {made.job['id']} on {made.scheduler} ({made.job['state']})")
+        return
+    found = made.planned.plan
     say(f"job {made.job['id']} on {made.scheduler}, {_start(made.job, found)}{_likely(found)}")
 
 
@@ -190,6 +209,7 @@ def _show_request(prepared: Prepared, *, explain: bool, json: bool) -> None:
                     "start_by": request.start_by,
                     "start_by_iso": iso_time(request.start_by or 0),
                     "not_before": request.not_before,
+                    **({} if request.layout is None else {"layout": request.layout._asdict()}),
                 },
                 "command": list(job.command),
                 "environment": dict(job.environment),

@@ -10,7 +10,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, NamedTuple, TextIO
 
 from rich.cells import cell_len
@@ -18,10 +19,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gas.errors import BadInput
+from gas.errors import BadInput, GasError
 from gas.printable import as_line, escaped_json, many, printable
 
 __all__ = [
+    "OutputLost",
     "draw_text",
     "many",
     "note",
@@ -32,14 +34,41 @@ __all__ = [
     "remark",
     "say",
     "show",
+    "try_output",
     "wants_ascii",
     "wants_colour",
     "write_output",
     "write_text",
+    "writing",
 ]
 
 _FREE_WIDTH = 200  # of tables that go to a file or a pipe
 _COLOURS = re.compile(r"(\x1b\[[0-9;]*m)")
+
+
+class OutputLost(GasError):
+    """Standard output cannot be written."""
+
+
+@contextmanager
+def writing(otherwise: str) -> Iterator[None]:
+    """Print within this context; if that fails, what was done, or was not, is said on standard error.
+
+    Raises
+    ------
+    OutputLost
+        Standard output is full, or its reader has closed it.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise OutputLost(f"standard output cannot be written ({error.strerror or error}); {otherwise}") from None
+
+
+def try_output() -> None:
+    """Write a blank where only JSON follows, which may begin with one, so that an unusable output is found in time."""
+    if not sys.stdout.isatty():
+        print(end=" ", flush=True)
 
 
 def say(text: str = "", *, to: TextIO | None = None) -> None:
@@ -69,8 +98,9 @@ def write_output(data: bytes, *, raw: bool) -> None:
 
 
 def note(text: str) -> None:
-    """Print a line that is not part of the result."""
-    print(printable(text), file=sys.stderr, flush=True)
+    """Print a line that is not part of the result; one that nobody can read ends nothing."""
+    with suppress(OSError):
+        print(printable(text), file=sys.stderr, flush=True)
 
 
 def remark(text: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
@@ -11,6 +11,7 @@ from gas.availability import Availability
 from gas.errors import BadInput, Unreachable
 from gas.planner import FASTEST, SLOWEST, Limits
 from gas.times import LONGEST, parse_duration
+from speedup_models.model import Layout
 
 if TYPE_CHECKING:  # a simulator hangs on it, which planning does not need
     from gas.prediction.history import History
@@ -54,6 +55,8 @@ class Request:
     ----------
     alternatives
         Other numbers of processors, each with its walltime, that would do as well; for schedulers that choose.
+    layout
+        Over which nodes it is laid out; None where the scheduler chooses.
     """
 
     processors: int
@@ -61,13 +64,14 @@ class Request:
     start_by: int | None = None
     not_before: int | None = None
     alternatives: tuple[tuple[int, int], ...] = ()
+    layout: Layout | None = None
 
 
 @dataclass(frozen=True)
 class JobDescription:
     """What is to run: a command, or nothing for `run_time` seconds on a scheduler that can simulate a job.
 
-    In the command ``{processors}`` and ``{walltime}`` stand for what the plan chose.
+    In the command placeholders such as ``{processors}`` stand for what the plan chose (`gas.placeholders`).
 
     Attributes
     ----------
@@ -85,20 +89,27 @@ class JobDescription:
     native: tuple[str, ...] = ()
     template: tuple[str, ...] = ()
 
-    def sized(self, processors: int, walltime: int) -> JobDescription:
-        """Return the job as it is run on so many processors: filled in, and given its size."""
-        values = {"{processors}": str(processors), "{walltime}": str(walltime)}
+    def sized(
+        self, processors: int, walltime: int, known: Mapping[str, int] | None = None, later: Collection[str] = ()
+    ) -> JobDescription:
+        """Return the job as it is run on so many processors: filled in, and given its size.
 
-        def fill(text: str) -> str:
-            for mark, value in values.items():
-                text = text.replace(mark, value)
-            return text
+        Parameters
+        ----------
+        known
+            What else is known of the job, by names of placeholders; by default it is of one task a processor.
+        later
+            Placeholders that the scheduler settles when the job starts.
+        """
+        from gas.placeholders import filled, variable  # a plan alone has no command
 
-        size = {"GAS_PROCESSORS": str(processors), "GAS_WALLTIME": str(walltime)}
+        if known is None:
+            known = {"processors": processors, "tasks": processors, "cpus_per_task": 1}
+        values = {**known, "walltime": walltime}
         return JobDescription(
             self.name,
-            tuple(fill(word) for word in self.command),
-            {**self.environment, **size},
+            tuple(filled(word, values, later) for word in self.command),
+            {**self.environment, **{variable(name): str(value) for name, value in values.items()}},
             self.directory,
             self.run_time,
             self.native,
@@ -135,6 +146,8 @@ class Endpoint(Protocol):
         Whether paths here mean the same there.
     moldable
         Whether it is given all shapes of a job and chooses by itself.
+    settles
+        Placeholders of commands that have their values only when a job starts.
     tell
         Is called with a line for the user when it has to be waited for, or something is not as it should be.
     """
@@ -150,6 +163,7 @@ class Endpoint(Protocol):
     configured_as: str = ""
     is_local: bool = False
     moldable: bool = False
+    settles: frozenset[str] = frozenset()
     tell: Callable[[str], None] = staticmethod(lambda text: None)
 
     @property

@@ -10,17 +10,14 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from documents.fields import Fields, quoted
 from gas.errors import BadInput
+from gas.placeholders import pieces, variable
 
-__all__ = ["SIZE_VARIABLES", "checked_name", "long_options", "name_without_tag", "option_list", "shell_word", "tag_of"]
+__all__ = ["checked_name", "long_options", "name_without_tag", "option_list", "shell_word", "tag_of"]
 
-SIZE_VARIABLES = frozenset({"GAS_PROCESSORS", "GAS_WALLTIME"})
-"""Environment variables that pass its size to a command."""
-
-_MARKS = {"{processors}": '"$GAS_PROCESSORS"', "{walltime}": '"$GAS_WALLTIME"'}
 _TAG = re.compile(r"\.(gas-[0-9a-f]{16})$")
 
 
@@ -65,7 +62,13 @@ def long_options(words: Iterable[str], where: str, program: str, example: str) -
         yield name[2:], value if equals else None
 
 
-def shell_word(word: str) -> str:
-    """Return a word of a command for a shell, with the job's size where ``{processors}`` and ``{walltime}`` stand."""
-    pieces = re.split(f"({'|'.join(map(re.escape, _MARKS))})", word)
-    return "".join(_MARKS.get(piece) or shlex.quote(piece) for piece in pieces if piece) or "''"
+def shell_word(word: str, known: Collection[str]) -> str:
+    """Return a word of a command for a shell, with variables of the job where placeholders stand.
+
+    Parameters
+    ----------
+    known
+        Names of the placeholders that have a variable in the job; others are none.
+    """
+    found = pieces(word)
+    return "".join(f'"${variable(name)}"' if name in known else shlex.quote(text) for text, name in found) or "''"

@@ -193,7 +193,9 @@ def _figure(panels: Sequence[_Panel], now: int, span: int, title: str) -> Figure
     axes[-1].set_xticks(ticks, [tick_text(t) for t in ticks])
     axes[-1].set_xlim(0, span)
     axes[-1].set_xlabel(f"time from now ({_instant(now)})")
-    figure.supylabel("processors", fontsize=10)
+    units = [one.unit for panel in panels for one in panel.candidates] or ["processors"]
+    counted = {"gpus": "GPUs"}.get(units[0], units[0])
+    figure.supylabel(counted, fontsize=10)
     best = next((panel.best for panel, shown in zip(panels, drawn, strict=True) if panel.best in shown), None)
     handles = _legend(
         free=f"free (least in each {duration_text(span // _COLUMNS)})" if any(c.joined for c in curves) else "free",
@@ -354,7 +356,7 @@ def _likely_text(best: Candidate, start: int, now: int) -> str:
     """Return ``16 processors, likely to start in 1h02m (promised in 4h00m)``."""
     known = "promised" if best.kind == "promise" else "planned"
     likely, bound = relative_text(start, now), relative_text(best.start, now)
-    return f"{processors_text(best.processors)}, likely to start {likely} ({known} {bound})"
+    return f"{best.size_text}, likely to start {likely} ({known} {bound})"
 
 
 def _keep_inside(text: Text, ax: Axes, frame: Bbox) -> None:

@@ -208,7 +208,7 @@ def request_text(candidate: Candidate, now: int) -> str:
     start, finish = relative_text(candidate.start, now), relative_text(candidate.finish, now)
     if start == finish:  # both rounded to the same hour
         finish = f"{duration_text(candidate.execution_time)} later"
-    return f"{processors_text(candidate.processors)}, starts {start}, finishes {finish}"
+    return f"{candidate.size_text}, starts {start}, finishes {finish}"
 
 
 def processors_text(count: int) -> str:
@@ -295,7 +295,7 @@ def _legend(
     if best is None:
         endings = [f" free throughout each column{more}", f" free{more}", " free"]
         return _text([free_mark, *_plain(next(e for e in endings if len(e) < width))], colour)
-    size = processors_text(best.processors)
+    size = best.size_text
     full = f"{called}: {request_text(best, now)}"
     brief = f"{size}, +{duration_text(best.start - now)} to +{duration_text(best.finish - now)}"
     cells: list[Cell] = []

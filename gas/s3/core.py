@@ -25,161 +25,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gas.availability import AvailabilityList
-from gas.compiled import compiled
-from gas.errors import BadInput, Conflict, NotFound, StalePlan
-from gas.profile.blocks import (
-    STAMP,
-    Blocks,
-    blocks_of,
-    empty_blocks,
-    profile_in,
-    with_rows,
-)
-from gas.profile.blocks import check as check_blocks
-from gas.profile.changes import forget, give_back, take
-from gas.profile.flat import NEVER, Profile
-from gas.profile.flat import forget as forget_past
-from gas.profile.holes import first_fit
-from gas.s3.entries import Broken, Entry, Resized, State, profile_left_by
-from gas.s3.invariants import check_schedule
-from gas.s3.placing import NO_LIMIT, UNTIL_NOTHING_MOVES, place, promote
+from gas.errors import BadInput, Conflict, StalePlan
+from gas.profile.blocks import STAMP
+from gas.profile.flat import NEVER
+from gas.s3.entries import Broken, Entry, Resized, profile_left_by
 from gas.s3.repair import repair
-from gas.s3.running import Running
-from gas.s3.waiting import Waiting
+from gas.s3.schedule import Schedule
 from gas.times import LATEST, LONGEST, duration_text, iso_time
 
 __all__ = ["S3", "warm_up"]
 
 
-class S3:
-    """The schedule of one machine.
-
-    Parameters
-    ----------
-    processors
-        The size of the machine.
-    now
-        The instant (integer seconds) at which it begins, idle.
-    machine_code
-        Use the compiled kernels (worth it from some hundred waiting jobs on).
-    patience
-        The most work that one operation puts into promotion: looks for a new start, with each move counted as a few
-        (`gas.s3.placing.promote`). What is left is `unfinished`, and `go_on` goes on with it; until its end, no other
-        operation promotes. None promotes until nothing moves.
-    lead
-        How many seconds ahead of now the soonest start is planned. Live, a second has begun when something happens
-        in it: a job that were started in what is left of it would lose that part of its walltime. So live starts are
-        planned for the next second, with lead 1; in a simulation nothing is lost, with lead 0.
-    """
-
-    def __init__(
-        self, processors: int, now: int, *, machine_code: bool = False, lead: int = 0, patience: int | None = None
-    ) -> None:
-        assert patience is None or patience > 0, "an operation looks at one job at least"
-        self.processors = processors
-        self.now = now
-        self.lead = lead
-        self.patience = patience
-        self.version = 0
-        self.entries: dict[int, Entry] = {}
-        self.broken: list[Broken] = []
-        self._changed: set[int] = set()
-        self._profile: Blocks = empty_blocks(processors, now)
-        self._waiting = Waiting()
-        self._running = Running()
-        self._most_in_use = processors  # more than the machine has, as long as it was larger when things started
-        self._last_id = 0
-        self._machine_code = machine_code
-        self._first_fit = compiled(first_fit) if machine_code else first_fit
-        self._place = compiled(place) if machine_code else place
-        self._promote = compiled(promote) if machine_code else promote
-        self._take = compiled(take) if machine_code else take
-        self._give_back = compiled(give_back) if machine_code else give_back
-        self._forget = compiled(forget) if machine_code else forget
-
-    # ------------------------------------------------------------------------------------------------- ask
-
-    @property
-    def soonest(self) -> int:
-        """The soonest instant for which a start can be planned."""
-        return self.now + self.lead
-
-    @property
-    def queued(self) -> list[Entry]:
-        """The waiting jobs in submission order."""
-        return list(self._waiting.jobs)
-
-    @property
-    def reserved(self) -> list[Entry]:
-        """The reservations that have not begun."""
-        return list(self._waiting.reserved.values())
-
-    @property
-    def running(self) -> list[Entry]:
-        """The jobs and reservations that hold processors now."""
-        return list(self._running.entries.values())
-
-    @property
-    def in_use(self) -> int:
-        """How many processors are held now."""
-        return self._running.in_use
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """How many are queued, reserved and running."""
-        return len(self._waiting.jobs), len(self._waiting.reserved), len(self._running.entries)
-
-    @property
-    def has_changed(self) -> bool:
-        """Whether `take_changed` has something to return."""
-        return bool(self._changed)
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether promotion was left because patience ended; a waiting job may be able to start earlier until then."""
-        return self._waiting.unfinished
-
-    def entry(self, id: int) -> Entry:
-        """Return an entry, or raise `NotFound`."""
-        try:
-            return self.entries[id]
-        except KeyError:
-            raise NotFound(f"there is no job {id} in the schedule (it never existed, or it has ended)") from None
-
-    def next_start(self) -> int | None:
-        """Return the next instant after now at which a start falls due; None if nothing waits for one."""
-        return self._waiting.next_start(self.now)
-
-    def first_start(self) -> int:
-        """Return the first planned start of all that waits, also one that is due; a far future if nothing waits."""
-        return self._waiting.first_start()
-
-    def next_overrun(self) -> int | None:
-        """Return the first instant at which a running job would have held its processors for too long."""
-        return self._running.first_end()
-
-    def anchor(self, processors: int, walltime: int, not_before: int | None = None) -> int:
-        """Return the start that a request of this size would be promised now; `NEVER` if it fits nowhere."""
-        first = self.soonest if not_before is None else max(self.soonest, not_before)
-        return int(self._first_fit(self._profile, processors, walltime, first))
-
-    def availability(self, scheduler: str = "s3") -> AvailabilityList:
-        """Return the availability list: what the profile leaves free, from the soonest possible start on."""
-        profile = profile_in(self._profile, machine_code=self._machine_code)
-        forget_past(profile, self.soonest)
-        count = int(profile.used[0])
-        return AvailabilityList(
-            scheduler=scheduler,
-            kind="promise",
-            now=self.soonest,
-            processors=self.processors,
-            version=str(self.version),
-            starts=profile.starts[:count],
-            free=profile.free[:count],
-        )
-
-    # ---------------------------------------------------------------------------------------------- change
+class S3(Schedule):
+    """The schedule of one machine, and what changes it; the parameters are those of `Schedule`."""
 
     def submit(
         self, processors: int, walltime: int, *, not_before: int | None = None, start_by: int | None = None
@@ -346,40 +204,7 @@ class S3:
             self.version += self._move_earlier()
         return self.unfinished
 
-    def take_changed(self) -> list[Entry]:
-        """Return the entries that changed since this was last asked (those that left the schedule apart)."""
-        changed = [self.entries[id] for id in sorted(self._changed)]
-        self._changed.clear()
-        return changed
-
-    def copy(self) -> S3:
-        """Return an independent copy, to ask "what if"."""
-        other = S3(self.processors, self.now, machine_code=self._machine_code, lead=self.lead, patience=self.patience)
-        other.version, other._last_id = self.version, self._last_id
-        other.entries = {id: replace(entry) for id, entry in self.entries.items()}
-        other.broken = list(self.broken)
-        other._profile = Blocks(*(array.copy() for array in self._profile))
-        other._waiting = self._waiting.copy(other.entries)
-        other._running = self._running.copy(other.entries)
-        other._most_in_use = self._most_in_use
-        return other
-
-    # ---------------------------------------------------------------------------------------------- verify
-
-    def check(self) -> None:
-        """Raise `AssertionError` if the schedule contradicts itself."""
-        check_blocks(self._profile, self.processors)
-        check_schedule(
-            profile_in(self._profile),
-            self._waiting,
-            self._running,
-            self.entries,
-            processors=self.processors,
-            most_in_use=self._most_in_use,
-            now=self.now,
-        )
-
-    # ---------------------------------------------------------------------------------------------- inside
+    # --------------------------------------------------------------------------------------------- inside
 
     def _verify_request(self, processors: int, walltime: int) -> None:
         if not 1 <= processors <= self.processors:
@@ -396,74 +221,10 @@ class S3:
                 f"({iso_time(self.soonest)}), and {LATEST - LONGEST}, in epoch seconds"
             )
 
-    def _new(self, processors: int, walltime: int, start: int, state: State, earliest: int) -> Entry:
-        self._last_id += 1
-        entry = Entry(self._last_id, processors, walltime, self.now, start, start, state, start + walltime, earliest)
-        self.entries[entry.id] = entry
-        self._changed.add(entry.id)
-        self.version += 1
-        return entry
-
-    def _withdraw(self, entries: list[Entry]) -> None:
-        self._waiting.remove(entries)
-        for entry in entries:
-            del self.entries[entry.id]
-            self._changed.discard(entry.id)
-
     def _evict(self) -> list[Entry]:
         evicted = [e for e in self._waiting.entries if e.processors > self.processors]
         self._withdraw(evicted)
         return evicted
-
-    def _release(self, start: int, end: int, processors: int) -> None:
-        self._make_room(2)
-        self._give_back(self._profile, start, end, processors)
-        self.version += 1
-
-    def _indexed(self, profile: Profile) -> Blocks:
-        """Return a rebuilt profile; no waiting job is known to start as early as it can."""
-        self._waiting.look_again()
-        count = int(profile.used[0])
-        return blocks_of(profile.starts[:count], profile.free[:count], self.processors)
-
-    def _rebuild(self) -> None:
-        self._profile = self._indexed(profile_left_by(self.entries.values(), self.processors, self.now))
-        self.version += 1
-
-    def _promote_queue(self) -> None:
-        """Promote, unless `go_on` has to finish what was begun before: that reaches jobs that may move by now, too."""
-        if not self.unfinished:
-            self._move_earlier()
-
-    def _move_earlier(self) -> bool:
-        """Move waiting jobs to earlier starts as far as patience goes; return whether any has moved."""
-        waiting = self._waiting
-        patience = NO_LIMIT if self.patience is None else self.patience
-        # A job that is taken out may show two ends of others that its own had hidden, and adds two where it is put.
-        self._make_room(4 * min(len(waiting.jobs), patience) + 4)
-        before = waiting.starts.copy()
-        moves = self._promote(self._profile, waiting.queue, self.soonest, UNTIL_NOTHING_MOVES, patience)
-        for entry in waiting.read_starts(before) if moves else []:
-            entry.promise = min(entry.promise, entry.start)
-            self._changed.add(entry.id)
-        return bool(moves)
-
-    def _make_room(self, frames: int) -> None:
-        self._profile = with_rows(self._profile, frames, machine_code=self._machine_code)
-
-    def _start_due(self) -> list[Entry]:
-        started = []
-        for entry in self._waiting.due(self.now):
-            # A job at the end of its walltime may need a moment to go; what is due waits for it, in this instant.
-            if self.in_use + entry.processors <= self.processors:
-                self._changed.add(entry.id)
-                self._running.add(entry)
-                started.append(entry)
-        if started:
-            self._waiting.remove(started)
-        for entry in started:
-            entry.state = "running"
-        return started
 
     def _impossible(self) -> bool:
         """Return whether processors are held for too long, or a start was missed."""

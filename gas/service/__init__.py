@@ -7,7 +7,8 @@ Its modules, from the bottom:
     rows         jobs as rows of the store, sealed
     tables       the tables of the store, and older ones brought up to date
     mark         how far the store had got, beside it
-    store        every job in one SQLite file
+    database     the SQLite file: transactions that are surely on disk, or surely not
+    store        every job in that file
     command      what a job runs, and its environment
     wrapper      the small program that runs one command and outlives the service
     clock        scheduler time: elapsed time that follows the wall clock, perhaps faster than the world's
@@ -25,13 +26,20 @@ Its modules, from the bottom:
     metrics      what is counted and measured
     aside        Python programs that work beside the service
     prediction   when those who wait are likely to start
+    usage        what each user has in the schedule
+    outage       what an outage makes of jobs: missed starts, and jobs of the store put on a schedule again
+    journal      what is logged and counted of each change
     book         jobs, schedule and store, kept equal
+    opening      the book of a store, for another life of the service
+    resizing     another size of the machine
     retention    how long ended jobs are kept
     rights       who may do what: the table
     limits       how much one user may take
     token_file   salted hashes of bearer tokens
     tokens       who asks
     turnstile    the lock of the service, in order
+    admission    what a request must pass to become a job
+    dispatcher   the book kept up to the present, and what falls due started
     live         `LiveScheduler`: all of it together, safe to call from many threads
     schemas      bodies of requests and answers
     planning     planning for a client

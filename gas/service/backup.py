@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gas.errors import BadInput, Conflict, NotFound, StoreDamaged, StoreFailed
+from gas.service.database import first_problem, open_database
 from gas.service.jobs import Job
 from gas.service.mark import Mark, MarkFile
 from gas.service.reconciling import directories
 from gas.service.rows import DamagedRow, job_of, seal
-from gas.service.store import COMMANDED, Store, first_problem, open_database
+from gas.service.store import COMMANDED, Store
 from gas.service.tables import SCHEMA_VERSION
 
 __all__ = ["STORE", "Restored", "back_up", "check", "restore", "save_sound"]

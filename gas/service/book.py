@@ -14,23 +14,26 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from gas.collector import uncollected
 from gas.compiled import available
-from gas.errors import BadInput, Conflict, StoreFailed, StoreInDoubt
-from gas.printable import many
-from gas.s3 import S3, Entry, Event, Machine, State
+from gas.errors import StoreFailed, StoreInDoubt
+from gas.s3 import S3, Event, Machine
 from gas.service.clock import RECORD_SECONDS, Clock
+from gas.service.database import CommitInDoubt
 from gas.service.feed import Feed
 from gas.service.grace import Grace
-from gas.service.jobs import BEING, Job, JobState
+from gas.service.jobs import Job, JobState
+from gas.service.journal import count, note, note_broken
 from gas.service.metrics import Metrics
+from gas.service.outage import end_by_itself, missed_starts, restored
 from gas.service.prediction import MOST_ENDED, Experience
 from gas.service.pulse import PAUSE_SECONDS, Pulse
-from gas.service.reconciling import reconcile
+from gas.service.reconciling import note_start, reconcile
 from gas.service.runner import POLL_SECONDS, Host, Runner
-from gas.service.store import CommitInDoubt, Store
+from gas.service.store import Store
+from gas.service.usage import Usage
 from gas.times import iso_time
 
 __all__ = ["LEAD_SECONDS", "Book"]
@@ -44,10 +47,6 @@ LEAD_SECONDS = 1
 PATIENCE = 2_000
 """Effort of one operation for promotion (`gas.s3.S3`): some 400 moves, which take 20 ms including their writes. The
 dispatcher continues with the rest, so a queue of some thousands takes a moment."""
-
-LATE_SECONDS = 2.0
-"""Real seconds that the service may pause, or start a process late, without treating it as an outage."""
-
 
 MANY = 10_000
 """From this number of jobs on, they are exempted from garbage collection."""
@@ -73,7 +72,7 @@ class Book:
     grace
         Extra time for ended jobs that are old only because the clock jumped.
     usage
-        For each user: jobs in the schedule, their processors × walltime, bytes of their commands and environments.
+        What each user has in the schedule.
     pulse
         Detects pauses of this process, by the clock's real time.
     feed, metrics
@@ -84,7 +83,7 @@ class Book:
 
     machine: Machine
     jobs: dict[int, Job]
-    usage: dict[str, tuple[int, int, int]]
+    usage: Usage
     processes: dict[int, Job]
 
     def __init__(
@@ -122,50 +121,6 @@ class Book:
         self.remember()
         self.remarks = reconcile(store, self.runner, clock, directory)
         self.read_back()
-
-    @classmethod
-    def open(
-        cls,
-        name: str,
-        processors: int | None,
-        store: Store,
-        clock: Clock,
-        state: Path,
-        *,
-        reset_clock: bool = False,
-        host: Host | None = None,
-    ) -> Book:
-        """Return the book that a store holds; `gas.service.live` says what the parameters mean."""
-        meta = store.meta()
-        if processors is None:
-            if "processors" not in meta:
-                raise BadInput(f"--processors: is required for the new state directory {state}")
-            processors = int(meta["processors"])
-        before_now = int(meta.get("processors", processors))
-        if before_now != processors and not store.last_id():
-            before_now = processors  # nothing was ever submitted: it may have been a mistake
-        if before_now != processors and meta.get("resized"):
-            log.warning("the machine has %d processors, as set by its operator, not %d", before_now, processors)
-            processors = before_now
-        if before_now != processors:
-            raise Conflict(
-                f"{state}: belongs to a machine of {meta['processors']} processors, not {processors}; "
-                "use another --state, or that size (gas machine --processors changes it)"
-            )
-        grace = Grace.read(meta["grace"]) if "grace" in meta else Grace()
-        if "clock" in meta:
-            present = clock.now()
-            away = clock.resume(meta["clock"])
-            if reset_clock:
-                if waiting := len(store.active()):
-                    raise Conflict(
-                        f"--reset-clock: the schedule contains {many(waiting, 'job')}; drain it first (--drain)"
-                    )
-                away += clock.reset(present)
-            grace = grace.after(away, clock.now()) if away >= 0 else Grace()
-        if remark := clock.remark():
-            log.warning("%s", remark, extra={"event": "clock_offset", "offset_seconds": clock.offset()})
-        return cls(name, processors, store, clock, grace, state / "jobs", host)
 
     # ---------------------------------------------------------------------------------------------------- ask
 
@@ -220,10 +175,6 @@ class Book:
             "clock_offset_seconds": self.clock.offset() or 0.0,
         }
 
-    def used_by(self, user: str) -> tuple[int, int, int]:
-        """Return a user's jobs in the schedule: number, processors × walltime in seconds, bytes (`JobRequest.size`)."""
-        return self.usage.get(user, (0, 0, 0))
-
     def next_instant(self) -> int | None:
         """Return when something falls due next."""
         return self.machine.next_instant()
@@ -257,7 +208,7 @@ class Book:
 
     def _advance(self) -> None:
         """Bring the schedule up to what the clock shows."""
-        if self._distrusted or self._missed_starts():
+        if self._distrusted or missed_starts(self.jobs, self.machine.schedule, self.clock, self.pulse):
             self.read_back()
         ended: list[tuple[int, int]] = []
         if self.processes and time.monotonic() - self._polled >= POLL_SECONDS / 2:
@@ -287,7 +238,7 @@ class Book:
         """Take in a job that the schedule has just accepted; `write` makes it durable."""
         self.jobs[job.id] = job
         self._new.append(job)
-        self._count(job, 1)
+        self.usage.add(job)
 
     def apply(self, events: list[Event]) -> list[Job]:
         """Take over what the schedule says has happened; return the jobs that have left it."""
@@ -296,7 +247,7 @@ class Book:
             job = self.jobs[event.id]
             if event.kind == "ended":
                 if job.state == "running":  # simulated, or a reservation
-                    job.state = _end_by_itself(job)
+                    job.state = end_by_itself(job)
                 gone.append(self.leave(job, job.state, event.time))
             else:
                 job.state, job.start, job.promise = "running", event.time, min(job.promise, event.time)
@@ -306,12 +257,19 @@ class Book:
     def leave(self, job: Job, state: JobState, time: int | None = None) -> Job:
         """Take out a job that the schedule no longer holds, and return it."""
         del self.jobs[job.id]
-        self._count(job, -1)
+        self.usage.remove(job)
         self.processes.pop(job.id, None)
         self.machine.run_times.pop(job.id, None)
         job.state = state
         job.finished = self.machine.schedule.now if time is None else time
         return job
+
+    def take_as_running(self, job: Job) -> Job:
+        """Return a waiting job as one that runs: a wrapper to which an earlier life handed it came up late."""
+        note_start(job, self.runner.directory_of(job), self.clock)
+        self.store.write(changed=[job])
+        self.read_back()
+        return self.jobs[job.id]
 
     def write(self, gone: list[Job], meta: dict[str, str] | None = None, *, noted: Sequence[Job] = ()) -> None:
         """Make the present schedule durable, publish the changes, then start the processes that are due.
@@ -339,11 +297,7 @@ class Book:
         known = {job.id for job in changed}
         changed += [job for job in noted if job.id not in known]
         for broken in schedule.broken:
-            late = broken.start - broken.promised
-            log.warning(
-                "the promise to job %d could not be kept: %d s later than promised", broken.id, late,
-                extra={"event": "promise_broken", "job": broken.id, "late_seconds": late},
-            )  # fmt: skip
+            note_broken(broken)
             if broken.id in self.jobs:
                 self.jobs[broken.id].broken_promise = broken.promised
         facts = {
@@ -366,9 +320,10 @@ class Book:
         self.facts |= facts
         self._broken_before = self.broken
         schedule.broken.clear()
-        self._measure(gone)
+        count(self.metrics, self._started, gone)
+        self._started.clear()
         self.experience.add(gone)
-        self._log([*gone, *(job for job in changed if job.id not in promoted)], len(promoted))
+        note([*gone, *(job for job in changed if job.id not in promoted)], len(promoted))
         self.feed.append([*gone, *changed], self.present())
         for job in begin:
             if job.id not in self.processes:
@@ -420,72 +375,21 @@ class Book:
         self.facts = meta = self.store.meta()
         self.processors = int(meta["processors"])
         self.accepting = meta["accepting"] == "1"
+        # An older state that was brought back must not give a version again that meant another schedule.
+        version = max(int(meta.get("version", "0")), self.store.epoch << 40)
+        schedule = S3(self.processors, self.clock.now(), machine_code=available(), lead=LEAD_SECONDS, patience=PATIENCE)
         with uncollected():
-            self.jobs = {job.id: job for job in self.store.active()}
-            self._restore(meta)
+            last_id = self.store.last_id()
+            found = restored(self.store.active(), schedule, self.runner, version=version, last_id=last_id)
+        self.machine, self.jobs, self.processes = found.machine, found.jobs, found.processes
+        self.usage = Usage(self.jobs.values())
+        self._ended_before = found.ended
+        self._broken_before = int(meta.get("broken", "0"))
+        self._started = []
+        self._new = []
         self._spare_collector(len(self.jobs))
         self._distrusted = False
         self._just_read = True  # what is due in this very second has not been started yet
-
-    def _restore(self, meta: dict[str, str]) -> None:
-        """Make the schedule that the jobs read imply."""
-        self.usage = {}
-        for job in self.jobs.values():
-            self._count(job, 1)
-        self.processes = {}
-        self._broken_before = int(meta.get("broken", "0"))
-        self._ended_before = []
-        self._started = []
-        self._new = []
-        now = self.clock.now()
-        self.machine = Machine(S3(self.processors, now, machine_code=available(), lead=LEAD_SECONDS, patience=PATIENCE))
-        entries: list[Entry] = []
-        run_times: dict[int, int] = {}
-        for job in list(self.jobs.values()):
-            request = job.request
-            lasts = request.walltime if request.kind == "reservation" else request.run_time
-            if job.state == "running" and job.start > now:
-                # By a clock that was ahead of a restored one. It holds its processors now, and for its walltime.
-                job.start, job.due = now, now + request.walltime
-                job.promise = min(job.promise, now)
-            if job.state == "running" and lasts is None and not self.runner.was_begun(job):
-                # An earlier life died between noting the start and making it. Begun now, the job would lose what has
-                # passed of its walltime; as a start that was missed, it is planned again, unless it was cancelled.
-                if job.message is not None and job.message.startswith(BEING):
-                    rest = job.message.removeprefix(BEING)
-                    job.message = None if rest == "cancelled" else rest
-                    self._ended_before.append(self.leave(job, "cancelled", now))
-                    continue
-                job.state = "queued"
-            if job.state == "running" and (end := self._ended_while_away(job, lasts, now)) is not None:
-                self._ended_before.append(self.leave(job, job.state, end))
-                continue
-            if lasts is not None:
-                run_times[job.id] = lasts
-            elif job.state == "running":
-                self.processes[job.id] = job
-                if job.message is not None and job.message.startswith(BEING):
-                    self.runner.cancel(job)  # an earlier life answered that, and may not have got to it
-            entries.append(
-                Entry(
-                    job.id,
-                    request.processors,
-                    request.walltime,
-                    job.submitted,
-                    job.start,
-                    job.promise,
-                    cast(State, job.state),
-                    job.due,
-                    request.start or 0,
-                )
-            )
-        # An older state that was brought back must not give a version again that meant another schedule.
-        version = max(int(meta.get("version", "0")), self.store.epoch << 40)
-        last_id = self.store.last_id()
-        for entry in self.machine.restore(entries, run_times, version=version, last_id=last_id):
-            job = self.jobs[entry.id]
-            job.message = f"needs {entry.processors} processors, but the machine has {self.processors}"
-            self._ended_before.append(self.leave(job, "cancelled", now))
 
     # ------------------------------------------------------------------------------------------------- inside
 
@@ -501,15 +405,6 @@ class Book:
             )
         return StoreFailed(f"the store cannot be written ({error}); nothing was changed")
 
-    def _count(self, job: Job, sign: int) -> None:
-        count, seconds, size = self.used_by(job.request.user)
-        count += sign
-        if count:
-            more = sign * job.processor_seconds, sign * job.request.size
-            self.usage[job.request.user] = count, seconds + more[0], size + more[1]
-        else:
-            self.usage.pop(job.request.user, None)
-
     def _spare_collector(self, jobs: int) -> None:
         """Keep the garbage collector from looking at what has been made, now and then, as jobs come in.
 
@@ -520,15 +415,6 @@ class Book:
         if self._uncounted >= MANY:
             self._uncounted = 0
             gc.freeze()
-
-    def _measure(self, gone: list[Job]) -> None:
-        for job in self._started:
-            self.metrics.wait.observe(max(0, job.start - job.submitted))
-            if job.start <= job.first_promise:
-                self.metrics.promises_kept.inc()
-        self._started.clear()
-        for job in gone:
-            self.metrics.ended.labels(job.state).inc()
 
     def _jump(self, ahead: int) -> None:
         """Follow a wall clock that was set ahead, which is an outage of that length but for the jobs that run.
@@ -553,67 +439,3 @@ class Book:
         log.warning("the scheduler's clock has followed the machine's, %d s ahead", ahead, extra=fields)
         self.distrust()
         self._advance()
-
-    def _missed_starts(self) -> bool:
-        """Return whether processes should have been started while the service did not run: stopped, suspended, starved.
-
-        That is an outage like any other. Begun as if nothing had been, they would lose what has passed of their
-        walltime; read back, they are planned again, and the promises that this breaks are named. A service that ran
-        and was slow breaks no promise: it begins them late, unless most of a walltime would be lost.
-        """
-        now, late = self.clock.now(), int(LATE_SECONDS * max(1.0, self.clock.speed))
-        schedule = self.machine.schedule
-        if now - schedule.now <= late or schedule.first_start() >= now - late:
-            return False
-        due = [job for job in self.jobs.values() if job.state == "queued" and job.start < now - late]
-        missed = [job for job in due if job.request.actuator == "process"]
-        if not missed:
-            return False
-        first = min(job.start for job in missed)
-        paused = self.pulse.paused(self.clock.real_time(first))
-        slow = (
-            self.pulse.beats
-            and paused < LATE_SECONDS
-            and all(2 * (now - j.start) <= j.request.walltime for j in missed)
-        )
-        log.warning(
-            "the service was slow for %d s: jobs %s are started late" if slow
-            else "the service did not run for %d s: jobs %s were not started",
-            now - first,
-            [job.id for job in missed[:10]],
-            extra={"event": "slow" if slow else "stalled", "jobs": len(missed)},
-        )  # fmt: skip
-        return not slow
-
-    def _log(self, changed: list[Job], promoted: int) -> None:
-        if not log.isEnabledFor(logging.INFO):
-            return
-        for job in changed:
-            known = {
-                "event": "job",
-                "job": job.id,
-                "user": job.request.user,
-                "state": job.state,
-                "promise": job.promise,
-            }
-            log.info("job %d of %s: %s", job.id, job.request.user, job.state, extra=known)
-        if promoted:
-            log.info("%d waiting jobs start earlier", promoted, extra={"event": "promoted", "jobs": promoted})
-
-    def _ended_while_away(self, job: Job, lasts: int | None, now: int) -> int | None:
-        """Return when a running job ended during an outage, None if it still runs."""
-        if lasts is not None:
-            end = job.start + min(lasts, job.request.walltime)
-            if end > now:
-                return None
-            job.state = _end_by_itself(job)
-            return end
-        ended = self.runner.end_of(job)
-        return None if ended is None else min(now, max(job.start, ended))
-
-
-def _end_by_itself(job: Job) -> JobState:
-    """Return the state in which a simulated job or a reservation ends if it is not cancelled."""
-    return (
-        "timeout" if job.request.run_time is not None and job.request.run_time > job.request.walltime else "completed"
-    )

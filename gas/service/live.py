@@ -1,69 +1,48 @@
 """The live scheduler: S³ driven by a clock, with its store and its processes.
 
 Every public method brings the schedule up to the present, does its one thing, has what changed written to the store
-(`gas.service.book`) and only then answers. One lock makes it safe to call from many threads; a thread of its own
-starts what falls due.
+(`gas.service.book`) and only then answers. One lock makes it safe to call from many threads; the dispatcher starts what
+falls due between them.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gas.availability import AvailabilityList
 from gas.compiled import available
-from gas.errors import BadInput, Conflict, Draining, GasError, NotFound, StoreFailed, outcome_of
+from gas.errors import Conflict, GasError, NotFound, StoreFailed
 from gas.s3 import Entry, Machine
 from gas.s3.core import warm_up
-from gas.service.book import LEAD_SECONDS, PATIENCE, Book
+from gas.service.admission import Admission, job_of
+from gas.service.book import LEAD_SECONDS, PATIENCE
 from gas.service.clock import Clock
+from gas.service.dispatcher import Dispatcher
 from gas.service.feed import Feed
 from gas.service.jobs import BEING, Job, JobRequest, Predicted
 from gas.service.limits import Limits
 from gas.service.listing import Page, Wanted, page_of, waiting_in_line
 from gas.service.metrics import Metrics
+from gas.service.opening import open_book
 from gas.service.prediction import Predictor, Standing
+from gas.service.resizing import Broken, resize
 from gas.service.retention import Retention
 from gas.service.rows import DamagedRow
-from gas.service.runner import POLL_SECONDS, Host
+from gas.service.runner import Host
 from gas.service.store import Store, damaged
 from gas.service.tokens import the_service_user
 from gas.service.turnstile import Turnstile
 
-__all__ = ["Broken", "LiveScheduler"]
+__all__ = ["LiveScheduler"]
 
 log = logging.getLogger("gas.s3")
-
-
-SLOW_SECONDS = 1.0
-"""Limit of the dispatcher's delay, and of the length of one operation, above which the service is degraded."""
-
-REST_FACTOR = 4.0
-"""While requests come in, the dispatcher pauses this many times as long as it has spent on promotion."""
-
-UNFINISHED_SECONDS = 60.0
-"""Seconds of unfinished promotion after which the service is degraded."""
-
-LOOK_SECONDS = 5.0
-"""Longest wait of the dispatcher: a wait does not count the time a machine is suspended, nor end at a clock step."""
-
-
-@dataclass(frozen=True)
-class Broken:
-    """A promise broken by a change of the machine; `start` is None if the job was cancelled."""
-
-    job: Job
-    promised: int
-    start: int | None
 
 
 class LiveScheduler:
@@ -110,7 +89,7 @@ class LiveScheduler:
         self._store = Store(state / "s3.sqlite", the_service_user().user)
         try:
             clock = clock or Clock(clock_speed)
-            self._book = Book.open(name, processors, self._store, clock, state, reset_clock=reset_clock, host=host)
+            self._book = open_book(name, processors, self._store, clock, state, reset_clock=reset_clock, host=host)
         except BaseException as error:
             self._store.close()
             if isinstance(error, DamagedRow):
@@ -118,36 +97,26 @@ class LiveScheduler:
             if isinstance(error, sqlite3.Error) and not isinstance(error, GasError):
                 raise StoreFailed(f"{state}: the store cannot be used now ({error}); try again later") from error
             raise
-        self._limits = limits or Limits()
-        self._lock = Turnstile()
         book = self._book
+        self._admission = Admission(book, limits or Limits())
+        self._lock = Turnstile()
+        self._dispatcher = Dispatcher(book, self._lock)
+        self._present = self._dispatcher.present
         self._retention = Retention(keep, self._store, book.runner, book.clock, lambda: book.grace, self._lock)
         self._predictor = Predictor(self._standing, self.clock.now, self.metrics.prediction.observe)
-        self._woken = threading.Event()
-        self._sleeps_until = 0.0
-        self._unfinished_since: float | None = None
-        self._passed = 0  # by the lock, when promotion was last gone on with
-        self._stopping = False
-        self._draining = False
-        self._thread: threading.Thread | None = None
 
     # ---------------------------------------------------------------------------------------------------- life
 
     def start(self) -> None:
         """Start due jobs from now on, in a thread."""
-        self._sleeps_until = time.monotonic()
-        self._thread = threading.Thread(target=self._run, name="s3-dispatcher", daemon=True)
-        self._thread.start()
+        self._dispatcher.start()
         self._book.pulse.start()
         self._retention.start()
         self._predictor.start(len(self._book.experience))
 
     def stop(self) -> None:
         """Stop starting jobs; running ones continue by themselves."""
-        self._stopping = True
-        self._woken.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._dispatcher.stop()
         self._book.pulse.stop()
         self._retention.stop()
         self._predictor.stop()
@@ -156,62 +125,6 @@ class LiveScheduler:
             with suppress(StoreFailed):
                 self._book.remember()  # so that the next life shows no earlier instant
             self._store.close()
-
-    def _run(self) -> None:
-        while not self._stopping:
-            self._woken.clear()
-            with self._lock.first():  # due jobs start before any request is answered
-                pause = self._attend()
-            if self._book.machine.schedule.unfinished and pause == 0:
-                pause = self._go_on()
-            self._woken.wait(pause)
-
-    def _attend(self) -> float:
-        """Start due jobs; return the seconds until the next one."""
-        try:
-            if self._book.problem is not None:
-                self._book.remember()
-            self._book.catch_up()
-            pause = self._seconds_to_wait()
-        except StoreFailed:
-            pause = 1.0
-        except Exception:  # even so, all jobs that can start must start
-            log.exception("internal error; trying again")
-            pause = 1.0
-        self._sleeps_until = time.monotonic() + pause
-        return pause
-
-    def _go_on(self) -> float:
-        """Continue promotion for a moment, after all waiting requests; return how long to pause for others."""
-        began = time.monotonic()
-        try:
-            with self._present():
-                began = time.monotonic()
-                others = self._lock.passed - self._passed - 2  # the dispatcher has passed twice itself
-                self._passed = self._lock.passed
-                self._book.go_on()
-        except StoreFailed:
-            return 1.0
-        except Exception:
-            log.exception("internal error; trying again")
-            return 1.0
-        return (time.monotonic() - began) * (REST_FACTOR if others > 0 else 0.5)
-
-    def _seconds_to_wait(self) -> float:
-        following = self._book.next_instant()
-        unfinished = self._book.machine.schedule.unfinished
-        if not unfinished:
-            self._unfinished_since = None
-        elif self._unfinished_since is None:
-            self._unfinished_since = time.monotonic()
-        waits = [0.0 if unfinished else LOOK_SECONDS]
-        if following is not None:
-            waits.append(max(0.001, self.clock.seconds_until(following)))
-        if self._book.processes:
-            waits.append(POLL_SECONDS)
-        if self._book.problem is not None:
-            waits.append(1.0)  # the store is tried again
-        return min(waits)
 
     # ----------------------------------------------------------------------------------------------------- ask
 
@@ -249,7 +162,7 @@ class LiveScheduler:
     @property
     def is_drained(self) -> bool:
         """Whether it was draining and the schedule is empty."""
-        return self._draining and not self._book.jobs
+        return self._admission.draining and not self._book.jobs
 
     def availability(self) -> AvailabilityList:
         """Return the availability list from now on."""
@@ -321,29 +234,14 @@ class LiveScheduler:
 
     def health(self) -> dict[str, object]:
         """Return the health of the service without blocking: the lock may be held by an operation on a hanging disk."""
-        health = {**self._book.health(), "accepting": self._accepting, "durable": self._book.problem is None}
-        if health["status"] == "ok" and (problem := self._slowness()) is not None:
+        health = {**self._book.health(), "accepting": self._admission.accepting, "durable": self._book.problem is None}
+        if health["status"] == "ok" and (problem := self._dispatcher.slowness()) is not None:
             health |= {"status": "degraded", "problem": problem}
         return health
 
-    def _slowness(self) -> str | None:
-        """Return why the service is slow; None if it is not."""
-        held, late = self._lock.held_for, time.monotonic() - self._sleeps_until
-        if held > SLOW_SECONDS:
-            return f"an operation has taken {held:.0f} s so far, and blocks all others"
-        if self._thread is not None and late > SLOW_SECONDS:
-            return f"the dispatcher is {late:.0f} s late; jobs may start later than promised"
-        since = self._unfinished_since
-        if since is not None and time.monotonic() - since > UNFINISHED_SECONDS:
-            return (
-                f"moving waiting jobs to earlier starts has taken {time.monotonic() - since:.0f} s so far and is not "
-                "finished; promises are kept, but new jobs may be placed before waiting ones"
-            )
-        return None
-
     def metrics_text(self) -> bytes:
         """Return the metrics in the format of Prometheus, without blocking."""
-        return self.metrics.text({**self._book.gauges(), "accepting": float(self._accepting)})
+        return self.metrics.text({**self._book.gauges(), "accepting": float(self._admission.accepting)})
 
     @contextmanager
     def frozen(self) -> Iterator[Machine]:
@@ -372,13 +270,11 @@ class LiveScheduler:
             The store cannot be written; nothing was accepted.
         """
         began = time.perf_counter()
-        with self._counting_refusals():
-            self._examine(request)
+        self._admission.examine(request)
         with self._present(changes=True):
-            if (earlier := self._earlier(request)) is not None:
+            if (earlier := self._admission.earlier(request)) is not None:
                 return earlier, False
-            with self._counting_refusals():
-                job = self._accept(request)
+            job = self._admission.accept(request)
         self.metrics.submitted.labels(request.kind).inc()
         self.metrics.scheduling.observe(time.perf_counter() - began)
         return job, True
@@ -392,6 +288,8 @@ class LiveScheduler:
             job, book = self._find(id), self._book
             if not job.active:
                 return job
+            if job.state == "queued" and not book.runner.forestall(job):
+                job = book.take_as_running(job)
             who = job.request.user if by is None else by
             log.info("job %d is cancelled by %s", id, who, extra={"event": "cancel", "job": id, "user": who})
             other = None if who == job.request.user else f"cancelled by {who}"
@@ -422,31 +320,7 @@ class LiveScheduler:
             There are such jobs and `cancel_larger` is false; nothing was changed.
         """
         with self._present(changes=True):
-            book = self._book
-            larger = [
-                job for job in book.jobs.values() if job.state != "running" and job.request.processors > processors
-            ]
-            if larger and not cancel_larger:
-                raise Conflict(
-                    f"{_named(larger)}: would have to be cancelled, needing more than {processors} processors; "
-                    "nothing was changed; set cancel_larger (gas machine --cancel-larger) to cancel them"
-                )
-            resized = book.machine.resize(processors)
-            book.processors = processors
-            broken = [Broken(book.jobs[b.id], b.promised, b.start) for b in resized.broken]
-            gone = []
-            for entry in resized.evicted:
-                job = book.jobs[entry.id]
-                job.message = f"needs {entry.processors} processors, but the machine was reduced to {processors}"
-                fields = {"event": "promise_broken", "job": job.id}
-                log.warning("job %d was cancelled: %s", job.id, job.message, extra=fields)
-                gone.append(book.leave(job, "cancelled"))
-                broken.append(Broken(job, entry.promise, None))
-            book.count_broken(len(gone))
-            book.write(gone, {"processors": str(processors), "resized": "1"})
-            fields = {"event": "resized", "processors": processors, "user": by}
-            log.info("the machine was resized to %d processors by %s", processors, by, extra=fields)
-            return broken
+            return resize(self._book, processors, cancel_larger=cancel_larger, by=by)
 
     def accept(self, accepting: bool, by: str | None = None) -> None:
         """Accept or refuse new jobs from now on; kept across restarts."""
@@ -458,7 +332,7 @@ class LiveScheduler:
 
     def drain(self) -> None:
         """Accept no new jobs until the next start of the service."""
-        self._draining = True
+        self._admission.draining = True
 
     def accelerate(self, speed: float) -> None:
         """Let the clock run at another speed from now on."""
@@ -486,106 +360,21 @@ class LiveScheduler:
                 request = JobRequest(
                     "job", name, entry.processors, entry.walltime, actuator="simulated", run_time=run_time, user="log"
                 )
-                self._book.add(_job_of(entry, request))
+                self._book.add(job_of(entry, request))
             machine.schedule.take_changed()
             self._book.write([])
 
     # -------------------------------------------------------------------------------------------------- inside
 
-    @property
-    def _accepting(self) -> bool:
-        return self._book.accepting and not self._draining
-
     def _machine(self) -> dict[str, Any]:
-        return {**self._book.present(), "accepting": self._accepting}
+        return {**self._book.present(), "accepting": self._admission.accepting}
 
     def _standing(self) -> Standing:
         with self._present():
             return Standing.of(self._book.present(), self._book.jobs.values(), self._book.experience, LEAD_SECONDS)
-
-    @contextmanager
-    def _present(self, *, changes: bool = False) -> Iterator[None]:
-        """Hold the lock, with the schedule brought up to now; after a change, see that the dispatcher is in time."""
-        with self._lock:
-            turns = self.clock.turns
-            try:
-                self._book.catch_up()
-                yield
-            except StoreFailed:
-                self._woken.set()  # the dispatcher tries again until the store can be written
-                raise
-            except DamagedRow:  # of one job that has ended: the others are not concerned
-                raise
-            except sqlite3.Error as error:
-                raise StoreFailed(f"the store cannot be read ({error}); nothing was changed") from error
-            except Exception as error:
-                if outcome_of(error) is None:  # unexpected, so memory may be inconsistent
-                    self._book.distrust()
-                raise
-            changes = changes or self.clock.turns != turns
-            if changes and time.monotonic() + self._seconds_to_wait() < self._sleeps_until:
-                self._woken.set()
 
     def _find(self, id: int) -> Job:
         job = self._book.jobs.get(id) or (self._store.job(id) if 0 < id < 2**63 else None)
         if job is None:
             raise NotFound(f"there is no job {id}")
         return job
-
-    def _earlier(self, request: JobRequest) -> Job | None:
-        """Return the job that the key of a request created before, None if the key is new."""
-        if request.key is None:
-            return None
-        earlier = self._store.by_key(request.user, request.key)
-        if earlier is not None and earlier.request != request:
-            raise Conflict(f"key {request.key!r} was used for a different request, job {earlier.id}; use a new key")
-        return None if earlier is None else self._book.jobs.get(earlier.id, earlier)
-
-    @contextmanager
-    def _counting_refusals(self) -> Iterator[None]:
-        try:
-            yield
-        except GasError as error:
-            self.metrics.refused.labels(type(error).__name__).inc()
-            raise
-
-    def _examine(self, request: JobRequest) -> None:
-        """Refuse a request that can never start, and compute its size: for a long command, outside the lock."""
-        if request.actuator == "process":
-            self._book.runner.check(Job(0, request, 0, "queued", 0, 0, 0, 0))
-        _ = request.size  # remembered
-
-    def _accept(self, request: JobRequest) -> Job:
-        if not self._accepting:
-            raise Draining(f"{self.name} accepts no new jobs: it is draining; submit later, or to another scheduler")
-        active, processor_seconds, size = self._book.used_by(request.user)
-        self._limits.check_queue(request.user, active, processor_seconds, request.processors, request.walltime)
-        self._limits.check_bytes(request.user, size, request.size)
-        start_by, machine = request.start_by, self._book.machine
-        if start_by is not None:
-            # On a fast clock, many seconds pass while a request is on its way: grant one real second.
-            start_by += max(0, int(self.clock.speed) - 1)
-        if request.kind == "reservation":
-            if request.start is None:
-                raise BadInput("start: is required for a reservation")
-            entry = machine.reserve(request.processors, request.start, request.walltime, start_by=start_by)
-        else:
-            run_time = request.run_time if request.actuator == "simulated" else None
-            entry = machine.submit(
-                request.processors, request.walltime, run_time, not_before=request.start, start_by=start_by
-            )
-        job = _job_of(entry, request)
-        self._book.add(job)
-        self._book.write([])
-        return job
-
-
-def _job_of(entry: Entry, request: JobRequest) -> Job:
-    job = Job(entry.id, request, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)
-    job.identity = os.urandom(8).hex()
-    return job
-
-
-def _named(jobs: list[Job]) -> str:
-    names = ", ".join(str(job.id) for job in jobs[:5]) + (" and more" if len(jobs) > 5 else "")
-    return f"job {names}" if len(jobs) == 1 else f"jobs {names}"

@@ -58,6 +58,7 @@ __all__ = [
     "Unreadable",
     "alive",
     "cancel_process",
+    "forestall",
     "job_environment",
     "output",
     "overpower",
@@ -74,6 +75,9 @@ OUTPUT_LIMIT = 64 * 1024
 
 _TRACES = (wrapper.CLAIM, wrapper.STARTED, wrapper.ENDED, "stdout")
 """What only a job that was taken by a wrapper (or a cancellation) has in its directory."""
+
+
+_CANCELLED_CLAIM: dict[str, object] = {"pid": CANCELLED, "ticks": 0, "boot": ""}
 
 
 @dataclass(frozen=True)
@@ -320,10 +324,9 @@ def cancel_process(job_directory: Path, reach: Reach = _ALONE) -> bool:
     """
     if isinstance(read_state(job_directory), Ended):
         return False
-    claim: dict[str, object] = {"pid": CANCELLED, "ticks": 0, "boot": ""}
     claimed, problem = False, None
     try:
-        wrapper.take(str(_place(job_directory)), claim)
+        wrapper.take(str(_place(job_directory)), _CANCELLED_CLAIM)
         claimed = True
     except OSError as error:
         if error.errno != errno.EEXIST and error.errno not in wrapper.GONE:
@@ -337,6 +340,28 @@ def cancel_process(job_directory: Path, reach: Reach = _ALONE) -> bool:
         message = f"job directory {job_directory}: the job cannot be cancelled there: {problem}"
         raise GasError(message) from problem
     return not isinstance(settle(job_directory, reach=reach), Ended | None) or claimed
+
+
+def forestall(job_directory: Path) -> bool:
+    """Keep a wrapper that comes up late from starting a job; return False if one has taken the job.
+
+    A service that was killed may have made a wrapper of which nothing is to be seen yet. The first claim decides.
+
+    Raises
+    ------
+    GasError
+        The directory cannot be written.
+    """
+    if not _is_there(job_directory / wrapper.JOB):  # without it a wrapper starts nothing
+        return True
+    try:
+        wrapper.take(str(_place(job_directory)), _CANCELLED_CLAIM)
+    except FileExistsError:
+        claim = claim_of(job_directory)
+        return claim is not None and claim[0] == CANCELLED
+    except OSError as error:
+        raise GasError(f"job directory {job_directory}: the job cannot be cancelled there: {error}") from error
+    return True
 
 
 def overpower(job_directory: Path, reach: Reach = _ALONE, *, patient: bool = True) -> None:

@@ -29,7 +29,7 @@ from gas.service.store import Loss, Store
 from gas.service.wrapper import JOB
 from gas.times import LATEST, LONGEST
 
-__all__ = ["directories", "reconcile"]
+__all__ = ["directories", "note_start", "reconcile"]
 
 log = logging.getLogger("gas.s3")
 
@@ -66,7 +66,7 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
     active = [job for job in store.active() if job.request.actuator == "process"]
     begun = [job for job in active if job.state == "queued" and job.directory_name in found and runner.was_begun(job)]
     for job in begun:
-        _take_as_running(job, jobs / job.directory_name, clock)
+        note_start(job, jobs / job.directory_name, clock)
     gone = [job for job in active if job.state == "running" and job.directory_name not in found]
     for job in gone:
         job.state, job.finished = "lost", clock.now()
@@ -116,7 +116,7 @@ def _listed(jobs: list[Job]) -> str:
     return f"{'job' if len(jobs) == 1 else 'jobs'} {names}"
 
 
-def _take_as_running(job: Job, directory: Path, clock: Clock) -> None:
+def note_start(job: Job, directory: Path, clock: Clock) -> None:
     """Note that a waiting job has started: when it was planned to, by its directory."""
     record = _record_of(directory)
     try:

@@ -267,6 +267,10 @@ class Runner:
                 log.error("job %d cannot be cancelled yet: %s", job.id, error)
             self._uncancelled.add(job.id)
 
+    def forestall(self, job: Job) -> bool:
+        """Keep a waiting job from being started; return False if a wrapper of an earlier life has."""
+        return job.request.actuator != "process" or processes.forestall(self.directory_of(job))
+
     def output(self, job: Job, stream: str, limit: int) -> bytes:
         """Return the last `limit` bytes that a process has written to "stdout" or "stderr"."""
         if job.request.actuator != "process":

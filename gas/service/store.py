@@ -1,11 +1,7 @@
 """The store: every job of the service in one SQLite file, so that an answered request survives a crash.
 
-WAL with ``synchronous=FULL``: when `Store.write` has returned, the change is on disk. The store is the truth; the
-schedule in memory can be thrown away and read back (`Store.active`).
-
-A commit that fails leaves its pages in the WAL, where the next life might find them whole. So a failed one is written
-over by another transaction before it is answered: if that succeeds, the change is surely not there, and if it does not,
-the change is *in doubt* until a write succeeds.
+What `write` has returned from is on disk (`gas.service.database`). The store is the truth; the schedule in memory can
+be thrown away and read back (`Store.active`).
 
 `identity` says which store this is and `epoch` which state of it: the epoch grows whenever the file turns out to be
 older than what was written last (`gas.service.mark`), and when a backup is restored.
@@ -21,29 +17,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from gas.errors import Conflict, StoreDamaged, StoreInDoubt
+from gas.errors import Conflict, StoreDamaged
+from gas.service.database import Connect, Database, first_problem, open_database
 from gas.service.jobs import LONG_COMMAND, TEACHING, Job
 from gas.service.listing import Wanted
 from gas.service.mark import Mark, MarkFile
-from gas.service.rows import ASKED, LIFE, DamagedRow, asked_row, command_row, job_of, life_row, seal
-from gas.service.tables import ADD_COMMAND, ADD_JOB, PUT_FACT, SCHEMA_VERSION, create_tables, upgrade_tables
+from gas.service.rows import ASKED, LIFE, DamagedRow, asked_row, command_row, job_of, life_row
+from gas.service.tables import ADD_COMMAND, ADD_JOB, SCHEMA_VERSION, create_tables, upgrade_tables
 
 __all__ = [
     "COMMANDED",
     "SCHEMA_VERSION",
-    "CommitInDoubt",
-    "Connect",
     "Loss",
     "Store",
     "damaged",
-    "first_problem",
-    "open_database",
 ]
 
 log = logging.getLogger("gas.s3")
-
-Connect = Callable[[str | Path], sqlite3.Connection]
-"""How a database is opened; tests bring disks of their own."""
 
 _JOB = f"SELECT {', '.join((*ASKED, 'seal', *LIFE, 'life_seal'))} FROM jobs"
 COMMANDED = (
@@ -54,9 +44,6 @@ _CHANGE = f"UPDATE jobs SET {', '.join(f'{name} = ?' for name in LIFE)}, life_se
 _LONG_ENVIRONMENT = 2**16  # with one of more characters, a command is not read for a list
 _ENDED_KEPT = 10_000  # jobs that have ended and were listed are kept in memory: as many as a client may ask for
 _ACTIVE = "state IN ('queued', 'reserved', 'running')"
-
-_UNWRITTEN = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_IOERR_WRITE)
-"""Failures of a commit which say that it was not written to its end, so that no later life can take it for whole."""
 
 
 @dataclass(frozen=True)
@@ -78,15 +65,6 @@ class Loss:
     last_id: int
 
 
-class CommitInDoubt(StoreInDoubt, sqlite3.OperationalError):
-    """A commit failed in such a way that the change may be on disk all the same."""
-
-
-def open_database(path: str | Path) -> sqlite3.Connection:
-    """Open a database file as the store uses it."""
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-
-
 class Store:
     """The jobs of one service; used by one thread at a time.
 
@@ -103,8 +81,6 @@ class Store:
         Which store this is, and how many times an older state of it has been brought back.
     lost
         That the file was older than what had been written last, until that has been made up for; None normally.
-    doubtful
-        Whether a failed change may still be on disk.
     damaged
         What was found wrong with rows of jobs that have ended, and that lists leave out.
 
@@ -118,7 +94,6 @@ class Store:
 
     def __init__(self, path: str | Path, user: str = "", *, connect: Connect = open_database) -> None:
         self.lost: Loss | None = None
-        self.doubtful = False
         self.damaged: set[str] = set()
         self._ended: dict[tuple[int, str], Job] = {}  # those listed lately, by number and seal
         self._path = Path(path)
@@ -130,8 +105,8 @@ class Store:
                 f"remove {self._path.with_suffix('.mark')} as well to begin anew"
             )
         try:
-            write_again(self._path.with_name(f"{self._path.name}-wal"))
-            self._database = connect(path)
+            self._file = Database(self._path, connect)
+            self._database = self._file.connection
             try:
                 self._open(user)
             except BaseException:
@@ -148,12 +123,6 @@ class Store:
 
     def _open(self, user: str) -> None:
         database, path = self._database, self._path
-        path.chmod(0o600)  # commands and their environment are in there
-        facts = path.stat()
-        self._file = facts.st_dev, facts.st_ino
-        database.row_factory = sqlite3.Row
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = FULL")
         found = int(database.execute("PRAGMA user_version").fetchone()[0])
         if found > SCHEMA_VERSION:
             raise Conflict(
@@ -231,7 +200,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file."""
-        self._database.close()
+        self._file.close()
         self._mark.close()
 
     # -------------------------------------------------------------------------------------------------- write
@@ -275,66 +244,25 @@ class Store:
     def _transact(
         self, work: Callable[[sqlite3.Connection], None], meta: dict[str, str], last_id: int, jobs: int
     ) -> None:
-        self._check_file()
         counts = {"commits": str(self._commits + 1), "last_id": str(last_id), "jobs": str(jobs)}
-        facts = {**meta, **counts}
-        database, committing = self._database, False
-        database.execute("BEGIN IMMEDIATE")
-        try:
-            work(database)
-            database.executemany(PUT_FACT, ((key, value, seal((key, value))) for key, value in facts.items()))
-            committing = True
-            database.execute("COMMIT")
-        except BaseException as error:
-            self._undo()
-            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_IOERR)
-            if committing and not {code, code & 0xFF} & set(_UNWRITTEN):
-                self._write_over(error)
-            raise
+        self._file.transact(work, {**meta, **counts})
         self._commits, self._last_id, self._jobs = self._commits + 1, last_id, jobs
-        self.doubtful = False
         self._mark.write(self.mark())
 
     def mark(self) -> Mark:
         """Return how far the store has got."""
         return Mark(self.identity, self.epoch, self._commits, self._last_id)
 
-    def _undo(self) -> None:
-        if self._database.in_transaction:
-            self._database.execute("ROLLBACK")
-
-    def _write_over(self, error: BaseException) -> None:
-        """Have another transaction take the place of a failed one in the WAL, or raise `CommitInDoubt`."""
-        self.doubtful = True
-        nonce = os.urandom(8).hex()
-        try:
-            self._database.execute("BEGIN IMMEDIATE")
-            self._database.execute(PUT_FACT, ("overwritten", nonce, seal(("overwritten", nonce))))
-            self._database.execute("COMMIT")
-        except sqlite3.Error:
-            self._undo()
-            raise CommitInDoubt(str(error)) from error
-        self.doubtful = False
-
-    def _check_file(self) -> None:
-        """Raise if what is written would go to a file that is no longer there."""
-        try:
-            found = self._path.stat()
-        except OSError as error:
-            raise sqlite3.OperationalError(f"{self._path} is gone: {error.strerror}") from None
-        if (found.st_dev, found.st_ino) != self._file:
-            raise sqlite3.OperationalError(f"{self._path} was replaced by another file")
-
     # --------------------------------------------------------------------------------------------------- read
 
     def meta(self) -> dict[str, str]:
         """Return the facts about the service that outlive it."""
-        facts = {}
-        for row in self._database.execute("SELECT key, value, seal FROM meta"):
-            if row["seal"] != seal((row["key"], row["value"])):
-                raise DamagedRow(f"fact {row['key']!r} is damaged")
-            facts[row["key"]] = row["value"]
-        return facts
+        return self._file.facts()
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether a failed change may still be on disk."""
+        return self._file.doubtful
 
     def active(self) -> list[Job]:
         """Return the jobs in the schedule, in submission order."""
@@ -433,39 +361,12 @@ class Store:
         return int(self._database.execute("SELECT coalesce(max(id), 0) FROM jobs").fetchone()[0])
 
 
-def write_again(wal: Path) -> None:
-    """Write a WAL over itself and sync it, before SQLite reads it.
-
-    Where an earlier life's fsync failed, Linux keeps pages in memory that are not on disk, takes them for clean and
-    reports that only once. SQLite would read them, find them whole and append to them, and after a power cut nothing
-    behind them could be read. The same bytes in the same place dirty the pages, so that the sync means something.
-    """
-    try:
-        file = os.open(wal, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
-    try:
-        place = 0
-        while piece := os.pread(file, 2**20, place):
-            place += os.pwrite(file, piece, place)
-        os.fsync(file)
-    finally:
-        os.close(file)
-
-
 def damaged(path: str | Path, problem: str) -> StoreDamaged:
     """Return the error that a damaged store is."""
     return StoreDamaged(
         f"{path}: the store is damaged ({problem}); `gas check` says what can be saved, and `gas restore` brings back "
         "a backup"
     )
-
-
-def first_problem(database: sqlite3.Connection, *, thorough: bool) -> str | None:
-    """Return what SQLite finds wrong with a file, None for nothing; `thorough` also compares indexes with tables."""
-    check = "integrity_check" if thorough else "quick_check"
-    found = str(database.execute(f"PRAGMA {check}(1)").fetchone()[0])
-    return None if found == "ok" else " ".join(found.split())
 
 
 def _loss_of(text: str) -> Loss:

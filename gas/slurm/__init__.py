@@ -22,7 +22,8 @@ Where a job stands, before it is submitted::
     blocked       the waiting jobs that limits hold back; held_back is what limits say to any job
     explanation   why a job waits
 
-One cycle of the backfill scheduler, and one pass of the main scheduler, on arrays::
+One cycle of the backfill scheduler, and one pass of the main scheduler, on arrays. Machine code takes each array by its
+type, so kernels that call each other repeat long lists of parameters::
 
     order         the queue: a record for each waiting job and partition, in the order in which they are considered
     preemption    whose place a waiting job may take

@@ -3,6 +3,9 @@
 A partition's QOS comes first, then the job's (the other way round with OverPartQOS), then the user's association and
 all accounts above. Of each kind of limit, resource by resource, the first of the QOS that sets it counts and replaces
 those of associations; among accounts all limits of groups count, each against its own use.
+
+The tests of the kinds of limits are alike in shape. Each is written out, as Slurm's are: they differ in what is
+counted, in the names of their reasons and in what has to end before the job fits.
 """
 
 from __future__ import annotations

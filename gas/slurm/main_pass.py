@@ -21,9 +21,9 @@ from gas.slurm.search import Room, reserved
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running
 
-__all__ = ["OUTCOMES", "run_pass"]
+__all__ = ["run_pass"]
 
-OUTCOMES = (UNTRIED, STARTED, BUSY, BEHIND, NO_LICENCES, RESERVED, TOO_DEEP, ELSEWHERE, NOT_THERE, HELD) = range(10)
+(UNTRIED, STARTED, BUSY, BEHIND, NO_LICENCES, RESERVED, TOO_DEEP, ELSEWHERE, NOT_THERE, HELD) = range(10)
 """What becomes of a record.
 
 BUSY: its nodes are (Slurm's reason is Resources); BEHIND: its partition is closed by one before it (Priority);

@@ -225,6 +225,7 @@ def _seek(
     room: Room,
     given: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
+    # It returns in many places; `seek`, with the same parameters, undoes behind all of them what it did to `use`.
     now, need, gres = parameters.now, records.need[at], records.gres[at]
     limit, resolution = records.limit[at], parameters.resolution
     size = len(machine.cpus)

@@ -193,9 +193,10 @@ def submit(script: str, *, endpoint: str | None, environment: dict[str, str], pa
     request = request_of(properties)
     where = job_endpoint(properties.get("resources", {}).get("gas_scheduler") or endpoint)
     inherited = {name: os.environ[name] for name in ("PATH", VARIABLE) if name in os.environ}
-    job = JobDescription(
-        _name(properties), ("/bin/sh", str(path)), {**inherited, **environment}, directory=str(Path.cwd())
-    ).sized(request.processors, request.walltime)
+    sized = JobDescription(_name(properties), (), {**inherited, **environment}, directory=str(Path.cwd())).sized(
+        request.processors, request.walltime
+    )
+    job = replace(sized, command=("/bin/sh", str(path)))  # in which braces are no placeholders
     # The directory of the script is new in every run of the workflow, and its text has the attempt
     key = "snakemake-" + hashlib.sha256(f"{path}\0{path.read_text()}".encode()).hexdigest()[:40]
     return f"{where.name}:{submit_once(where, request, job, key, patience)['id']}"

@@ -8,6 +8,7 @@ from made_endpoints import Queue, job
 
 from gas.agent import following
 from gas.agent.following import follow, wait
+from gas.errors import Unreachable
 
 PLANNED, RUNS = job(1, "queued", expected=100), job(1, "running", start=160, due=220)
 DONE = job(1, "completed", start=160, finished=200, exit_status=0)
@@ -33,7 +34,20 @@ def test_a_job_is_waited_for_and_its_states_are_reported_once_each(queue):
         report=lambda one: states.append(one["state"]),
         remark=remarks.append,
     )
-    assert (done["state"], states, remarks) == ("completed", ["queued", "running"], ["hpc: away; asking again"])
+    assert (done["state"], states, remarks) == (
+        "completed",
+        ["queued", "running"],
+        ["hpc: away; asking again for 30m00s"],
+    )
+
+
+def test_a_scheduler_that_stays_silent_is_given_up_after_the_patience_that_was_asked_for(queue):
+    remarks = []
+    with pytest.raises(Unreachable, match="hpc: away"):
+        wait(queue([RUNS], *["hpc: away"] * 20), 1, patience=0, report=lambda one: None, remark=remarks.append)
+    with pytest.raises(Unreachable):  # one that has never answered may be a slip
+        wait(queue("hpc: away", [DONE]), 1, report=lambda one: None, remark=remarks.append)
+    assert remarks == []
 
 
 def test_when_the_time_is_over_its_state_is_returned(queue):

@@ -5,7 +5,7 @@ import pytest
 from gas.agent.schedulers import chosen_endpoints, job_endpoint, job_endpoints, job_of
 from gas.endpoints import FileEndpoint
 from gas.endpoints.slurm import discovery
-from gas.errors import BadInput, NotFound
+from gas.errors import BadInput, NotFound, Unreachable
 
 AWAY = "http://127.0.0.1:9"
 
@@ -75,6 +75,48 @@ def test_without_a_configuration_any_partition_of_the_local_slurm_knows_the_jobs
     monkeypatch.setattr(discovery, "here", lambda: discovery.Here(tables, object()))
     assert job_of("12", None, None)[0].name == "here-main"
     assert job_of("12", "here-gpu", None)[0].name == "here-gpu"
+
+
+def test_a_local_slurm_that_does_not_answer_says_so_itself(configured, monkeypatch):
+    def silent():
+        raise Unreachable("scontrol: unable to contact slurm controller")
+
+    monkeypatch.setattr(discovery, "is_here", lambda: True)
+    monkeypatch.setattr(discovery, "here", silent)
+    for call in (chosen_endpoints, lambda: job_of("12", None, None), lambda: job_of("here-gpu:12", None, None)):
+        with pytest.raises(Unreachable, match="unable to contact slurm controller .there is no gas.toml"):
+            call()
+    assert chosen_endpoints([AWAY])[0].name == AWAY
+
+
+def test_partitions_of_one_slurm_in_the_configuration_know_the_jobs_of_all(configured):
+    tables = "".join(f'[endpoints.{name}]\ntype = "slurm"\npartition = "{name}"\n' for name in ("main", "gpu"))
+    configured(tables)
+    assert job_of("12", None, None)[0].name == "main"
+    configured(tables + 'url = "http://127.0.0.1:6820"\n')
+    with pytest.raises(BadInput, match=r"which scheduler\?.*\(main, gpu\)"):
+        job_of("12", None, None)
+
+
+def test_a_configuration_without_schedulers_is_named(configured):
+    configured("")
+    with pytest.raises(BadInput, match=r"gas\.toml: names no scheduler; write an \[endpoints\.NAME\]"):
+        chosen_endpoints(slurm_here=True)
+
+
+def test_a_scheduler_is_named_with_account_and_qos_as_plans_name_it(configured):
+    configured(
+        s3("kth") + '[endpoints.ada]\ntype = "slurm"\npartition = "main"\n[endpoints."b+qos=x"]\ntype = "slurm"\n'
+    )
+    named = ["ada+qos=high", "ada+account=sea+qos=high", "b+qos=x"]
+    found = chosen_endpoints(named)
+    assert [one.name for one in found] == named
+    assert [one.configured_as for one in found[:2]] == ["ada", "ada"]
+    (broken,) = chosen_endpoints(["kth+qos=high"])
+    assert "kth has no accounts and QOS" in str(broken[1])
+    assert job_of("ada+qos=high:12", None, None)[0].name == "ada+qos=high"
+    with pytest.raises(NotFound):
+        chosen_endpoints(["sea+qos=high"])
 
 
 def test_a_job_by_number_and_scheduler(configured):

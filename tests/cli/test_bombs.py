@@ -76,6 +76,7 @@ EVERY_TIME = [
 OTHERS = [(bomb, kind) for bomb in BOMBS for kind in ("s3", "slurm", "oar") if (bomb, kind) not in EVERY_TIME]
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize(("bomb", "kind"), EVERY_TIME + [pytest.param(*one, marks=pytest.mark.long) for one in OTHERS])
 def test_an_answer_without_end_is_given_up(tmp_path, bomb, kind):
     with hostile_server() as server:
@@ -86,6 +87,7 @@ def test_an_answer_without_end_is_given_up(tmp_path, bomb, kind):
     assert held < MOST_BYTES
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("piece", [b"data: x\n", pytest.param(b"x" * 2**16, marks=pytest.mark.long)])
 def test_an_event_without_end_is_given_up(tmp_path, piece):
     with hostile_server() as server:
@@ -100,6 +102,7 @@ LONG = [pytest.param(does, marks=pytest.mark.long) for does in ("yes | tr -d '\\
 DRIPPING = "while sleep 0.2; do echo x; done"
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("does", ["yes", DRIPPING, *LONG])
 def test_a_program_that_prints_without_end_is_given_up(tmp_path, does):
     slurm = FakeSlurm(tmp_path / "bin")
@@ -122,6 +125,7 @@ def test_a_server_that_takes_a_request_by_the_byte_is_given_up(tmp_path):
     assert time.monotonic() - began < MOST_SECONDS
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize("line", ["1" * 60_000 + "x", '"' * 60_000, "1," * 60_000, "#" * 10_000_000])
 def test_timings_of_long_lines_are_refused_at_once(tmp_path, line):
     (tmp_path / "t.csv").write_text("processors,seconds\n" + f"4,{line}\n" * 8)

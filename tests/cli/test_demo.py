@@ -12,6 +12,7 @@ def test_the_demo_plans_submits_and_compares(gas):
     assert result.out.count("\n  gas ") == 3
 
 
+@pytest.mark.thorough
 @pytest.mark.process
 def test_as_json_and_what_happened_is_what_was_foreseen(gas):
     result = gas("demo", "--json", "--seed", "1")
@@ -26,6 +27,7 @@ def test_as_json_and_what_happened_is_what_was_foreseen(gas):
     assert {f["processors"] for f in demo["fixed"]} == {c["processors"] for c in demo["plan"]["candidates"]}
 
 
+@pytest.mark.thorough
 @pytest.mark.process
 def test_with_a_log(gas, traces):
     log = str(traces / "KTH-SP2-1996-2.1-cln.swf.gz")

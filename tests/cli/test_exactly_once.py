@@ -85,6 +85,7 @@ ONCE = {
 }
 
 
+@pytest.mark.thorough(but=6)
 @pytest.mark.parametrize("fault", ONCE.values(), ids=ONCE.keys())
 def test_a_fault_that_passes_costs_nothing_but_time(s3, proxy, configure, submit, fault):
     proxy.faults = [fault] * 2
@@ -96,6 +97,7 @@ def test_a_fault_that_passes_costs_nothing_but_time(s3, proxy, configure, submit
     assert [j["id"] for j in jobs_of(s3)] == [result.json["job"]["id"]]
 
 
+@pytest.mark.thorough(but=6)
 @pytest.mark.parametrize("fault", ONCE.values(), ids=ONCE.keys())
 def test_a_fault_that_stays_ends_with_the_command_that_finds_out(s3, proxy, configure, submit, gas, fault):
     proxy.for_ever = fault
@@ -230,11 +232,13 @@ class Embedded:
         self.proxy, self.get = proxy, s3.get
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_any_faults_leave_one_job_for_each_submission(s3, proxy, configure, submit, seed):
     bombard(seed, Embedded(s3, proxy), 8, configure, submit, kills=False)
 
 
+@pytest.mark.thorough
 def test_any_faults_and_kills_leave_one_job_for_each_submission(tmp_path, configure, submit):
     with Restarted(tmp_path) as site:
         bombard(11, site, 6, configure, submit, kills=True)
@@ -304,6 +308,7 @@ def test_two_calls_with_one_key_at_the_same_time_make_one_job(start_s3, configur
     assert sorted(a["already"] for a in answers) == [False, True, True]
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize("key", ["", "two words", "é", "k" * 201])
 def test_a_key_is_a_word(s3, configure, submit, key):
     result = submit(configure(kth=s3.url), "--key", key)

@@ -77,12 +77,14 @@ def test_json_holds_no_infinity(gas, tmp_path):
     assert (a["high"], a["unbounded"]) == (None, True)
 
 
+@pytest.mark.thorough
 def test_without_a_bootstrap_there_are_no_intervals(gas, timings):
     assert "no interval" in gas(timings, "--bootstrap", 0).stdout
     document = json.loads(gas(timings, "--json", "--bootstrap", 0).stdout)
     assert document["models"]["amdahl"]["parameters"]["serial_fraction"]["low"] is None
 
 
+@pytest.mark.thorough
 def test_timings_come_from_standard_input_too(gas, timings):
     result = gas("-", "--json", input=timings.read_text())
     assert json.loads(result.stdout)["name"] == "application"
@@ -125,6 +127,7 @@ def test_an_existing_application_file_is_kept_unless_forced(gas, timings, tmp_pa
     assert tomllib.loads(output.read_text())["name"] == "lu"
 
 
+@pytest.mark.thorough
 def test_the_same_seed_writes_the_same_bytes(gas, timings, tmp_path):
     for name in ("a.toml", "b.toml"):
         gas(timings, "-o", tmp_path / name, "--seed", 4)
@@ -153,6 +156,7 @@ def test_mistakes_are_errors_that_name_the_place(gas, timings, tmp_path):
 SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("suffix", SIGNATURES)
 def test_the_picture_is_of_the_suffixs_kind_and_the_same_every_time(gas, timings, tmp_path, suffix):
     first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
@@ -162,6 +166,7 @@ def test_the_picture_is_of_the_suffixs_kind_and_the_same_every_time(gas, timings
     assert first.read_bytes() == second.read_bytes()
 
 
+@pytest.mark.thorough
 def test_the_picture_ignores_the_users_style(timings, tmp_path):
     import matplotlib
 
@@ -172,6 +177,7 @@ def test_the_picture_ignores_the_users_style(timings, tmp_path):
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.SVG").read_bytes()
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize(
     "pairs",
     [

@@ -102,6 +102,7 @@ def test_wait_gives_up_after_its_timeout(gas, s3):
     assert "is still running after 1s" in result.err
 
 
+@pytest.mark.thorough
 def test_wait_outlasts_a_restart(gas, start_s3, tmp_path):
     service = start_s3(4)
     job = service.simulated(1, 4)
@@ -187,6 +188,7 @@ def test_reserve_and_see_it_in_the_list(gas, s3):
     assert "nothing was reserved" in clash.err
 
 
+@pytest.mark.thorough(but=6)
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

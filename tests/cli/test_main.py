@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -127,6 +128,7 @@ main()
 """
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("module", ["numpy", "typer", "gas.planner", "gas.cli.commands"])
 def test_an_interruption_of_its_imports_is_as_quiet_as_any(module):
     program = INTERRUPTED_IMPORT.format(module=module)
@@ -163,6 +165,7 @@ def test_a_closed_standard_output_is_no_error():
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.thorough
 def test_a_terminal_that_knows_only_ascii_gets_only_that(tmp_path, lu):
     (tmp_path / "list.json").write_text(
         '{"schema": "gas.availability/1", "scheduler": "x", "kind": "promise", "now": 0, "processors": 64,'
@@ -187,3 +190,11 @@ def test_no_module_of_the_current_folder_is_imported(tmp_path):
     )
     assert done.returncode == 4, done.stderr
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_full_output_is_named_and_ends_with_1():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*GAS, "--version"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "gas: the output cannot be written: No space left on device\n")
+    with Path("/dev/full").open("w") as full:
+        assert subprocess.run([*GAS, "status", "x"], stdout=full, stderr=full).returncode == 2

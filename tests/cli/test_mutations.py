@@ -18,6 +18,7 @@ from fake_slurm import FakeSlurm
 from hostile_server import hostile_server, plain
 from mutants import chance_of, mutated
 from slurm_answers import FOLDER as SLURM
+from thorough import rounds
 from typer.main import get_command
 
 from gas.cli import commands
@@ -187,7 +188,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("count", [MUTANTS or 150, pytest.param(MUTANTS or 10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [MUTANTS or rounds(150), pytest.param(MUTANTS or 10_000, marks=pytest.mark.long)])
 def test_answers_of_servers(folder, figures, count):
     with hostile_server() as server:
         (folder / "gas.toml").write_text(CONFIGURATION.format(url=server.url, folder=folder))
@@ -207,7 +208,7 @@ FILES = [
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("count", [MUTANTS or 150, pytest.param(MUTANTS or 10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [MUTANTS or rounds(150), pytest.param(MUTANTS or 10_000, marks=pytest.mark.long)])
 def test_files(folder, figures, count):
     for number in range(count):
         name, good, words = FILES[number % len(FILES)]
@@ -224,7 +225,7 @@ def test_files(folder, figures, count):
 
 
 @pytest.mark.parametrize(
-    "count", [(MUTANTS or 200) // 10, pytest.param((MUTANTS or 10_000) // 20, marks=pytest.mark.long)]
+    "count", [(MUTANTS or rounds(200)) // 10, pytest.param((MUTANTS or 10_000) // 20, marks=pytest.mark.long)]
 )
 def test_answers_of_programs(folder, figures, count):
     slurm = FakeSlurm(folder / "bin")

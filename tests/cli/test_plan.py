@@ -32,6 +32,7 @@ def test_the_papers_example_end_to_end(gas, example, paper):
         "finish": 10,
         "finish_iso": "1970-01-01T00:00:10Z",
         "kind": "promise",
+        "unit": "processors",
     }
     assert plan["endpoints"] == [{"name": "paper", "ok": True, "error": None, "speed": 1.0, "remarks": []}]
 
@@ -251,6 +252,7 @@ def test_one_that_never_answers_is_given_up_and_the_others_are_planned(example, 
     assert json.loads(out)["best"]["processors"] == 20
 
 
+@pytest.mark.thorough
 def test_the_only_one_that_never_answers_is_exit_4(example, endpoints):
     call = start("plan", example, "--config", endpoints(hung='type = "hanging"\ntimeout = 0.2'))
     out, err = call.communicate(timeout=60)
@@ -258,6 +260,7 @@ def test_the_only_one_that_never_answers_is_exit_4(example, endpoints):
     assert err.endswith("gas: hung: has not answered within 0.4 s; gave up\n")
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("command", [["plan", "EXAMPLE"], ["availability"], ["endpoints"]], ids=lambda c: c[0])
 def test_an_interruption_ends_it_while_an_endpoint_hangs(example, endpoints, paper, command):
     config = endpoints(hung='type = "hanging"\ntimeout = 600', here=f'type = "file"\npath = "{paper}"')

@@ -90,6 +90,7 @@ def test_what_sacct_says_badly_is_left_out_and_counted(gas, app, slurm, tmp_path
     assert "busy: learnt from 200 jobs of busy's accounting that ended before now" in result.out
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize(
     ("does", "told", "code"),
     [

@@ -312,6 +312,7 @@ def test_a_shape_that_has_disappointed_is_tried_again_when_it_gains_more_than_th
     assert [size for _, size, _ in story.asked] == [16, 4, 16]
 
 
+@pytest.mark.thorough
 @examples(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.dictionaries(st.sampled_from(sorted(TIMES)), st.integers(-50, 2000)),
@@ -560,6 +561,7 @@ def test_a_change_whose_answer_got_lost_was_made_all_the_same(slurm, job, gas, a
     assert found.json["job"]["processors"] == 16
 
 
+@pytest.mark.thorough
 def test_a_watch_of_slurm_outlives_an_outage_and_ends_with_an_interruption(slurm, job, app, tmp_path):
     line = [
         sys.executable,

@@ -53,6 +53,7 @@ def test_it_stops_on_a_signal_and_leaves_jobs_running(tmp_path, gas):
     stop(service)
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_that_comes_as_soon_as_it_is_ready_stops_it_as_well(tmp_path, number):
     service, _ = start("--processors", "2", "--state", str(tmp_path / "state"))
@@ -224,6 +225,7 @@ def test_the_log_is_json_lines_when_asked_for(tmp_path, gas, lu):
     assert all({"time", "level", "message"} <= line.keys() for line in lines)
 
 
+@pytest.mark.thorough
 def test_the_clock_is_reset_only_while_nothing_is_scheduled(tmp_path, gas):
     state = str(tmp_path / "state")
     service, url = start("--processors", "16", "--state", state, "--clock-speed", "1000")

@@ -275,6 +275,7 @@ def test_a_log_is_not_overwritten_by_its_own_schedule(gas, three):
     assert three.read_bytes() == before
 
 
+@pytest.mark.thorough
 def test_policies_share_a_picture_unless_its_name_tells_them_apart(gas, three, tmp_path):
     assert gas("simulate", three, "--policy", "easy,s3", "--plot", tmp_path / "both.png").code == 0
     assert (tmp_path / "both.png").read_bytes().startswith(b"\x89PNG")
@@ -370,6 +371,7 @@ def test_jobs_of_no_length_are_told(gas, tmp_path):
     assert "(1 of length 0, not in slowdown)" in gas("simulate", path).out
 
 
+@pytest.mark.thorough
 def test_nothing_is_shown_on_a_pipe_that_is_closed(log):
     command = f"{sys.executable} -m gas simulate {log} --policy all --months | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, env=dict(os.environ))

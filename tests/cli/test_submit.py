@@ -1,3 +1,6 @@
+import errno
+import io
+
 import pytest
 
 from gas.endpoints import S3Endpoint
@@ -106,3 +109,46 @@ def test_submit_waits_for_the_end_if_told_to(gas, tmp_path, s3):
     bad = gas(*call, "--json", "--", "sh", "-c", "exit 3")
     assert (bad.code, bad.json["job"]["state"], bad.json["job"]["exit_status"]) == (1, "failed", 3)
     assert "failed with exit status 3" in bad.err
+
+
+class Full(io.StringIO):
+    """A standard output that takes some lines, and then no more."""
+
+    def __init__(self, lines, error):
+        super().__init__()
+        self.lines, self.error = lines, error
+
+    def write(self, text):
+        if self.getvalue().count("\n") >= self.lines:
+            raise self.error
+        return super().write(text)
+
+
+FULL, CLOSED = OSError(errno.ENOSPC, "No space left on device"), BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
+@pytest.mark.parametrize("more", [(), ("--json",), ("--explain",), ("--wait",)])
+@pytest.mark.parametrize("error", [FULL, CLOSED])
+def test_nothing_is_submitted_if_its_number_could_not_be_said(gas, lu, s3, monkeypatch, error, more):
+    monkeypatch.setattr("sys.stdout", Full(0, error))
+    result = gas("submit", lu, "-e", s3.url, "--simulate", *more)
+    assert (result.code, result.err) == (
+        1, f"gas: standard output cannot be written ({error.strerror}); nothing was submitted\n"
+    )  # fmt: skip
+    assert s3.get("/v1/jobs?ended=9").json()["jobs"] == []
+
+
+@pytest.mark.parametrize("error", [FULL, CLOSED])
+def test_a_job_whose_number_cannot_be_said_any_more_is_named_on_standard_error(gas, lu, s3, monkeypatch, error):
+    submit = ("submit", lu, "-e", s3.url, "--simulate", "--key", f"k{error.errno}")
+    with monkeypatch.context() as patched:
+        patched.setattr("sys.stdout", Full(1, error))
+        result = gas(*submit)
+    (job,) = s3.get("/v1/jobs").json()["jobs"]
+    assert (result.code, result.err) == (
+        1,
+        f"gas: standard output cannot be written ({error.strerror}); job {job['id']} was submitted to s3: "
+        f"gas status {job['id']} -e {s3.url} shows it\n",
+    )
+    assert f"submitted already, as job {job['id']}" in gas(*submit).out
+    assert len(s3.get("/v1/jobs").json()["jobs"]) == 1

@@ -295,6 +295,7 @@ def test_what_is_read_is_not_written_over(gas, log_file):
     assert log_file.read_bytes() == before
 
 
+@pytest.mark.thorough
 def test_a_large_log_takes_under_300_bytes_a_job_until_it_is_written(gas, tmp_path):
     gas("workload", "jann", "-n", 10, "-o", tmp_path / "x.swf")
     tracemalloc.start()

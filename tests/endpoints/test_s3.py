@@ -327,10 +327,12 @@ def test_a_proxy_is_not_asked_for_services_of_this_machine(s3, monkeypatch):
 
 
 def test_the_command_is_told_its_size():
-    job = JobDescription("a", ("mpirun", "-n", "{processors}", "--time={walltime}", "{other}"), {"X": "1"})
+    job = JobDescription("a", ("mpirun", "-n", "{processors}", "--time={walltime}", "{{other}}"), {"X": "1"})
     sized = job.sized(16, 60)
     assert sized.command == ("mpirun", "-n", "16", "--time=60", "{other}")
-    assert sized.environment == {"X": "1", "GAS_PROCESSORS": "16", "GAS_WALLTIME": "60"}
+    assert sized.environment == {
+        "X": "1", "GAS_PROCESSORS": "16", "GAS_TASKS": "16", "GAS_CPUS_PER_TASK": "1", "GAS_WALLTIME": "60",
+    }  # fmt: skip
 
 
 LIST = json.dumps(AvailabilityList.of([0], [4], scheduler="kth").to_wire()).encode()

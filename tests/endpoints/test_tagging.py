@@ -141,6 +141,7 @@ def test_what_was_not_sent_is_sent_again_where_that_is_worth_it(made, clock):
     with pytest.raises(Unreachable, match="away; nothing was submitted"):
         made.submit(REQUEST, JOB, "k")
     assert (len(made.transport.sent) > 1) == (made._spans.resend > 0)
+    assert made.told == (["away; trying again for 30 s"] if made._spans.resend else []), "once"
     assert clock[0] <= made._spans.resend
     assert not made.in_doubt("k")
 
@@ -172,6 +173,12 @@ def test_jobs_are_counted_also_where_there_was_no_answer_or_a_refusal(made, answ
         made.submit(REQUEST, JOB, "k")
     assert made.submit(REQUEST, JOB, "k")["id"] == 1
     assert made.transport.active() == [1]
+
+
+def test_a_job_that_came_to_light_is_the_job_though_it_cannot_be_asked_for_again(made):
+    made.transport.faults = {"submit": ["made, lost"], "ask": ["", "", "no"], "cancel": []}
+    assert made.submit(REQUEST, JOB, "k")["id"] == 1
+    assert made.transport.faults["ask"] == []
 
 
 def test_whoever_comes_again_counts_the_jobs_that_came_late(made):

@@ -48,11 +48,17 @@ def test_a_name_of_several_lines_is_refused(end):
 
 @given(st.lists(st.text(st.characters(blacklist_characters="\0", codec="utf-8"), max_size=5), min_size=1, max_size=4))
 def test_a_shell_reads_words_as_they_are_but_for_the_size(words):
-    line = " ".join(map(shell_word, [*words, "{processors}", "-n{processors}w={walltime}!"]))
+    given = [
+        *(word.replace("{", "(") for word in words),
+        "{processors}",
+        "-n{processors}w={walltime}!",
+        "{{x}}${nodes}",
+    ]
+    line = " ".join(shell_word(word, ("processors", "walltime")) for word in given)
     environment = {"GAS_PROCESSORS": "4", "GAS_WALLTIME": "60"}
     program = f"set -- {line}; for word; do printf '%s\\0' \"$word\"; done"
     done = subprocess.run(["/bin/sh"], input=program.encode(), env=environment, capture_output=True, check=True)
-    assert done.stdout.decode().split("\0")[:-1] == [*words, "4", "-n4w=60!"]
+    assert done.stdout.decode().split("\0")[:-1] == [*given[:-3], "4", "-n4w=60!", "{x}${nodes}"]
 
 
 def test_long_options_have_a_value_or_none():

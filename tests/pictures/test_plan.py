@@ -71,6 +71,7 @@ def test_pdf_is_whole(tmp_path):
     assert data.count(b"/Type /Page ") == 1
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_the_same_plan_gives_the_same_bytes(tmp_path, suffix):
     for name in ("a", "b"):
@@ -78,6 +79,7 @@ def test_the_same_plan_gives_the_same_bytes(tmp_path, suffix):
     assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
 
 
+@pytest.mark.thorough
 def test_the_same_bytes_in_another_process_and_no_pyplot_in_it(tmp_path):
     script = (
         "from gas import *; from gas.pictures.plan import *; import sys\n"

@@ -84,6 +84,7 @@ def test_without_anyone_to_thank_there_is_no_foot(texts):
     assert not any("acknowledgements" in text for text in texts([log_of([1], [5], thanks=())]))
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_the_picture_is_of_the_suffixs_kind_and_the_same_every_time(tmp_path, suffix):
     signature = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
@@ -94,6 +95,7 @@ def test_the_picture_is_of_the_suffixs_kind_and_the_same_every_time(tmp_path, su
     assert first == (tmp_path / f"b.{suffix}").read_bytes()
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize(
     "log",
     [

@@ -1,4 +1,3 @@
-import itertools
 import os
 import re
 import subprocess
@@ -15,7 +14,7 @@ from schedules import schedule_of
 from gas import BadInput
 from gas.pictures.canvas import SUFFIXES
 from gas.pictures.distributions import draw_distributions, share_below
-from gas.pictures.machine_use import draw_machine_use, step_means
+from gas.pictures.machine_use import draw_machine_use
 from gas.pictures.schedule_gantt import draw_gantt
 from gas.pictures.simulation import MOST_CHARTS, draw_simulation
 from gas.simulation.schedule import NEVER_STARTED, POLICIES
@@ -33,6 +32,7 @@ def drawn(tmp_path, schedules, draw=draw_simulation, **options):
 # ------------------------------------------------------------------------------------------------------------ files
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("draw", [draw_simulation, draw_gantt, draw_machine_use, draw_distributions])
 def test_a_png_is_an_image_with_something_on_it(tmp_path, draw):
     from matplotlib.image import imread
@@ -44,6 +44,7 @@ def test_a_png_is_an_image_with_something_on_it(tmp_path, draw):
     assert blue.any()
 
 
+@pytest.mark.thorough(but=[".svg"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_equal_schedules_give_equal_bytes(tmp_path, suffix):
     for name in ("a", "b"):
@@ -51,6 +52,7 @@ def test_equal_schedules_give_equal_bytes(tmp_path, suffix):
     assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
 
 
+@pytest.mark.thorough
 def test_the_same_bytes_in_another_process_and_no_pyplot_in_it(tmp_path):
     script = (
         f"import sys; sys.path[:0] = {[p for p in sys.path if p]!r}\n"
@@ -69,6 +71,7 @@ def test_the_same_bytes_in_another_process_and_no_pyplot_in_it(tmp_path):
     assert (tmp_path / "there.svg").read_bytes() == (tmp_path / "here.svg").read_bytes()
 
 
+@pytest.mark.thorough
 def test_a_matplotlibrc_changes_nothing_and_nothing_global_is_touched(tmp_path):
     draw_simulation([passing()], tmp_path / "a.svg", log=LOG)
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "black", "date.epoch": "0000-12-31"}):
@@ -95,6 +98,7 @@ def test_the_heading_names_log_jobs_and_machine_and_the_foot_rules_and_thanks(tm
     assert "acknowledgement: Ada and Charles" in foot
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("draw", [draw_gantt, draw_machine_use, draw_distributions])
 def test_every_part_by_itself_names_policy_and_thanks(tmp_path, draw):
     texts = drawn(tmp_path, [made("s3")], draw)
@@ -111,12 +115,14 @@ def test_every_policy_has_a_chart_a_line_and_a_mean(tmp_path):
     assert sum(text.startswith("mean ") for text in texts) == 2 * 3
 
 
+@pytest.mark.thorough
 def test_every_policy_there_is_has_a_chart(tmp_path):
     texts = drawn(tmp_path, [made(policy, jobs=9) for policy in POLICIES])
     assert sum("Sep 1996" in text and " to " in text for text in texts) == len(POLICIES)
     assert set(POLICIES) <= set(texts)
 
 
+@pytest.mark.thorough
 def test_schedules_without_a_chart_are_named(tmp_path):
     many = [made(policy, jobs=9, order=order) for order in ("instant", "event") for policy in POLICIES]
     texts = drawn(tmp_path, many[: MOST_CHARTS + 2])
@@ -124,6 +130,7 @@ def test_schedules_without_a_chart_are_named(tmp_path):
     assert "without a Gantt chart: fcfs, event, easy, event" in " ".join(texts)
 
 
+@pytest.mark.thorough
 def test_pictures_that_are_to_be_laid_beside_each_other_show_the_same_stretch_of_time(tmp_path):
     busy = schedule_of([(0, 1, 0, 60), (20 * DAY, 1, 21 * DAY, 22 * DAY)], machine=5, policy="easy", user=[1, 2])
     other = schedule_of(
@@ -137,13 +144,7 @@ def test_pictures_that_are_to_be_laid_beside_each_other_show_the_same_stretch_of
     assert windows[0] != {text.partition(": ")[2] for text in alone if text.startswith("s3: ")}
 
 
-def test_a_window_is_what_the_charts_and_the_machine_show(tmp_path):
-    texts = drawn(tmp_path, [made("easy")], window=(3600, 7200))
-    assert "easy: 23 Sep 1996 15:00 to 23 Sep 1996 16:00 (Europe/Stockholm)" in texts
-    # The chart and the machine both have a tick at 15:30.
-    assert texts.count("15:30") == 2
-
-
+@pytest.mark.thorough
 def test_thousands_of_jobs_make_a_picture_of_bounded_size(tmp_path):
     many = made("easy", jobs=9000)
     draw_simulation([many], tmp_path / "x.svg", log=LOG, window=(0, 4_000_000))
@@ -157,6 +158,7 @@ def test_a_log_without_dates_or_thanks_is_drawn_in_days(tmp_path):
     assert not any("acknowledgement" in text for text in texts)
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize(
     "jobs", [[], [(0, 1, None, 5)], [(3, 1, 3, 3)], [(0, 1, 0, 10**9)]], ids=["none", "cancelled", "instant", "long"]
 )
@@ -170,23 +172,6 @@ def test_names_are_text_and_not_formulas(tmp_path):
     texts = drawn(tmp_path, [passing()], log=Log.from_columns({"submit": [0.0]}, header=header, name="$x_\n$.swf"))
     assert any(text.startswith("$x_ $: 3 jobs") for text in texts)
     assert "A$_$B" in " ".join(texts)
-
-
-# ------------------------------------------------------------------------------------------------- what is computed
-
-
-@given(st.lists(st.integers(0, 30), max_size=8, unique=True), st.lists(st.integers(-5, 40), min_size=2, unique=True))
-def test_means_over_columns_are_those_of_the_seconds(times, edges):
-    times, edges = np.array(sorted(times), dtype=np.int64), np.array(sorted(edges), dtype=np.int64)
-    values = times * 3 % 7
-    found = step_means(times, values, edges, before=2)
-
-    def value(second):
-        step = np.searchsorted(times, second, "right") - 1
-        return 2 if step < 0 else values[step]
-
-    for k, (a, b) in enumerate(itertools.pairwise(edges)):
-        assert found[k] == pytest.approx(np.mean([value(s) for s in range(a, b)]))
 
 
 @given(st.lists(st.integers(0, 50), min_size=1), st.integers(2, 12))
@@ -214,11 +199,6 @@ def test_nothing_to_draw_is_an_error(tmp_path, draw):
         draw([], tmp_path / "x.png", log=LOG)
 
 
-def test_schedules_on_different_machines_do_not_share_a_picture(tmp_path):
-    with pytest.raises(BadInput, match="3 jobs on 4 processors and 60 jobs on 16 processors"):
-        draw_simulation([passing(), made("easy")], tmp_path / "x.png", log=LOG)
-
-
 @pytest.mark.parametrize("draw", [draw_simulation, draw_gantt, draw_machine_use, draw_distributions])
 def test_a_simulation_that_stands_before_its_end_is_not_drawn(tmp_path, draw):
     so_far = passing()
@@ -231,6 +211,7 @@ def test_a_simulation_that_stands_before_its_end_is_not_drawn(tmp_path, draw):
 # ------------------------------------------------------------------------------------------ what a picture shows
 
 
+@pytest.mark.thorough
 def test_charts_and_curves_begin_at_one_line(tmp_path, monkeypatch):
     figures = []
     save = matplotlib.figure.Figure.savefig
@@ -243,6 +224,7 @@ def test_charts_and_curves_begin_at_one_line(tmp_path, monkeypatch):
     assert len({ax.get_position().x1 for ax in panels}) == 1
 
 
+@pytest.mark.thorough
 def test_a_picture_says_which_part_of_a_log_it_shows_and_how_the_load_was_scaled(tmp_path):
     part = LOG.with_header(
         HEADER.with_note("Selected jobs: submitted in 1996-10 (60 of 99)").with_note("Load scaled from 0.7 to 0.8: x")

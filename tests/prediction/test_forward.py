@@ -142,6 +142,7 @@ def starts_in(machine):
     return starts
 
 
+@pytest.mark.thorough(but=24)
 @pytest.mark.parametrize("seed", range(60))
 def test_a_candidate_that_may_not_start_before_an_instant_starts_as_under_s3(seed):
     random = np.random.default_rng(seed)

@@ -56,6 +56,7 @@ def snapshot_at(now):
     return Snapshot(now, 32, processors, walltime, start, running, np.arange(5))
 
 
+@pytest.mark.thorough
 @examples(60)
 @given(seed=st.integers(0, 10**6), day=st.integers(0, 69))
 def test_what_happens_after_an_instant_changes_nothing_at_it(seed, day):

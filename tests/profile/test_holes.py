@@ -79,6 +79,7 @@ def test_the_first_fit_is_the_earliest_from_any_instant_and_never_where_the_last
             assert first_fit(blocks, processors, walltime, starts[0] + offset) == expected
 
 
+@pytest.mark.thorough(but=16)
 @pytest.mark.parametrize("hint", [1, 25, 5000])
 @pytest.mark.parametrize(("span", "steps"), [(40, 150), (500, 150), (8000, 400)])
 def test_the_first_fit_is_the_earliest_whatever_was_taken_and_given_back_since_holes_were_measured(
@@ -93,6 +94,7 @@ def test_the_first_fit_is_the_earliest_whatever_was_taken_and_given_back_since_h
     both.assert_same()
 
 
+@pytest.mark.thorough(but=1)
 @forms
 @pytest.mark.parametrize("hint", [10, 1000])
 def test_the_first_fit_is_the_earliest_among_hundreds_of_blocks(form, hint):
@@ -129,6 +131,7 @@ def test_nothing_fits_for_ever_where_the_last_frame_is_too_small(size, last):
     assert never > 10
 
 
+@pytest.mark.thorough(but=4)
 @pytest.mark.parametrize("hint", [20, 320, 10_000])
 def test_a_hole_that_grows_in_one_block_is_found_from_those_before_it(size, hint):
     # Holes were measured, and then grew to the right, to the left and on both sides, several blocks away.
@@ -239,6 +242,7 @@ class Waiting:
         return self.moves
 
 
+@pytest.mark.thorough(but=6)
 @pytest.mark.parametrize("hint", [1, 25, 3000])
 def test_a_job_starts_earlier_where_it_would_be_put_if_it_were_taken_out(size, hint):
     moves = 0

@@ -36,18 +36,6 @@ def test_a_job_that_ends_on_time_moves_nobody_and_changes_no_version():
     assert s3.version == version
 
 
-def test_the_clock_alone_does_not_change_the_version_of_the_list():
-    s3 = S3(10, 0)
-    s3.submit(4, 100)
-    s3.step(0)
-    before = s3.availability()
-    s3.step(50)
-    after = s3.availability()
-    assert before.version == after.version
-    assert (before.now, after.now) == (0, 50)
-    assert [(f.start, f.free) for f in after.frames] == [(50, 6), (100, 10)]
-
-
 def test_start_by_refuses_a_later_start_and_queues_nothing():
     s3 = S3(10, 0)
     s3.submit(10, 100)
@@ -151,17 +139,6 @@ def test_a_job_that_outlives_its_walltime_breaks_only_the_promises_it_must():
     s3.check()
 
 
-def test_a_copy_goes_its_own_way():
-    s3 = S3(10, 0)
-    a, b = s3.submit(10, 100), s3.submit(10, 100)
-    s3.step(0)
-    other = s3.copy()
-    other.step(10, [a.id])
-    assert (b.start, other.entries[b.id].start) == (100, 10)
-    s3.check()
-    other.check()
-
-
 def test_a_restored_schedule_gives_the_same_answers():
     s3 = S3(10, 0)
     for size, walltime in [(6, 100), (8, 50), (4, 30), (10, 10), (1, 500)]:
@@ -255,18 +232,6 @@ def test_reservations_begin_in_the_future_that_there_is(start, start_by, message
     assert not s3.entries
 
 
-def test_what_changed_is_told_once():
-    s3 = S3(10, 0)
-    a, b, c = s3.submit(10, 100), s3.submit(10, 10), s3.submit(10, 10)
-    s3.step(0)
-    assert s3.take_changed() == [a, b, c]
-    assert s3.take_changed() == []
-    s3.step(50, [a.id])  # B starts, C is promoted, A has left
-    assert s3.take_changed() == [b, c]
-    s3.cancel(c.id)
-    assert s3.take_changed() == []
-
-
 def test_starts_missed_in_an_outage_come_before_all_others_and_keep_their_order():
     s3 = S3(10, 0)
     a, b, c, d = s3.submit(10, 10), s3.submit(10, 20), s3.submit(10, 30), s3.submit(10, 40)
@@ -280,20 +245,6 @@ def test_starts_missed_in_an_outage_come_before_all_others_and_keep_their_order(
     assert [(x.id, x.promised, x.start) for x in other.broken] == [(b.id, 10, 35), (c.id, 30, 55), (d.id, 60, 85)]
     assert other.version > s3.version
     assert a.state == "running"
-
-
-def test_check_finds_a_schedule_that_contradicts_itself():
-    s3 = S3(10, 0)
-    a, b = s3.submit(10, 10), s3.submit(10, 10)
-    s3.check()
-    b.start = 5
-    with pytest.raises(AssertionError, match="overlaps"):
-        s3.check()
-    b.start = 10
-    s3.check()
-    a.processors = 9
-    with pytest.raises(AssertionError, match="free processors differ|frames differ|arrays differ"):
-        s3.check()
 
 
 # ------------------------------------------------------------------------------------------- a machine of another size

@@ -338,6 +338,7 @@ SURROUNDINGS = [
 ]
 
 
+@pytest.mark.thorough(but=30)
 @walks
 @pytest.mark.parametrize("surroundings", SURROUNDINGS, ids=lambda s: f"{s['processors']}-processors")
 def test_round_after_round_promotion_is_the_passes_that_its_walk_says(size, walk, surroundings):
@@ -396,6 +397,7 @@ def test_a_move_costs_patience_as_five_looks_do(moves):
     assert queue.jobs[Q_START, :6].tolist() == [10 * n if n < moves else 100 + 10 * n for n in range(6)]
 
 
+@pytest.mark.thorough(but=12)
 @pytest.mark.parametrize("patience", [1, 7, 60])
 @pytest.mark.parametrize("form", FORMS)
 def test_promotion_in_slices_gives_the_starts_of_promotion_at_once(form, patience, size):
@@ -412,6 +414,7 @@ def test_promotion_in_slices_gives_the_starts_of_promotion_at_once(form, patienc
         assert history.calls > (15 if patience < 60 else 5)
 
 
+@pytest.mark.thorough(but=8)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("patience", [1, 9, 50])
 def test_nothing_could_start_earlier_at_the_end_of_a_promotion_that_others_came_between(form, patience, size):
@@ -439,6 +442,7 @@ def test_nothing_could_start_earlier_at_the_end_of_a_promotion_that_others_came_
     assert left > 10 / 3 * rounds(3)
 
 
+@pytest.mark.thorough(but=["compiled-until-nothing-moves"])
 @walks
 @pytest.mark.parametrize("form", FORMS)
 def test_nearly_everybody_moves_when_a_large_job_ends_early(form, walk):

@@ -191,6 +191,7 @@ def kth(traces, count=None):
     return log(sorted(rows, key=lambda row: row[0])[:count], 100)
 
 
+@pytest.mark.thorough
 def test_the_kth_log_keeps_all_invariants_and_every_promise(traces, recorded):
     jobs = kth(traces)
     middle = int(jobs.submit[len(jobs) // 2])

@@ -389,6 +389,7 @@ def alike(kind, seed):
     return slow, fast
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("kind", ["plain functions", "plain passes"])
 def test_all_ways_to_promote_lead_to_the_same_schedule(kind, seed):

@@ -282,6 +282,7 @@ def submission(**actuator):
     return {"processors": 1, "walltime": 1, "actuator": {"kind": "process", "command": ["x"], **actuator}}
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize(
     ("path", "place", "body"),
     [

@@ -88,6 +88,7 @@ def copied_by_hand(machine, target):
     return target
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("with_mark", [True, False], ids=["mark", "no mark"])
 def test_a_store_copied_back_by_hand_gives_no_number_twice_and_mixes_no_outputs(machine, tmp_path, with_mark):
     machine.run(asks("alice", "echo one"))
@@ -308,6 +309,7 @@ def test_the_backup_of_another_store_names_what_it_takes_the_place_of(machine, t
     assert [(job.id, job.request.user) for job in restore(tmp_path / "backup", other.state).lost] == [(hers.id, "eve")]
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize(
     "forged",
     [

@@ -6,10 +6,11 @@ import sqlite3
 import pytest
 
 from gas.errors import BadInput, Conflict, StoreFailed, StoreInDoubt
-from gas.service.book import Book
 from gas.service.clock import Clock
+from gas.service.database import CommitInDoubt
 from gas.service.jobs import Job, JobRequest
-from gas.service.store import CommitInDoubt, Store
+from gas.service.opening import open_book
+from gas.service.store import Store
 
 NOW = 1_000_000
 
@@ -24,7 +25,7 @@ class Site:
         """Open the book in the next life of the service."""
         self.close()
         self.stores.append(Store(self.folder / "s3.sqlite"))
-        return Book.open("kth", processors, self.stores[-1], Clock(real=lambda: self.now), self.folder, **options)
+        return open_book("kth", processors, self.stores[-1], Clock(real=lambda: self.now), self.folder, **options)
 
     def close(self):
         while self.stores:
@@ -53,7 +54,7 @@ def submit(book, processors=4, walltime=100, run_time=50, user="ada"):
 def standing(book):
     """Return what the book holds, in memory."""
     jobs = {id: (job.state, job.start, job.promise, job.request.user) for id, job in book.jobs.items()}
-    return jobs, dict(book.usage), book.processors, book.accepting, book.machine.schedule.in_use
+    return jobs, dict(book.usage.by_user), book.processors, book.accepting, book.machine.schedule.in_use
 
 
 def failing(error):
@@ -96,19 +97,19 @@ def test_jobs_start_and_end_as_the_clock_goes_and_that_is_written(site):
     assert book.store.job(1).state == "running"
     site.now += 100
     book.catch_up()
-    assert (book.jobs, book.usage) == ({}, {})
+    assert (book.jobs, book.usage.by_user) == ({}, {})
     assert (book.store.job(1).state, book.store.job(1).finished) == ("completed", NOW + 51)
 
 
 def test_what_a_user_has_in_the_schedule_is_counted_and_given_back(site):
     book = site.open()
-    assert book.used_by("ada") == (0, 0, 0)
+    assert book.usage.of("ada") == (0, 0, 0)
     first = submit(book, processors=2, walltime=100)
     submit(book, processors=3, walltime=10)
-    assert book.used_by("ada")[:2] == (2, 2 * 100 + 3 * 10)
+    assert book.usage.of("ada")[:2] == (2, 2 * 100 + 3 * 10)
     book.write([book.leave(first, "cancelled")])
-    assert book.used_by("ada")[:2] == (1, 30)
-    assert book.used_by("bob") == (0, 0, 0)
+    assert book.usage.of("ada")[:2] == (1, 30)
+    assert book.usage.of("bob") == (0, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ def state_of(service, job):
     return service.job(job["id"])["state"]
 
 
+@pytest.mark.thorough
 def test_a_step_ahead_is_followed_and_no_walltime_shortened(clock_shim, serve):
     service = serve()
     job = accepted(service, shell(4, 10, "sleep 600"))
@@ -71,6 +72,7 @@ def test_a_step_ahead_is_followed_and_no_walltime_shortened(clock_shim, serve):
     assert ended["finished"] - ended["start"] >= 9, "all of its walltime"
 
 
+@pytest.mark.thorough
 def test_a_step_back_breaks_no_promise_also_over_a_kill(clock_shim, serve):
     service = serve()
     job = accepted(service, shell(3, 600, "sleep 600"))
@@ -88,6 +90,7 @@ def test_a_step_back_breaks_no_promise_also_over_a_kill(clock_shim, serve):
     assert after.health()["promises_broken"] == 0
 
 
+@pytest.mark.thorough
 def test_a_wall_clock_set_ahead_deletes_no_output(clock_shim, serve):
     service = serve("--keep", "30d")
     job = accepted(service, shell(4, 10, "echo kept"))
@@ -103,6 +106,7 @@ def test_a_wall_clock_set_ahead_deletes_no_output(clock_shim, serve):
     assert again.get(f"/v1/jobs/{job['id']}/output").text == "kept\n"
 
 
+@pytest.mark.thorough
 def test_a_machine_that_has_slept_is_where_it_should_be(clock_shim, serve):
     service = serve()
     service.simulated(4, 10)
@@ -125,6 +129,7 @@ def test_a_walltime_counts_the_machine_s_sleep(clock_shim, serve):
     assert service.job(job["id"])["finished"] - job["promise"] > HOUR - 60
 
 
+@pytest.mark.thorough
 def test_a_stopped_service_says_that_it_was(serve):
     service = serve()
     service.simulated(4, 2)

@@ -117,6 +117,7 @@ def test_who_sends_half_a_head_is_told_how_long_it_may_take(address):
     assert b"did not arrive within 0.6 s" in answer
 
 
+@pytest.mark.thorough
 def test_who_does_not_read_an_answer_is_cut_off(address, s3):
     for _ in range(300):
         s3.simulated(10, 1000)
@@ -128,6 +129,7 @@ def test_who_does_not_read_an_answer_is_cut_off(address, s3):
         assert read_all(deaf) < whole
 
 
+@pytest.mark.thorough
 def test_who_reads_an_answer_in_drops_is_cut_off(address, s3, monkeypatch):
     monkeypatch.setattr(connections, "LEAST_RATE", 1e9)
     for _ in range(300):

@@ -10,6 +10,7 @@ import json
 import os
 import random
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -39,7 +40,7 @@ from service_process import (
 from strategies import Seconds
 from thorough import rounds
 
-from gas.service import processes
+from gas.service import processes, wrapper
 from gas.service.jobs import Job, JobRequest
 from gas.service.live import LiveScheduler
 from gas.service.runner import Runner
@@ -464,6 +465,7 @@ class Run:
 # -------------------------------------------------------------------------------------------------------------- tests
 
 
+@pytest.mark.thorough
 def test_a_start_that_was_noted_and_not_made_is_planned_again_with_its_whole_walltime(tmp_path, monkeypatch):
     """The service dies between the two, and is away for longer than the walltime."""
 
@@ -495,6 +497,41 @@ def test_a_start_that_was_noted_and_not_made_is_planned_again_with_its_whole_wal
         assert (tmp_path / "proof").read_text() == "x\n"
     finally:
         second.stop()
+
+
+@pytest.mark.parametrize("first", ["cancellation", "wrapper"])
+def test_a_cancelled_job_is_not_started_by_a_wrapper_that_comes_up_late(tmp_path, monkeypatch, first):
+    """The service dies just after it has made a wrapper, of which the next service sees nothing yet."""
+    proof = tmp_path / "proof"
+    command = ("sh", "-c", f"echo x >> {proof}; sleep 30")
+    request = JobRequest("job", "job", 2, 60, actuator="process", command=command, user="ada")
+    made = []
+    live = LiveScheduler("s3", 4, tmp_path / "state")
+    with monkeypatch.context() as patch:
+        patch.setattr(processes, "_start_wrapper", made.append)
+        job, _ = live.submit(request)
+        # planned again, it comes after this one: what is left before is too short
+        live.submit(JobRequest("reservation", "all", 4, 60, actuator="simulated", start=job.promise + 60, user="ada"))
+        until(lambda: live.job(job.id) and made and live.clock.now() > job.promise)
+        live.stop()
+
+    def wrapper_comes_up():
+        return subprocess.Popen([*wrapper.program(), str(made[0])], start_new_session=True)
+
+    live = LiveScheduler("s3", 4, tmp_path / "state")
+    try:
+        assert live.job(job.id).state == "queued"
+        if first == "wrapper":
+            late = wrapper_comes_up()
+            until(proof.exists)
+        answered = live.cancel(job.id).state
+        if first == "cancellation":
+            late = wrapper_comes_up()
+        until(lambda: live.job(job.id).state == "cancelled")
+        assert late.wait(10) == 0
+        assert (answered, proof.exists()) == (("cancelled", False) if first == "cancellation" else ("running", True))
+    finally:
+        live.stop()
 
 
 def test_a_wrapper_that_died_before_it_took_its_job_is_replaced(tmp_path, monkeypatch):
@@ -530,6 +567,7 @@ def test_nothing_answered_is_lost_and_nothing_runs_twice(tmp_path):
     run(Place(tmp_path), tmp_path, 1, CRASHES or rounds(5), faults=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", [NoWrites, FullDisk])
 def test_nothing_is_lost_when_writes_fail_too(tmp_path, place):
     run(place(tmp_path), tmp_path, 2, CRASHES or rounds(6), faults=True)

@@ -98,6 +98,7 @@ def assert_started_in_time(service, place, tmp_path, *, judged):
 # ------------------------------------------------------------------------------------------------------ a long queue
 
 
+@pytest.mark.thorough
 @short_and_long((1500, 3), (JOBS or 100_000, SECONDS or 60))
 def test_a_long_queue_keeps_nobody_waiting(tmp_path, size):
     count, seconds = size
@@ -140,6 +141,7 @@ def test_a_long_queue_keeps_nobody_waiting(tmp_path, size):
 # -------------------------------------------------------------------------------------------------------- one bad user
 
 
+@pytest.mark.thorough
 @short_and_long(4, SECONDS or 120)
 def test_one_user_as_bad_as_the_limits_allow_keeps_nobody_waiting_and_breaks_no_promise(tmp_path, size):
     place = Place(tmp_path)

@@ -39,6 +39,7 @@ def keys(service, *wanted):
     return {key for key in wanted if service.get(f"/v1/jobs?key={key}").json()["jobs"]}
 
 
+@pytest.mark.thorough
 def test_what_was_answered_as_not_done_is_not_done_after_a_kill(start, fsync_shim):
     service = start()
     kept = service.simulated(1, 1000, key="kept")
@@ -70,6 +71,7 @@ def test_what_may_be_on_disk_is_answered_as_in_doubt_and_the_same_key_finds_out(
     assert service.submit(simulated(1, 1000, key="doubtful")).json()["id"] == settled.json()["id"]
 
 
+@pytest.mark.thorough
 def test_doubt_ends_with_the_first_write_that_succeeds(start, fsync_shim):
     service = start()
     fsync_shim.rules(f"fail 5 fsync {WAL}")

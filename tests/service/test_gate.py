@@ -99,6 +99,7 @@ def test_the_document_says_which_routes_need_a_token(site):
     assert free == {"/", "/healthz"}
 
 
+@pytest.mark.thorough(but=5)
 @pytest.mark.parametrize(("method", "path"), sorted(ROUTES))
 def test_the_table_of_rights_holds_for_everybody_on_every_route(site, method, path):
     right = RIGHTS[ROUTES[method, path]]
@@ -139,6 +140,7 @@ def test_a_key_of_somebody_else_finds_nothing(site):
     assert site.job_of("bob", key="k") != job
 
 
+@pytest.mark.thorough
 def test_a_fuzz_of_users_routes_and_jobs_never_leaks_or_harms(site):
     """Random requests of everybody; what bob and nobody can bring about is only what is theirs."""
     chance = random.Random(7)
@@ -318,6 +320,7 @@ def test_without_tokens_everybody_is_the_user_of_the_service(s3):
     assert (job["user"], job["mine"]) == (machine["user"], True)
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize(
     "headers",
     [

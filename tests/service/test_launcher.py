@@ -101,6 +101,7 @@ OUTPUTS: dict[str, Callable[[Path, Path], object]] = {
 }
 
 
+@pytest.mark.thorough(but=4)
 @pytest.mark.parametrize("plant", OUTPUTS.values(), ids=list(OUTPUTS))
 @pytest.mark.parametrize("name", ["stdout", "stderr"])
 def test_an_output_that_leads_elsewhere_is_never_opened_nor_given_away(

@@ -3,7 +3,6 @@ import time
 from dataclasses import replace
 
 import pytest
-from hand import Hand
 
 from gas.errors import Conflict, Draining, NotFound, OverLimit, StalePlan, StoreFailed
 from gas.service.clock import Clock
@@ -144,7 +143,7 @@ def test_a_store_that_cannot_even_be_read_is_believed_again_once_it_can(live, mo
 def test_an_error_that_nobody_foresaw_leaves_nothing_half_done(live, monkeypatch):
     live.submit(simulated(10, 100))
     with monkeypatch.context() as patch:
-        patch.setattr("gas.service.live._job_of", lambda *_: 1 / 0)
+        patch.setattr("gas.service.admission.job_of", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             live.submit(simulated(1, 10))
     assert [job.id for job in live.jobs()] == [1]
@@ -267,6 +266,7 @@ def test_a_stall_is_an_outage_and_takes_nothing_of_a_walltime(live, hand):
     assert late.due == late.promise + 4, "all of its walltime"
 
 
+@pytest.mark.thorough
 def test_a_service_that_ran_and_was_slow_breaks_no_promise(live, hand):
     live._book.pulse.start()
     command = ("sleep", "60")
@@ -421,79 +421,6 @@ def test_a_process_that_ended_while_the_service_was_down_is_recorded_with_its_ow
 
 
 # --------------------------------------------------------------------------------------------------- long queues
-
-
-def waits_in_the_way(live, hand):
-    """Submit a job that holds everything, and thirty behind it that would all move if it left."""
-    big, _ = live.submit(simulated(10, 5000))
-    hand.time += 2
-    assert live.job(big.id).state == "running"
-    for n in range(30):
-        live.submit(simulated(3 + n % 5, 50 + n))
-    return big
-
-
-def test_promotion_goes_on_in_slices_each_of_which_is_durable(tmp_path, hand, monkeypatch):
-    monkeypatch.setattr("gas.service.book.PATIENCE", 3)
-    live = LiveScheduler("test", 10, tmp_path / "sliced", clock=Clock(real=hand))
-    big = waits_in_the_way(live, hand)
-    promised = {job.id: job.promise for job in live.jobs()}
-    live.cancel(big.id)
-    schedule = live._book.machine.schedule
-    assert schedule.unfinished
-    slices = 0
-    while schedule.unfinished:
-        live._go_on()
-        slices += 1
-        schedule.check()
-        stored = {job.id: (job.start, job.promise) for job in live._store.active()}
-        assert stored == {job.id: (job.start, job.promise) for job in live.jobs()}
-        assert all(promise <= promised[id] for id, (_, promise) in stored.items())
-    assert slices > 5
-
-    monkeypatch.setattr("gas.service.book.PATIENCE", 10**9)
-    other = Hand()
-    at_once = LiveScheduler("test", 10, tmp_path / "at-once", clock=Clock(real=other))
-    big = waits_in_the_way(at_once, other)
-    at_once.cancel(big.id)
-    assert [(job.id, job.promise) for job in live.jobs()] == [(job.id, job.promise) for job in at_once.jobs()]
-    for each in (live, at_once):
-        each.stop()
-
-
-def test_the_dispatcher_finishes_what_patience_left(tmp_path, monkeypatch):
-    monkeypatch.setattr("gas.service.book.PATIENCE", 2)
-    live = LiveScheduler("test", 10, tmp_path / "state")
-    live.start()
-    big, _ = live.submit(simulated(10, 5000))
-    until_running(live, big.id)
-    for n in range(30):
-        live.submit(simulated(3 + n % 5, 500 + n))
-    live.cancel(big.id)
-    deadline = time.monotonic() + 20
-    while live._book.machine.schedule.unfinished or not live.machine()["running"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    live.stop()
-
-
-def test_the_health_says_in_what_the_service_is_slow_and_waits_for_nothing(tmp_path, monkeypatch):
-    live = LiveScheduler("test", 10, tmp_path / "state")
-    live.start()
-    assert live.health()["status"] == "ok"
-    monkeypatch.setattr("gas.service.live.SLOW_SECONDS", 0.01)
-    with live._lock:
-        time.sleep(0.05)
-        health = live.health()  # asked by whoever; here by the thread that holds the lock, which changes nothing
-        assert (health["status"], health["durable"]) == ("degraded", True)
-        assert "an operation has taken" in health["problem"]
-    monkeypatch.setattr("gas.service.live.SLOW_SECONDS", 1.0)
-    live._sleeps_until = time.monotonic() - 5
-    assert "the dispatcher is 5 s late" in live.health()["problem"]
-    live._sleeps_until = time.monotonic() + 60
-    live._unfinished_since = time.monotonic() - 100
-    assert "to earlier starts" in live.health()["problem"]
-    live.stop()
 
 
 def test_due_starts_are_looked_for_without_looking_at_every_job(live, hand, monkeypatch):

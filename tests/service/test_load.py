@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from service_process import TRACEBACK, Place, Service, check_records, marked_processes, shell, simulated
+from thorough import rounds
 
 PROCESSORS = 16
 SECONDS = float(os.environ.get("GAS_LOAD_SECONDS", "0"))
@@ -125,7 +126,7 @@ def shown(took):
 LONG = [pytest.param(SECONDS or 120, clients, marks=pytest.mark.long) for clients in (64, 200)]
 
 
-@pytest.mark.parametrize(("seconds", "many"), [(SECONDS or 3, 64), *LONG])
+@pytest.mark.parametrize(("seconds", "many"), [(SECONDS or rounds(3), 64), *LONG])
 def test_many_clients_at_once(tmp_path, seconds, many):
     place = Place(tmp_path)
     service = Service(place, log=tmp_path / "log", processors=PROCESSORS).ready()

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from service_process import TRACEBACK, Place, Service, simulated
+from thorough import rounds
 
 MUTATIONS = int(os.environ.get("GAS_MUTATIONS", "0"))
 BATCHES = 10
@@ -352,7 +353,9 @@ def service(tmp_path):
     service.kill()
 
 
-@pytest.mark.parametrize("count", [MUTATIONS or 1000, pytest.param(MUTATIONS or 10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "count", [MUTATIONS or rounds(1000), pytest.param(MUTATIONS or 10_000, marks=pytest.mark.long)]
+)
 def test_thousands_of_mutated_requests_leave_the_service_answering(service, count):
     host, _, port = service.url.removeprefix("http://").rpartition(":")
     address = (host, int(port))

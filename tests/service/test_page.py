@@ -221,6 +221,7 @@ def test_the_picture_and_the_table_show_every_job_and_reservation(page, s3):
     assert (page.text("#running"), page.text("#queued"), page.text("#reserved")) == ("1", "1", "1")
 
 
+@pytest.mark.thorough
 def test_rectangles_never_overlap_and_are_as_high_as_their_jobs(page, start_s3):
     s3 = start_s3(64)
     chance = random.Random(7)
@@ -252,6 +253,7 @@ def test_rectangles_never_overlap_and_are_as_high_as_their_jobs(page, start_s3):
         assert min(across, along) < 0.3
 
 
+@pytest.mark.thorough
 def test_zooming_by_buttons_and_keys_keeps_what_was_chosen(page, s3):
     s3.simulated(10, 3000)
     far = s3.simulated(1, 40 * 3600)
@@ -278,6 +280,7 @@ def test_zooming_by_buttons_and_keys_keeps_what_was_chosen(page, s3):
     page.until(lambda: page.box(far["id"])[1] > 50)
 
 
+@pytest.mark.thorough
 def test_a_clock_that_runs_faster_is_followed(page, start_s3):
     s3 = start_s3(10, clock_speed=60)
     s3.simulated(10, 36000)
@@ -288,6 +291,7 @@ def test_a_clock_that_runs_faster_is_followed(page, start_s3):
     assert abs(ahead) <= 90, "within a second and a half of real time"
 
 
+@pytest.mark.thorough
 def test_a_stream_that_breaks_is_taken_up_where_it_broke(page, s3):
     s3.simulated(10, 3600)
     page.open(s3.url)
@@ -304,6 +308,7 @@ def test_a_stream_that_breaks_is_taken_up_where_it_broke(page, s3):
     assert sum(url.endswith("/v1/events") for url in asked) == 2, "those that broke; the third still flows"
 
 
+@pytest.mark.thorough
 def test_after_a_restart_the_page_goes_on_by_itself(page, tmp_path, monkeypatch):
     port = []
     monkeypatch.setattr("gas.service.server.listen", lambda host, _: listen(host, port[0] if port else 0))
@@ -346,6 +351,7 @@ TABLES = [
 ]
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize(("times", "more"), TABLES)
 def test_the_best_candidate_is_that_of_gas_plan(page, s3, gas, tmp_path, times, more):
     for processors, walltime in BUSY:
@@ -383,6 +389,7 @@ def test_the_best_candidate_is_that_of_gas_plan(page, s3, gas, tmp_path, times, 
     assert rejected == [f"{r['processors']} processors: {r['reason']}" for r in plan["rejected"]]
 
 
+@pytest.mark.thorough
 def test_a_plan_goes_stale_with_the_schedule_and_leaves_the_picture_when_told(page, s3):
     s3.simulated(10, 3600)
     page.open(s3.url)
@@ -410,6 +417,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_planned_is_said_beside_the_form(page, s3):
     page.open(s3.url)
     page.until_live()
@@ -432,6 +440,7 @@ def test_what_cannot_be_planned_is_said_beside_the_form(page, s3):
     assert "422" in noted, "Chromium notes every such answer"
 
 
+@pytest.mark.thorough
 def test_nothing_possible_says_why(page, s3):
     page.open(s3.url)
     page.until_live()
@@ -444,6 +453,7 @@ def test_nothing_possible_says_why(page, s3):
 # ------------------------------------------------------------------------------------------------------ for everybody
 
 
+@pytest.mark.thorough
 def test_it_is_used_by_keyboard_alone(page, s3):
     s3.simulated(10, 3600, name="first")
     s3.simulated(4, 600, name="second")
@@ -496,6 +506,7 @@ def test_it_is_used_by_keyboard_alone(page, s3):
     assert page.js("return document.activeElement.textContent") == "1", "the focus goes to the neighbour"
 
 
+@pytest.mark.thorough
 def test_everything_that_can_be_used_has_a_name(page, s3):
     s3.simulated(10, 3600)
     page.open(s3.url)
@@ -507,6 +518,7 @@ def test_everything_that_can_be_used_has_a_name(page, s3):
             assert element.accessible_name, element.get_attribute("outerHTML")[:200]
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize(("width", "hour"), [(360, 12), (320, 12), (320, 23)])
 def test_a_phone_needs_no_sideways_scrolling(page, s3, width, hour):
     """Late in the evening what ends tomorrow is told with its day, which is wider."""
@@ -525,6 +537,7 @@ def test_a_phone_needs_no_sideways_scrolling(page, s3, width, hour):
     assert page.js("return document.querySelector('#picture').getBoundingClientRect().right") <= width
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_and_shapes_stand_out_from_their_ground(page, s3, scheme):
     page.scheme(scheme)

@@ -107,6 +107,7 @@ def test_a_plan_that_takes_too_long_is_ended_and_others_go_on(made, monkeypatch)
     assert json.loads(asyncio.run(ours.plan("alice", PlanBody(application=TABLE))))["best"]["processors"] == 20
 
 
+@pytest.mark.thorough
 def test_a_process_that_was_ended_from_outside_is_replaced(made):
     ours = made()
     body = PlanBody(application=TABLE)

@@ -252,6 +252,7 @@ def cut(service: Service, state: Path) -> None:
     until(lambda: not running_wrappers(state) and not marked_processes(state), "all gone")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cuts", [1, pytest.param(25, marks=[pytest.mark.long, pytest.mark.timeout(3000)])])
 def test_in_cuts_on_a_slow_disk_no_command_runs_twice(tmp_path: Path, disk: Shim, cuts: int) -> None:
     disk.rules("delay 300 fsync */claim.json", "delay 50 fsync */jobs*")

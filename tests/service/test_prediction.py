@@ -244,6 +244,7 @@ def test_without_numba_nothing_is_predicted(live, hand, monkeypatch):
     assert is_null(told(live, waiting.id))
 
 
+@pytest.mark.thorough
 def test_until_the_machine_code_is_made_answers_are_null_and_at_once(live, hand, monkeypatch):
     teach(live, hand)
     submit(live, 10, 1000)
@@ -258,6 +259,7 @@ def test_until_the_machine_code_is_made_answers_are_null_and_at_once(live, hand,
     assert not is_null(told(live, waiting.id))
 
 
+@pytest.mark.thorough
 def test_the_machine_code_is_made_by_a_process_of_its_own_or_else_in_this_one(live, hand, monkeypatch):
     assert prediction._compile_elsewhere()
     teach(live, hand)

@@ -301,6 +301,7 @@ def test_a_restarted_service_finds_the_jobs_and_the_helper_of_the_dead_one_is_go
     assert uids(site.service.pid) == {site.users.uid(site.users.service)}
 
 
+@pytest.mark.thorough
 def test_without_its_helper_a_service_starts_nothing_and_says_so(unix_users: UnixUsers, tmp_path: Path) -> None:
     place = PrivilegedPlace()
     site = Site(unix_users, place, tmp_path / "log")
@@ -399,6 +400,7 @@ def test_a_state_directory_that_root_has_made_for_tokens_becomes_the_service_s_a
         launcher._prepared(tmp_path / "link", uid, uid)
 
 
+@pytest.mark.thorough
 def test_without_root_each_job_as_its_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(BadInput, match="--user gas: needs root"):

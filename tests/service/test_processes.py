@@ -197,6 +197,7 @@ def test_one_string_that_no_program_can_be_given_is_refused_beforehand() -> None
         Command(("echo",), {"A": "x" * 131_070}, "/")
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("size", [0, 1000, 100_000])
 def test_of_command_and_environment_together_what_is_taken_can_be_started_and_what_is_too_much_is_refused(
     tmp_path: Path, size: int
@@ -240,6 +241,7 @@ def test_a_job_that_is_started_twice_runs_once(tmp_path: Path) -> None:
     assert output(tmp_path) == b"ran\n"
 
 
+@pytest.mark.thorough
 def test_thirty_jobs_at_once_end_and_leave_neither_process_nor_zombie(tmp_path: Path) -> None:
     jobs = [tmp_path / str(i) for i in range(30)]
     for i, directory in enumerate(jobs):
@@ -485,6 +487,7 @@ def test_while_the_system_cannot_say_what_runs_nothing_is_changed(
     assert ended(tmp_path).reason == ("lost" if what == "processes" else "cancelled")
 
 
+@pytest.mark.thorough(but=3)
 @pytest.mark.parametrize("milliseconds", [0, 5, 10, 15, 20, 25, 30, 40])
 def test_a_job_cancelled_while_it_comes_up_ends_as_cancelled(tmp_path: Path, milliseconds: int) -> None:
     start(tmp_path, "sleep", "60")

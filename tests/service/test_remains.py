@@ -68,6 +68,7 @@ def started(runner: Runner, job: Job) -> Started:
 STOPPING = "while :; do kill -STOP $PPID 2>/dev/null; done"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("helpers", [0, 3])
 def test_a_job_that_stops_its_wrapper_in_a_loop_gives_its_processors_back_soon_after_its_walltime(
     runner: Runner, helpers: int
@@ -84,6 +85,7 @@ def test_a_job_that_stops_its_wrapper_in_a_loop_gives_its_processors_back_soon_a
     ]
 
 
+@pytest.mark.thorough
 def test_a_cancelled_job_that_stops_its_wrapper_in_a_loop_ends_long_before_its_walltime(runner: Runner) -> None:
     one = shell(f"trap '' TERM; {UP}; {STOPPING}", walltime=600)
     runner.begin(one)
@@ -93,6 +95,7 @@ def test_a_cancelled_job_that_stops_its_wrapper_in_a_loop_ends_long_before_its_w
     assert one.state == "cancelled"
 
 
+@pytest.mark.thorough
 def test_a_wrapper_that_others_stop_is_killed_when_its_job_is_gone_and_the_end_is_still_the_walltime(
     runner: Runner,
 ) -> None:

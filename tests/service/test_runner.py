@@ -174,6 +174,7 @@ def test_a_job_whose_wrapper_died_before_it_could_take_it_is_begun_again(runner,
     assert (tmp_path / "count").read_text() == "x\n"
 
 
+@pytest.mark.thorough(but=4)
 @pytest.mark.parametrize("name", ["ended.json", "started.json", "claim.json", "wrapper.log"])
 @pytest.mark.parametrize("what", ["mkfifo", "ln -s /dev/zero", "mkdir"])
 def test_a_job_that_puts_something_else_in_the_place_of_a_record_keeps_nobody_waiting(runner, name, what):

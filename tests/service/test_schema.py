@@ -19,7 +19,7 @@ from schemathesis.config import (
     SimpleCheckConfig,
 )
 from schemathesis.engine.events import NonFatalError, ScenarioFinished
-from thorough import rounds
+from thorough import ALL
 
 from gas.availability import MOST_PROCESSORS
 from gas.service.live import LiveScheduler
@@ -72,7 +72,7 @@ def users(schema):
 
 
 def test_every_answer_to_users_is_as_documented(service):
-    statuses, problems = run(service, rounds(10), 1, users)
+    statuses, problems = run(service, 10 if ALL else 2, 1, users)
     assert problems == []
     assert {200, 201, 401, 404, 405, 412, 422} <= statuses.keys(), statuses
     assert max(statuses) < 500

@@ -1,8 +1,6 @@
-import os
 import shutil
 import sqlite3
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -68,14 +66,6 @@ def test_a_write_happens_whole_or_not_at_all(path):
     store.close()
 
 
-def test_every_write_is_synchronous(path):
-    store = Store(path)
-    pragma = store._database.execute
-    assert pragma("PRAGMA journal_mode").fetchone()[0] == "wal"
-    assert pragma("PRAGMA synchronous").fetchone()[0] == 2  # FULL
-    store.close()
-
-
 def test_a_file_that_is_no_store_is_refused(path):
     path.write_bytes(b"not a database" * 1000)
     with pytest.raises(Conflict, match="cannot be used as a store .*name another --state"):
@@ -109,6 +99,23 @@ def test_a_page_of_ended_jobs_begins_after_the_last_one_of_the_page_before(path)
     store.close()
 
 
+def test_a_damaged_job_leaves_the_lists_and_is_named_once(path, caplog):
+    store = Store(path)
+    store.write(
+        new=[replace(JOB, id=n, request=replace(REQUEST, key=None), state="failed", finished=9) for n in (1, 2)]
+    )
+    with sqlite3.connect(path) as database:
+        assert database.execute("UPDATE jobs SET user = 'mallory' WHERE id = 1").rowcount == 1
+    database.close()
+    for _ in range(3):
+        assert [job.id for job in store.recent(10)] == [2]
+    assert [record.getMessage() for record in caplog.records] == [
+        "the store is damaged: job 1: what was asked for is damaged"
+    ]
+    assert store.damaged == {"job 1: what was asked for is damaged"}
+    store.close()
+
+
 def test_a_fact_that_was_changed_is_not_believed(path):
     store = Store(path)
     store.write(new=[JOB], meta={"version": "3"})
@@ -138,20 +145,6 @@ def test_each_time_that_an_old_copy_is_put_in_its_place_an_epoch_of_its_own_begi
         assert store.last_id() == id, "no number is given again"
         store.close()
     assert epochs == [0, 1, 2]
-
-
-def test_nothing_is_written_to_a_file_that_is_no_longer_in_its_place(path, tmp_path):
-    store = Store(path)
-    store.write(new=[JOB])
-    path.rename(tmp_path / "away")
-    with pytest.raises(sqlite3.OperationalError, match="is gone"):
-        store.write(meta={"version": "9"})
-    shutil.copy(tmp_path / "away", path)
-    with pytest.raises(sqlite3.OperationalError, match="was replaced by another file"):
-        store.write(meta={"version": "9"})
-    (tmp_path / "away").replace(path)
-    store.write(meta={"version": "9"})
-    store.close()
 
 
 def test_old_jobs_are_forgotten_and_their_numbers_not_given_again(path):
@@ -217,22 +210,3 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(path):
     assert database.execute("PRAGMA user_version").fetchone()[0] == 1
     assert database.execute("SELECT count(*) FROM jobs").fetchone()[0] == 2
     database.close()
-
-
-def test_a_wal_is_written_over_itself_and_synced_before_it_is_read(path, monkeypatch):
-    store = Store(path)
-    store.write(new=[JOB])
-    shutil.copytree(path.parent, path.parent.with_name("killed"))
-    store.close()
-    killed = path.parent.with_name("killed") / path.name
-    before = killed.with_name(f"{path.name}-wal").read_bytes()
-    synced = []
-
-    def fsync(file):
-        synced.append((Path(f"/proc/self/fd/{file}").readlink().name, os.fstat(file).st_size))
-
-    monkeypatch.setattr("gas.service.store.os.fsync", fsync)
-    again = Store(killed)
-    assert synced == [(f"{path.name}-wal", len(before))]
-    assert again.active() == [JOB]
-    again.close()

@@ -143,6 +143,7 @@ def test_a_store_that_nothing_has_changed_is_as_it_was(kept, expected, tmp_path)
     assert check(tmp_path / "state") == ([], len(IDS))
 
 
+@pytest.mark.thorough
 def test_no_changed_store_is_silently_different(kept, expected, tmp_path):
     ends = [survives(seed, kept, expected, tmp_path / "state") for seed in range(150)]
     assert {"refused", "announced", "the same"} == set(ends)

@@ -79,6 +79,7 @@ def refused(service, key):
     raise AssertionError("no write has failed")
 
 
+@pytest.mark.thorough(but=1)
 def test_what_cannot_be_written_is_answered_as_failed_and_does_not_happen(place, start):
     service = start()
     process, waiting, reservation = fill_schedule(service)
@@ -112,6 +113,7 @@ def test_what_cannot_be_written_is_answered_as_failed_and_does_not_happen(place,
     assert set(accepted) <= {job["id"] for job in service.jobs()}
 
 
+@pytest.mark.thorough(but=1)
 def test_killed_in_the_fault_it_comes_back_with_everything_that_it_had_answered(place, start):
     service = start()
     process, _, _ = fill_schedule(service)
@@ -126,6 +128,7 @@ def test_killed_in_the_fault_it_comes_back_with_everything_that_it_had_answered(
     assert service.simulated(1, 10)["id"] not in {job["id"] for job in before[0]}
 
 
+@pytest.mark.thorough
 @ON_A_DISK_OF_ITS_OWN
 def test_started_on_a_full_disk_it_says_so_or_serves(place, start, tmp_path):
     """Whatever it does, there is no traceback, and nothing is lost."""
@@ -144,6 +147,7 @@ def test_started_on_a_full_disk_it_says_so_or_serves(place, start, tmp_path):
     assert seen(service) == before
 
 
+@pytest.mark.thorough
 def test_what_falls_due_in_the_fault_happens_after_it_once(place, start, tmp_path):
     proofs = tmp_path / "proofs"
     proofs.mkdir()
@@ -170,6 +174,7 @@ def test_what_falls_due_in_the_fault_happens_after_it_once(place, start, tmp_pat
     check_records(place.state, {job["id"]: job for job in service.jobs()}, PROCESSORS)
 
 
+@pytest.mark.thorough
 @ON_A_DISK_OF_ITS_OWN
 def test_a_store_on_a_read_only_file_system_is_refused_and_stays_as_it_is(tmp_path, start, place):
     service = start()

@@ -10,6 +10,7 @@ import pytest
 
 from gas.errors import StoreFailed
 from gas.service import book, mark, runner, store, wrapper
+from gas.service.database import Database
 from gas.service.jobs import Job
 from simulated import database
 from simulated.world import FAULTS, simulate
@@ -71,7 +72,7 @@ def failed_commits_left_in_the_log():
             raise StoreFailed(self.problem)  # the next write finds out
         remember(self)
 
-    with replaced(store.Store, "_write_over", lambda self, error: None), replaced(book.Book, "remember", later):
+    with replaced(Database, "_write_over", lambda self, error: None), replaced(book.Book, "remember", later):
         yield
 
 
@@ -139,6 +140,9 @@ MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough(
+    but=[name for name in MUTANTS if name not in ("failed commits stay in the log", "processors are free too early")]
+)
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_broken_service_is_found(name, record_property):
     broken, faults, expected = MUTANTS[name]

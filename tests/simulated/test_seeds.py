@@ -40,6 +40,7 @@ def test_on_a_machine_without_faults_all_goes_as_promised():
         assert not result.violations, "\n".join(result.trace[-40:])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [11])
 def test_a_seed_is_one_run_whatever_python_hashes(seed):
     told = set()

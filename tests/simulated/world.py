@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gas.service import book, live, pulse, runner
+from gas.service import book, dispatcher, pulse, runner
 from simulated import calls, database
 from simulated import kernel as machine
 from simulated.faults import Faults
@@ -69,9 +69,8 @@ class World(Faults):
     def _polling(self) -> Iterator[None]:
         """Have records looked at less often: a poll twenty times a second is what most of the time would go to."""
         with pytest.MonkeyPatch.context() as patch:
-            for module in (live, book, runner):
-                if hasattr(module, "POLL_SECONDS"):
-                    patch.setattr(module, "POLL_SECONDS", self.poll)
+            for module in (dispatcher, book, runner):
+                patch.setattr(module, "POLL_SECONDS", self.poll)
             patch.setattr(pulse, "BEAT_SECONDS", 1.0)
             yield
 

@@ -67,6 +67,7 @@ def test_at_every_arrival_a_branch_is_the_altered_log_simulated_whole(policy, or
         simulation.answer()
 
 
+@pytest.mark.thorough(but=8)
 @each_order
 @each_policy
 @pytest.mark.parametrize("disturbed", [False, True])
@@ -86,6 +87,7 @@ def test_so_it_is_in_machine_code_while_queues_grow_long(policy, order, disturbe
     assert waited > rounds(20)
 
 
+@pytest.mark.thorough(but=1)
 @each_order
 @pytest.mark.parametrize("policy", ["conservative", "s3"])
 def test_so_it_is_where_the_plan_is_long(policy, order):
@@ -103,6 +105,7 @@ def test_so_it_is_where_the_plan_is_long(policy, order):
     assert most > 5 * WIDTH  # frames: enough for searches by the index, which has to be copied as well
 
 
+@pytest.mark.thorough(but=7)
 @each_order
 @each_policy
 def test_machine_code_and_plain_python_find_the_same(policy, order):

@@ -114,11 +114,13 @@ def test_small_logs_with_cancellations_and_reservations(case):
     assert_same(case, machine_code=False)
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize("seed", range(4))
 def test_some_hundred_jobs(seed):
     assert_same(random_log(seed, jobs=(300, 300), most_processors=60), machine_code=True)
 
 
+@pytest.mark.thorough
 def test_the_whole_kth_log(traces):
     jobs = rigid_jobs(read_swf(traces / "KTH-SP2-1996-2.1-cln.swf.gz"), 100)
     starts, promises, _ = drive(jobs, machine_code=True)

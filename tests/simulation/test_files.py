@@ -22,7 +22,7 @@ from gas.simulation.files import (
     read_schedule,
     write_schedule,
 )
-from gas.simulation.recorded import UNKNOWN, recorded
+from gas.simulation.recorded import recorded
 from gas.simulation.schedule import NEVER_STARTED, Reservation, Schedule
 from gas.simulation.simulate import simulate
 from workloads import Header, Log, LogError, apply_overrun, parse_swf, rigid_jobs
@@ -238,58 +238,6 @@ def test_no_processor_is_written_twice_at_a_time_and_each_job_has_its_number(cas
                 assert not members(other["allocated_resources"]) & members(row["allocated_resources"])
 
 
-BATSIM = (
-    "allocated_resources,finish_time,job_id,workload_name,submission_time,requested_time,starting_time,"
-    "execution_time,final_state,metadata,something_new\n"
-    '0-1 3,30.000000,w0!2,w0,1.000000,20.000000,10.000000,20.000000,COMPLETED_SUCCESSFULLY,"a, b",x\n'
-    "0-2,10.000000,w0!1,w0,0.000000,12.000000,0.000000,10.000000,COMPLETED_SUCCESSFULLY,,x\n"
-    ",-1.000000,w0!3,w0,0.000000,12.000000,-1.000000,-1.000000,REJECTED,,x\n"
-)
-
-
-def test_batsims_csv_is_read_whatever_the_order_of_its_columns():
-    schedule = parse_schedule(BATSIM.encode())
-    assert schedule.id.tolist() == [1, 2, 3]
-    assert schedule.processors.tolist() == [3, 3, UNKNOWN]
-    assert schedule.submit.tolist() == [0, 1, 0]
-    assert schedule.estimate.tolist() == [12, 20, 12]
-    assert schedule.start.tolist() == [0, 10, NEVER_STARTED]
-    assert schedule.end.tolist() == [10, 30, 0]
-    assert schedule.withdrawn.tolist() == [False, False, True]
-    assert audit(schedule, processors=4, promise="easy").ok
-
-
-def test_jobs_of_several_workloads_are_told_apart():
-    text = "job_id,workload_name,submit,start,end,procs\n1,a,0,0,5,1\n1,b,0,0,5,1\n"
-    schedule = parse_schedule(text.encode())
-    assert (schedule.name_of(0), schedule.name_of(1)) == ("a!1", "b!1")
-    assert audit(schedule, processors=2).ok
-    with pytest.raises(BadInput, match='job "a!1" cannot be found in a log'):
-        audit(schedule, log=LOG)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "7 0 0 10\n8 1 10 30\n",
-        "7,0,0,10\n8,1,10,30\n",
-        "# starts\n7\t0\t0\t10\n\n8 1 10 30",
-        "id,submit,start,end\n7,0,0,10\n8,1,10,30\n",
-        "End,Start,Submit,ID\r\n10,0,0,7\r\n30,10,1,8\r\n",
-        "id submit wait run_time\n7 0 0 10\n8 1 9 20\n",
-        "8 1 10 30\n7 0 0 10\n",
-    ],
-)
-def test_bare_schedules_are_read_in_many_forms(text):
-    for data in (text.encode(), gzip.compress(text.encode())):
-        schedule = parse_schedule(data)
-        assert schedule.id.tolist() == [7, 8]
-        assert schedule.submit.tolist() == [0, 1]
-        assert schedule.start.tolist() == [0, 10]
-        assert schedule.end.tolist() == [10, 30]
-        assert schedule.processors.tolist() == [UNKNOWN, UNKNOWN]
-
-
 def test_a_log_is_a_schedule_too():
     text = b"; MaxProcs: 8\n1 5 2 10 4 -1 -1 -1 60 -1 1 -1 -1 -1 -1 -1 -1 -1\n2 6 3 -1 -1 -1 -1 2 60 -1 5" + b" -1" * 7
     schedule = parse_schedule(text)
@@ -306,32 +254,6 @@ def test_a_log_with_fractions_of_seconds_keeps_them():
     assert schedule.resolution == 1_000_000
     assert schedule.start.tolist() == [7_750_000]
     assert schedule.estimate.tolist() == [60_000_000]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is empty"),
-        ("\n  \n", "is empty"),
-        ("id,submit,start,end\n", "has a header and no jobs"),
-        ("7 0 0 10\n8 1 10\n", "x, line 2: 3 fields; without a header they are 4: id submit start end"),
-        ("id,submit,start,end\n\n7,0,0\n", "x, line 3: 3 fields; the header has 4"),
-        ("id,submit,start,end\n7,0,soon,9\n", 'x, line 2, column "starting_time": "soon" is not a number'),
-        ("7 0 0 10\n8 1 1e99 3\n", "x, line 2: 1e99 is beyond"),
-        ("7 0 0 10\n8 1 inf 3\n", "x, line 2, column"),
-        ("7 0 0 10\n8 1_0 3 3\n", "x, line 2, column"),
-        ("id,submit,start,end\n7,,0,10\n", 'x, line 2, column "submission_time": is empty'),
-        ("id,submit,start,end\n,0,0,10\n", "x, line 2: the job has no number"),
-        ("id,submit,start\n7,0,0\n", 'has no column "finish_time or execution_time"'),
-        ("id,submit,start,starting_time,end\n7,0,0,0,9\n", "columns start and starting_time mean the same"),
-        ("id,submit,start,end,allocated_resources\n7,0,0,9,3-1\n", 'x, line 2, column "allocated_resources": "3-1"'),
-        ("PK\0\0", "is not text"),
-    ],
-)
-def test_what_cannot_be_read_is_named_by_line_and_column(text, message):
-    with pytest.raises(BadInput, match="^x") as error:
-        parse_schedule(text.encode(), name="x")
-    assert message in str(error.value)
 
 
 def test_a_job_ran_on_the_processors_that_it_was_given_not_on_those_it_asked_for():
@@ -470,16 +392,3 @@ def test_csv_says_how_large_the_simulated_machine_was():
     given = parse_schedule(format_schedule_csv(larger, LOG))
     assert given.machine == 512
     assert audit(given, log=LOG).processors == 512
-
-
-def test_rows_that_name_different_machines_name_none():
-    text = format_schedule_csv(SCHEDULE, LOG).decode().replace("machine=4", "machine=5", 1)
-    given = parse_schedule(text.encode())
-    assert given.machine is None
-    assert given.remarks == ("rows name machines of 4 and 5 processors; none of them is taken",)
-
-
-def test_metadata_of_others_says_nothing_of_the_machine():
-    text = format_schedule_csv(SCHEDULE, LOG).decode().replace("machine=4", "reservation")
-    given = parse_schedule(text.encode())
-    assert (given.machine, given.reservation) == (None, None)

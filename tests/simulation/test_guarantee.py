@@ -177,6 +177,7 @@ def test_easy_keeps_it_in_whatever_order_a_seconds_events_are_taken(order, jobs)
     assert delays(jobs, easy.start, easy.end, MACHINE) == {}
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("order", ORDERS)
 @given(jobs=logs(cancelled=True))
 def test_easy_keeps_it_when_waiting_jobs_are_cancelled(order, jobs):

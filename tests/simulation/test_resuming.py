@@ -11,7 +11,7 @@ from small_logs import Case, assert_equal, disturbed_logs, logs, random_log
 from thorough import examples
 
 from gas.errors import BadInput
-from gas.simulation.schedule import NEVER_STARTED, ORDERS, POLICIES
+from gas.simulation.schedule import ORDERS, POLICIES
 from gas.simulation.simulate import Simulation, simulate
 
 each_policy = pytest.mark.parametrize("policy", POLICIES)
@@ -27,52 +27,6 @@ def assert_same(one, other):
     """Raise unless two schedules are equal, job by job."""
     for name in ("start", "end", "promise", "reserved"):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
-
-
-# ------------------------------------------------------------------------------------------------ stopping, copying
-
-
-@each_order
-@each_policy
-@few
-@given(case=disturbed_logs())
-def test_one_event_at_a_time_is_the_same_as_all_at_once(policy, order, case):
-    stepping = simulation(case, policy, order)
-    for done in range(1, 1_000):
-        stepping.run(events=1)
-        if stepping.events < done:
-            break
-    stepping.run()
-    assert_equal(stepping.schedule(), case.by_force(policy, order=order))
-
-
-@each_order
-@each_policy
-@few
-@given(case=disturbed_logs(), stops=st.lists(st.integers(-10, 60), max_size=4).map(sorted))
-def test_stopping_before_an_instant_changes_nothing(policy, order, case, stops):
-    stopping = simulation(case, policy, order)
-    for instant in stops:
-        stopping.run(before=instant)
-        assert stopping.events == 0 or stopping.now < instant
-    stopping.run()
-    assert_equal(stopping.schedule(), case.by_force(policy, order=order))
-
-
-@each_order
-@each_policy
-@few
-@given(case=disturbed_logs(), data=st.data())
-def test_before_an_instant_is_known_who_had_started_and_ended_by_then(policy, order, case, data):
-    instant = data.draw(st.integers(case.rows[0][0], case.rows[-1][0] + 20))
-    paused = simulation(case, policy, order)
-    paused.run(before=instant)
-    so_far, in_the_end = paused.schedule(), case.by_force(policy, order=order)
-    for at, (start, end) in enumerate(zip(in_the_end.start, in_the_end.end, strict=True)):
-        begun = start is not None and start < instant
-        assert so_far.start[at] == (start if begun else NEVER_STARTED)
-        if start is not None:
-            assert so_far.end[at] == (end if begun and end < instant else NEVER_STARTED)
 
 
 @each_order

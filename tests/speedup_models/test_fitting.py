@@ -25,6 +25,7 @@ def values(fitted):
     return [estimate.value for estimate in fitted.parameters.values()]
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize(("a", "sigma"), [(40, 0), (40, 0.5), (40, 1), (40, 1.8), (7.3, 0.9)])
 def test_exact_timings_give_back_downeys_parameters(a, sigma):
     report = fit(COUNTS, Downey(3600, a, sigma).seconds(COUNTS), bootstrap=0)
@@ -34,6 +35,7 @@ def test_exact_timings_give_back_downeys_parameters(a, sigma):
     assert (report.better, report.decided, report.warnings) == ("downey", True, ())
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize("f", [0, 0.001, 0.2, 1])
 def test_exact_timings_give_back_amdahls_parameters(f):
     report = fit(COUNTS, Amdahl(3600, f).seconds(COUNTS), bootstrap=0)
@@ -53,6 +55,7 @@ def test_noisy_timings_give_intervals_that_hold_the_truth():
     assert report.decided
 
 
+@pytest.mark.thorough
 def test_more_noise_makes_wider_intervals():
     widths = []
     for share in (0.01, 0.05):
@@ -61,6 +64,7 @@ def test_more_noise_makes_wider_intervals():
     assert widths[1] > 2 * widths[0]
 
 
+@pytest.mark.thorough
 def test_the_band_of_the_bootstrap_surrounds_the_fitted_curve():
     report = fit(COUNTS, noisy(Downey(3600, 40, 0.6), COUNTS, 0.03), bootstrap=60)
     for fitted in (report.amdahl, report.downey):
@@ -82,6 +86,7 @@ GRID_FITS = {
 }
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("code", GRID_FITS)
 def test_real_curves_are_fitted_at_least_as_well_as_by_a_search_over_a_grid(code):
     curve = Nas.packaged(code, "C").curve
@@ -93,6 +98,7 @@ def test_real_curves_are_fitted_at_least_as_well_as_by_a_search_over_a_grid(code
     assert fitted.parameters["sequential_time"].value == pytest.approx(work, rel=0.02)
 
 
+@pytest.mark.thorough
 def test_the_order_of_the_timings_does_not_matter():
     counts = np.repeat(COUNTS, 2)
     seconds = noisy(Downey(3600, 40, 0.6), counts, 0.05)
@@ -101,6 +107,7 @@ def test_the_order_of_the_timings_does_not_matter():
     assert application_text(one, "x") == application_text(other, "x")
 
 
+@pytest.mark.thorough
 def test_the_unit_of_time_only_scales_the_sequential_time():
     seconds = noisy(Downey(3600, 40, 0.6), COUNTS, 0.05)
     one, other = fit(COUNTS, seconds, bootstrap=0), fit(COUNTS, seconds * 60, bootstrap=0)
@@ -109,6 +116,7 @@ def test_the_unit_of_time_only_scales_the_sequential_time():
     assert other.downey.aicc == pytest.approx(one.downey.aicc, abs=1e-6)
 
 
+@pytest.mark.thorough
 def test_aicc_is_that_of_the_textbook():
     seconds = noisy(Amdahl(3600, 0.05), COUNTS, 0.05)
     fitted = fit(COUNTS, seconds, bootstrap=0).amdahl
@@ -130,6 +138,7 @@ def test_cross_validation_predicts_each_count_from_the_others():
     assert fit(counts, seconds, bootstrap=0).amdahl.cv_error == pytest.approx(np.mean(errors), rel=1e-5)
 
 
+@pytest.mark.thorough
 def test_many_counts_are_left_out_in_twenty_folds():
     counts = np.arange(1, 61)
     seconds = noisy(Amdahl(1000, 0.03), counts, 0.05)
@@ -193,6 +202,7 @@ def test_aicc_and_prediction_at_odds_leave_it_open(seconds, preferred):
     assert "but the other model predicts left-out counts better" in report.verdict
 
 
+@pytest.mark.thorough
 def test_the_bootstrap_spreads_as_linear_theory_says():
     counts = np.array([1, 2, 4, 8, 16, 32])
     seconds = noisy(Amdahl(1000, 0.1), counts, 0.03, seed=4)
@@ -273,6 +283,7 @@ def test_what_cannot_be_fitted_is_refused(arguments, options, message):
         fit(*arguments, **options)
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize("model", [None, "downey", "amdahl"])
 def test_the_application_file_holds_the_fitted_model(model):
     report = fit(COUNTS, noisy(Downey(36000, 40, 0.6), COUNTS, 0.02), bootstrap=5)

@@ -231,7 +231,10 @@ def test_two_plug_ins_of_one_name_are_refused(install):
         (ROOF.replace("sizes = None", "sizes = [4]"), r"its sizes \[4\] are neither None nor a tuple"),
         (ROOF.replace("sizes = None", "sizes = (8, 4)"), "do not ascend"),
         (ROOF.replace("sizes = None", "sizes = (0,)"), "whole numbers of at least 1"),
-        (ROOF.replace("def seconds", "def second"), r"it has no method seconds\(processors\)"),
+        (
+            ROOF.replace("def seconds", "def second"),
+            r"it has neither a method seconds\(processors\) nor seconds_on\(sizes, layouts\)",
+        ),
         (ROOF.replace("Constraint(", "dict(").replace('"multiple", ', ""), "neither a Constraint nor None"),
     ],
 )

@@ -35,6 +35,7 @@ def test_sbatch(example):
     assert words[-1].endswith("srun ./ocean --ranks 32")
 
 
+@pytest.mark.thorough
 def test_psij(example, installed, service, tmp_path):
     pytest.importorskip("psij", reason="needs psij-python")
     out = example("psij_s3.py", service.url, python=installed / "python")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads import Epoch, Header, Log, LogError, months_of, read_swf
-from workloads.selection import between, first_jobs, in_months, noted, rows_between, that_ran, up_to_size
+from workloads.selection import between, first_jobs, in_months, noted
 
 STOCKHOLM = ZoneInfo("Europe/Stockholm")
 START = int(datetime(1996, 9, 23, 14, tzinfo=STOCKHOLM).timestamp())
@@ -143,34 +143,11 @@ def test_jobs_are_selected_by_number():
     log = log_of(submit=range(10))
     assert first_jobs(log, 3).job.tolist() == [1, 2, 3]
     assert len(first_jobs(log, 30)) == 10
-    assert rows_between(log, 3, 5).job.tolist() == [4, 5]
-    assert rows_between(log, 8, 50).job.tolist() == [9, 10]
-    assert rows_between(log, 3, 5).header.notes == ("Selected jobs: rows 3:5, counted from 0 (2 of 10)",)
-
-
-@pytest.mark.parametrize(("start", "stop"), [(5, 5), (6, 5), (-1, 5), (10, 11)])
-def test_rows_that_are_none_are_refused(start, stop):
-    with pytest.raises(LogError, match=rf"rows {start}:{stop} have no job; it has rows 0:10"):
-        rows_between(log_of(submit=range(10)), start, stop)
 
 
 def test_the_first_none_jobs_are_refused():
     with pytest.raises(LogError, match="the first 0 jobs are none"):
         first_jobs(log_of(submit=[0]), 0)
-
-
-def test_jobs_larger_than_a_machine_are_left_out():
-    log = log_of(requested_processors=[8, -1, 16, 8.5], allocated_processors=[99, 16, 1, 1])
-    assert up_to_size(log, 8).job.tolist() == [1, 4]
-    with pytest.raises(LogError, match="no job has 7 processors or fewer; the smallest has 8"):
-        up_to_size(log, 7)
-
-
-def test_jobs_that_never_ran_are_left_out():
-    log = log_of(run_time=[10, -1, 0, 0, 5], status=[1, 5, 5, 1, 5])
-    assert that_ran(log).job.tolist() == [1, 4, 5]  # a job may take no time, and be cancelled while it runs
-    with pytest.raises(LogError, match="none of its 2 jobs ever ran"):
-        that_ran(log.select([1, 2]))
 
 
 def test_partial_executions_are_records_of_one_job():
@@ -199,8 +176,3 @@ def test_the_months_of_a_real_log_cover_it_and_are_those_of_the_calendar(traces)
     assert len(labels) == 12
     assert (np.diff(index) >= 0).all()
     assert sum(len(in_months(log, month)) for month in labels) == len(log)
-
-
-def test_as_many_jobs_never_ran_as_the_notes_on_the_log_say(traces):
-    log = read_swf(traces / "SDSC-SP2-1998-4.2-cln.swf.gz")
-    assert len(log) - len(that_ran(log)) == 5681

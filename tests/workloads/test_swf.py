@@ -433,6 +433,7 @@ def test_importing_the_package_loads_nothing_heavy():
     assert not loaded & {"scipy", "pandas", "numba", "matplotlib", "gas", "speedup_models", "experiments"}
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize(
     ("name", "jobs", "machine"),
     [
@@ -457,6 +458,7 @@ def test_a_real_log_is_read_whole_and_written_back_without_loss(traces, name, jo
     assert [float(number) for number in first.split()] == [column[0] for column in again.columns().values()]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("jobs", [100_000, pytest.param(1_000_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", ["all-known.swf", "all-known.swf.gz"])
 def test_reading_making_rigid_and_writing_takes_less_than_300_bytes_a_job(tmp_path, name, jobs):

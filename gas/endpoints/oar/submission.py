@@ -16,8 +16,9 @@ from typing import Any
 from documents.fields import quoted
 from gas.endpoints.endpoint import JobDescription, Request
 from gas.endpoints.oar.hierarchy import Hierarchy, property_of
-from gas.endpoints.wording import SIZE_VARIABLES, checked_name, long_options, shell_word, tag_of
+from gas.endpoints.wording import checked_name, long_options, shell_word, tag_of
 from gas.errors import BadInput
+from gas.placeholders import VARIABLES, variable
 
 __all__ = ["Batch", "Shape", "arguments_of", "batch_of", "body_of", "options_from"]
 
@@ -103,8 +104,7 @@ def batch_of(
     Parameters
     ----------
     moldable
-        Ask for all shapes, the chosen one first. Then ``{processors}`` and ``{walltime}`` in the command stand for what
-        OAR has decided, and GAS_PROCESSORS and GAS_WALLTIME say it, too.
+        Ask for all shapes, the chosen one first. Then the placeholders in the command stand for what OAR has decided.
     """
     if request.not_before is not None:
         raise BadInput("OAR holds no job back until a time; leave --not-before out, or submit later")
@@ -136,13 +136,14 @@ def _deciding_command(words: Iterable[str], environment: Mapping[str, str], reso
         count = f"grep -o \" {key} = '[^']*'\" {lines} | sort -u | grep -c ."
     if hierarchy.outside > 1:
         count = f"expr $({count}) / {hierarchy.outside}"
-    settings = [
-        f"{name}={shlex.quote(value)}" for name, value in sorted(environment.items()) if name not in SIZE_VARIABLES
-    ]
-    script = (
-        f"GAS_PROCESSORS=$({count}); GAS_WALLTIME=$OAR_JOB_WALLTIME_SECONDS; export GAS_PROCESSORS GAS_WALLTIME; "
-        f"exec {' '.join([*(['env', *settings] if settings else []), *map(shell_word, words)])}"
-    )
+    settings = [f"{name}={shlex.quote(value)}" for name, value in sorted(environment.items()) if name not in VARIABLES]
+    values = {
+        "processors": f"$({count})", "walltime": "$OAR_JOB_WALLTIME_SECONDS", "tasks": "$GAS_PROCESSORS",
+        "cpus_per_task": "1",
+    }  # fmt: skip
+    sets = "; ".join(f"{variable(name)}={value}" for name, value in values.items())
+    command = [*(["env", *settings] if settings else []), *(shell_word(word, values) for word in words)]
+    script = f"{sets}; export {' '.join(map(variable, values))}; exec {' '.join(command)}"
     return shlex.join(["sh", "-c", script])
 
 

@@ -10,11 +10,15 @@ from gas.endpoints.slurm.options import Options
 from gas.endpoints.slurm.sizing import shape_of
 from gas.endpoints.slurm.transport import Shape
 from gas.slurm.cluster import Gres, Job
+from speedup_models.model import Layout
 
 __all__ = ["asked"]
 
 
-def asked(options: Options, size: int, walltime: int, *, user: str, partitions: tuple[str, ...], first: int = 0) -> Job:
+def asked(
+    options: Options, size: int, walltime: int, *, user: str, partitions: tuple[str, ...], first: int = 0,
+    layout: Layout | None = None,
+) -> Job:  # fmt: skip
     """Return the job that so many units for so many seconds would be.
 
     Parameters
@@ -23,13 +27,15 @@ def asked(options: Options, size: int, walltime: int, *, user: str, partitions: 
         Those that it is submitted to; Slurm takes the one where it starts first.
     first
         Epoch second before which it does not start.
+    layout
+        Over which nodes it is laid out, where an application says that.
 
     Raises
     ------
     Infeasible
         The options leave no such size.
     """
-    shape = shape_of(options, size, walltime)
+    shape = shape_of(options, size, walltime, layout)
     others = dict(shape.others)
     per_task = options.cpus_per_task or 1
     tasks_per_node = int(others["ntasks-per-node"]) if "ntasks-per-node" in others else options.tasks_per_node

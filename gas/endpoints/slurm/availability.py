@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gas.availability import NodeAvailability
 from gas.endpoints.slurm.asked import asked
 from gas.endpoints.slurm.options import Options
+from gas.endpoints.slurm.sizing import gpus_on, units_on
 from gas.errors import Infeasible
 from gas.printable import many
 from gas.profile.flat import NEVER
@@ -23,6 +24,7 @@ from gas.slurm.preemption import in_the_way
 from gas.slurm.priority import Priority, own_priority
 from gas.slurm.why import Why
 from gas.times import iso_time, relative_text
+from speedup_models.model import Layout
 
 __all__ = ["SlurmAvailability"]
 
@@ -87,20 +89,32 @@ class SlurmAvailability(NodeAvailability):
     groups: frozenset[str] | None = None
     seen: Forecast | None = field(default=None, repr=False)
     doubted: tuple[int, int] | None = None
-    _found: dict[tuple[int, int], Outlook] = field(default_factory=dict, repr=False)
+    _found: dict[tuple[int, int, Layout | None], Outlook] = field(default_factory=dict, repr=False)
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
         """Return the expected start of each request, with a walltime in whole minutes as Slurm's are."""
         if self.cluster is None:
             return super().anchors(processors, walltimes, first)
-        requests = list(zip(processors.tolist(), walltimes.tolist(), strict=True))
+        return self.anchors_of(processors.tolist(), walltimes.tolist(), [None] * len(processors), first)
+
+    def anchors_of(
+        self, sizes: Sequence[int], walltimes: Sequence[int], layouts: Sequence[Layout | None], first: int
+    ) -> NDArray[np.int64]:
+        """Return the expected start of each request in its layout."""
+        requests = list(zip(sizes, walltimes, layouts, strict=True))
         found = self.outlooks(requests, first)
         self._found.update(zip(requests, found, strict=True))
         # who waits for a limit starts after it is released: of two that start at the same time the one without is taken
         starts = [NEVER if one.expected is None else one.expected + (one.why in WAITING) for one in found]
         return np.array(starts, np.int64)
 
-    def outlooks(self, requests: list[tuple[int, int]], first: int = 0) -> list[Outlook]:
+    def largest_node(self, device: str) -> int:
+        """Return how many units the largest node of the partitions has, of a type of GPU only if one is named."""
+        there = {name for one in self.partitions for name in one.nodes}
+        nodes = [] if self.cluster is None else [one for one in self.cluster.nodes if one.name in there]
+        return max((gpus_on(one, [device]) if device else units_on(one, self.options) for one in nodes), default=0)
+
+    def outlooks(self, requests: Sequence[tuple[int, int, Layout | None]], first: int = 0) -> list[Outlook]:
         """Return what becomes of jobs of so many units for so many seconds each, which do not start before an instant.
 
         What Slurm will plan is too early where a job comes before others that Slurm does not plan yet: what is expected
@@ -108,7 +122,7 @@ class SlurmAvailability(NodeAvailability):
         """
         if self.cluster is None:
             return [NOWHERE] * len(requests)
-        jobs = [self._job(size, walltime, first) for size, walltime in requests]
+        jobs = [self._job(size, walltime, first, layout) for size, walltime, layout in requests]
         there = [job for job in jobs if job is not None]
         found = iter(
             outlooks_at_start(
@@ -120,25 +134,25 @@ class SlurmAvailability(NodeAvailability):
 
     def outlook(self, size: int, walltime: int, first: int = 0) -> Outlook:
         """Return what becomes of one such job."""
-        return self.outlooks([(size, walltime)], first)[0]
+        return self.outlooks([(size, walltime, None)], first)[0]
 
-    def why_never(self, processors: int, walltime: int) -> str:
+    def why_never(self, processors: int, walltime: int, layout: Layout | None = None) -> str:
         """Return in words why a request that `anchors` finds no start for never starts."""
-        one = self._found.get((processors, walltime))
+        one = self._found.get((processors, walltime, layout))
         if one is NOWHERE:
             try:
-                asked(self.options, processors, walltime, user=self.user, partitions=())
+                asked(self.options, processors, walltime, user=self.user, partitions=(), layout=layout)
             except Infeasible as problem:
                 return str(problem)
         return "" if one is None else one.words or ("" if one.why is None else one.why.value)
 
-    def said(self, processors: int, walltime: int) -> str:
+    def said(self, processors: int, walltime: int, layout: Layout | None = None) -> str:
         """Return in words whether Slurm will plan a request that `anchors` was asked for, when it starts, and how."""
-        one = self._found.get((processors, walltime))
+        one = self._found.get((processors, walltime, layout))
         if one is None or one.expected is None:
             return ""
         parts = [self._start_of(one)]
-        if victims := self._preempted_for(one, processors, walltime):
+        if victims := self._preempted_for(one, processors, walltime, layout):
             names = ", ".join(f"{job.id} of {job.user or 'another user'}" for job in victims[:3])
             more = f" or {len(victims) - 3} more" if len(victims) > 3 else ""
             parts.append(f"it starts so soon only by preempting running jobs: {names}{more}")
@@ -150,10 +164,10 @@ class SlurmAvailability(NodeAvailability):
             )
         return "; ".join(parts)
 
-    def _preempted_for(self, one: Outlook, size: int, walltime: int) -> tuple[Job, ...]:
+    def _preempted_for(self, one: Outlook, size: int, walltime: int, layout: Layout | None) -> tuple[Job, ...]:
         """Return the running jobs of which some have to end for a job that starts now; none if it starts without."""
         partition = next((each for each in self.partitions if each.name == one.partition), None)
-        job = self._job(size, walltime, 0)
+        job = self._job(size, walltime, 0, layout)
         soon = one.planned is not None and one.planned < self.now + 60
         if self.cluster is None or job is None or partition is None or not soon:
             return ()
@@ -196,11 +210,19 @@ class SlurmAvailability(NodeAvailability):
             if missing:
                 yield f"not known, and may keep a job from starting: {'; '.join(missing)}"
 
-    def _job(self, size: int, walltime: int, first: int) -> Job | None:
+    def _job(self, size: int, walltime: int, first: int, layout: Layout | None = None) -> Job | None:
         """Return the job that a request is submitted as; None if there is no such job."""
         names = tuple(one.name for one in self.partitions)
         try:
-            job = asked(self.options, size, walltime, user=self.user, partitions=names, first=max(first, self.now))
+            job = asked(
+                self.options,
+                size,
+                walltime,
+                user=self.user,
+                partitions=names,
+                first=max(first, self.now),
+                layout=layout,
+            )
         except Infeasible:
             return None
         if self.cluster is None:

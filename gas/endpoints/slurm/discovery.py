@@ -15,7 +15,11 @@ from gas.endpoints.slurm.generation import configuration_of, tables_of
 from gas.endpoints.slurm.reading import Reading
 from gas.slurm.cluster import Cluster
 
-__all__ = ["Here", "here", "is_here", "share", "text_here"]
+__all__ = ["UNCONFIGURED", "Here", "here", "is_here", "share", "text_here"]
+
+
+UNCONFIGURED = "Could not establish a configuration source"
+"""What Slurm's commands say where they are installed and no Slurm has been set up."""
 
 
 def is_here() -> bool:

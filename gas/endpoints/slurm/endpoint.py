@@ -42,12 +42,13 @@ from gas.endpoints.slurm.reading import Reading
 from gas.endpoints.slurm.reasons import why
 from gas.endpoints.slurm.records import record_of
 from gas.endpoints.slurm.sizing import shape_of, size_of, units_on
-from gas.endpoints.slurm.submission import DECIDED, batch_of, options_from
+from gas.endpoints.slurm.submission import DECIDED, batch_of, brought_along, options_from
 from gas.endpoints.slurm.transport import Batch, Transport
 from gas.endpoints.tagging import PATIENCE_SECONDS, Spans, TaggingEndpoint
 from gas.endpoints.wording import name_without_tag, option_list, tag_of
 from gas.errors import BadInput, Conflict, Forbidden, GasError, Infeasible, NotFound, Unreachable
 from gas.planner import Limits
+from gas.resources import Resources
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.order import queue
 
@@ -59,6 +60,9 @@ __all__ = ["SlurmEndpoint"]
 
 SETTLING_SECONDS = 10.0
 """After how long a job is in Slurm's list, if what was sent has arrived at all; Slurm's own MessageTimeout."""
+
+SETTLED: Final = frozenset({"nodes", "tasks", "cpus_per_task"})
+"""Placeholders that Slurm's own variables fill in when a job starts."""
 
 HISTORY_DAYS = 90
 """How far back accounting is asked: as far as habits last, and eight weeks of arrivals besides."""
@@ -137,6 +141,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         self._aside: tuple[str, ...] = ()
         self._options = tuple(options)
         self._whole = unit == "nodes"
+        self._resources: Resources | None = None
+        self.settles = SETTLED | ({"gpus"} if unit == "gpus" else set())
 
     @classmethod
     def configured(cls, name: str, fields: Fields) -> SlurmEndpoint:
@@ -231,6 +237,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         command: Script | None = None,
         script: Script | None = None,
         unit: Unit | None = None,
+        resources: Resources | None = None,
         placed: bool = False,
     ) -> SlurmEndpoint:
         """Return this endpoint as one of jobs that ask for more.
@@ -246,6 +253,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             names partitions, these count.
         unit
             What a size of that script counts.
+        resources
+            What a unit of its sizes brings along, where the application says it.
         placed
             The jobs are in the queue already, in whatever partitions.
 
@@ -257,7 +266,15 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             It has options with which Gas cannot submit.
         """
         other = copy.copy(self)
-        other._options = (*self._options, *options_from(native, "--native"))
+        if resources is not None:
+            other._resources = resources
+            other._options = (*other._options, *brought_along(resources))
+            if resources.unit != "processors":
+                other.unit, other._whole = resources.unit, resources.unit == "nodes"
+                other.settles = SETTLED
+            elif resources.cpus_per_task or resources.tasks_per_node:  # what is counted is CPUs then, of tasks on nodes
+                other.unit, other._whole = "cpus", False
+        other._options = (*other._options, *options_from(native, "--native"))
         if command is not None:
             kept = [one for one in command.directives if one.name not in DECIDED]
             aside = dict.fromkeys(one.shown for one in command.directives if one.name in DECIDED)
@@ -284,17 +301,17 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             return []
         partitions, user = partitions_of(self._cluster, self.partition), self.transport.user
         groups = self._groups()
-        found = []
         there = choices(self._cluster, partitions, self.asked(), user, groups=groups)
         if len(there) > MOST:
             left = f"{len(there) - MOST} of {len(there)} accounts and QOS are not planned with: name one of them"
             self._aside = (*self._aside, left)
-        for choice in there[:MOST]:
-            if choice.words:
-                other = self.asking(native=choice.words)
-                other.name, other._fixed = f"{self.name}{choice.shown}", True
-                found.append(other)
-        return found
+        return [self.chosen([word.removeprefix("--") for word in one.words]) for one in there[:MOST] if one.words]
+
+    def chosen(self, words: Sequence[str]) -> SlurmEndpoint:
+        """Return this endpoint with an account and a QOS as `choices` names them, ``["account=abc", "qos=high"]``."""
+        other = self.asking(native=[f"--{word}" for word in words])
+        other.name, other._fixed = "+".join([self.name, *words]), True
+        return other
 
     def _groups(self) -> frozenset[str] | None:
         """Return the groups of who submits; None where those of the machine need not be the cluster's."""
@@ -309,7 +326,9 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         kept = from_variables(os.environ) if isinstance(self.transport, CommandTransport) else ()
         where = [("partition", self.partition), ("reservation", self.reservation)]
         named = [Directive(option, value, self.name) for option, value in where if value is not None]
-        return Options.of([*inside, *kept, *named, *self._options], now=int(time.time()), unit=unit, whole=self._whole)
+        given = [*inside, *kept, *named, *self._options]
+        found = Options.of(given, now=int(time.time()), unit=unit, whole=self._whole)
+        return found if self._resources is None else replace(found, resources=self._resources)
 
     # ------------------------------------------------------------------------------------------------ acting
 
@@ -416,7 +435,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     def probe(self, requests: Sequence[Request]) -> list[int | None]:
         """Return the start that Slurm plans for a real job of each request; the jobs are cancelled."""
         asked = self.asked()
-        shapes = [shape_of(asked, request.processors, request.walltime) for request in requests]
+        shapes = [shape_of(asked, one.processors, one.walltime, one.layout) for one in requests]
         return probe(self.transport, shapes, self.options(), tell=self.tell)
 
     def standing(self, id: int) -> Standing:

@@ -16,6 +16,7 @@ from documents.fields import quoted
 from gas.endpoints.slurm.directives import Directive
 from gas.endpoints.slurm.notation import node_names, tasks, words
 from gas.errors import BadInput
+from gas.resources import Resources
 from gas.slurm.cluster import Gres, Tasks
 
 __all__ = ["Options", "Unit", "instant_of", "megabytes", "minutes_of"]
@@ -85,6 +86,8 @@ class Options:
         By how much the priority is lowered.
     unplanned
         Options that bear on when or where a job starts, and that are not planned with.
+    resources
+        What an application says of its units; None where options say all.
     """
 
     unit: Unit = "cpus"
@@ -125,6 +128,7 @@ class Options:
     tasks_of_array: Tasks | None = None
     nice: int = 0
     unplanned: tuple[str, ...] = ()
+    resources: Resources | None = None
 
     @classmethod
     def of(

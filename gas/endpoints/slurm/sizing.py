@@ -1,7 +1,8 @@
 """From a size and a walltime to a shape in Slurm's units: so many tasks, nodes and GPUs.
 
 A size stands in place of what the options themselves say of it. What else they say of the size keeps its proportion:
-of a script with ``--nodes=2 --ntasks=32``, 4 nodes have 64 tasks. What does not come out even is refused.
+of a script with ``--nodes=2 --ntasks=32``, 4 nodes have 64 tasks. What does not come out even is refused. For an
+application that says what a unit brings along, that is done as it says.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from collections.abc import Iterable
 from gas.endpoints.slurm.options import Options
 from gas.endpoints.slurm.transport import Shape
 from gas.errors import Infeasible
+from gas.resources import Resources
 from gas.slurm.cluster import Gres, Job, Node
+from speedup_models.model import Layout
 
-__all__ = ["gpus_on", "own_size", "shape_of", "size_of", "units_on", "whole_minutes"]
+__all__ = ["gpus_on", "laid_out", "own_size", "shape_of", "size_of", "units_on", "whole_minutes"]
 
 
 def whole_minutes(walltime: int) -> int:
@@ -21,8 +24,13 @@ def whole_minutes(walltime: int) -> int:
     return -(-walltime // 60)
 
 
-def shape_of(options: Options, size: int, walltime: int) -> Shape:
+def shape_of(options: Options, size: int, walltime: int, layout: Layout | None = None) -> Shape:
     """Return the shape of a request for so many units for so many seconds.
+
+    Parameters
+    ----------
+    layout
+        Over which nodes it is laid out, where an application says that.
 
     Raises
     ------
@@ -30,6 +38,8 @@ def shape_of(options: Options, size: int, walltime: int) -> Shape:
         The options leave no such size; the message says which there are.
     """
     minutes = whole_minutes(walltime)
+    if layout is not None and options.resources is not None:
+        return laid_out(options.resources, size, layout, minutes)
     if options.unit == "nodes":
         own = None if options.nodes is None else options.nodes[0]
         tasks = _scaled(options.tasks, size, own, "tasks", "nodes")
@@ -43,6 +53,20 @@ def shape_of(options: Options, size: int, walltime: int) -> Shape:
     own_nodes = _fixed_nodes(options)
     nodes = _scaled(own_nodes, tasks, options.tasks, "nodes", "tasks") if options.tasks else None
     return Shape(tasks, nodes, minutes, options.whole, _total_gpus(options, tasks, options.tasks))
+
+
+def laid_out(resources: Resources, size: int, layout: Layout, minutes: int) -> Shape:
+    """Return the shape of a size that is laid out over nodes: tasks, nodes, and what each node has."""
+    nodes, each, device = layout
+    if resources.unit == "processors":
+        per_node = each // (resources.cpus_per_task or 1)
+        return Shape(nodes * per_node, nodes, minutes, False, (("ntasks-per-node", str(per_node)),))
+    whole = resources.unit == "nodes"
+    per_node = resources.tasks_per_node or (1 if whole else each)
+    others = [("ntasks-per-node", str(per_node))]
+    if each:
+        others.append(("gpus-per-node", f"{device}:{each}" if device else str(each)))
+    return Shape(nodes * per_node, nodes, minutes, whole, tuple(others))
 
 
 def own_size(options: Options) -> int:
@@ -67,7 +91,8 @@ def units_on(node: Node, options: Options) -> int:
         return 1
     if options.unit == "gpus":
         asked = options.gpus or _per_node(options) or options.gpus_per_task
-        return gpus_on(node, {one.type for one in asked} - {""})
+        types = () if options.resources is None else options.resources.gpu_types
+        return gpus_on(node, types or {one.type for one in asked} - {""})
     if options.unit == "cpus":
         return node.cpus
     most = node.cpus // (options.cpus_per_task or 1)
@@ -117,7 +142,11 @@ def _of_gpus(options: Options, size: int, minutes: int) -> Shape:
         return Shape(tasks, _scaled(nodes, size, own, "nodes", "GPUs"), minutes, options.whole)
     if options.tasks_per_gpu:
         return Shape(None, None, minutes, options.whole, (("gpus", str(size)),))
-    return Shape(size, None, minutes, options.whole, (("gpus-per-task", "1"),))
+    types = () if options.resources is None else options.resources.gpu_types
+    if len(types) > 1:
+        raise Infeasible(f"one task a GPU is of one type of GPU, not of {', '.join(types)}; say gpus_per_node too")
+    one = f"{types[0]}:1" if types else "1"
+    return Shape(size, None, minutes, options.whole, (("gpus-per-task", one),))
 
 
 def _per_node(options: Options) -> tuple[Gres, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from documents.fields import quoted
 from gas.endpoints.endpoint import JobDescription, Request
@@ -12,10 +12,12 @@ from gas.endpoints.slurm.directives import Directive, Script, from_words
 from gas.endpoints.slurm.options import Options
 from gas.endpoints.slurm.sizing import shape_of
 from gas.endpoints.slurm.transport import Batch
-from gas.endpoints.wording import SIZE_VARIABLES, checked_name, long_options, shell_word, tag_of
+from gas.endpoints.wording import checked_name, long_options, shell_word, tag_of
 from gas.errors import BadInput
+from gas.placeholders import VARIABLES, variable
+from gas.resources import Resources
 
-__all__ = ["DECIDED", "batch_of", "options_from"]
+__all__ = ["DECIDED", "batch_of", "brought_along", "options_from"]
 
 OWN_OPTIONS = frozenset(
     {"array", "chdir", "cluster-constraint", "clusters", "export-file", "help", "job-name", "nodes", "ntasks",
@@ -49,6 +51,18 @@ def options_from(words: Iterable[str], where: str) -> tuple[Directive, ...]:
             )
         found += from_words([f"--{name}" if value is None else f"--{name}={value}"], where)
     return tuple(found)
+
+
+def brought_along(resources: Resources) -> Iterator[Directive]:
+    """Yield the options that ask for what each unit brings along, whatever the size."""
+    names = {"memory_per_processor": "mem-per-cpu", "memory_per_gpu": "mem-per-gpu", "memory_per_node": "mem"}
+    if resources.memory is not None:
+        key, megabytes = resources.memory
+        yield Directive(names[key], f"{megabytes}M", f"[resources] {key}")
+    for key, name in (("cpus_per_gpu", "cpus-per-gpu"), ("cpus_per_task", "cpus-per-task")):
+        count = resources.cpus_per_gpu if key == "cpus_per_gpu" else resources.cpus_per_task
+        if count is not None:
+            yield Directive(name, str(count), f"[resources] {key}")
 
 
 def batch_of(
@@ -88,7 +102,7 @@ def batch_of(
     return Batch(
         name=f"{plain}.{tag_of(key)}",
         script=_script(request, job, asked) if script is None else script.text,
-        shape=shape_of(asked, request.processors, request.walltime),
+        shape=shape_of(asked, request.processors, request.walltime, request.layout),
         options=own,
         directory=job.directory,
         not_before=begin,
@@ -121,18 +135,35 @@ def _script(request: Request, job: JobDescription, asked: Options) -> str:
     """Return the script of a job; its size is what Slurm says when it starts."""
     if job.run_time is not None:
         return f"#!/bin/sh\nexec sleep {job.run_time}\n"
-    own = {name: value for name, value in job.environment.items() if name not in SIZE_VARIABLES}
-    command = " ".join(map(shell_word, job.template or job.command))
+    own = {name: value for name, value in job.environment.items() if name not in VARIABLES}
+    known = _values(request, asked)
+    names = [*known, "walltime"]
+    command = " ".join(shell_word(word, names) for word in job.template or job.command)
     lines = [
         "#!/bin/sh",
         *(f"export {name}={shlex.quote(value)}" for name, value in sorted(own.items())),
         TASKS,
-        f"GAS_PROCESSORS={_processors(request.processors, asked)}",
+        *(f"{variable(name)}={value}" for name, value in known.items()),
         f"{WALLTIME} GAS_WALLTIME={request.walltime}",
-        "export GAS_PROCESSORS GAS_WALLTIME",
+        f"export {' '.join(map(variable, names))}",
         f"exec {command}",
     ]
     return "\n".join([*lines, ""])
+
+
+def _values(request: Request, asked: Options) -> dict[str, str]:
+    """Return what a job knows of its size, by names of placeholders: each an expression of the shell."""
+    resources, size = asked.resources, request.processors
+    given = '"${%s:-%s}"'
+    found = {"nodes": given % ("SLURM_JOB_NUM_NODES", 1)}
+    if resources is not None and resources.unit != "processors":  # these stay as they were submitted
+        fixed = resources.values(size, request.layout)
+        found["cpus_per_task"] = given % ("SLURM_CPUS_PER_TASK", 1)
+        return found | {name: str(value) for name, value in fixed.items()}
+    found["processors"] = _processors(size, asked)
+    found["tasks"] = given % ("SLURM_NTASKS", size // ((asked.cpus_per_task or 1) if asked.unit == "cpus" else 1))
+    found["cpus_per_task"] = given % ("SLURM_CPUS_PER_TASK", asked.cpus_per_task or 1)
+    return found | ({"gpus": str(size)} if asked.unit == "gpus" else {})
 
 
 def _processors(size: int, asked: Options) -> str:

@@ -123,6 +123,7 @@ def test_a_job_is_submitted_once_for_each_key(where):
     assert made.job_by_key("none") is None
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize("fault", ["then-die", "then-half", "then-hang"])
 def test_a_job_that_was_made_without_an_answer_is_found_by_its_tag(where, fault):
     make, jobs, submissions, _ = where

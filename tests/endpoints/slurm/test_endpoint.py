@@ -130,6 +130,7 @@ def test_somebody_elses_job_is_not_reshaped(slurm, endpoint, monkeypatch):
         endpoint.reshape(made, 4, 60)
 
 
+@pytest.mark.thorough
 def test_while_the_search_fails_nothing_is_sent_again(slurm, endpoint):
     slurm.does("sbatch", "touch sent; kill -9 $$".replace("sent", f"{slurm.folder}/sent"))
     slurm.does("squeue", f"[ -e {slurm.folder}/sent ] && exit 1")

@@ -128,6 +128,7 @@ HOMELESS = {  # as 24.11 and 26.05 say it
 }
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("version", ["v0.0.38", "v0.0.42", "v0.0.45"])
 def test_probes_by_rest_say_where_they_run_since_slurm_takes_no_job_that_does_not(version):
     with slurmrestd() as server:

@@ -303,6 +303,7 @@ def test_all_that_says_how_things_stand_shares_the_time_for_it(server):
     assert str(error).endswith("did not answer within 0.5 s")
 
 
+@pytest.mark.thorough
 def test_no_answer_however_odd_ends_in_a_traceback():
     scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9)
     values = st.recursive(

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from thorough import some
 
 import experiments
 from experiments.backfilling.run import study_run
@@ -61,10 +62,10 @@ def test_an_edit_in_any_module_that_a_run_reaches_changes_its_version(tmp_path):
     of_power, of_prediction = (
         {relative(path) for path in reached([run.__module__]).values()} for run in (power_run, prediction_run)
     )
-    names = sorted(of_power | of_prediction)
+    names = some(sorted(of_power | of_prediction), 20)
     first, changed = edited(tmp_path, names)
-    assert {name for name in names if changed[name][0] != first[0]} == of_power
-    assert {name for name in names if changed[name][1] != first[1]} == of_prediction
+    assert {name for name in names if changed[name][0] != first[0]} == of_power.intersection(names)
+    assert {name for name in names if changed[name][1] != first[1]} == of_prediction.intersection(names)
 
 
 def test_an_edit_in_a_report_a_picture_or_a_page_of_the_guide_leaves_the_version(tmp_path):
@@ -86,6 +87,7 @@ def test_what_the_search_consists_of_is_reached_by_every_study(run):
     assert not [name for name in found if name.endswith("report") or "pictures" in name or name.startswith("gas.cli")]
 
 
+@pytest.mark.thorough(but=3)
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.__name__)
 def test_all_that_is_imported_when_a_study_is_computed_is_reached(run):
     program = f"import sys, {run.__module__}\nprint(*sys.modules, sep='\\n')"
@@ -139,6 +141,7 @@ def test_a_module_that_is_not_there_is_an_error(package):
         names(package, "pretended.none")
 
 
+@pytest.mark.thorough
 def test_the_version_is_that_of_the_function_whatever_it_was_given_already():
     assert version_of(partial(partial(power_run, 1), files={})) == version_of(power_run) != version_of(walk_run)
 

@@ -144,6 +144,7 @@ def test_all_sizes_between_the_bounds_are_listed_with_no_constraint():
         assert (np.diff(others) == 1).all()
 
 
+@pytest.mark.thorough
 def test_the_number_of_requests_is_the_users_own_where_there_are_as_many_sizes():
     all_sizes = np.diff(made(alike(20_000)).first)
     named = np.diff(made(alike(20_000), Moldability("none")).first)
@@ -163,6 +164,7 @@ def test_every_other_size_is_named_as_often():
     assert np.abs(others - others.mean()).max() < five_errors(others)
 
 
+@pytest.mark.thorough(but=3)
 @pytest.mark.parametrize("constraint", ["own", "survey", "none"])
 @pytest.mark.parametrize("own", [3, 8, 100])
 def test_users_name_their_own_size_and_others_out_of_all_that_are_accepted(constraint, own):
@@ -198,6 +200,7 @@ def test_a_job_of_a_power_of_two_takes_powers_of_two_and_any_other_takes_any_siz
     assert {n for sizes, _, _ in found[1::2] for n in sizes.tolist()} == set(range(1, 129))
 
 
+@pytest.mark.thorough
 def test_constraints_of_the_survey_are_as_frequent_as_it_says():
     found = made(alike(20_000, 127, machine=128), Moldability("survey", limited=False))
     rigid = np.isnan(found.A)

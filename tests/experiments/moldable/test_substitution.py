@@ -34,6 +34,7 @@ def work_of(one, machine=128):
 some_jobs = st.lists(st.tuples(st.integers(1, 128), st.integers(0, 50_000)), min_size=5, max_size=40).map(jobs_of)
 
 
+@pytest.mark.thorough
 @given(some_jobs, st.integers(0, 2**32), st.sampled_from(["uniform", "powers"]))
 def test_each_gives_way_who_is_nearest_of_those_left(jobs, seed, opponent):
     work = (jobs.processors * jobs.run_time).tolist()

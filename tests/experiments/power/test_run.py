@@ -37,6 +37,7 @@ def altered(jobs, place, size, walltime, time):
     return replace(jobs, **columns)
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("policy", ["s3", "conservative", "s3-1999"])
 def test_each_turnaround_is_that_of_the_whole_altered_log(jobs, placed, policy):
     found = outcomes(jobs, placed, FORM, policy)
@@ -78,6 +79,7 @@ def test_with_true_estimates_gas_never_loses_and_regrets_nothing(jobs, placed):
         assert one.gas <= one.static
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("estimates", ["users", "perfect"])
 def test_a_month_of_a_log_is_the_same_in_any_process_and_kept(made_logs, tmp_path, estimates):
     log = find_logs(made_logs)[0][0]
@@ -104,6 +106,7 @@ def test_a_month_of_a_log_is_the_same_in_any_process_and_kept(made_logs, tmp_pat
     assert len({str(one["outcomes"]) for one in found}) == 4
 
 
+@pytest.mark.thorough
 def test_months_with_the_same_seed_draw_benchmarks_of_their_own(made_logs):
     log = find_logs(made_logs)[0][0]
     common = {

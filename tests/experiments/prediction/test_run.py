@@ -44,6 +44,7 @@ def test_jobs_that_must_wait_are_predicted_between_their_submission_and_their_pr
         assert 0 <= row["rank"] <= 1
 
 
+@pytest.mark.thorough
 def test_what_is_predicted_does_not_depend_on_who_comes_after_the_month(kth, tmp_path):
     month = calibrated(kth)["outcomes"]
     last = max(row["now"] for row in month)

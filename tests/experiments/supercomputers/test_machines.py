@@ -45,19 +45,10 @@ def world():
     return world_with_benchmarks(machines_of(), wanted(percent=20))[0]
 
 
-@pytest.fixture(scope="module")
-def with_true_estimates():
-    return world_with_benchmarks(machines_of(true=True), wanted(percent=20, accuracy=1.0))[0]
-
-
 def run(world, strategy, machine_code=True):
     machines = Machines(world, machine_code=machine_code)
     follow(machines, lambda number, lists: submissions(strategy, world.applications[number], lists))
     return machines
-
-
-def no_application(world):
-    return np.zeros(len(world.applications), np.bool_)
 
 
 # ----------------------------------------------------------------------------------------------------------- the world
@@ -229,58 +220,8 @@ def test_alone_among_true_estimates_choosing_ends_as_soon_as_any_request_to_any_
         assert run(world, "home-static").end(0) == ends[one.home][one.static]
 
 
-# ----------------------------------------------------------------------------------------------------------- deviating
-
-
-@pytest.mark.parametrize(
-    ("others", "some"), [("choose", "everywhere"), ("choose", "hedge"), ("choose-static", "everywhere-static")]
-)
-@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_what_deviating_brings_is_what_a_world_brings_in_which_only_this_one_deviates(world, others, some, share):
-    does = np.random.default_rng(3).random(len(world.applications)) < share
-    found = trial(world, others, some, does, deviating=True)
-    differ = np.flatnonzero((found.end != found.other_end) | found.waits)
-    assert len(differ) > 10
-    for number in differ[:: max(1, len(differ) // 8)].tolist():
-        changed = does.copy()
-        changed[number] = not changed[number]
-        there = trial(world, others, some, changed)
-        assert there.end[number] == found.other_end[number]
-        assert len(there.machines.submitted[number]) == found.other_submissions[number]
-
-
-def test_following_deviations_changes_nothing(world):
-    does = np.random.default_rng(3).random(len(world.applications)) < 0.5
-    with_them = outcome(trial(world, "choose", "hedge", does, deviating=True))
-    without = outcome(trial(world, "choose", "hedge", does))
-    assert with_them.pop("gain") is not None
-    assert without.pop("gain") is None
-    assert with_them == without
-
-
 def test_uncompiled_it_is_the_same():
     world, _ = world_with_benchmarks(machines_of(jobs=60), wanted(percent=20))
     does = np.random.default_rng(3).random(len(world.applications)) < 0.5
     one, other = (trial(world, "choose", "hedge", does, deviating=True, machine_code=code) for code in (True, False))
     assert outcome(one) == outcome(other)
-
-
-def test_with_true_estimates_the_first_to_submit_everywhere_gains_nothing(with_true_estimates):
-    world = with_true_estimates
-    for others, some in (("choose", "hedge"), ("choose", "everywhere"), ("choose-static", "everywhere-static")):
-        found = trial(world, others, some, no_application(world), deviating=True)
-        assert found.waits.sum() > 10
-        assert (found.other_end >= found.end).all()
-        if some != "everywhere":  # whose first to start may be later to end
-            assert (found.other_end == found.end).all()
-
-
-def test_with_wrong_estimates_the_first_to_hedge_is_sooner_sometimes(world):
-    found = trial(world, "choose", "hedge", no_application(world), deviating=True)
-    assert (found.other_end < found.end).any()
-    gain = outcome(found)["gain"]
-    assert gain["all"]["mean"] > 0
-    extra = np.where(found.waits, found.other_submissions - 1, 0)  # who need not wait submits once
-    assert gain["all"]["extra"] == pytest.approx(extra.mean())
-    assert gain["waiting"]["extra"] == pytest.approx(extra[found.waits].mean())
-    assert gain["waiting"]["sooner"] == (found.other_end < found.end)[found.waits].mean()

@@ -30,6 +30,7 @@ def found(jobs, placed):
     return comparisons(jobs, placed, FORM)
 
 
+@pytest.mark.thorough
 def test_the_walk_is_never_promised_more_than_the_exact_planner_and_sometimes_less():
     jobs = busy_jobs(2000, 64, seed=5)
     placed = substitutes(jobs, 300, mix="thirds", form=FORM, opponent="uniform", generator=np.random.default_rng(4))
@@ -66,6 +67,7 @@ def test_what_came_of_both_is_what_whole_simulations_say(jobs, placed, found):
             assert simulate(altered, "s3").end[one.place] - comparison.submit == end
 
 
+@pytest.mark.thorough
 def test_the_report_says_how_often_and_by_how_much(gas, made_logs, tmp_path):
     result = gas("experiment", "walk", "--traces", made_logs, "--output", tmp_path, "--workers", 1, *SMALL)
     assert result.code == 0

@@ -1,0 +1,87 @@
+"""Placeholders in commands, such as ``{gpus}``, and the environment variables that say the same.
+
+``{name}`` stands for what a plan has chosen, and the job finds it in ``GAS_NAME`` too. Braces that are no placeholder
+stay as they are: those of a shell's ``${VAR}``, and all that hold more than one word (``{"a": 1}``, ``{print $1}``,
+``{a,b}``). ``{{name}}`` is ``{name}`` itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from documents.fields import nearest
+from gas.errors import BadInput
+
+__all__ = ["NAMES", "VARIABLES", "check", "filled", "pieces", "variable", "without_value"]
+
+NAMES: Final = ("processors", "gpus", "nodes", "gpus_per_node", "tasks", "cpus_per_task", "walltime")
+
+
+def variable(name: str) -> str:
+    """Return the environment variable that says the same as a placeholder."""
+    return f"GAS_{name.upper()}"
+
+
+VARIABLES: Final = frozenset(variable(name) for name in NAMES)
+"""Environment variables that pass its size to a command."""
+
+_PIECE: Final = re.compile(r"\{\{(\w+)\}\}|(?<!\$)\{([A-Za-z]\w*)\}")
+
+
+def pieces(text: str) -> list[tuple[str, str]]:
+    """Return a text in pieces, each as it stands and the name of the placeholder that it is; empty if it is none."""
+    found, end = [], 0
+    for one in _PIECE.finditer(text):
+        found.append((text[end : one.start()], ""))
+        found.append((f"{{{one[1]}}}", "") if one[1] else (one[0], one[2]))
+        end = one.end()
+    found.append((text[end:], ""))
+    return [piece for piece in found if piece[0]]
+
+
+def check(words: Iterable[str]) -> None:
+    """Raise `BadInput` for a placeholder that there is not."""
+    for word in words:
+        for _, name in pieces(word):
+            if name and name not in NAMES:
+                raise BadInput(
+                    f"{{{name}}}: is no placeholder{nearest(name, NAMES)}; "
+                    f"for braces in the command itself write {{{{{name}}}}}; ${{{name}}} is left to the shell"
+                )
+
+
+def filled(text: str, values: Mapping[str, int], later: Collection[str] = ()) -> str:
+    """Return a text with values in place of its placeholders.
+
+    Parameters
+    ----------
+    later
+        Names that are settled when the job starts; where there is no value yet they stay as they are.
+
+    Raises
+    ------
+    BadInput
+        There is no value for one, or no such placeholder.
+    """
+    check([text])
+    done = []
+    for piece, name in pieces(text):
+        if name and name not in values and name not in later:
+            raise BadInput(f"{{{name}}}: {without_value(name)}")
+        done.append(str(values[name]) if name in values else piece)
+    return "".join(done)
+
+
+def without_value(name: str) -> str:
+    """Return in words why a placeholder has no value, and the way out."""
+    ways = {
+        "gpus": 'the application counts no GPUs; say unit = "gpus" in its file',
+        "nodes": "the scheduler does not say over how many nodes a job is laid out; say gpus_per_node or "
+        "tasks_per_node in the [resources] of the application",
+        "gpus_per_node": "the application does not say; write gpus_per_node into its [resources]",
+        "processors": "the application does not count processors; write cpus_per_gpu into its [resources]",
+        "cpus_per_task": "the application does not say; write cpus_per_gpu into its [resources]",
+    }
+    return ways.get(name, "has no value here; leave it out")

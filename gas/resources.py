@@ -1,0 +1,178 @@
+"""What a unit of a size brings along: memory, CPUs, GPUs of a type, tasks; and over how many nodes it is laid out.
+
+The ``unit`` of an application and its table [resources] say it (`gas guide formats`). S³ counts processors and takes
+none of it; Slurm takes all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from documents.fields import FieldError, Fields, shown
+from speedup_models.model import UNITS, Layout, SizeUnit
+
+__all__ = ["Resources"]
+
+MEMORY: Final = {
+    "memory_per_processor": ("processors",), "memory_per_gpu": ("gpus",), "memory_per_node": UNITS,
+}  # fmt: skip
+COUNTS: Final = {
+    "cpus_per_task": ("processors",), "cpus_per_gpu": ("gpus",), "tasks_per_node": UNITS,
+}  # fmt: skip
+OF_GPUS: Final = ("gpus", "nodes")
+MOST: Final = 100_000
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a unit of a size brings along; all of it optional.
+
+    Attributes
+    ----------
+    unit
+        What a size counts.
+    memory
+        Which of `MEMORY` is given, and MB; None if none is.
+    cpus_per_gpu, cpus_per_task
+        CPUs of each GPU, of each task.
+    gpu_types
+        The types of GPU that will do; empty for any.
+    gpus_per_node
+        GPUs of each node: one number is the most, and nodes are filled; of several the planner chooses.
+    tasks_per_node
+        How many tasks Slurm starts on each node: 1 for a launcher such as torchrun; None for one task a unit (MPI).
+    """
+
+    unit: SizeUnit = "processors"
+    memory: tuple[str, int] | None = None
+    cpus_per_gpu: int | None = None
+    cpus_per_task: int | None = None
+    gpu_types: tuple[str, ...] = ()
+    gpus_per_node: tuple[int, ...] = ()
+    tasks_per_node: int | None = None
+
+    @classmethod
+    def of(cls, unit: SizeUnit, fields: Fields) -> Resources:
+        """Return what a table [resources] says.
+
+        Raises
+        ------
+        FieldError
+            A key is unknown, cannot be used or does not belong to the unit.
+        """
+        for key, units in {**MEMORY, **COUNTS, "gpu_type": OF_GPUS, "gpus_per_node": OF_GPUS}.items():
+            if key in fields and unit not in units:
+                wanted = " or ".join(f'unit = "{one}"' for one in units)
+                raise fields.fail(key, f'belongs to {wanted}, and this application has unit = "{unit}"')
+        given = [key for key in MEMORY if key in fields]
+        if len(given) > 1:
+            raise fields.fail(given[1], f"stands beside {given[0]}; Slurm takes only one of them, so leave one out")
+        memory = (given[0], _megabytes(fields, given[0])) if given else None
+        counts = {key: fields.integer(key, None, minimum=1, maximum=MOST) for key in COUNTS}
+        found = cls(unit, memory, gpu_types=_types(fields), gpus_per_node=_per_node(fields), **counts)
+        fields.done()
+        return found
+
+    @property
+    def most_per_node(self) -> int | None:
+        """Return how many units a node has at the most, where that is said and is one number."""
+        if self.unit == "processors":
+            return None if self.tasks_per_node is None else self.tasks_per_node * (self.cpus_per_task or 1)
+        return self.gpus_per_node[0] if len(self.gpus_per_node) == 1 else None
+
+    @property
+    def laid_out(self) -> bool:
+        """Whether it matters over how many nodes a size is laid out."""
+        return self.unit == "nodes" or bool(self.gpus_per_node) or self.tasks_per_node is not None
+
+    def layouts(self, size: int, largest: Mapping[str, int], *, free: bool) -> list[Layout]:
+        """Return the layouts of a size; none if it does not come out even.
+
+        Parameters
+        ----------
+        largest
+            By type of GPU that is to be looked at, how many units the largest node of the machine has.
+        free
+            All that come out even, where nothing is said; else that over the fewest nodes.
+        """
+        return [
+            Layout(nodes, per_node, device)
+            for device, most in largest.items()
+            for nodes, per_node in self._even(size, most, free)
+        ]
+
+    def _even(self, size: int, most: int, free: bool) -> list[tuple[int, int]]:
+        """Return numbers of nodes and of units on each, the fewest nodes first."""
+        if self.unit == "nodes":
+            return [(size, each) for each in sorted(self.gpus_per_node or (0,), reverse=True)]
+        if len(self.gpus_per_node) > 1:
+            return [(size // each, each) for each in sorted(self.gpus_per_node, reverse=True) if size % each == 0]
+        bound = self.most_per_node or most
+        if free and self.most_per_node is None:
+            return [(size // each, each) for each in range(min(size, bound), 0, -1) if size % each == 0]
+        nodes = -(-size // max(bound, 1))
+        return [] if size % nodes else [(nodes, size // nodes)]
+
+    def why_uneven(self, size: int) -> str:
+        """Return in words why a size has no layout."""
+        if len(self.gpus_per_node) > 1:
+            numbers = ", ".join(map(str, self.gpus_per_node))
+            return f"{size} are not whole nodes of {numbers} GPUs each"
+        what = "processors" if self.unit == "processors" else "GPUs"
+        return f"{size} {what} do not fill nodes of up to {self.most_per_node or 'as many as there are'} evenly"
+
+    def values(self, size: int, layout: Layout | None) -> dict[str, int]:
+        """Return what is known of a job of this size, by the names of placeholders (`gas.placeholders`)."""
+        known: dict[str, int] = {self.unit: size}
+        if layout is not None:
+            known["nodes"] = layout.nodes
+            if self.unit != "processors" and layout.per_node:
+                known |= {"gpus_per_node": layout.per_node, "gpus": layout.nodes * layout.per_node}
+        if self.unit == "processors":
+            each = self.cpus_per_task or 1
+            return {**known, "tasks": size // each, "cpus_per_task": each}
+        tasks = known.get("gpus", size) if self.unit == "gpus" else size
+        if self.tasks_per_node is not None and "nodes" in known:
+            tasks = known["nodes"] * self.tasks_per_node
+        known["tasks"] = tasks
+        if self.cpus_per_gpu is not None:
+            known["processors"] = known["gpus"] * self.cpus_per_gpu
+            known["cpus_per_task"] = max(1, known["processors"] // tasks)
+        return known
+
+
+def _megabytes(fields: Fields, key: str) -> int:
+    text = fields.text(key)
+    found = re.fullmatch(r"(\d{1,9})\s*([MGT])I?B?", text.strip().upper())
+    if found is None or int(found[1]) == 0:
+        raise fields.fail(key, f'{shown(text)} is no amount of memory; write it like "500M", "32G" or "1T"')
+    return int(found[1]) << {"M": 0, "G": 10, "T": 20}[found[2]]
+
+
+def _listed(fields: Fields, key: str) -> Sequence[object]:
+    value = fields.value(key, [])
+    found = value if isinstance(value, list) else [value]
+    if key in fields and not found:
+        raise fields.fail(key, "is empty; leave it out, or name at least one")
+    return found
+
+
+def _types(fields: Fields) -> tuple[str, ...]:
+    found = []
+    for one in _listed(fields, "gpu_type"):
+        if not isinstance(one, str) or not re.fullmatch(r"[A-Za-z0-9][\w.-]*", one):
+            raise fields.fail("gpu_type", f'{shown(one)} is no type of GPU; write it as the site does, like "a100"')
+        found.append(one)
+    return tuple(dict.fromkeys(found))
+
+
+def _per_node(fields: Fields) -> tuple[int, ...]:
+    found = []
+    for one in _listed(fields, "gpus_per_node"):
+        if type(one) is not int or not 1 <= one <= MOST:
+            raise FieldError(fields.where("gpus_per_node"), f"{shown(one)} is no number of GPUs; write 4, or [1, 2, 4]")
+        found.append(one)
+    return tuple(sorted(set(found)))

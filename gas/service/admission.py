@@ -1,0 +1,94 @@
+"""Admission: what a request must pass to become a job, and the job that it becomes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gas.errors import BadInput, Conflict, Draining, GasError
+from gas.s3 import Entry
+from gas.service.book import Book
+from gas.service.jobs import Job, JobRequest
+from gas.service.limits import Limits
+
+__all__ = ["Admission", "job_of"]
+
+
+class Admission:
+    """Accepts requests into a book, as long as it is open and their users keep within limits.
+
+    Attributes
+    ----------
+    draining
+        Whether no new jobs are accepted until the next start of the service.
+    """
+
+    def __init__(self, book: Book, limits: Limits) -> None:
+        self._book = book
+        self._limits = limits
+        self.draining = False
+
+    @property
+    def accepting(self) -> bool:
+        """Whether new jobs are accepted."""
+        return self._book.accepting and not self.draining
+
+    def examine(self, request: JobRequest) -> None:
+        """Refuse a request that can never start, and compute its size: for a long command, outside the lock."""
+        with self._counting_refusals():
+            if request.actuator == "process":
+                self._book.runner.check(Job(0, request, 0, "queued", 0, 0, 0, 0))
+            _ = request.size  # remembered
+
+    def earlier(self, request: JobRequest) -> Job | None:
+        """Return the job that the key of a request created before, None if the key is new."""
+        if request.key is None:
+            return None
+        earlier = self._book.store.by_key(request.user, request.key)
+        if earlier is not None and earlier.request != request:
+            raise Conflict(f"key {request.key!r} was used for a different request, job {earlier.id}; use a new key")
+        return None if earlier is None else self._book.jobs.get(earlier.id, earlier)
+
+    def accept(self, request: JobRequest) -> Job:
+        """Put a request on the schedule and write it; durable on return. `LiveScheduler.submit` names the errors."""
+        with self._counting_refusals():
+            job = job_of(self._place(request), request)
+            self._book.add(job)
+            self._book.write([])
+            return job
+
+    def _place(self, request: JobRequest) -> Entry:
+        book = self._book
+        if not self.accepting:
+            raise Draining(f"{book.name} accepts no new jobs: it is draining; submit later, or to another scheduler")
+        active, processor_seconds, size = book.usage.of(request.user)
+        self._limits.check_queue(request.user, active, processor_seconds, request.processors, request.walltime)
+        self._limits.check_bytes(request.user, size, request.size)
+        start_by = request.start_by
+        if start_by is not None:
+            # On a fast clock, many seconds pass while a request is on its way: grant one real second.
+            start_by += max(0, int(book.clock.speed) - 1)
+        if request.kind == "reservation":
+            if request.start is None:
+                raise BadInput("start: is required for a reservation")
+            return book.machine.reserve(request.processors, request.start, request.walltime, start_by=start_by)
+        run_time = request.run_time if request.actuator == "simulated" else None
+        return book.machine.submit(
+            request.processors, request.walltime, run_time, not_before=request.start, start_by=start_by
+        )
+
+    @contextmanager
+    def _counting_refusals(self) -> Iterator[None]:
+        try:
+            yield
+        except GasError as error:
+            self._book.metrics.refused.labels(type(error).__name__).inc()
+            raise
+
+
+def job_of(entry: Entry, request: JobRequest) -> Job:
+    """Return the new job of a request that the schedule has given a place."""
+    job = Job(entry.id, request, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)
+    job.identity = os.urandom(8).hex()
+    return job

@@ -1,0 +1,161 @@
+"""The SQLite file under the store: transactions that are surely on disk, or surely not, or known to be in doubt.
+
+WAL with ``synchronous=FULL``: when `Database.transact` has returned, the change is on disk.
+
+A commit that fails leaves its pages in the WAL, where the next life might find them whole. So a failed one is written
+over by another transaction before it is answered: if that succeeds, the change is surely not there, and if it does not,
+the change is *in doubt* until a write succeeds.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from gas.errors import StoreInDoubt
+from gas.service.rows import DamagedRow, seal
+from gas.service.tables import PUT_FACT
+
+__all__ = ["CommitInDoubt", "Connect", "Database", "first_problem", "open_database"]
+
+Connect = Callable[[str | Path], sqlite3.Connection]
+"""How a database is opened; tests bring disks of their own."""
+
+_UNWRITTEN = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_IOERR_WRITE)
+"""Failures of a commit which say that it was not written to its end, so that no later life can take it for whole."""
+
+
+class CommitInDoubt(StoreInDoubt, sqlite3.OperationalError):
+    """A commit failed in such a way that the change may be on disk all the same."""
+
+
+def open_database(path: str | Path) -> sqlite3.Connection:
+    """Open a database file as the store uses it."""
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+
+
+class Database:
+    """One file, open; used by one thread at a time.
+
+    Attributes
+    ----------
+    connection
+        SQLite's, for reading.
+    doubtful
+        Whether a failed change may still be on disk.
+
+    Raises
+    ------
+    sqlite3.Error
+        It cannot be opened.
+    """
+
+    def __init__(self, path: Path, connect: Connect = open_database) -> None:
+        self.doubtful = False
+        self._path = path
+        write_again(path.with_name(f"{path.name}-wal"))
+        self.connection = connect(path)
+        try:
+            path.chmod(0o600)  # commands and their environment are in there
+            facts = path.stat()
+            self._file = facts.st_dev, facts.st_ino
+            self.connection.row_factory = sqlite3.Row
+            self.connection.execute("PRAGMA journal_mode = WAL")
+            self.connection.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+    def transact(self, work: Callable[[sqlite3.Connection], None], facts: Mapping[str, str]) -> None:
+        """Do some work and write some facts in one transaction, durable on return.
+
+        Raises
+        ------
+        CommitInDoubt
+            It may be on disk, or not.
+        sqlite3.Error
+            Nothing was written.
+        """
+        self._check_file()
+        database, committing = self.connection, False
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            work(database)
+            database.executemany(PUT_FACT, ((key, value, seal((key, value))) for key, value in facts.items()))
+            committing = True
+            database.execute("COMMIT")
+        except BaseException as error:
+            self._undo()
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_IOERR)
+            if committing and not {code, code & 0xFF} & set(_UNWRITTEN):
+                self._write_over(error)
+            raise
+        self.doubtful = False
+
+    def facts(self) -> dict[str, str]:
+        """Return the facts that were written."""
+        facts = {}
+        for row in self.connection.execute("SELECT key, value, seal FROM meta"):
+            if row["seal"] != seal((row["key"], row["value"])):
+                raise DamagedRow(f"fact {row['key']!r} is damaged")
+            facts[row["key"]] = row["value"]
+        return facts
+
+    def _undo(self) -> None:
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+
+    def _write_over(self, error: BaseException) -> None:
+        """Have another transaction take the place of a failed one in the WAL, or raise `CommitInDoubt`."""
+        self.doubtful = True
+        nonce = os.urandom(8).hex()
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+            self.connection.execute(PUT_FACT, ("overwritten", nonce, seal(("overwritten", nonce))))
+            self.connection.execute("COMMIT")
+        except sqlite3.Error:
+            self._undo()
+            raise CommitInDoubt(str(error)) from error
+        self.doubtful = False
+
+    def _check_file(self) -> None:
+        """Raise if what is written would go to a file that is no longer there."""
+        try:
+            found = self._path.stat()
+        except OSError as error:
+            raise sqlite3.OperationalError(f"{self._path} is gone: {error.strerror}") from None
+        if (found.st_dev, found.st_ino) != self._file:
+            raise sqlite3.OperationalError(f"{self._path} was replaced by another file")
+
+
+def write_again(wal: Path) -> None:
+    """Write a WAL over itself and sync it, before SQLite reads it.
+
+    Where an earlier life's fsync failed, Linux keeps pages in memory that are not on disk, takes them for clean and
+    reports that only once. SQLite would read them, find them whole and append to them, and after a power cut nothing
+    behind them could be read. The same bytes in the same place dirty the pages, so that the sync means something.
+    """
+    try:
+        file = os.open(wal, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        place = 0
+        while piece := os.pread(file, 2**20, place):
+            place += os.pwrite(file, piece, place)
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def first_problem(database: sqlite3.Connection, *, thorough: bool) -> str | None:
+    """Return what SQLite finds wrong with a file, None for nothing; `thorough` also compares indexes with tables."""
+    check = "integrity_check" if thorough else "quick_check"
+    found = str(database.execute(f"PRAGMA {check}(1)").fetchone()[0])
+    return None if found == "ok" else " ".join(found.split())

@@ -1,0 +1,146 @@
+"""What an outage makes of jobs: starts that were missed, and jobs of the store, put on a schedule again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from gas.s3 import S3, Entry, Machine, State
+from gas.service.clock import Clock
+from gas.service.jobs import BEING, Job, JobState
+from gas.service.pulse import Pulse
+from gas.service.runner import Runner
+
+__all__ = ["Restored", "end_by_itself", "missed_starts", "restored"]
+
+log = logging.getLogger("gas.s3")
+
+LATE_SECONDS = 2.0
+"""Real seconds that the service may pause, or start a process late, without treating it as an outage."""
+
+
+@dataclass
+class Restored:
+    """What the jobs in a store imply as of now.
+
+    Attributes
+    ----------
+    machine
+        The schedule, with the simulated jobs on it.
+    jobs, processes
+        Those in the schedule, and of them the processes that run, by number.
+    ended
+        Jobs that have left the schedule meanwhile, or that it has no place for; not written yet.
+    """
+
+    machine: Machine
+    jobs: dict[int, Job]
+    processes: dict[int, Job] = field(default_factory=dict)
+    ended: list[Job] = field(default_factory=list)
+
+    def leave(self, job: Job, state: JobState, instant: int) -> None:
+        """Take a job out as ended at an instant."""
+        del self.jobs[job.id]
+        self.processes.pop(job.id, None)
+        self.machine.run_times.pop(job.id, None)
+        job.state, job.finished = state, instant
+        self.ended.append(job)
+
+
+def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, last_id: int) -> Restored:
+    """Put the active jobs of a store on a fresh schedule, as of its now."""
+    now = schedule.now
+    result = Restored(Machine(schedule), {job.id: job for job in jobs})
+    entries: list[Entry] = []
+    run_times: dict[int, int] = {}
+    for job in jobs:
+        request = job.request
+        lasts = request.walltime if request.kind == "reservation" else request.run_time
+        if job.state == "running" and job.start > now:
+            # By a clock that was ahead of a restored one. It holds its processors now, and for its walltime.
+            job.start, job.due = now, now + request.walltime
+            job.promise = min(job.promise, now)
+        if job.state == "running" and lasts is None and not runner.was_begun(job):
+            # An earlier life died between noting the start and making it. Begun now, the job would lose what has
+            # passed of its walltime; as a start that was missed, it is planned again, unless it was cancelled.
+            if job.message is not None and job.message.startswith(BEING) and runner.forestall(job):
+                rest = job.message.removeprefix(BEING)
+                job.message = None if rest == "cancelled" else rest
+                result.leave(job, "cancelled", now)
+                continue
+            job.state = "queued"
+        if job.state == "running" and (end := _ended_while_away(job, lasts, runner, now)) is not None:
+            result.leave(job, job.state, end)
+            continue
+        if lasts is not None:
+            run_times[job.id] = lasts
+        elif job.state == "running":
+            result.processes[job.id] = job
+            if job.message is not None and job.message.startswith(BEING):
+                runner.cancel(job)  # an earlier life answered that, and may not have got to it
+        entries.append(
+            Entry(
+                job.id,
+                request.processors,
+                request.walltime,
+                job.submitted,
+                job.start,
+                job.promise,
+                cast(State, job.state),
+                job.due,
+                request.start or 0,
+            )
+        )
+    for entry in result.machine.restore(entries, run_times, version=version, last_id=last_id):
+        job = result.jobs[entry.id]
+        job.message = f"needs {entry.processors} processors, but the machine has {schedule.processors}"
+        result.leave(job, "cancelled", now)
+    return result
+
+
+def missed_starts(jobs: Mapping[int, Job], schedule: S3, clock: Clock, pulse: Pulse) -> bool:
+    """Return whether processes should have been started while the service did not run: stopped, suspended, starved.
+
+    That is an outage like any other. Begun as if nothing had been, they would lose what has passed of their walltime;
+    read back, they are planned again, and the promises that this breaks are named. A service that ran and was slow
+    breaks no promise: it begins them late, unless most of a walltime would be lost.
+    """
+    now, late = clock.now(), int(LATE_SECONDS * max(1.0, clock.speed))
+    if now - schedule.now <= late or schedule.first_start() >= now - late:
+        return False
+    due = [job for job in jobs.values() if job.state == "queued" and job.start < now - late]
+    missed = [job for job in due if job.request.actuator == "process"]
+    if not missed:
+        return False
+    first = min(job.start for job in missed)
+    paused = pulse.paused(clock.real_time(first))
+    slow = pulse.beats and paused < LATE_SECONDS and all(2 * (now - j.start) <= j.request.walltime for j in missed)
+    log.warning(
+        "the service was slow for %d s: jobs %s are started late" if slow
+        else "the service did not run for %d s: jobs %s were not started",
+        now - first,
+        [job.id for job in missed[:10]],
+        extra={"event": "slow" if slow else "stalled", "jobs": len(missed)},
+    )  # fmt: skip
+    return not slow
+
+
+def end_by_itself(job: Job) -> JobState:
+    """Return the state in which a simulated job or a reservation ends if it is not cancelled."""
+    return (
+        "timeout" if job.request.run_time is not None and job.request.run_time > job.request.walltime else "completed"
+    )
+
+
+def _ended_while_away(job: Job, lasts: int | None, runner: Runner, now: int) -> int | None:
+    """Return when a running job ended during an outage, None if it still runs; its state says how it ended."""
+    if lasts is not None:
+        end = job.start + min(lasts, job.request.walltime)
+        if end > now:
+            return None
+        job.state = end_by_itself(job)
+        return end
+    ended = runner.end_of(job)
+    return None if ended is None else min(now, max(job.start, ended))

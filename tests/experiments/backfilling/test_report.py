@@ -1,0 +1,177 @@
+"""The report on backfilling: every published figure beside ours, verdicts, and how to make it again."""
+
+import csv
+import gzip
+import hashlib
+import re
+from html.parser import HTMLParser
+from importlib.metadata import version
+
+from study_files import contents
+
+from experiments.backfilling.models import CHANGES
+from experiments.backfilling.report import form
+from experiments.backfilling.results import Options
+from experiments.published import overall, table1
+
+REPORT = ("backfilling.html", "backfilling.md", "backfilling-models.svg", "backfilling-amount.svg", "cells.csv",
+          "results.csv")  # fmt: skip
+
+
+def section(done, title):
+    text = (done / "backfilling.md").read_text()
+    return text.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_report_and_tables_are_written(done):
+    assert set(REPORT) <= set(contents(done))
+
+
+def test_the_page_needs_nothing_from_anywhere(done):
+    references = []
+
+    class Page(HTMLParser):
+        def handle_starttag(self, tag, attributes):
+            assert tag not in ("script", "link", "iframe", "object")
+            references.extend(value for name, value in attributes if name in ("src", "href", "srcset", "data"))
+
+    text = (done / "backfilling.html").read_text()
+    Page().feed(text)
+    assert all(reference.startswith(("#", "data:")) for reference in references)
+    assert sum(reference.startswith("data:image/svg+xml") for reference in references) == 2
+    assert "url(" not in text
+    assert "@import" not in text
+
+
+def test_every_published_cell_appears_beside_ours(done):
+    text = (done / "backfilling.md").read_text()
+    for trace in ("CTC", "KTH", "SDSC", "Par", "CM5"):
+        section = text.partition(f"## Table 1: {trace}\n")[2].partition("\n## ")[0]
+        lines = [line for line in section.splitlines() if re.match(r"\| \d{4}-\d\d \|", line)]
+        rows = [row for row in table1() if row.trace == trace]
+        assert len(lines) == 2 * len(rows)
+        for line, row in zip(lines, [*rows, *rows], strict=True):
+            cell = row.cells["response" if line in lines[: len(rows)] else "slowdown"]
+            assert row.month in line
+            assert f"{row.jobs:,} |" in line
+            assert f"{cell.percent:+.1f}%" in line
+
+
+def test_the_table_of_cells_holds_every_published_figure(done):
+    rows = list(csv.DictReader((done / "cells.csv").read_text().splitlines()))
+    assert len(rows) == 2 * len(table1())
+    published = [(row.trace, row.month, m, cell) for row in table1() for m, cell in row.cells.items()]
+    for row, (trace, month, measure, cell) in zip(rows, published, strict=True):
+        assert (row["trace"], row["month"], row["measure"]) == (trace, month, measure)
+        assert (float(row["paper_easy"]), float(row["paper_conservative"])) == (cell.easy, cell.conservative)
+
+
+def test_agreement_follows_from_the_figures_in_the_table(done):
+    rows = list(csv.DictReader((done / "cells.csv").read_text().splitlines()))
+    compared = [row for row in rows if row["easy"]]
+    assert {row["trace"] for row in compared} == {"CTC", "KTH", "CM5"}
+    assert all(not row["agrees"] and "no log" in row["reasons"] for row in rows if not row["easy"])
+    agree = {"CTC": 0, "KTH": 0, "CM5": 0}
+    for row in compared:
+        ours = float(row["conservative"]) - float(row["easy"])
+        paper = float(row["paper_conservative"]) - float(row["paper_easy"]) or float(row["paper_difference_percent"])
+        same = (ours > 0) - (ours < 0) == (paper > 0) - (paper < 0)
+        assert row["agrees"] == str(same)
+        assert same or row["reasons"]
+        agree[row["trace"]] += same
+    text = (done / "backfilling.md").read_text()
+    for trace, number in agree.items():
+        cells = sum(row["trace"] == trace for row in compared)
+        assert re.search(rf"\| {trace} \| \d+ \| {cells} \|.*\| {number} of {cells}, \d+% \|", text)
+
+
+def test_the_report_says_how_to_make_it_again(made_logs, done):
+    text = section(done, "To make this report again")
+    assert f"Gas {version('apples-gas')}, sources `" in text
+    assert "`gas experiment backfilling --traces TRACES --seed 0 --jobs-per-point 2100 --quick`" in text
+    assert "Seed of the models: 0." in text
+    logs = section(done, "The logs")
+    for path in made_logs.iterdir():
+        data = gzip.decompress(path.read_bytes())
+        assert f"{path.name}: `{hashlib.sha256(data).hexdigest()}`" in logs
+
+
+def test_every_overall_mean_of_the_paper_appears_beside_ours(done):
+    lines = [line for line in section(done, "Table 4: overall means").splitlines() if line.startswith("| ")]
+    for row in overall():
+        shown = [f"{mean:,.0f}" if row.measure == "response" else f"{mean:,.1f}" for mean in (row.mean, row.doubled)]
+        (line,) = [
+            line
+            for line in lines
+            if line.startswith(f"| {row.trace} | mean {'resp' if row.measure == 'response' else 'bounded'}")
+            and f" {row.policy} " in line
+            and all(f" {mean} |" in line for mean in shown)
+        ]
+        assert ("within" in line, line.count(" - |")) == (False, 6 if row.trace == "SDSC" else 0)
+
+
+def test_each_trace_tells_in_what_it_differs_from_the_papers(done):
+    assert "512 processors" not in section(done, "Table 1: KTH")
+    assert "Overruns: 0 jobs" in section(done, "Table 1: KTH")
+    assert "Estimates: run times, as the paper says; 500 jobs have one of their user" in section(done, "Table 1: CM5")
+    assert "no log at hand" in section(done, "Table 1: Par")
+
+
+def test_model_f_is_run_with_each_change_beside_itself(done):
+    lines = section(done, "Why model F differs").splitlines()
+    assert [line.split("|")[1].strip() for line in lines if line.startswith("| ")][2:] == [c.name for c in CHANGES]
+
+
+def test_logs_are_acknowledged_in_the_reports_and_on_standard_error(reported):
+    done, _, err = reported
+    page, plain = (done / "backfilling.html").read_text(), (done / "backfilling.md").read_text()
+    assert "Lars Made-Up" in page
+    assert "Lars Made-Up" in plain
+    assert "Dan &lt;Made&gt; &amp; Up" in page
+    assert "KTH-SP2-1996-2.1-cln, by courtesy of Lars Made-Up" in err
+    assert "no log SDSC-SP2-1998-*.swf.gz" in err
+
+
+def test_what_was_tested_is_printed_with_its_verdict(reported):
+    first, *lines, last = reported[1].splitlines()
+    assert first.startswith("Not the full study: ")
+    assert last.startswith("Of the statements on logs, ")
+    assert len(lines) == 12 + 1 + 1 + 3 + 3  # Table 4 and its doubling, Table 1, Fig. 4, Fig. 5
+    assert all(line.split()[0] in ("yes", "no", "mixed", "not", "reported") for line in lines)
+    for line in lines[-6:-1]:  # those on models
+        own, _, shared = line.partition("over the same batches: ")
+        verdicts = {own.partition("each run at its own end: ")[2].split(",")[0].split(";")[0], shared.split(",")[0]}
+        assert line.split()[0] == ("mixed" if verdicts == {"yes", "no"} else own.split()[0])
+    (cells,) = [line for line in lines if "42 cells" in line]
+    assert cells.split()[:2] == ["not", "tested"]  # a made-up log does not have all months
+    assert all(line.split()[:2] == ["not", "tested"] for line in lines if "SDSC" in line)
+    assert sum(line.split()[0] == "reported" for line in lines) == 4  # slowdowns of KTH and CTC
+
+
+def test_a_short_study_says_so_before_everything_else_in_every_form(done):
+    banner = (
+        "Not the full study: models are run at 3 loads instead of 9; 2,100 jobs of model F where the full study has "
+        "350,000, in batches of 20 instead of 3,333; 2,100 jobs of model J where the full study has 100,000, in "
+        "batches of 20 instead of 952."
+    )
+    lines = (done / "backfilling.md").read_text().splitlines()
+    assert lines[0].endswith("not the full study")
+    assert lines[2].startswith(f"> {banner}")
+    page = (done / "backfilling.html").read_text()
+    assert page.index(banner) < page.index('class="lead"')
+    method = section(done, "How it was done")
+    assert "batches of another size than in the full study: 20 jobs (F) and 20 jobs (J)" in method
+
+
+def test_both_verdicts_stand_where_a_narrow_screen_shows_them(done):
+    heads, _, *rows = [line for line in section(done, "What holds").splitlines() if line.startswith("|")][:22]
+    assert heads.startswith("| paper | holds: own end | holds: same batches | statement |")
+    pairs = [[cell.strip() for cell in row.split("|")[2:4]] for row in rows if "| model " in row]
+    assert len(pairs) == 5
+    assert all(own in ("yes", "no", "not tested") and shared in ("yes", "no") for own, shared in pairs)
+
+
+def test_the_full_study_has_no_such_banner():
+    assert form(Options()) == ""
+    assert "9,999 jobs of model J where" in form(Options(jobs=9999))
+    assert "3 loads instead of 9" in form(Options(loads=(0.5, 0.7, 0.9)))

@@ -1,0 +1,37 @@
+"""The report on a bushel of applications stands beside the paper, and says what it is."""
+
+import csv
+
+from experiments.bushel.results import KINDS
+
+
+def test_the_report_stands_beside_the_paper_and_says_what_it_is(reported):
+    folder, out, err = reported
+    text = (folder / "bushel.md").read_text()
+    assert "> Not the full study" in text
+    for section in (
+        "Does it hold? Static: the size of the job that gives way",
+        "Beyond the paper",
+        "Which opponent did the paper have?",
+        "Table 5.8: load ratios",
+        "Tables 5.12 to 5.14",
+        "Every job moldable",
+        "Bursts of single users",
+    ):
+        assert f"## {section}" in text
+    for figure in ("4,457", "8,078", "2,406", "0.9801", "81,768"):
+        assert figure in text  # the paper's
+    assert "16,829 |" not in text  # of a log that is not here
+    assert "beyond the paper:" in out
+    assert "Traceback" not in out + err
+
+
+def test_the_tables_figures_are_those_of_the_results(reported):
+    folder = reported[0]
+    with (folder / "bushel-results.csv").open() as file:
+        rows = {(row["log"], row["moldable_by"], row["percent"]): row for row in csv.DictReader(file)}
+    row = rows["KTH", KINDS["thirds", "uniform"].name, "5"]
+    line = [line for line in (folder / "bushel.md").read_text().splitlines() if line.startswith("| 5.11 KTH")][1]
+    assert f"{float(row['gas_mean']):,.0f}" in line
+    assert f"{float(row['static_mean']):,.0f}" in line
+    assert int(row["moldable"]) == int(row["jobs"]) * 5 // 100

@@ -1,0 +1,65 @@
+"""The report on the power of choosing a size stands beside the paper, and says what it is."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from experiments.framework.intervals import interval
+from experiments.moldable.terms import BASE, PERFECT, TERMS
+
+
+@pytest.mark.thorough
+def test_on_terms_of_ones_own_the_report_says_so_and_the_command_makes_it_again(gas, made_logs, tmp_path):
+    options = ("--runs", 6, "--seeds", 1, "--opponent", "own", "--mix", "unrestricted", "--workers", 1)
+    result = gas("experiment", "power", "--traces", made_logs, "-o", tmp_path, *options)
+    assert result.code == 0
+    text = (tmp_path / "power.md").read_text()
+    assert "not on the paper's terms, but as chosen: mix unrestricted, static request own" in text
+    assert "Static requests: the size of the job that gives way." in text
+    assert "--mix unrestricted --opponent own" in text
+    with (tmp_path / "power-outcomes.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["benchmark"] for row in rows} == {"EP"}
+    assert len({row["terms"] for row in rows}) == 2  # and with perfect estimates
+
+
+def test_the_report_stands_beside_the_paper_and_says_what_it_is(reported):
+    folder, out, err = reported
+    text = (folder / "power.md").read_text()
+    assert "> Not the full study" in text
+    assert "SDSC-SP2-1998" in text  # a log that is not at hand
+    for section in (
+        "Does it hold?",
+        "What cannot match",
+        "Tables 5.1 to 5.7",
+        "Why Gas loses",
+        "Regret",
+        "On other terms",
+    ):
+        assert f"## {section}" in text
+    for figure in ("2,740", "15,174", "869", "13,935"):
+        assert figure in text  # the paper's
+    for terms in TERMS:
+        assert terms.name in text
+    assert "yes  with the run times as estimates Gas never loses" in out
+    assert "Traceback" not in out + err
+
+
+def test_the_tables_figures_are_those_of_the_outcomes(reported):
+    with (reported[0] / "power-outcomes.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["terms"] == BASE.name]
+    by_seed = {}
+    for row in rows:
+        by_seed.setdefault(row["seed"], []).append(int(row["gas"]))
+    expected = str(interval([float(np.mean(times)) for times in by_seed.values()]))
+    line = next(line for line in (reported[0] / "power.md").read_text().splitlines() if line.startswith("| 5.1 all"))
+    assert expected in line
+    assert len(by_seed) == 2
+
+
+def test_on_a_true_log_with_true_estimates_nothing_is_lost(reported):
+    with (reported[0] / "power-outcomes.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["terms"] == PERFECT.name]
+    assert len(rows) >= 30
+    assert all(row["gas"] == row["best"] == row["promised"] for row in rows)

@@ -1,0 +1,55 @@
+"""The report on several machines: what was gained, and what it should cost."""
+
+import csv
+
+from experiments.supercomputers.results import GAMES
+
+
+def test_the_report_says_what_was_gained_and_what_it_should_cost(reported):
+    folder, out, err = reported
+    text = (folder / "supercomputers.md").read_text()
+    for section in (
+        "What is compared",
+        "All applications choose alike",
+        "What submitting everywhere gains, and what it costs all users",
+        "The charge",
+        "Machines and months",
+        "Other settings",
+        "Limits",
+        "To make this report again",
+    ):
+        assert f"## {section}" in text
+    assert "> Not the full study" in text
+    assert "SDSC-SP2-1998" in text  # a log that is not at hand
+    assert "CTC 1996-07 + KTH 1996-10" in text
+    for game in GAMES:
+        assert game.name in out
+    assert (folder / "supercomputers-temptation.svg").exists()
+    assert "Traceback" not in out + err
+
+
+def test_no_application_is_tempted_where_the_estimates_of_others_are_true(reported):
+    with (reported[0] / "supercomputers-runs.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    true = [row for row in rows if row["setting"] == "estimates are the run times" and row["share"] == "0"]
+    assert len(true) == len(GAMES)
+    assert all(float(row["gain_all_mean"]) <= 0 for row in true)
+    assert all(float(row["gain_all_mean"]) == 0 for row in true if row["some_do"] != "everywhere")
+
+
+def test_rows_hold_what_all_applications_did(reported):
+    with (reported[0] / "supercomputers-runs.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        assert int(row["submissions"]) - int(row["withdrawn"]) == int(row["applications"])
+        if row["share"] in ("0", "100"):
+            assert int(row["some"]) == int(row["applications"]) * int(row["share"]) // 100
+        if row["some_do"] in ("home", "home-static"):
+            assert float(row["away_from_home"]) == 0
+    # Where no application gives way, it does not matter to what.
+    chosen = [row for row in rows if row["others_do"] == "choose" and row["share"] == "0"]
+    by_setting = {}
+    for row in chosen:
+        by_setting.setdefault(row["setting"], set()).add(row["mean"])
+    assert len(chosen) == 2 * len(by_setting)
+    assert all(len(means) == 1 for means in by_setting.values())

@@ -1,0 +1,96 @@
+"""One run of the study of several machines: what deviating brings, and who gains by hedging."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_up import busy_jobs
+
+from experiments.supercomputers.run import outcome, trial, world_with_benchmarks
+
+SIZES = (64, 32, 100)
+
+OF_MACHINES = [{"log": f"{i}" * 64, "month": "1999-01"} for i in range(3)]
+
+
+def wanted(percent=10, seed=1, accuracy=0.5):
+    form = {"accuracy": accuracy}
+    return {
+        "percent": percent, "seed": seed, "mix": "thirds", "opponent": "uniform", "form": form, "machines": OF_MACHINES,
+    }  # fmt: skip
+
+
+def machines_of(count=3, jobs=250, true=False):
+    """Return machines that begin at the same second and are about as busy for as long."""
+    found = []
+    for seed, processors in enumerate(SIZES[:count]):
+        one = busy_jobs(jobs, processors, seed=seed)
+        slower = 300 * jobs / (int(one.submit[-1]) - int(one.submit[0]))
+        submit = ((one.submit - one.submit[0]) * slower).astype(np.int64)
+        lasts = np.maximum((one.run_time * slower).astype(np.int64), 1)
+        estimate = lasts if true else np.maximum((2 * one.estimate * slower).astype(np.int64), lasts)
+        found.append(replace(one, submit=submit, run_time=lasts, estimate=estimate))
+    return found
+
+
+@pytest.fixture(scope="module")
+def world():
+    return world_with_benchmarks(machines_of(), wanted(percent=20))[0]
+
+
+@pytest.fixture(scope="module")
+def with_true_estimates():
+    return world_with_benchmarks(machines_of(true=True), wanted(percent=20, accuracy=1.0))[0]
+
+
+def no_application(world):
+    return np.zeros(len(world.applications), np.bool_)
+
+
+@pytest.mark.thorough(but=3)
+@pytest.mark.parametrize(
+    ("others", "some"), [("choose", "everywhere"), ("choose", "hedge"), ("choose-static", "everywhere-static")]
+)
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_what_deviating_brings_is_what_a_world_brings_in_which_only_this_one_deviates(world, others, some, share):
+    does = np.random.default_rng(3).random(len(world.applications)) < share
+    found = trial(world, others, some, does, deviating=True)
+    differ = np.flatnonzero((found.end != found.other_end) | found.waits)
+    assert len(differ) > 10
+    for number in differ[:: max(1, len(differ) // 8)].tolist():
+        changed = does.copy()
+        changed[number] = not changed[number]
+        there = trial(world, others, some, changed)
+        assert there.end[number] == found.other_end[number]
+        assert len(there.machines.submitted[number]) == found.other_submissions[number]
+
+
+def test_following_deviations_changes_nothing(world):
+    does = np.random.default_rng(3).random(len(world.applications)) < 0.5
+    with_them = outcome(trial(world, "choose", "hedge", does, deviating=True))
+    without = outcome(trial(world, "choose", "hedge", does))
+    assert with_them.pop("gain") is not None
+    assert without.pop("gain") is None
+    assert with_them == without
+
+
+@pytest.mark.thorough
+def test_with_true_estimates_the_first_to_submit_everywhere_gains_nothing(with_true_estimates):
+    world = with_true_estimates
+    for others, some in (("choose", "hedge"), ("choose", "everywhere"), ("choose-static", "everywhere-static")):
+        found = trial(world, others, some, no_application(world), deviating=True)
+        assert found.waits.sum() > 10
+        assert (found.other_end >= found.end).all()
+        if some != "everywhere":  # whose first to start may be later to end
+            assert (found.other_end == found.end).all()
+
+
+def test_with_wrong_estimates_the_first_to_hedge_is_sooner_sometimes(world):
+    found = trial(world, "choose", "hedge", no_application(world), deviating=True)
+    assert (found.other_end < found.end).any()
+    gain = outcome(found)["gain"]
+    assert gain["all"]["mean"] > 0
+    extra = np.where(found.waits, found.other_submissions - 1, 0)  # who need not wait submits once
+    assert gain["all"]["extra"] == pytest.approx(extra.mean())
+    assert gain["waiting"]["extra"] == pytest.approx(extra[found.waits].mean())
+    assert gain["waiting"]["sooner"] == (found.other_end < found.end)[found.waits].mean()

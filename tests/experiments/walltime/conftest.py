@@ -1,0 +1,85 @@
+"""Made-up logs whose users have habits, and the study of them, run once."""
+
+import io
+from contextlib import redirect_stderr, redirect_stdout
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+
+from experiments.framework.execution import computed
+from experiments.framework.logs import SOURCES, find_logs
+from experiments.walltime.results import (
+    TRACES,
+    Options,
+    Results,
+    study_runs,
+)
+from experiments.walltime.run import walltime_run
+from workloads import Header, write_swf
+from workloads.lublin import generate
+
+LOGS = {
+    "KTH-SP2-1996-2": ("1996-09-23", "Europe/Stockholm", 100, "Lars Made-Up"),
+    "SDSC-SP2-1998-4.2-cln": ("1998-05-01", "US/Pacific", 128, "Victor <Made> & Up"),
+    "intrepid": ("2009-01-05", "US/Central", 163840, "Susan Made-Up"),
+}
+
+
+def made_log(path, name, *, seed, jobs=320, days=95):
+    """Write a log of few users who ask for few different times, and use about the same share of them every time."""
+    first, zone, processors, thanks = LOGS[name]
+    generator = np.random.default_rng(seed)
+    log = generate(jobs, min(processors, 128), generator=generator, load=0.9)
+    slower = days * 86400 / log.submit[-1]
+    user = generator.integers(1, 5, jobs)
+    run_time = np.trunc(log.run_time * slower)
+    share = np.clip(np.array([0.1, 0.4, 0.7, 1.1])[user - 1] + generator.normal(0, 0.05, jobs), 0.02, None)
+    request = 900 * 4 ** np.ceil(np.log(np.maximum(run_time / share, 900) / 900) / np.log(4))
+    begin = datetime.fromisoformat(first).replace(tzinfo=ZoneInfo(zone))
+    header = Header.of(
+        [
+            ("Version", "2.2"), ("Computer", "made up"), ("Acknowledge", thanks),
+            ("UnixStartTime", int(begin.timestamp())), ("TimeZoneString", zone), ("MaxProcs", processors),
+        ]
+    )  # fmt: skip
+    columns = {
+        "submit": np.trunc(log.submit * slower), "run_time": run_time, "requested_time": request, "user": user,
+        "wait": generator.integers(0, 600, jobs), "group": 1 + user % 2,
+    }  # fmt: skip
+    write_swf(log.with_columns(**columns).with_header(header), path / f"{name}.swf.gz")
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("walltime-logs")
+    for seed, name in enumerate(LOGS):
+        made_log(folder, name, seed=seed)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def logs(made):
+    return find_logs(made, [source for source in SOURCES if source.trace in TRACES])[0]
+
+
+@pytest.fixture(scope="session")
+def reported(made, tmp_path_factory):
+    """The whole study of the made-up logs, by the command: its folder, and what it printed."""
+    from gas.cli.main import run
+
+    folder, out, err = tmp_path_factory.mktemp("walltime"), io.StringIO(), io.StringIO()
+    arguments = ["experiment", "walltime", "--traces", made, "--output", folder, "--workers", 1]
+    with redirect_stdout(out), redirect_stderr(err):
+        assert run([str(one) for one in arguments]) == 0, err.getvalue()
+    return folder, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(scope="session")
+def study(reported, logs):
+    """The same study, from what the command kept."""
+    runs = study_runs(Options(), logs)
+    configurations = [run.configuration for run in runs]
+    results = computed(walltime_run, configurations, logs, output=reported[0], workers=1)
+    return Results(Options(), runs, results, ["no log ANL-Intrepid-2009-*.swf.gz"])

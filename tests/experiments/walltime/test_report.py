@@ -1,0 +1,62 @@
+"""The report on walltimes: what was replaced, the paper's tables and figures, whom to thank."""
+
+import csv
+import re
+
+from experiments.walltime.results import (
+    QUEUES,
+    TRACES,
+)
+
+
+def test_the_report_says_at_the_top_what_was_replaced(reported):
+    folder, out, _ = reported
+    text = (folder / "walltime.md").read_text()
+    assert text.index("> Replaced: the paper's log, of Intrepid") < text.index("## ")
+    assert "KTH-SP2-1996-2 and SDSC-SP2-1998-4.2-cln stand in" in text
+    assert "--intrepid FILE" in text
+    assert "Not the full study" not in text
+    assert "Replaced: " in out
+    assert "selective adjustment is no worse" in out
+
+
+def test_the_papers_categories_of_jobs_are_explained_where_they_are_first_named(reported):
+    text = (reported[0] / "walltime.md").read_text()
+    for name, meaning in {
+        "NA": "not adjusted",
+        "OE": "adjusted and long enough",
+        "UE": "too short by less than 30 minutes",
+        "BE": "too short by 30 minutes or more",
+    }.items():
+        assert re.search(rf"\b{name}\b.{{{len(meaning) + 2}}}", text)[0] == f"{name}: {meaning}"
+    assert "half an hour or more" not in text
+
+
+def test_the_report_has_the_papers_tables_and_figures_and_whom_to_thank(reported):
+    folder, _, err = reported
+    text = (folder / "walltime.md").read_text()
+    for section in (
+        "Does it hold?",
+        "Selective against regular",
+        "Average improvements, beside the paper's",
+        "By month: WFP",
+        "By month: FCFS",
+        "With months apart, as in the paper",
+        "Other schemes, and exact walltimes",
+        "Figures in the paper's text, beside ours",
+        "The logs",
+        "Table 2: how alike similar jobs are",
+        "How it was done",
+        "To make this report again",
+    ):
+        assert f"## {section}\n" in text
+    assert "Lars Made-Up" in text
+    assert "Victor <Made> & Up" in err
+    assert "gas experiment walltime --traces TRACES`" in text
+    monthly = [f"{queue}-{trace.lower()}" for queue in QUEUES for trace in TRACES]
+    other = ["use", "accuracy", "categories", "short", "cumulative", "tested", "gains", "gains-apart"]
+    for name in monthly + other:
+        assert (folder / f"walltime-{name}.svg").read_bytes().startswith(b"<?xml")
+    with (folder / "walltime-published.csv").open() as file:
+        assert {row["trace"] for row in csv.DictReader(file)} == {"KTH", "SDSC"}
+    assert "SDSC-SP2-1998-4.2-cln, a simulation" in (folder / "walltime-cost.md").read_text()
