@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -98,7 +99,32 @@ class Task:
         return cls(application, options, not_before, deadline, predictor, remark, progress)
 
     def plan(self, answers: Sequence[Answer]) -> Planned:
-        """Plan with the lists that there are, again if what was predicted is of the past by then."""
+        """Plan with the lists that there are; what is not chosen unasked, only if nothing else can run it."""
+        usual = [answer for answer in answers if answer.availability is None or not answer.endpoint.unasked]
+        if len(usual) == len(answers) or all(answer.availability is None for answer in usual):
+            return self._plan_at_once(answers)
+        found = self._plan_at_once(usual)
+        if found.plan.best is None:
+            return self._plan_at_once(answers)
+        self._say_what_is_left_out(usual, answers)
+        return found
+
+    def _say_what_is_left_out(self, usual: Sequence[Answer], answers: Sequence[Answer]) -> None:
+        """Say of each scheduler that is left out what it would gain, and how to name it."""
+        best = self._planned(usual, self.deadline).best
+        for answer in answers:
+            if answer in usual:
+                continue
+            other = self._planned([answer], self.deadline).best
+            if other is not None and (best is None or other.finish < best.finish):
+                gain = "" if best is None else f" ({duration_text(best.finish - other.finish)} sooner)"
+                self.remark(
+                    f"{answer.name}: left out: {answer.endpoint.unasked}; {many(other.processors, 'processor')} would "
+                    f"finish there at {iso_time(other.finish)}{gain}: to take it, add -e {shlex.quote(answer.name)}"
+                )
+
+    def _plan_at_once(self, answers: Sequence[Answer]) -> Planned:
+        """Plan, again if what was predicted is of the past by then."""
         found = self._plan(answers)
         likely = predicted(found.plan)
         if likely is not None and (later := self._moved_on(found.answers, likely)) is not None:
@@ -187,5 +213,5 @@ def why_nothing(found: Plan) -> str:
         return f"{found.application}: its constraint allows no processor count on these machines"
     noun = {"gpus": "GPU", "nodes": "node", "processors": "processor"}
     said = [f"{many(r.processors, noun[r.unit])}: {r.reason}" for r in found.rejected if r is nearest[r.kind]]
-    more = "" if len(found.rejected) == len(said) else " (--explain says it of every size)"
+    more = "" if len(found.rejected) == len(said) else " (--all says it of every size)"
     return f"{found.application}: no request is possible; {'; '.join(said)}{more}"

@@ -92,7 +92,9 @@ def chosen_endpoints(
         try:
             made = _made(configuration, name, alone=alone)
             chosen.append(made)
-            of_slurm += [made] if table is not None and table["type"] == "slurm" else []
+            if table is not None and table["type"] == "slurm":
+                made.named = named
+                of_slurm.append(made)
         except (GasError, FieldError) as error:
             if table is None:
                 raise

@@ -96,6 +96,8 @@ def simulate_command(
 ) -> None:
     """Simulate the jobs of logs under scheduling policies.
 
+    gas simulate log.swf.gz --policy easy,conservative,s3
+
     With several policies, a star marks the best value of each column. Several logs are simulated one after the other;
     {trace} in a file name stands for the log's name. A log that cannot be used is reported and skipped.
     """

@@ -142,6 +142,11 @@ class Endpoint(Protocol):
         What processors are.
     configured_as
         What the user calls it where it is one of several choices, which have names of their own; else empty.
+    named
+        Whether the user named it, so that it may be chosen whatever `unasked` says.
+    unasked
+        Why it is chosen only if the user names it, or nothing else can run the job, as known when it last answered;
+        empty if it may be chosen freely.
     is_local
         Whether paths here mean the same there.
     moldable
@@ -161,6 +166,8 @@ class Endpoint(Protocol):
     shows_all: bool = True
     unit: Literal["cpus", "tasks", "nodes", "gpus"] = "cpus"
     configured_as: str = ""
+    named: bool = False
+    unasked: str = ""
     is_local: bool = False
     moldable: bool = False
     settles: frozenset[str] = frozenset()

@@ -27,6 +27,7 @@ type, so kernels that call each other repeat long lists of parameters::
 
     order         the queue: a record for each waiting job and partition, in the order in which they are considered
     preemption    whose place a waiting job may take
+    unasked       partitions and QOS that are not chosen for a job that does not name them
     features      which nodes a constraint allows
     parameters    how the backfill scheduler plans
     needs         what a job asks of nodes

@@ -1,5 +1,7 @@
 """Planning with answers: instants are fixed once, and what is only too early is an answer."""
 
+from dataclasses import dataclass, replace
+
 import pytest
 
 from gas import Application, AvailabilityList
@@ -19,9 +21,9 @@ def answer(name, now, free, speed=1.0):
 BOTH = [answer("small", 100, 4), answer("large", 160, 8)]
 
 
-def planned(options=PlanOptions(), answers=BOTH):  # noqa: B008  # frozen
+def planned(options=PlanOptions(), answers=BOTH, remark=pytest.fail):  # noqa: B008  # frozen
     app = Application(Table.of({4: 100.0, 8: 60.0}), safety=1.0, name="app")
-    return Task.of(app, answers, options, None, pytest.fail, pytest.fail).plan(answers)
+    return Task.of(app, answers, options, None, remark, pytest.fail).plan(answers)
 
 
 def test_the_best_request_and_its_scheduler():
@@ -31,12 +33,38 @@ def test_the_best_request_and_its_scheduler():
     assert found.to_wire()["endpoints"] == [a.to_wire() for a in BOTH]
 
 
+@dataclass(frozen=True)
+class Unasked(FileEndpoint):
+    unasked: str = "all of its nodes have GPUs, and the job asks for none"
+
+
+def unasked(name, now, free):
+    return replace(answer(name, now, free), endpoint=Unasked(name, f"{name}.json"))
+
+
+def test_what_is_not_chosen_unasked_is_left_out_and_what_it_would_gain_is_said():
+    remarks = []
+    found = planned(answers=[BOTH[0], unasked("gpu", 100, 8)], remark=remarks.append)
+    assert [one.scheduler for one in found.plan.candidates] == ["small"]
+    assert remarks == [
+        "gpu: left out: all of its nodes have GPUs, and the job asks for none; 8 processors would finish there at "
+        "1970-01-01T00:02:40Z (40s sooner): to take it, add -e gpu"
+    ]
+    assert planned(answers=[BOTH[0], unasked("gpu", 100, 4)]).best.scheduler == "small"  # no gain: nothing is said
+
+
+def test_what_is_not_chosen_unasked_is_chosen_where_nothing_else_can_run_it():
+    assert planned(answers=[answer("tiny", 100, 2), unasked("gpu", 100, 4)]).best.scheduler == "gpu"
+    silent = Answer(FileEndpoint("x", "x"), None, Unreachable("x"), 0.0)
+    assert planned(answers=[silent, unasked("gpu", 100, 4)]).best.scheduler == "gpu"
+
+
 def test_the_speed_of_each_scheduler_counts():
     assert planned(answers=[answer("fast", 160, 4, speed=10), BOTH[1]]).best.scheduler == "fast"
 
 
 def test_what_is_relative_is_so_to_the_latest_of_the_lists():
-    assert planned(PlanOptions(not_before=Instant(30, from_now=True))).best.start == 190
+    assert planned(PlanOptions(not_before=Instant("+30s"))).best.start == 190
     assert planned(PlanOptions(not_before=200)).best.start == 200
 
 
@@ -64,4 +92,4 @@ def test_nobody_to_plan_with():
 def test_why_nothing_names_the_nearest_of_each_kind():
     found = planned(PlanOptions(deadline=170)).plan
     assert why_nothing(found).startswith("app: no request is possible; 8 processors: ")
-    assert why_nothing(found).endswith("(--explain says it of every size)")
+    assert why_nothing(found).endswith("(--all says it of every size)")

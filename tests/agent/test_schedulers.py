@@ -89,6 +89,18 @@ def test_a_local_slurm_that_does_not_answer_says_so_itself(configured, monkeypat
     assert chosen_endpoints([AWAY])[0].name == AWAY
 
 
+def test_commands_of_slurm_without_any_configuration_are_no_slurm(configured, monkeypatch):
+    def silent():
+        raise Unreachable(f"scontrol: fetch_config: {discovery.UNCONFIGURED}")
+
+    monkeypatch.setattr(discovery, "is_here", lambda: True)
+    monkeypatch.setattr(discovery, "here", silent)
+    with pytest.raises(BadInput, match="which scheduler"):
+        job_of("12", None, None)
+    with pytest.raises(BadInput, match="there is no Slurm here"):
+        chosen_endpoints(slurm_here=True)
+
+
 def test_partitions_of_one_slurm_in_the_configuration_know_the_jobs_of_all(configured):
     tables = "".join(f'[endpoints.{name}]\ntype = "slurm"\npartition = "{name}"\n' for name in ("main", "gpu"))
     configured(tables)

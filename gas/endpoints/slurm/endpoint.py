@@ -51,6 +51,7 @@ from gas.planner import Limits
 from gas.resources import Resources
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.order import queue
+from gas.slurm.unasked import displaced, only_gpus
 
 if TYPE_CHECKING:
     from gas.prediction.history import History
@@ -138,6 +139,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         self.script: Script | None = None
         self._cluster: Cluster | None = None
         self._fixed = False
+        self._displaces = ""
         self._aside: tuple[str, ...] = ()
         self._options = tuple(options)
         self._whole = unit == "nodes"
@@ -196,7 +198,20 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         self.shows_all = cluster.others_visible is not False and found.unseen == 0
         self.limits = narrowed(self._own_limits, partitions_of(cluster, self.partition), asked, cluster)
         self.remarks = (*cluster.cautions, *found.remarks, *self._aside, *asked.remarks)
+        self.unasked = self._unasked(cluster, asked)
         return found.availability
+
+    def _unasked(self, cluster: Cluster, asked: Options) -> str:
+        """Return why it is not chosen for jobs that do not name its partition or QOS."""
+        if self._displaces:
+            return self._displaces
+        if (
+            self.named
+            or asked.has_gpus
+            or not all(only_gpus(cluster, p) for p in partitions_of(cluster, self.partition))
+        ):
+            return ""
+        return "all of its nodes have GPUs, and the job asks for none"
 
     def snapshot(self, users: Mapping[str, int]) -> Snapshot:
         """Return who runs and who waits in the partition; sets `queue_remarks`. Accounts are not asked for."""
@@ -286,6 +301,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             other.script, other._whole = script, False
             other.unit = other._asked_in(unit).unit
             own = words(script.value("partition") or "")
+            other.named = self.named or bool(own)
             if not placed and self.partition is not None and own and not set(own) & set(self.partition.split(",")):
                 raise Infeasible(f"{self.name}: is partition {self.partition}, but {script.path} names {','.join(own)}")
             other.partition = ",".join(own) or self.partition
@@ -305,7 +321,14 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         if len(there) > MOST:
             left = f"{len(there) - MOST} of {len(there)} accounts and QOS are not planned with: name one of them"
             self._aside = (*self._aside, left)
-        return [self.chosen([word.removeprefix("--") for word in one.words]) for one in there[:MOST] if one.words]
+        found = []
+        for one in there[:MOST]:
+            if one.words:
+                other = self.chosen([word.removeprefix("--") for word in one.words])
+                lost = displaced(self._cluster, one.qos)
+                other._displaces = f"its jobs take the places of running jobs of QOS {', '.join(lost)}" if lost else ""
+                found.append(other)
+        return found
 
     def chosen(self, words: Sequence[str]) -> SlurmEndpoint:
         """Return this endpoint with an account and a QOS as `choices` names them, ``["account=abc", "qos=high"]``."""

@@ -18,6 +18,7 @@ from gas.endpoints.slurm.notation import node_names, tasks, words
 from gas.errors import BadInput
 from gas.resources import Resources
 from gas.slurm.cluster import Gres, Tasks
+from gas.slurm.unasked import GPUS
 
 __all__ = ["Options", "Unit", "instant_of", "megabytes", "minutes_of"]
 
@@ -182,6 +183,14 @@ class Options:
         return replace(
             found_, unit=chosen, whole=(unit == "nodes") if whole is None else whole, unplanned=tuple(sorted(unplanned))
         )
+
+    @property
+    def has_gpus(self) -> bool:
+        """Whether jobs ask for GPUs, in whatever words."""
+        counted = (self.gpus, self.gpus_per_node, self.gpus_per_socket, self.gpus_per_task)
+        others = (self.tasks_per_gpu, self.cpus_per_gpu, self.memory_per_gpu)
+        named = any(one.name in GPUS for one in self.gres) or "gpu" in (self.given.get("tres-per-task") or "")
+        return self.unit == "gpus" or any(counted) or any(others) or named
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from gas.slurm.held_back import limits_in
 from gas.slurm.outlook import Outlook
 from gas.slurm.priority import Priority
 from gas.slurm.sooner import Change, Sooner, sooner
+from gas.slurm.unasked import GPUS, displaced, only_gpus
 from gas.slurm.verdict import Verdict
 from gas.times import duration_text
 
@@ -118,12 +119,17 @@ def _size(other: Job, job: Job) -> str:
 
 
 def _others(cluster: Cluster, job: Job, groups: frozenset[str] | None) -> Iterator[Change]:
-    """Return the job in other partitions, and with other accounts and QOS, that its user may use."""
+    """Return the job in other partitions, and with other accounts and QOS, that its user may use.
+
+    What is not chosen unasked is not advised either.
+    """
+    asked = (*job.gres_per_job, *job.gres_per_node, *job.gres_per_task)
+    has_gpus = any(one.name in GPUS for one in asked)
     there = usable(cluster, job.user, groups=groups)
     for partition in there[:MOST]:
-        if partition.name not in job.partitions:
+        if partition.name not in job.partitions and (has_gpus or not only_gpus(cluster, partition)):
             yield Change("partition", replace(job, partitions=(partition.name,), priority_in={}))
     own = tuple(one for one in there if one.name in job.partitions)
     for choice in choices(cluster, own, Options(account=job.account), job.user, groups=groups)[:MOST] if own else ():
-        if choice.qos and choice.qos != job.qos:
+        if choice.qos and choice.qos != job.qos and not displaced(cluster, choice.qos):
             yield Change("qos", replace(job, qos=choice.qos, priority_in={}))

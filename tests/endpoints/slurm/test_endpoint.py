@@ -16,7 +16,8 @@ from gas.endpoints.slurm.options import Options
 from gas.endpoints.slurm.submission import options_from
 from gas.errors import BadInput, Conflict, Forbidden, Infeasible, NotFound, Unreachable
 from gas.planner import Limits
-from gas.slurm.cluster import Partition
+from gas.slurm.accounting import Accounting, Qos
+from gas.slurm.cluster import Gres, Node, Partition
 
 JOB = JobDescription("ocean", ("./ocean",))
 AWAY = "echo 'sbatch: error: Unable to contact slurm controller (connect failure)' >&2; exit 1"
@@ -304,6 +305,35 @@ def test_accounts_and_qos_are_endpoints_of_their_own_once_they_are_known(slurm, 
     assert len(others) == 16
     others[0].availability()
     assert "4 of 20 accounts and QOS are not planned with: name one of them" in others[0].remarks
+
+
+def test_gpus_that_jobs_do_not_ask_for_are_not_chosen_unasked(slurm, cluster):
+    def unasked(*options, named=False, **more):
+        transport = CommandTransport("fake", folder=str(slurm.folder))
+        endpoint = SlurmEndpoint("fake", transport, partition="gpu", options=given(*options), **more)
+        endpoint.named = named
+        nodes = (Node("g0", 4, partitions=("gpu",), gres=(Gres("gpu", "", 2),)),)
+        endpoint.read(replace(cluster, nodes=nodes, partitions=(Partition("gpu", ("g0",)),), jobs=()))
+        return endpoint.unasked
+
+    assert unasked() == unasked("--gres=nvme") == "all of its nodes have GPUs, and the job asks for none"
+    for words in ("--gpus=1", "--gres=gpu:1", "--gpus-per-node=1", "--tres-per-task=gres/gpu:1", "--cpus-per-gpu=2"):
+        assert unasked(words) == ""
+    assert unasked(unit="gpus") == unasked(named=True) == ""
+
+
+def test_a_qos_that_takes_the_places_of_others_is_not_chosen_unasked(slurm, cluster, monkeypatch):
+    endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)))
+    qos = {"urgent": Qos("urgent", preempts=("normal",)), "normal": Qos("normal")}
+    made = replace(cluster, accounting=Accounting("me", qos=qos), settings=None)
+    endpoint.read(made)
+    monkeypatch.setattr(module, "choices", lambda *_, **__: [Choice(), Choice(qos="urgent")])
+    (other,) = endpoint.choices()
+    other.read(made)
+    asked_for = endpoint.chosen(["qos=urgent"])
+    asked_for.read(made)
+    found = [one.unasked for one in (endpoint, other, asked_for)]
+    assert found == ["", "its jobs take the places of running jobs of QOS normal", ""]
 
 
 def test_gpus_are_a_unit(slurm):
