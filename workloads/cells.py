@@ -20,7 +20,7 @@ class Malformed(Exception):
     """A line, or a job, that cannot be understood; the reason is the same for all of its kind."""
 
     def __init__(self, reason: str, text: str, field: Field | None = None) -> None:
-        super().__init__(reason)
+        super().__init__(reason, text, field)
         self.reason = reason
         self.text = text
         self.field = field

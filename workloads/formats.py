@@ -63,8 +63,11 @@ def format_of(source: str | Path | bytes) -> Format:
     line = next((line for line in lines if line and not line.startswith("#")), "")
     if line.startswith("{"):
         return "batsim"
-    if is_sacct(line.encode()) or why_no_sacct(line.encode()):
-        return "sacct"
+    try:
+        if is_sacct(line.encode()) or why_no_sacct(line.encode()):
+            return "sacct"
+    except LogError:  # no text: the reader says so, with the file's name
+        return "swf"
     # A schedule in CSV is no log, but as one it is refused in words that say what it is.
     return "csv" if is_table_header(line) or "submission_time" in line.split(",") else "swf"
 

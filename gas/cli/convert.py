@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from gas.cli.logs import check_readable, read_log
 from gas.cli.selection import First, From, Month, Units, Until, selected
-from gas.cli.tables import many, note
+from gas.cli.tables import many, note, write_output
 from gas.cli.workload import not_over
 from gas.errors import BadInput
 from workloads.formats import FORMATS, SUFFIXES, Format, format_log, format_named
@@ -53,9 +52,11 @@ def convert_command(
     Malformed lines are left out, counted and named by their numbers. What a format has no field for is lost: sacct's
     and Batsim's jobs have run times and processors, sacct's also starts; jobs without are counted.
 
-    Example: sacct -aXP -S now-90days -o JobID,User,Account,Partition,Timelimit,Elapsed,Submit,Start,End,AllocCPUS,AllocNodes,State
-    > history.txt; gas convert history.txt history.swf --processors 4096
-    """  # fmt: skip
+    gas convert history.txt history.swf --processors 4096
+
+    reads what `sacct -aXP -S now-90days -o JobID,User,Account,Partition,Timelimit,Elapsed,Submit,Start,End,AllocCPUS,State`
+    printed into history.txt.
+    """  # noqa: E501
     found = into or (None if output == "-" else format_named(output))
     if found is None:
         known = ", ".join(SUFFIXES)
@@ -85,8 +86,7 @@ def _write(data: bytes, output: str) -> None:
     from documents.whole_file import whole_file
 
     if output == "-":
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        write_output(data, raw=True)
         return
     try:
         with whole_file(output) as file:
