@@ -370,7 +370,7 @@ def test_malformed_lines_are_left_out_and_counted(gas, app, busy, tmp_path):
         ("; Version: 2.2\n", "has no jobs"),
         ("JobID|User\n1|ann\n", "has no Submit; add it to sacct's --format"),
         ("Dear all, this is no log\n", "18 numbers per line"),
-        ('{"jobs": []}\n', "18 numbers per line"),
+        ('{"jobs": []}\n', 'has no "profiles"'),
         ("       JobID      User\n------------ ---------\n", "print it with sacct --parsable2"),
         ("1|ann|abc|10:00|10:00|2024-05-01T08:00:00\n", "without its header line"),
         ("1  ann  abc  10:00  2024-05-01T08:00:00\n", "print it with sacct --parsable2"),
