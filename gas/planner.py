@@ -159,6 +159,22 @@ class Plan:
         """Return how many seconds from now the candidate finishes."""
         return candidate.finish - self.now
 
+    def score(self, candidate: Candidate) -> int:
+        """Return what is to be least: when it finishes."""
+        return candidate.finish
+
+    @property
+    def undominated(self) -> list[Candidate]:
+        """The candidates than which none both finishes as early and uses as few processor-hours, by finish.
+
+        Of two that are alike in both, the first is one.
+        """
+        front: list[Candidate] = []
+        for candidate in sorted(self.candidates, key=lambda c: (self.score(c), c.processor_seconds)):
+            if not front or candidate.processor_seconds < front[-1].processor_seconds:
+                front.append(candidate)
+        return front
+
     def why_lost(self, candidate: Candidate) -> str:
         """Return in words what the best candidate has over this one."""
         best = self.best

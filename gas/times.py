@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from gas.errors import BadInput
@@ -24,13 +24,16 @@ LATEST = 2**53 - 1
 LONGEST = 2**32
 """The longest walltime in seconds (136 years): with it, instants plus walltimes stay far from overflow."""
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-_WITH_UNITS = re.compile(r"(?:\d+[wdhms])+", re.ASCII)
+_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_WITH_UNITS = re.compile(r"(?:\d+(?:min|[wdhms]))+", re.ASCII)
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+):([0-5]\d):([0-5]\d)", re.ASCII)
+_TIME_OF_DAY = re.compile(
+    r"(?:(today|tomorrow)\s+)?([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII | re.IGNORECASE
+)
 
 
 def parse_duration(text: str, what: str = "walltime", *, minimum: int = 1) -> int:
-    """Return the seconds of ``HH:MM:SS``, ``D-HH:MM:SS``, ``1d12h30m`` or ``90s``.
+    """Return the seconds of ``HH:MM:SS``, ``D-HH:MM:SS``, ``1d12h30m``, ``30min`` or ``90s``.
 
     ``a:b`` is refused: half of the schedulers read it as hours and minutes, the other half as minutes and seconds.
     """
@@ -38,7 +41,7 @@ def parse_duration(text: str, what: str = "walltime", *, minimum: int = 1) -> in
     if len(given) > 40:
         raise BadInput(f"{what} {given[:37]!r}...: too long for a duration; write 12h30m or 12:30:00")
     if _WITH_UNITS.fullmatch(given):
-        seconds = sum(int(n) * _UNITS[unit] for n, unit in re.findall(r"(\d+)([wdhms])", given))
+        seconds = sum(int(n) * _UNITS[unit] for n, unit in re.findall(r"(\d+)(min|[wdhms])", given))
     elif match := _CLOCK.fullmatch(given):
         days, hours, minutes, rest = (int(part or 0) for part in match.groups())
         seconds = days * 86400 + hours * 3600 + minutes * 60 + rest
@@ -57,27 +60,60 @@ def parse_duration(text: str, what: str = "walltime", *, minimum: int = 1) -> in
 
 
 def parse_instant(text: str, now: int, what: str = "instant") -> int:
-    """Return the epoch seconds of ``2026-11-21T08:00``, ``+2h`` or ``@1731000000``.
+    """Return the epoch seconds of an instant as people write it; the service's page reads the same.
 
-    A date and time is local unless it names a zone.
+    ``+2h`` and ``30min`` count from `now`; ``18:30`` is the next time that a clock shows this, and ``today 18:30`` and
+    ``tomorrow 9:00`` are of those days; ``2026-11-21T08:00`` is a date and time, ``@1731000000`` the epoch seconds.
+    All are local unless a zone is named.
     """
     given = text.strip()
     if given.startswith("+"):
         return now + parse_duration(given[1:], what, minimum=0)
+    if len(given) <= 40 and _WITH_UNITS.fullmatch(given):
+        return now + parse_duration(given, what, minimum=0)
     if match := re.fullmatch(r"@(\d{1,16})", given, re.ASCII):
         seconds = int(match[1])
+    elif match := _TIME_OF_DAY.fullmatch(given):
+        hour, minute, second = (int(part or 0) for part in match.groups()[1:])
+        seconds = _by_the_clock(now, (match[1] or "").lower(), hour, minute, second)
     else:
         try:
-            moment = datetime.fromisoformat(given)
+            moment = datetime.fromisoformat(re.sub(r"(?<=[T ])(?=\d:)", "0", given))  # 8:00 is as good as 08:00
             seconds = int(moment.timestamp())
         except (ValueError, OverflowError):
             raise BadInput(
-                f"{what} {given[:40]!r}: not an instant; write 2026-11-21T08:00, +2h (from now) or @1731000000 "
-                "(epoch seconds)"
+                f"{what} {given[:40]!r}: not an instant; write +2h or 30min (from now), 18:30, tomorrow 9:00, "
+                "2026-11-21T08:00 or @1731000000 (epoch seconds)"
             ) from None
     if not 0 <= seconds <= LATEST:
         raise BadInput(f"{what} {given[:40]!r}: is outside 0 to {LATEST} epoch seconds")
     return seconds
+
+
+def _by_the_clock(now: int, day: str, hour: int, minute: int, second: int) -> int:
+    """Return when a local clock shows a time: on the day that is named, or else next.
+
+    Where clocks are put back, a time comes twice a day, and the next of both counts. Where they are put forward, a
+    time may be left out: on a day that is named, it is then what the clock would have shown.
+    """
+    try:
+        today = datetime.fromtimestamp(now).replace(hour=hour, minute=minute, second=second, microsecond=0)
+        if day:
+            return int((today + timedelta(days=day == "tomorrow")).replace(fold=0).timestamp())
+        shown = [
+            int(moment.timestamp())
+            for days in range(3)
+            for fold in (0, 1)
+            if _exists(moment := (today + timedelta(days=days)).replace(fold=fold))
+        ]
+        return min(seconds for seconds in shown if seconds >= now)
+    except (ValueError, OverflowError, OSError):
+        return LATEST + 1  # of a clock that has run out of years
+
+
+def _exists(moment: datetime) -> bool:
+    """Return whether the local clock ever shows this."""
+    return datetime.fromtimestamp(moment.timestamp()) == moment.replace(fold=0)
 
 
 @lru_cache(maxsize=2**16)  # a service writes the instants of a long queue again and again

@@ -140,9 +140,16 @@ def private(name):
     return name.startswith("_") and not name.startswith("__") and name not in PUBLIC_ALL_THE_SAME
 
 
+SUSPICIOUS = re.compile(r"(?<!\bself)(?<!\bcls)\._[a-z]|(?:\bimport|,)\s*\(?\s*_[a-z]", re.IGNORECASE)
+"""What may be a private name of another module; where there is none, a module need not be parsed."""
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_no_module_uses_a_private_name_of_another(path):
-    tree = ast.parse(path.read_text())
+    text = path.read_text()
+    if SUSPICIOUS.search(text) is None:
+        return
+    tree = ast.parse(text)
     nodes = list(ast.walk(tree))
     imported = [alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names]
     assert not [name for name in imported if private(name)]
@@ -354,3 +361,43 @@ def test_planning_on_a_file_imports_nothing_heavy(tmp_path):
     *_, heavy, own = done.stdout.splitlines()
     assert heavy == "[]", done.stdout + done.stderr
     assert int(own) < 40, "homes are on network file systems, where each module takes its time"
+
+
+# ------------------------------------------------------------------------------------------------------ sizes and tests
+
+WITHOUT_TESTS = {
+    "gas/endpoints/endpoint.py": "protocols; the tests of each endpoint show that it keeps them",
+    "gas/endpoints/oar/machine.py": "records without rules; its readers are tested",
+    "gas/slurm/cluster.py": "records without rules; its readers are tested",
+    "gas/slurm/rows.py": "arrays of kernels; the kernels are tested",
+}
+"""Modules of more than 150 lines that need no test file of their own, and why."""
+
+LONG = {
+    "gas/endpoints/slurm/endpoint.py": "one class of many short methods, which its protocol asks for",
+    "gas/endpoints/slurm/options.py": "the table of sbatch's options",
+    "gas/planner.py": "the records of a plan, and the one function that makes it",
+    "gas/service/wrapper.py": "runs as one file, beside each job, with the standard library alone",
+}
+"""Modules of more than 450 lines, and why they are one."""
+
+
+def length(path):
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def own_tests(path):
+    """Return the test file by the name of a module: tests/slurm/test_cycle.py of gas/slurm/cycle.py."""
+    *folders, name = path.relative_to(ROOT).with_suffix("").parts
+    if name == "__init__":
+        name = folders.pop()
+    return ROOT.joinpath("tests", *(folders[1:] if folders[:1] == ["gas"] else folders), f"test_{name}.py")
+
+
+def test_every_module_of_more_than_150_lines_has_its_test_file_by_name():
+    missing = {str(path.relative_to(ROOT)) for path in MODULES if length(path) > 150 and not own_tests(path).exists()}
+    assert missing - set(WITHOUT_TESTS) == set()
+
+
+def test_no_module_has_more_than_450_lines():
+    assert {str(path.relative_to(ROOT)) for path in MODULES if length(path) > 450} - set(LONG) == set()

@@ -29,6 +29,8 @@ def utc(monkeypatch):
     [
         ("90s", 90),
         ("1m", 60),
+        ("30min", 1800),
+        ("1h30min", 5400),
         ("12h30m", 12 * 3600 + 30 * 60),
         ("1d12h30m", 36 * 3600 + 30 * 60),
         ("2w", 14 * 86400),
@@ -118,6 +120,18 @@ def test_all_spellings_of_a_duration_are_the_same(seconds):
         ("+2h", NOW + 7200),
         ("+0s", NOW),
         (" +1-00:00:00 ", NOW + 86400),
+        ("30min", NOW + 1800),
+        ("1h30min", NOW + 5400),
+        ("2h", NOW + 7200),
+        ("2026-11-21 8:00", 1795248000),
+        ("18:30", 1731004200),  # NOW is 17:20 of a Thursday
+        ("17:20", NOW),
+        ("17:19", NOW - 60 + 86400),
+        ("17:20:01", NOW + 1),
+        ("9:00", 1730970000 + 86400),
+        ("today 9:00", 1730970000),
+        ("Tomorrow  09:00", 1730970000 + 86400),
+        ("tomorrow 18:30", 1731004200 + 86400),
     ],
 )
 def test_instants(utc, text, instant):
@@ -132,9 +146,30 @@ def test_a_date_without_a_zone_is_local(monkeypatch, utc):
 
 
 @pytest.mark.parametrize(
+    ("now", "text", "instant"),
+    [
+        (1792888000, "2:30", 1792893600 - 5400),  # clocks go back at 3:00: 2:30 is yet to come, for the first time
+        (1792889999, "3:00", 1792893600),
+        (1792890300, "2:30", 1792893600 - 1800),  # and for the second
+        (1774746000 - 3600, "2:30", 1774746000 + 86400 - 1800),  # clocks skip it: the next is that of tomorrow
+        (1774746000 - 3600, "tomorrow 2:30", 1774746000 + 86400 - 1800),
+    ],
+)
+def test_the_next_time_that_a_clock_shows_it_when_clocks_are_changed(monkeypatch, utc, now, text, instant):
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    assert datetime.fromtimestamp(instant).strftime("%-H:%M") == text.removeprefix("tomorrow ")
+    assert parse_instant(text, now) == instant
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "not an instant"),
+        ("tomorrow 24:00", "not an instant"),
+        ("18:60", "not an instant"),
+        ("yesterday 9:00", "not an instant"),
+        ("30mins", "not an instant"),
         ("tomorrow", "not an instant"),
         ("1731000000", "not an instant"),
         ("2026-02-30", "not an instant"),
@@ -157,7 +192,9 @@ def test_what_is_no_instant_is_refused(utc, text, message):
     assert len(str(caught.value).splitlines()) == 1
 
 
-near = st.text(st.sampled_from("0123456789:-+@.dhmswTZ \n\t\u0665"), max_size=25)
+near = st.text(st.sampled_from("0123456789:-+@.dhmswTZ \n\t\u0665"), max_size=25) | st.lists(
+    st.sampled_from(["today", "tomorrow", " ", "9", "18", ":30", "min", "h", "+"]), max_size=6
+).map("".join)
 
 
 @examples(500)

@@ -23,9 +23,10 @@ QUICK_HELP = "Few and short runs of the models: a first look, labelled so; 6 to 
 
 
 def backfilling_options(
-    seed: Annotated[int, whole_seed("Of the models.")] = 0,
+    seed: Annotated[int, whole_seed("Random seed of the models.")] = 0,
     jobs_per_point: Annotated[
-        int | None, whole_number("--jobs-per-point", 2100, help="Of a model at each load (default: the paper's).")
+        int | None,
+        whole_number("--jobs-per-point", 2100, help="Jobs of each model at each load (default: the paper's)."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help=QUICK_HELP)] = False,
 ) -> Options:

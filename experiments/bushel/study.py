@@ -14,11 +14,11 @@ __all__ = ["STUDY"]
 
 
 def bushel_options(seed: FirstSeed = 0, seeds: Seeds = 3, others: OtherTerms = True) -> Options:
-    """Compare Gas with static requests when many jobs are moldable.
+    """Compare Gas with static requests, many jobs at once.
 
     Replaces 5 to 50% of the jobs of real logs by NAS benchmarks and reproduces Tables 5.8 to 5.17 of Cirne and Berman
-    (1999), every figure beside the published one, with what becomes of all other jobs; and makes up to all jobs
-    moldable by drawn speed-ups, which leaves the load as it was.
+    (1999), every figure beside the published one, with what becomes of all other jobs. Then draws
+    speed-ups for up to all jobs of the logs, which leaves the load unchanged.
 
     With three logs and two processors it takes 10 to 15 minutes, with --no-other-terms --seeds 1 three to five.
     """

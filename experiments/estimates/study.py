@@ -24,10 +24,10 @@ def estimates_options(
         bool, typer.Option("--other-terms/--no-other-terms", help="Other rules and models of estimates, too.")
     ] = True,
 ) -> Options:
-    """How wrong users' estimates are, and what that does.
+    """Measure users' estimates, and what errors in them do.
 
     Reproduces Tables 2, 3 and 4 and Fig. 8 and 9 of Mu'alem and Feitelson (2001, section 4) from the logs at hand,
-    every figure beside the published one: how much of what they ask for jobs use, backfilling with estimates that are
+    every figure beside the published one: what share of their estimates jobs use, backfilling with estimates that are
     up to f times too long, twice the users' own, and estimates from history.
 
     With three logs and two processors the whole study takes two to four minutes, with --seeds 1

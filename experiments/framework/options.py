@@ -41,9 +41,7 @@ def _reader(least: int, most: int | None) -> Callable[[Any], int]:
 
 TracesOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
-        "--traces", metavar="DIR", envvar="GAS_TRACES", help="The folder of the logs, under their archive names."
-    ),
+    typer.Option("--traces", metavar="DIR", envvar="GAS_TRACES", help="Folder of the logs, named as in the archive."),
 ]
 
 OutputOption: TypeAlias = Annotated[
@@ -64,18 +62,18 @@ DaskOption: TypeAlias = Annotated[
 ]
 
 LogsOption: TypeAlias = Annotated[
-    list[str], typer.Option("--log", metavar="LOG", help="Only this log, as KTH; may be repeated (default: all).")
+    list[str], typer.Option("--log", metavar="LOG", help="Only this log, such as KTH; may be repeated (default: all).")
 ]
 
 MonthsOption: TypeAlias = Annotated[
-    list[str], typer.Option("--month", metavar="MONTH", help="Only this month, as 1996-10; may be repeated.")
+    list[str], typer.Option("--month", metavar="MONTH", help="Only this month, such as 1996-10; may be repeated.")
 ]
 
 QuickOption: TypeAlias = Annotated[
     bool, typer.Option("--quick", help="Few seeds and runs, and no other terms: a first look, labelled so.")
 ]
 
-FirstSeed: TypeAlias = Annotated[int, whole_seed("The first one.")]
+FirstSeed: TypeAlias = Annotated[int, whole_seed("First random seed.")]
 
 Seeds: TypeAlias = Annotated[int, whole_number("--seeds", 1, 1000, help="How many, on the paper's terms.")]
 

@@ -21,7 +21,9 @@ __all__ = ["STUDY"]
 def power_options(
     seed: FirstSeed = 0,
     seeds: Seeds = 5,
-    runs: Annotated[int, whole_number("--runs", 2, help="Jobs of a month that give way, one at a time.")] = 210,
+    runs: Annotated[
+        int, whole_number("--runs", 2, help="Jobs of a month that a benchmark replaces, one at a time.")
+    ] = 210,
     others: OtherTerms = True,
     mix: Annotated[
         str, typer.Option("--mix", metavar="MIX", help="The benchmarks: thirds, uniform, unrestricted or restricted.")
@@ -35,7 +37,7 @@ def power_options(
     accuracy: Annotated[
         float, typer.Option("--accuracy", metavar="X", help="Execution time of a benchmark over its walltime, up to 1.")
     ] = 1.0,
-    policy: Annotated[str, typer.Option("--policy", metavar="NAME", help="One that plans ahead.")] = "s3",
+    policy: Annotated[str, typer.Option("--policy", metavar="NAME", help="A policy that plans starts.")] = "s3",
     filled: Annotated[
         bool, typer.Option("--filled/--measured-sizes", help="All sizes between the measured ones, or these alone.")
     ] = True,
@@ -43,15 +45,15 @@ def power_options(
         bool, typer.Option("--era/--as-measured", help="Times slowed down to nodes of the paper's era, or as measured.")
     ] = True,
 ) -> Options:
-    """Compare Gas with static requests, one moldable job at a time.
+    """Compare Gas with static requests, one job at a time.
 
     Replaces jobs of real logs by NAS benchmarks, one in each run, and reproduces Tables 5.1 to 5.7 of Cirne and Berman
     (1999), every figure beside the published one. Every size that the benchmark accepts is followed to its end, so that
     the best choice in hindsight is known.
 
-    With three logs and two processors the whole study takes 10 to 20 minutes, with --no-other-terms --seeds 1 two.
+    With three logs and two processors it takes 10 to 20 minutes, with --no-other-terms --seeds 1 two minutes.
 
-    On terms of your own (--mix to --as-measured) no others are run beside them.
+    With terms of your own (--mix to --as-measured), no other terms are run.
     """
     base = chosen_terms(
         mix=mix, opponent=opponent, dataset=dataset, filled=filled, era=era, accuracy=accuracy, policy=policy

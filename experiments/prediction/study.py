@@ -20,22 +20,26 @@ __all__ = ["STUDY"]
 
 def prediction_options(
     seed: FirstSeed = 0,
-    seeds: Annotated[int | None, whole_number("--seeds", 1, 1000, help="Of the choice (default: 1).")] = None,
+    seeds: Annotated[int | None, whole_number("--seeds", 1, 1000, help="Seeds of the choice (default: 1).")] = None,
     jobs: Annotated[
         int | None, whole_number("--jobs", 1, help="Jobs of a month that are predicted (default: 60).")
     ] = None,
-    samples: Annotated[int | None, whole_number("--samples", 1, help="Of each prediction (default: 300).")] = None,
-    runs: Annotated[int | None, whole_number("--runs", 2, help="Jobs of a month that give way (default: 210).")] = None,
+    samples: Annotated[
+        int | None, whole_number("--samples", 1, help="Samples of each prediction (default: 300).")
+    ] = None,
+    runs: Annotated[
+        int | None, whole_number("--runs", 2, help="Jobs of a month that a benchmark replaces (default: 210).")
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Few jobs of the last two months: a first look, labelled so.")
     ] = False,
 ) -> Options:
-    """Whether predictions are right, and whether it helps to choose by them.
+    """Check predicted starts, and choosing by them.
 
-    Predicts starts of jobs in every month of the logs at hand and looks whether the truth lies in the intervals: the
-    constants of the prediction were chosen on the first half of each log, verdicts come from the second. Then the
-    months of `gas experiment power` again, one moldable job at a time, with a Gas that chooses by predictions beside
-    one that does not.
+    Predicts starts of jobs in every month of the logs at hand and counts how often the true start lies in the
+    predicted interval. The constants of the prediction were chosen on the first half of each log; the verdicts come
+    from the second. Then runs the months of `gas experiment power` again, one moldable job at a time, and compares
+    choosing by predictions with choosing by promises.
 
     With three logs and two processors it takes 10 to 20 minutes, with --quick half a minute.
     """

@@ -26,13 +26,13 @@ def supercomputers_options(
         bool, typer.Option("--other-settings/--no-other-settings", help="More applications, and other estimates, too.")
     ] = True,
 ) -> Options:
-    """Choose among several supercomputers, or submit to all of them.
+    """Compare choosing a machine with submitting to all.
 
     Puts moldable applications in front of two or three machines, each with a month of its own log (Cirne and Berman
     1999, section 6.2 ii): what Gas gains by choosing among them, what submitting everywhere and withdrawing the losers
-    gains its user and costs all others, and the charge for submissions from which on it does not pay.
+    gains its user and costs all others, and which charge for a submission makes it not worth while.
 
-    With three logs and two processors it takes five to ten minutes, with --no-other-settings --seeds 1 two.
+    With three logs and two processors it takes five to ten minutes, with --no-other-settings --seeds 1 two minutes.
     """
     return Options(seed, seeds, percent, months, others)
 

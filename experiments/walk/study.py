@@ -15,13 +15,13 @@ __all__ = ["STUDY"]
 
 
 def walk_options(
-    seed: Annotated[int, whole_seed("Of the moments and benchmarks.")] = 0,
+    seed: Annotated[int, whole_seed("Random seed of the moments and benchmarks.")] = 0,
     runs: Annotated[int, whole_number("--runs", 2, help="Moments in each month.")] = 210,
 ) -> Options:
-    """Compare the paper's walk over the availability list with the exact planner.
+    """Compare the paper's search with the exact planner.
 
-    At the moments at which `gas experiment power` plans, how often the walk of Cirne and Berman's Fig. 4.3 chooses
-    worse, by the list and as it comes out, and by how much.
+    Plans at the moments of `gas experiment power`, and counts how often the walk over the availability list (Cirne and
+    Berman 1999, Fig. 4.3) chooses a worse request, by promised and by true finishes, and by how much.
 
     With three logs and two processors it takes half a minute to a minute.
     """

@@ -23,10 +23,10 @@ def walltime_options(
         Path | None, typer.Option("--intrepid", metavar="FILE", help="Intrepid's log, under whatever name.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Two windows, and the paper's schedules alone: a first look.")
+        bool, typer.Option("--quick", help="Two windows of history and the paper's schedules only: a first look.")
     ] = False,
 ) -> Options:
-    """Correct users' walltimes by history, and see what it does.
+    """Correct users' walltimes by history, and compare.
 
     Reproduces Table 2 and Fig. 1 to 11 and 13 to 17 of Tang et al. (2013) as far as the logs at hand allow: how
     accurate walltimes are that were adjusted by what similar jobs used, and what EASY makes of them, for waiting and

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -35,40 +35,35 @@ MOST_SAMPLES = 10_000
 
 @dataclass(frozen=True)
 class Instant:
-    """An instant, by the clock or from the present of the schedulers on.
+    """An instant as `gas.times.parse_instant` reads it, which may depend on the present of the schedulers.
 
     Attributes
     ----------
-    seconds
-        Epoch seconds; with `from_now`, seconds after the latest of the lists that are planned with.
     written
-        As the user wrote it, for messages.
+        ``2026-11-21T08:00``, ``@1731000000``; from the latest of the lists that are planned with: ``+2h``, ``18:30``.
     """
 
-    seconds: int
-    from_now: bool = False
-    written: str = field(default="", compare=False)
+    written: str
 
     @classmethod
     def of(cls, when: Instant | int | timedelta) -> Instant:
         """Return an instant that is given as epoch seconds or as a time from now."""
         if isinstance(when, Instant):
             return when
-        if isinstance(when, timedelta):
-            return cls(round(when.total_seconds()), from_now=True)
-        return cls(int(when))
+        return cls(f"+{round(when.total_seconds())}s" if isinstance(when, timedelta) else f"@{int(when)}")
 
     @classmethod
     def parse(cls, text: str, what: str) -> Instant:
-        """Return the instant of ``2026-11-21T08:00``, ``+2h`` or ``@1731000000``, as `gas.times.parse_instant`."""
-        return cls(parse_instant(text, 0, what), text.strip().startswith("+"), text)
+        """Return the instant that a user wrote; `what` is named if it is none."""
+        parse_instant(text, 0, what)
+        return cls(text)
 
     def at(self, now: int) -> int:
         """Return it in epoch seconds."""
-        return self.seconds + now if self.from_now else self.seconds
+        return parse_instant(self.written, now)
 
     def __str__(self) -> str:
-        return self.written or (f"+{self.seconds}s" if self.from_now else f"@{self.seconds}")
+        return self.written
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from gas.agent.options import AUTO, Forecasting
 from gas.endpoints import Answer, QueueEndpoint, RememberingEndpoint
 from gas.errors import BadInput, GasError, Unreachable
 from gas.planner import Candidate, Plan
+from gas.prediction import LEAST_ENDED
 from gas.prediction.choice import PredictedPlan, candidates_on, choose
 from gas.prediction.forecast import SAMPLES, Forecast, forecast
 from gas.prediction.history import History
@@ -124,6 +125,12 @@ class Predictor:
         if strangers and strangers == len(snapshot):
             remarks += (f"{history.name} knows none of the users in the queue; they are taken to be like all others",)
         learnt = past.ended
+        if self.options.history is None and learnt < LEAST_ENDED:
+            raise BadInput(
+                f"{answer.name}: only {many(learnt, 'job')} of {history.name} ended before now, and at least "
+                f"{LEAST_ENDED} are needed to predict from; name a file with its history (--predict FILE), or plan "
+                "without --predict"
+            )
         if learnt < FEW:
             few = f"only {many(learnt, 'job')} of {history.name} ended before now"
             remarks += (f"{few}; what is learnt from so few may be far off",)

@@ -8,6 +8,7 @@ Its modules:
     planning        the options of a plan, and the agent that commands drive
     scripts         what is planned and submitted: an application, or a Slurm job script
     plan            plan
+    candidates      tables of a plan's candidates: trade-offs, others, what is impossible
     submit          submit
     jobs            status, wait, logs, cancel, reserve
     why             why: why a job of a Slurm waits
@@ -28,6 +29,7 @@ Its modules:
     simulate        simulate
     simulation_table  its tables, and the meaning of policies and columns
     audit           audit
+    convert         convert
     traces          traces list, get
     selection       options that select jobs of a log and scale its load
     logs            reading the logs that a command names

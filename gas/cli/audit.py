@@ -64,9 +64,12 @@ def audit_command(
     lenient: Lenient = False,
     json: Json = False,
 ) -> None:
-    """Check a schedule: no job lost, machine never oversubscribed, promises kept.
+    """Check that a schedule keeps its rules.
 
-    If only part of the log was simulated, or under another load, give the same options as to `gas simulate`.
+    gas audit schedule.csv --log log.swf.gz --promise s3
+
+    No job may be lost, the machine never oversubscribed, and promises are kept. If only part of the log was simulated,
+    or under another load, give the same options as to `gas simulate`.
     Exit codes: 0 if all rules hold, 1 if one is violated, 2 if a requested rule cannot be checked.
     """
     if schedule == log == "-":

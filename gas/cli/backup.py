@@ -35,7 +35,9 @@ def backup_command(
     name: Name = "s3",
     state: State = None,
 ) -> None:
-    """Back up the jobs and promises of an S³ service into one file.
+    """Back up the jobs and promises of an S³.
+
+    gas backup s3.backup
 
     The service may be running: the copy is consistent. Output of jobs and the tokens file are not included; copy
     them like any other files.
@@ -50,6 +52,8 @@ def restore_command(
     state: State = None,
 ) -> None:
     """Replace the store of a stopped S³ service by a backup.
+
+    gas restore s3.backup
 
     The replaced store is kept beside it. No job number is used twice. Jobs that ended or were cancelled after the
     backup stay so if the replaced store can be read. Jobs started after the backup are found by their directories when
@@ -87,7 +91,9 @@ def check_command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Verify a store or a backup completely and report damage.
+    """Check a store or a backup for damage.
+
+    gas check s3.backup
 
     The service may be running. --save NEW writes all undamaged jobs into a new store, for gas restore.
     """

@@ -84,6 +84,7 @@ COMMANDS = {
     "simulate": _Place("gas.cli.simulate", "simulate_command", _of_simulate),
     "audit": _Place("gas.cli.audit", "audit_command"),
     "workload": _Place("gas.cli.workload", "workload_command", _of_workload),
+    "convert": _Place("gas.cli.convert", "convert_command"),
     "traces": _Place("gas.cli.traces", "traces_app"),
 }
 """In the order of ``gas --help``. Modules are imported when their command runs: home directories are often on NFS."""
@@ -133,7 +134,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    help="Find the request (which machine, how many processors, which walltime) that finishes first.",
+    help="Find the request (which machine, how many processors, which walltime) that finishes first.\n\n"
+    "gas demo shows it on a simulated machine; gas guide explains it. The schedulers are Slurm, OAR, and S³, which gas "
+    "serve runs.",
 )
 
 

@@ -55,10 +55,12 @@ def demo_command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Plan and submit an example on a private S³.
+    """Plan and submit an example on a simulated machine.
 
-    Starts an S³ under load, plans NAS LU class C on it, submits the best request, and compares it with fixed requests
-    of all other sizes.
+    gas demo --plot plan.png
+
+    Starts S³, the scheduler of gas serve, under load, plans NAS LU class C on it, submits the best request, and
+    compares it with fixed requests of all other sizes.
     """
     try:
         from gas.s3.whatif import fate_of

@@ -41,6 +41,8 @@ def fit(
 ) -> None:
     """Fit speed-up models to timings.
 
+    gas fit timings.csv -o app.toml
+
     Fits Downey's model and Amdahl's law to measured execution times, reports which fits better, and writes an
     application file.
     """

@@ -29,7 +29,10 @@ def guide_command(
         str | None, typer.Argument(metavar="[PAGE]", help="Name of a page; without one, all pages are listed.")
     ] = None,
 ) -> None:
-    """List or print the pages of the guide."""
+    """List or print the pages of the guide.
+
+    gas guide operation
+    """
     known = pages()
     if page is None:
         for name, text in known.items():

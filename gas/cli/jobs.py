@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from gas.agent.options import checked_key
+from gas.agent.options import Instant, checked_key
 from gas.agent.reserving import clock_of, reserve
 from gas.agent.schedulers import find_by_key, job_endpoint, job_endpoints, job_of
 from gas.agent.states import ENDED, describe
-from gas.cli.options import ConfigFile, Endpoints, Json, KeyOption, OneEndpoint
+from gas.cli.options import INSTANTS, ConfigFile, Endpoints, Json, KeyOption, OneEndpoint
 from gas.cli.states import JobFailed, ends_text, report_end, starts_text, walltime_text
 from gas.cli.tables import note, print_json, print_table, remark, say, write_output
 from gas.endpoints import JobEndpoint
 from gas.errors import BadInput, NotFound, Unreachable, outcome_of
-from gas.times import parse_duration, parse_instant
+from gas.times import parse_duration
 
 __all__ = ["cancel_command", "logs_command", "reserve_command", "status_command", "wait_command", "wait_for_end"]
 
@@ -42,6 +42,8 @@ def status_command(
     json: Json = False,
 ) -> None:
     """Show a job, or list all jobs of all schedulers.
+
+    gas status 12 --follow
 
     Starts marked with ? are estimates, others are promises.
 
@@ -158,6 +160,8 @@ def wait_command(
 ) -> None:
     """Wait until a job has ended.
 
+    gas wait 12 --timeout 2h
+
     The exit code is 0 if it completed, else 1; 4 if its scheduler does not answer.
     """
     silence = parse_duration(patience, "--patience", minimum=0)
@@ -214,6 +218,8 @@ def logs_command(
 ) -> None:
     """Print the output of a job.
 
+    gas logs 12 --stderr
+
     On a terminal, control sequences are shown as text unless --raw is given; files and pipes get the output unchanged.
     """
     where, number = job_of(job, endpoint, config)
@@ -231,7 +237,10 @@ def logs_command(
 def cancel_command(
     job: JobReference, endpoint: OneEndpoint = None, config: ConfigFile = None, json: Json = False
 ) -> None:
-    """Cancel a job or a reservation; a running job is terminated."""
+    """Cancel a job or a reservation; a running job is terminated.
+
+    gas cancel 12
+    """
     where, number = job_of(job, endpoint, config)
     before = where.job(number)["state"]
     found = where.cancel(number)
@@ -245,7 +254,7 @@ def cancel_command(
 
 def reserve_command(
     processors: Annotated[int, typer.Option("--processors", "-p", min=1, help="Number of processors.")],
-    start: Annotated[str, typer.Option("--start", metavar="TIME", help="Start: 2026-11-21T08:00, +2h or @EPOCH.")],
+    start: Annotated[str, typer.Option("--start", metavar="TIME", help=f"Start: {INSTANTS}.")],
     walltime: Annotated[str, typer.Option("--walltime", "-w", metavar="TIME", help="Duration: 2h or 02:00:00.")],
     endpoint: OneEndpoint = None,
     name: Annotated[str, typer.Option("--name", help="Name of the reservation.")] = "reservation",
@@ -255,18 +264,19 @@ def reserve_command(
 ) -> None:
     """Reserve processors for a fixed time.
 
+    gas reserve -p 64 --start +2h -w 30m
+
     A reservation never moves. One call creates at most one, even if the network fails; so do all calls with the same
     --key.
     """
     seconds = parse_duration(walltime, "--walltime")
     where = job_endpoint(endpoint, config)
-    if start.strip().startswith("@") and not start.strip()[1:].isdigit():
-        raise BadInput(f"--start {start!r}: write @ and epoch seconds")
+    begin = Instant.parse(start, "--start")
     found = reserve(
         where,
         name,
         processors,
-        lambda: parse_instant(start, clock_of(where) if start.strip().startswith("+") else 0, "--start"),
+        lambda: begin.at(clock_of(where)),
         seconds,
         key=key,
         remark=remark,

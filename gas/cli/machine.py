@@ -33,6 +33,8 @@ def machine_command(
 ) -> None:
     """Show or change the machine of an S³.
 
+    gas machine -e kth --processors 128
+
     Running jobs continue when the machine shrinks. Broken promises are listed, and reported to the jobs' users.
     """
     where = job_endpoint(endpoint, config)

@@ -16,6 +16,7 @@ from documents.fields import FieldError
 from gas.errors import BadInput, GasError
 
 __all__ = [
+    "INSTANTS",
     "AvailabilityFiles",
     "ConfigFile",
     "Endpoints",
@@ -25,6 +26,9 @@ __all__ = [
     "grouped",
     "percentage",
 ]
+
+INSTANTS = "18:30, tomorrow 9:00, 30min, +2h, 2026-11-21T08:00 or @EPOCH"
+"""How an instant may be written (`gas.times.parse_instant`), for the help of options."""
 
 
 def _configured_names(incomplete: str) -> list[str]:

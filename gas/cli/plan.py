@@ -12,7 +12,7 @@ from gas.agent.schedulers import chosen_endpoints
 from gas.application import Application
 from gas.availability import NodeAvailability
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, grouped
-from gas.cli.planning import Explain, Planning, Plot, agent_for, repeated
+from gas.cli.planning import Everything, Explain, Planning, Plot, agent_for, repeated
 from gas.cli.scripts import Subject
 from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import Answer, Request
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "how_sure", "plan_command", "sentence", "show_plan", "without_predictions"]
 
-MOST_SHOWN, MOST_EXPLAINED = 12, 100
-"""How many candidates are printed without and with --explain; --json prints all."""
-
 
 @grouped
 def plan_command(
@@ -38,6 +35,7 @@ def plan_command(
     availability: AvailabilityFiles = None,
     planning: Planning,
     explain: Explain = False,
+    everything: Everything = False,
     plot: Plot = None,
     form: Annotated[
         Literal["sbatch", "psij", "dask", "snakemake", "parsl"] | None,
@@ -79,7 +77,7 @@ def plan_command(
     elif json:
         print_json(planned.to_wire())
     else:
-        show_plan(found, answers, explain=explain)
+        show_plan(found, answers, explain=explain, everything=everything)
         if found.best is not None and work.script is not None:
             say(f"\nprocessors are {work.counts} ({work.script.path})")
             say(f"submit it: {repeated(context, 'submit')}")
@@ -103,20 +101,14 @@ def sentence(candidate: Candidate, found: Plan) -> str:
     by_likely = predicted(found)
     if by_likely is not None and (likely := by_likely.predictions.get(candidate)) is not None:
         bound = "no later than" if candidate.kind == "promise" else "planned"
-        _, between, *_ = _when(candidate, found)
+        _, between, *_ = when(candidate, found)
         decides = by_likely.score(candidate)
         by = "to finish" if by_likely.risk is None else f"to have finished in {100 * by_likely.risk:g}% of samples"
         return (
-            f"{what}expected to start {relative_text(likely.start, found.now)} ({_interval()}: {between}; "
+            f"{what}expected to start {relative_text(likely.start, found.now)} ({interval()}: {between}; "
             f"{bound} {start}), {by} {relative_text(decides, found.now)} ({iso_time(decides)})"
         )
     return f"{what}{verb} {start}, finishes {finish} ({iso_time(candidate.finish)})"
-
-
-def _interval() -> str:
-    from gas.prediction.choice import INTERVAL
-
-    return f"{INTERVAL:.0%}"
 
 
 def without_predictions(found: PredictedPlan) -> str:
@@ -151,11 +143,19 @@ def _apart(seconds: int) -> str:
     return f"{duration_text(abs(seconds))} {'later' if seconds >= 0 else 'sooner'}"
 
 
-def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
+def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool = False, everything: bool = False) -> None:
     """Print the best request, the picture and the candidates.
 
     What should be known of an answer is part of an explanation; without one, of the best request's scheduler only.
+
+    Parameters
+    ----------
+    explain
+        Print the undominated candidates rather than the first.
+    everything
+        Print these, then all others, and every size that is impossible.
     """
+    explain = explain or everything
     if found.best is not None:
         say(f"{found.application}: {sentence(found.best, found)}")
         if said := how_sure(found.best, answers):
@@ -166,34 +166,12 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
                 say(line)
         say()
         show_picture(found, answers)
-    shown = _worth_showing(found, MOST_EXPLAINED if explain else MOST_SHOWN)
-    rows = [
-        (
-            "→" if c == found.best and not wants_ascii() else ">" if c == found.best else "",
-            c.scheduler,
-            _size(c),
-            duration_text(c.walltime),
-            duration_text(c.execution_time),
-            *_when(c, found),
-            f"{c.processor_seconds / 3600:.2f}",
-            *((found.why_lost(c),) if explain else ()),
-        )
-        for c in shown
-    ]
-    when = ["starts", "finishes"]
-    if (likely := predicted(found)) is not None:
-        promises = all(c.kind == "promise" for c in shown)
-        finishes = "finishes" if likely.risk is None else f"{100 * likely.risk:g}% finish by"
-        when = ["starts", f"{_interval()} of starts", "no later than" if promises else "planned", finishes]
-    counted, hours = _counted(found)
-    columns = ["", "scheduler", counted, "walltime", "runs", *when, hours]
     if explain:
-        columns.append("why not")
-    if rows:
-        best = shown.index(found.best) if found.best in shown else None
-        print_table(columns, rows, best=best, left=("", "scheduler", "why not"))
-    if len(shown) < len(found.candidates):
-        say(f"({len(found.candidates) - len(shown)} more candidates: {'--json' if explain else '--explain'})")
+        from gas.cli.candidates import show_impossible, show_trade_offs
+
+        show_trade_offs(found, everything=everything)
+    else:
+        show_best_candidates(found)
     for answer in answers:
         if explain:
             for line in _to_know(answer):
@@ -203,38 +181,69 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
                 note(f"{answer.name}: {remark}")
     if explain and found.rejected:
         say()
-        more = len(found.rejected) - MOST_EXPLAINED
-        say("Impossible:" if more <= 0 else f"Impossible ({more} more: --json):")
-        print_table(
-            ["scheduler", counted, "because"],
-            [(r.scheduler, str(r.processors), r.reason) for r in found.rejected[:MOST_EXPLAINED]],
-            left=("scheduler", "because"),
-        )
+        show_impossible(found, everything=everything)
 
 
-def _size(candidate: Candidate) -> str:
-    """Return a size for a table, with its layout where it has one."""
+MOST_SHOWN = 12
+"""How many candidates are printed without --all."""
+
+
+def show_best_candidates(found: Plan) -> None:
+    """Print the first candidates, and the best among them wherever it stands."""
+    shown = found.candidates[:MOST_SHOWN]
+    if found.best is not None and found.best not in shown:
+        shown[-1] = found.best
+    if shown:
+        best = shown.index(found.best) if found.best in shown else None
+        size, hours = counted(found)
+        columns = ["", "scheduler", size, "walltime", "runs", *when_titles(found, shown), hours]
+        print_table(columns, [row_of(c, found) for c in shown], best=best, left=("", "scheduler"))
+    if len(shown) < len(found.candidates):
+        say(f"({len(found.candidates) - len(shown)} more candidates: --explain)")
+
+
+def row_of(candidate: Candidate, found: Plan) -> tuple[str, ...]:
+    return (
+        mark_of(candidate, found),
+        candidate.scheduler,
+        size_of(candidate),
+        duration_text(candidate.walltime),
+        duration_text(candidate.execution_time),
+        *when(candidate, found),
+        f"{candidate.processor_seconds / 3600:.2f}",
+    )
+
+
+def size_of(candidate: Candidate) -> str:
+    """Return a size, with its layout where it has one."""
     layout = candidate.layout
     return str(candidate.processors) if layout is None or not layout.per_node else f"{candidate.processors} ({layout})"
 
 
-def _counted(found: Plan) -> tuple[str, str]:
-    """Return what the sizes of a plan count, and what their use is counted in."""
+def counted(found: Plan, *, narrow: bool = False) -> tuple[str, str]:
+    """Return the titles of a column of sizes, and of one of what their use amounts to."""
     units = [*(one.unit for one in found.candidates), *(one.unit for one in found.rejected)]
     unit = units[0] if units else "processors"
-    return {"gpus": ("GPUs", "GPU-hours"), "nodes": ("nodes", "node-hours")}.get(unit, ("processors", "proc-hours"))
+    size, hours = {"gpus": ("GPUs", "GPU-hours"), "nodes": ("nodes", "node-hours")}.get(
+        unit, ("proces-\nsors" if narrow else "processors", "proc-hours")
+    )
+    return size, hours.replace("hours", "h") if narrow else hours
 
 
-def how_sure(candidate: Candidate, answers: Sequence[Answer]) -> str:
-    """Return what is known of how its scheduler will treat a request, as a sentence; empty if nothing is."""
-    for answer in answers:
-        if answer.name == candidate.scheduler and isinstance(answer.availability, NodeAvailability):
-            words = answer.availability.said(candidate.processors, candidate.walltime, candidate.layout)
-            return f"{words}." if words else ""
-    return ""
+def mark_of(candidate: Candidate, found: Plan) -> str:
+    return "" if candidate != found.best else ">" if wants_ascii() else "→"
 
 
-def _when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
+def when_titles(found: Plan, shown: Sequence[Candidate]) -> list[str]:
+    likely = predicted(found)
+    if likely is None:
+        return ["starts", "finishes"]
+    promises = all(c.kind == "promise" for c in shown)
+    finishes = "finishes" if likely.risk is None else f"{100 * likely.risk:g}%\nfinish by"
+    return ["starts", f"{interval()}\nof starts", "no later\nthan" if promises else "planned", finishes]
+
+
+def when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
     """Return when a candidate starts and finishes; of a prediction also between which instants, and by when at last.
 
     The finish is the one that decides.
@@ -251,18 +260,26 @@ def _when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
     return relative_text(likely.start, found.now), between, start, relative_text(by_likely.score(candidate), found.now)
 
 
+def interval() -> str:
+    """Return the probability of the interval in which starts are predicted, in percent."""
+    from gas.prediction.choice import INTERVAL
+
+    return f"{INTERVAL:.0%}"
+
+
+def how_sure(candidate: Candidate, answers: Sequence[Answer]) -> str:
+    """Return what is known of how its scheduler will treat a request, as a sentence; empty if nothing is."""
+    for answer in answers:
+        if answer.name == candidate.scheduler and isinstance(answer.availability, NodeAvailability):
+            words = answer.availability.said(candidate.processors, candidate.walltime, candidate.layout)
+            return f"{words}." if words else ""
+    return ""
+
+
 def _to_know(answer: Answer) -> list[str]:
     """Return what bears on the plan and is not in its table."""
     speed = answer.limits.speed
     return [*([] if speed == 1 else [f"runs it {speed:g} times as fast as its file says"]), *answer.remarks]
-
-
-def _worth_showing(found: Plan, most: int) -> list[Candidate]:
-    """Return the first candidates, and the best among them wherever it stands."""
-    first = found.candidates[:most]
-    if found.best is not None and found.best not in first:
-        first[-1] = found.best
-    return first
 
 
 def show_picture(found: Plan, answers: Sequence[Answer]) -> None:

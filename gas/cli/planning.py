@@ -13,24 +13,25 @@ import typer
 from gas.agent.agent import Agent
 from gas.agent.options import AUTO, MOST_SAMPLES, Forecasting, Instant, PlanOptions, checked_samples
 from gas.agent.schedulers import Scheduler
-from gas.cli.options import percentage
+from gas.cli.options import INSTANTS, percentage
 from gas.cli.scripts import Subject, Work
 from gas.cli.tables import note, remark
 from gas.compiled import tell_of_compiling
 from gas.errors import BadInput
 from gas.planner import Algorithm
 
-__all__ = ["Explain", "MaxProcessorHours", "Planning", "Plot", "StaleOk", "agent_for", "repeated"]
+__all__ = ["Everything", "Explain", "MaxProcessorHours", "Planning", "Plot", "StaleOk", "agent_for", "repeated"]
 
 NotBefore = Annotated[
     str | None,
-    typer.Option("--not-before", metavar="TIME", help="No start before: 2026-11-21T08:00 (local), +2h or @EPOCH."),
+    typer.Option("--not-before", metavar="TIME", help=f"No start before (local time): {INSTANTS}."),
 ]
 Deadline = Annotated[
     str | None, typer.Option("--deadline", metavar="TIME", help="No expected finish after (written like --not-before).")
 ]
 MaxProcessorHours = Annotated[
-    float | None, typer.Option("--max-processor-hours", metavar="N", help="The most that the run may use up.")
+    float | None,
+    typer.Option("--max-processor-hours", metavar="N", help="Most processors × hours that the run may use."),
 ]
 Tolerance = Annotated[
     str,
@@ -41,7 +42,12 @@ Tolerance = Annotated[
 AlgorithmName = Annotated[
     Algorithm, typer.Option("--algorithm", help="walk is the paper's own search; it can miss the best.")
 ]
-Explain = Annotated[bool, typer.Option("--explain", help="Say why every other size lost or is impossible.")]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Show which requests finish later but cost less, and what bears on the plan.")
+]
+Everything = Annotated[
+    bool, typer.Option("--all", help="With what --explain shows, say why every other size lost or is impossible.")
+]
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw the plan: .png, .svg or .pdf.")]
 
 Probes = Annotated[
@@ -51,14 +57,14 @@ Probes = Annotated[
         min=0,
         max=100,
         metavar="N",
-        help="Ask a Slurm by up to N real jobs, cancelled at once: slow, sure.",
+        help="Ask Slurm by submitting up to N jobs that are cancelled at once: slow, but its own answer.",
     ),
 ]
 
 
 StaleOk = Annotated[
     bool,
-    typer.Option("--stale-ok", help="Plan also with lists that are not of the present: an hour off, a minute if live."),
+    typer.Option("--stale-ok", help="Also use lists of another time: files more than an hour off, live ones a minute."),
 ]
 
 Predict = Annotated[
@@ -66,23 +72,28 @@ Predict = Annotated[
     typer.Option(
         "--predict",
         metavar="HISTORY",
-        help="Choose by what is likely, as learnt from the past: auto asks each scheduler for its own (S³; Slurm's "
-        "accounting); else an SWF log, or what sacct --parsable2 printed (plain or gzip; - is standard input).",
+        help="Choose by likely starts, learnt from past jobs: auto asks each scheduler (S³, Slurm's accounting) "
+        "for at least 20 ended ones. Or name a file: an SWF log, or the output of sacct --parsable2 (plain or gzip; "
+        "- for standard input).",
     ),
 ]
 Risk = Annotated[
     str | None,
     typer.Option(
-        "--risk", metavar="N%", help="With --predict: the finish that so many of 100 samples meet, not the mean."
+        "--risk", metavar="N%", help="With --predict: choose by the finish that N% of samples meet (default: the mean)."
     ),
 ]
 Samples = Annotated[
     int | None,
     typer.Option(
-        "--samples", metavar="N", help=f"With --predict: how often to simulate (500; {MOST_SAMPLES:,} at most)."
+        "--samples",
+        metavar="N",
+        help=f"With --predict: number of simulations (default: 500; at most {MOST_SAMPLES:,}).",
     ),
 ]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, metavar="N", help="With --predict: of the samples (0).")]
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, metavar="N", help="With --predict: random seed (default: 0).")
+]
 
 
 @dataclass(frozen=True)

@@ -39,9 +39,11 @@ class Gain:
 
     threshold: Annotated[
         str,
-        typer.Option("--threshold", metavar="PERCENT", help="Change it if that saves so much of the time to its end."),
+        typer.Option("--threshold", metavar="PERCENT", help="Least saving, as a share of the time until its end."),
     ] = "5%"
-    least: Annotated[str, typer.Option("--least", metavar="TIME", help="... and at least so long.")] = "1m"
+    least: Annotated[
+        str, typer.Option("--least", metavar="TIME", help="Least saving in time; both must be reached.")
+    ] = "1m"
     max_processor_hours: MaxProcessorHours = None
 
     def options(self, *, stale_ok: bool) -> ReshapeOptions:
@@ -70,6 +72,8 @@ def reshape_command(
 ) -> None:
     """Give a waiting job another shape if it then finishes sooner.
 
+    gas reshape 12 app.toml --dry-run
+
     The processors and the walltime change; the job keeps its number and its place in the queue. A job that was
     submitted with a Slurm job script: gas reshape 12 --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m.
     """
@@ -97,11 +101,13 @@ def watch_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Plan a waiting job anew at every change of the queue until it starts.
+    """Replan a waiting job at every change of the queue.
 
-    It is given another shape whenever that has it finish enough sooner, by the scheduler's plans: what gas plan
-    --predict expects is not looked at. Each line says what was done, and why; with --json each is an object. It can be
-    interrupted at any time: the job stays as it is then.
+    gas watch 12 app.toml --threshold 10% --least 5m
+
+    Reshapes the job (processors and walltime) whenever it then finishes earlier by both --threshold and --least,
+    according to the scheduler's plans; predictions are not used. Each line says what was done, and why; with --json
+    each is an object. Interrupting it leaves the job as it is.
     """
     pause = parse_duration(every, "--every")
     options = gain.options(stale_ok=stale_ok)

@@ -34,6 +34,8 @@ def availability_command(
 ) -> None:
     """Show free processors over time.
 
+    gas availability -e kth --plot free.png
+
     With --json and one scheduler, the output is an availability list for `gas plan --availability`. It counts
     processors over all nodes; for a Slurm, `gas plan -e` also knows which nodes are free.
     """
@@ -110,6 +112,8 @@ def endpoints_command(
     json: Json = False,
 ) -> None:
     """List schedulers and their status.
+
+    gas endpoints --generate slurm > gas.toml
 
     Shows whether and how fast each answers, whether its starts are promises or estimates, and its limits; remarks
     follow below the table.

@@ -33,15 +33,15 @@ ScriptFile = Annotated[
 ]
 Sizes = Annotated[
     str | None,
-    typer.Option("--sizes", metavar="N,...", help="The sizes that the script can have (default: its own)."),
+    typer.Option("--sizes", metavar="N,...", help="Sizes at which the script can run (default: its own)."),
 ]
 Times = Annotated[
     str | None,
-    typer.Option("--time", metavar="T,...", help="The walltime of each of the sizes, such as 8h,4h10m,2h20m."),
+    typer.Option("--time", metavar="T,...", help="A walltime for each size, such as 8h,4h10m,2h20m."),
 ]
 ScriptUnit = Annotated[
     Literal["tasks", "nodes", "gpus", "cpus"] | None,
-    typer.Option("--unit", help="What the sizes count (default: what the script gives its own size in)."),
+    typer.Option("--unit", help="Unit of the sizes (default: that of the script's own size)."),
 ]
 
 

@@ -143,6 +143,8 @@ def serve_command(
 ) -> None:
     """Run S³, a scheduler, on this machine.
 
+    gas serve --processors 64
+
     S³ accepts jobs over HTTP, promises their start times and runs them. Jobs and promises are kept in the state
     directory and survive a restart. Without tokens S³ listens on loopback only (`gas token add` creates tokens).
     SIGTERM stops the service; running jobs continue, and the next service with the same state takes them over.

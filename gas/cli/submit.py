@@ -13,7 +13,7 @@ from gas.application import Application
 from gas.cli.jobs import wait_for_end
 from gas.cli.options import ConfigFile, Endpoints, Json, KeyOption, grouped
 from gas.cli.plan import draw, how_sure, sentence, show_plan
-from gas.cli.planning import Explain, Planning, Plot, agent_for
+from gas.cli.planning import Everything, Explain, Planning, Plot, agent_for
 from gas.cli.scripts import Subject
 from gas.cli.states import report_end
 from gas.cli.tables import note, print_json, say, try_output, writing
@@ -43,20 +43,23 @@ def submit_command(
         str | None,
         typer.Option("--directory", help="Working directory; by default this one if the scheduler is on this machine."),
     ] = None,
-    env: Annotated[list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="For the command.")] = None,
+    env: Annotated[list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="Environment variable.")] = None,
     simulate: Annotated[
         bool, typer.Option("--simulate", help="No command: hold the processors for the expected execution time.")
     ] = False,
     native: Annotated[
         list[str] | None,
         typer.Option(
-            "--native", metavar="OPTION", help="In the scheduler's own words, long and in one: --native=--account=abc."
+            "--native",
+            metavar="OPTION",
+            help="Option for the scheduler, in its long form: --native=--account=abc.",
         ),
     ] = None,
     key: KeyOption = None,
     wait: Annotated[bool, typer.Option("--wait", help="Then wait until the job has ended, as gas wait does.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Plan and show the request; send nothing.")] = False,
     explain: Explain = False,
+    everything: Everything = False,
     plot: Plot = None,
     config: ConfigFile = None,
     json: Json = False,
@@ -98,7 +101,7 @@ def submit_command(
     chosen = chosen_endpoints(endpoint, None, config, slurm_here=work.script is not None)
     agent = agent_for(work, chosen, config)
     if dry_run:
-        _show_request(prepared := agent.prepare(run, options), explain=explain, json=json)
+        _show_request(prepared := agent.prepare(run, options), explain=explain, everything=everything, json=json)
         if plot is not None:
             draw(prepared.planned.plan, prepared.planned.answers, plot)
         return
@@ -106,7 +109,7 @@ def submit_command(
     def show(planned: Planned) -> None:
         """Print what is about to be submitted: a job must not be made whose number cannot be said."""
         with writing("nothing was submitted"):
-            try_output() if json else _show_planned(app, planned, explain=explain)
+            try_output() if json else _show_planned(app, planned, explain=explain, everything=everything)
 
     made = agent.submit(run, options, key=key, before=show)
     known = f"job {made.job['id']} was submitted to {made.scheduler}: gas status {made.reference} shows it"
@@ -144,11 +147,11 @@ def _to_wire(made: Submitted, finished: dict[str, Any] | None) -> dict[str, Any]
     }
 
 
-def _show_planned(app: Application, planned: Planned, *, explain: bool) -> None:
+def _show_planned(app: Application, planned: Planned, *, explain: bool, everything: bool) -> None:
     """Say what is about to be submitted."""
     found, answers, best = planned.plan, planned.answers, planned.best
-    if explain:
-        show_plan(found, answers, explain=True)
+    if explain or everything:
+        show_plan(found, answers, explain=True, everything=everything)
         say()
     else:
         say(f"{app.name}: {sentence(best, found)}")
@@ -197,7 +200,7 @@ def _environment(pairs: list[str]) -> dict[str, str]:
     return environment
 
 
-def _show_request(prepared: Prepared, *, explain: bool, json: bool) -> None:
+def _show_request(prepared: Prepared, *, explain: bool, everything: bool, json: bool) -> None:
     request, job, preview = prepared.request, prepared.job, prepared.preview
     if json:
         print_json(
@@ -219,7 +222,7 @@ def _show_request(prepared: Prepared, *, explain: bool, json: bool) -> None:
             }
         )
         return
-    show_plan(prepared.planned.plan, prepared.planned.answers, explain=explain)
+    show_plan(prepared.planned.plan, prepared.planned.answers, explain=explain, everything=everything)
     say()
     if preview is not None:
         say(f"would submit (nothing was):\n{preview.rstrip()}")

@@ -63,6 +63,8 @@ def token_add_command(
 ) -> None:
     """Create a token for a user and print it once.
 
+    gas token add ada --expires 30d
+
     Only its hash is stored. Pass it on by a secure channel; the user puts it into a file of mode 0600, named by
     token_file in the configuration, or into GAS_TOKEN. A user may have several tokens.
     """
@@ -93,7 +95,10 @@ def token_list_command(
     tokens: TokensFile = None,
     json: Json = False,
 ) -> None:
-    """List tokens: id, user, role, expiry; the tokens themselves are not stored."""
+    """List tokens: id, user, role and expiry.
+
+    gas token list
+    """
     from gas.service.token_file import SCHEMA, read_tokens
 
     file = _file(name, state, tokens)
@@ -136,6 +141,8 @@ def token_revoke_command(
     json: Json = False,
 ) -> None:
     """Revoke a token, or all tokens of a user.
+
+    gas token revoke ada
 
     A running service refuses them from the next request on. Jobs are not affected.
     """

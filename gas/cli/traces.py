@@ -30,7 +30,7 @@ __all__ = ["traces_app"]
 traces_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List and download logs of real machines from the Parallel Workloads Archive.",
+    help="List and download logs of real machines.\n\nThey come from the Parallel Workloads Archive.",
 )
 
 BaseUrl = Annotated[
@@ -55,6 +55,8 @@ Names = Annotated[
 @traces_app.command("list")
 def traces_list_command(base_url: BaseUrl = ARCHIVE, directory: Directory = None, json: Json = False) -> None:
     """List the logs that can be downloaded by name, and which are on this machine.
+
+    gas traces list
 
     Fields that are unknown before the download are blank.
     """
@@ -98,6 +100,8 @@ def traces_get_command(
     json: Json = False,
 ) -> None:
     """Download logs by name and print their paths.
+
+    gas traces get KTH-SP2-1996-2.1-cln
 
     A log is downloaded once; its SHA-256 is verified every time, if known.
     """

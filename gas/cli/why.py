@@ -21,9 +21,11 @@ def why_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Explain why a job of a Slurm waits, and what would make it start sooner.
+    """Explain why a Slurm job waits, and what would help.
 
-    Says who is ahead, the parts of its priority, the limits that it meets, and when it is expected. Less time, fewer
+    gas why 12
+
+    Says who is ahead, the parts of its priority, the limits that hold it, and when it is expected. Less time, fewer
     processors, other partitions and QOS are tried by planning them; nothing is changed.
     """
     where, number = job_of(job, endpoint, config)

@@ -88,7 +88,9 @@ def workload_command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as one JSON object.")] = False,
 ) -> None:
-    """Generate a log by a workload model: lublin, jann, downey or feitelson.
+    """Generate a log by a workload model.
+
+    gas workload lublin -n 1000 --load 0.7 -o log.swf
 
     The log goes to standard output, unless -o, --json, --plot or --save-model is given.
 

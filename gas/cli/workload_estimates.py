@@ -68,6 +68,8 @@ def estimates_command(
 ) -> None:
     """Replace the run-time estimates of a log.
 
+    gas workload estimates uniform log.swf --set factor=3 -o changed.swf
+
     history and last-two use the jobs that had ended before each submission; the other models do not.
 
     The log goes to standard output, unless -o or --json is given.

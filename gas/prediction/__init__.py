@@ -16,3 +16,8 @@ from what similar jobs used and other jobs arriving, and returns the distributio
     choice     which request of a plan is likely to finish first
     simulated  snapshots of simulations
 """
+
+__all__ = ["LEAST_ENDED"]
+
+LEAST_ENDED = 20
+"""How many jobs of a scheduler must have ended before anything is predicted from its own past."""

@@ -19,6 +19,7 @@ Its modules, from the bottom:
     cgroup       a cgroup for each job
     remains      the processes of a job, found and ended without its wrapper
     launcher     jobs as their own Unix users, by a small helper that stays root
+    output       what a job has printed
     processes    starting, cancelling and settling wrappers
     runner       the processes of the jobs that run
     reconciling  what a restored or damaged store does not know, found in the directories of jobs

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gas.compiled import available, is_ready
 from gas.errors import BadInput, GasError
+from gas.prediction import LEAST_ENDED
 from gas.service.aside import start_aside
 from gas.service.jobs import TEACHING, Job, Predicted
 
@@ -29,10 +30,7 @@ if TYPE_CHECKING:
     from gas.prediction.past import Past
     from gas.prediction.snapshot import Snapshot
 
-__all__ = ["LEAST_ENDED", "MOST_ENDED", "Experience", "Predictor", "Standing", "compile_predictions", "predictions_for"]
-
-LEAST_ENDED = 20
-"""How many jobs must have ended before anything is predicted."""
+__all__ = ["MOST_ENDED", "Experience", "Predictor", "Standing", "compile_predictions", "predictions_for"]
 
 MOST_ENDED = 2_000
 """How many of those that ended are remembered, the last ones."""

@@ -5,7 +5,6 @@
     settle           how a job stands; brings a job whose wrapper was killed to an end
     cancel_process   have it terminated, also before the wrapper has come up
     overpower        end a job that its wrapper does not end in time
-    output           the end of what it printed
     Reach            how the processes of a job are started and ended
     read_state, alive, job_environment, reap_wrappers
 
@@ -28,10 +27,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from gas.errors import BadInput, GasError, Missing
+from gas.errors import GasError, Missing
 from gas.service import cgroup, remains, wrapper
 from gas.service.command import Command, job_environment
 from gas.service.launcher import Launcher
+from gas.service.output import last_words
 from gas.service.records import (
     CANCELLED,
     Ended,
@@ -42,14 +42,12 @@ from gas.service.records import (
     boot_now,
     claim_of,
     is_running,
-    open_regular,
     process_at,
     read_state,
 )
 from gas.service.remains import signal_process, wrapper_of
 
 __all__ = [
-    "OUTPUT_LIMIT",
     "Command",
     "Ended",
     "Reach",
@@ -60,7 +58,6 @@ __all__ = [
     "cancel_process",
     "forestall",
     "job_environment",
-    "output",
     "overpower",
     "passes",
     "read_state",
@@ -69,9 +66,6 @@ __all__ = [
     "start_process",
     "was_started",
 ]
-
-OUTPUT_LIMIT = 64 * 1024
-"""Bytes of a stream that `output` returns by default."""
 
 _TRACES = (wrapper.CLAIM, wrapper.STARTED, wrapper.ENDED, "stdout")
 """What only a job that was taken by a wrapper (or a cancellation) has in its directory."""
@@ -263,7 +257,7 @@ def settle(
         record = wrapper.end_record("cancelled", now, now, message="cancelled before the command was started")
     else:
         began = state.start if isinstance(state, Started) else now
-        message = f"its wrapper was killed, or the machine was restarted; {_last_words(job_directory)}"
+        message = f"its wrapper was killed, or the machine was restarted; {last_words(job_directory)}"
         if not taken:
             message = (
                 f"its directory {job_directory} was removed, or the records in it, probably by the job itself; "
@@ -273,40 +267,13 @@ def settle(
             message += f"; {state.path}: {state.problem}"
         ends_as: str = reason
         if reason != "lost":
-            message = f"it kept its wrapper from ending it, so the service killed it; {_last_words(job_directory)}"
+            message = f"it kept its wrapper from ending it, so the service killed it; {last_words(job_directory)}"
             if reason == "walltime" and not isinstance(state, Started) and not _is_there(job_directory / "stdout"):
                 ends_as, message = "not started", "its wrapper had not started it when its walltime was over"
         record = wrapper.end_record(ends_as, began, max(began, now), message=message)
     with contextlib.suppress(OSError):  # a full disk must not keep the processors; the next call tries again
         wrapper.write_record(str(job_directory / wrapper.ENDED), record)
     return Ended(**record)  # type: ignore[arg-type]  # the keys of an end record are these fields
-
-
-def output(job_directory: Path, stream: str = "stdout", limit: int = OUTPUT_LIMIT) -> bytes:
-    """Return the last bytes, at most `limit`, of what a job has printed so far; nothing if it has not been started.
-
-    Raises
-    ------
-    BadInput
-        The stream is neither ``stdout`` nor ``stderr``, or the limit is negative.
-    """
-    if stream not in ("stdout", "stderr"):
-        raise BadInput(f'stream "{stream}": is neither stdout nor stderr')
-    if limit < 0:
-        raise BadInput(f"limit {limit}: is below 0")
-    return _end_of_file(job_directory / stream, limit)
-
-
-def _end_of_file(path: Path, limit: int) -> bytes:
-    """Return the last bytes of a file, nothing if it is none or cannot be read."""
-    try:
-        number = open_regular(path)
-    except OSError:
-        return b""
-    try:
-        return os.pread(number, limit, max(0, os.fstat(number).st_size - limit))
-    finally:
-        os.close(number)
 
 
 # ------------------------------------------------------------------------------------------------------- cancelling
@@ -447,9 +414,3 @@ def _group(started: object) -> tuple[int, int] | None:
     if reused is not None and reused.ticks != started.wrapper_ticks:
         return None
     return started.wrapper_pid, started.process_group
-
-
-def _last_words(job_directory: Path) -> str:
-    """Return what the wrapper itself printed at last: nothing, unless Python could not start or the disk is full."""
-    lines = _end_of_file(job_directory / "wrapper.log", 1000).strip().splitlines()
-    return f"wrapper.log ends: {lines[-1].decode(errors='replace')}" if lines else "wrapper.log is empty"

@@ -21,6 +21,7 @@ from gas.service.cgroup import Cgroups
 from gas.service.clock import Clock
 from gas.service.jobs import BEING, Job, JobState
 from gas.service.launcher import Launcher
+from gas.service.output import output
 
 __all__ = ["POLL_SECONDS", "Runner", "command_of"]
 
@@ -275,7 +276,7 @@ class Runner:
         """Return the last `limit` bytes that a process has written to "stdout" or "stderr"."""
         if job.request.actuator != "process":
             raise Conflict(f"job {job.id} is not a process ({job.request.actuator}); it has no output")
-        return processes.output(self.directory_of(job), stream, limit=limit)
+        return output(self.directory_of(job), stream, limit)
 
 
 def _make_durable(directory: Path) -> None:

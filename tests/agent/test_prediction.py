@@ -68,6 +68,22 @@ def test_a_scheduler_is_asked_for_its_own_past_once(busy, history, remarks, monk
     assert asked == ["s3", "s3"]  # what is asked for otherwise is learnt anew
 
 
+def test_from_fewer_than_20_ended_jobs_of_its_own_nothing_is_predicted(busy, tmp_path, remarks, monkeypatch):
+    def history(jobs):
+        lines = [f"{n + 1} {n * 3600} 0 3600 1 -1 -1 1 36000 -1 1 1 -1 -1 -1 -1 -1 -1" for n in range(jobs)]
+        (tmp_path / "past.swf").write_text("\n".join(["; MaxProcs: 10", "; UnixStartTime: 1700000000", *lines]) + "\n")
+        return History.of_log(read_swf(tmp_path / "past.swf"), name="past")
+
+    options = PlanOptions(forecasting=Forecasting(samples=20))
+    monkeypatch.setattr(S3Endpoint, "history", lambda endpoint: history(19))
+    with pytest.raises(BadInput, match="only 19 jobs of s3's past ended before now, and at least 20 are needed"):
+        Agent(APP, [busy], remark=remarks.append).plan(options)
+    given = PlanOptions(forecasting=Forecasting(history(19), samples=20))  # of a file, its user knows what it is worth
+    assert Agent(APP, [busy], remark=remarks.append).plan(given).to_wire()["prediction"]["history"] == "past"
+    monkeypatch.setattr(S3Endpoint, "history", lambda endpoint: history(20))
+    assert Agent(APP, [busy], remark=remarks.append).plan(options).best.processors == 10
+
+
 def test_a_list_alone_cannot_be_predicted(history, remarks):
     path = Path(__file__).parent.parent / "examples" / "cluster.json"
     agent = Agent(APP, [FileEndpoint("cluster", str(path))], remark=remarks.append)

@@ -8,40 +8,6 @@ import pytest
 GAS = [sys.executable, "-m", "gas"]
 
 
-@pytest.fixture
-def plug_in(tmp_path, monkeypatch):
-    """Install a made-up distribution with one good and one broken command."""
-    site = tmp_path / "site"
-    metadata = site / "plug_in-1.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-in\nVersion: 1\n")
-    (metadata / "entry_points.txt").write_text(
-        "[gas.commands]\nhello = plug_in_of_a_test:app\nbroken = no_such_module_of_a_test:app\n"
-    )
-    (site / "plug_in_of_a_test.py").write_text(
-        "import typer\napp = typer.Typer()\n@app.command()\ndef hello(name: str) -> None:\n"
-        '    """Say hello."""\n    print(f"hello {name}")\n'
-    )
-    monkeypatch.syspath_prepend(site)
-    yield
-    sys.modules.pop("plug_in_of_a_test", None)
-
-
-def test_version(gas):
-    result = gas("--version")
-    assert (result.code, result.out.split()[0]) == (0, "gas")
-
-
-def test_every_command_has_help(gas):
-    listing = gas("--help").out
-    commands = [line.split()[0] for line in listing.partition("Commands:")[2].splitlines() if line.strip()]
-    assert {"demo", "plan", "submit", "status", "wait", "logs", "cancel", "reserve", "availability", "endpoints", "serve", "fit"} <= set(commands)  # fmt: skip  # noqa: E501
-    for command in commands:
-        result = gas(command, "--help")
-        assert result.code == 0
-        assert "Usage: gas " + command in result.out
-
-
 @pytest.mark.parametrize(
     ("command", "option", "value"),
     [("workload", "--seed", "x"), ("workload", "--load", "much"), ("simulate", "--processors", "1.5"),
@@ -54,25 +20,6 @@ def test_a_wrong_value_is_named_and_told_in_plain_words(gas, command, option, va
     assert f"'{value}' " in result.err
     assert "Input should be" not in result.err
     assert "unable to parse" not in result.err
-
-
-def test_without_arguments_it_shows_what_there_is(gas):
-    result = gas()
-    assert result.code == 2
-    assert "Commands:" in result.err
-
-
-def test_a_command_of_another_distribution_joins(gas, plug_in):
-    assert gas("hello", "you").out == "hello you\n"
-    assert "hello" in gas("--help").out
-
-
-def test_a_broken_one_disturbs_no_other(gas, plug_in):
-    assert gas("hello", "you").code == 0
-    assert gas("--help").code == 0
-    result = gas("broken")
-    assert result.code == 1
-    assert 'the command "broken" of no_such_module_of_a_test:app cannot be loaded' in result.err
 
 
 def test_an_error_that_nobody_foresaw_is_one_line_too(gas, lu, monkeypatch):

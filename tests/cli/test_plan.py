@@ -44,11 +44,16 @@ def test_the_plan_for_people_says_the_same_and_draws_it(gas, example, paper):
     assert result.err == ""
 
 
-def test_explain_says_why_each_size_lost_or_is_impossible(gas, example, paper, tmp_path):
+def test_explain_shows_the_trade_offs_and_all_why_each_size_lost_or_is_impossible(gas, example, paper, tmp_path):
     (tmp_path / "more.toml").write_text(Path(example).read_text().replace("30 = 2", "30 = 2, 50 = 1"))
-    result = gas("plan", str(tmp_path / "more.toml"), "-a", paper, "--stale-ok", "--explain")
-    assert "finishes 1s later" in result.out
-    assert "machine too small: it has 40 processors" in result.out
+    explained = gas("plan", str(tmp_path / "more.toml"), "-a", paper, "--stale-ok", "--explain").out
+    assert "1s later, 17% cheaper" in explained  # 10 processors
+    assert "machine too small: it has 40 processors" in explained
+    assert "finishes 3s later" not in explained  # 30 processors, which use as much as the best
+    assert "(more candidates: 1 that others beat in both: --all)" in explained
+    everything = gas("plan", str(tmp_path / "more.toml"), "-a", paper, "--stale-ok", "--all").out
+    assert "finishes 3s later" in everything
+    assert "more candidates" not in everything
 
 
 def test_a_list_from_standard_input(gas, example, paper, monkeypatch):

@@ -9,42 +9,16 @@ import threading
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 from fake_slurm import FakeSlurm
+from made_histories import AWAY, ENDED, HOUR, history
 
 from gas import AvailabilityList
 from gas.service.tokens import the_service_user
-from workloads import Log, write_swf
-from workloads.header import Header
 
 pytest.importorskip("numba")
-
-HOUR = 3600
-AWAY = "http://127.0.0.1:9"
 """Where no scheduler answers: what is refused is refused before any is asked."""
-ENDED = 1_700_000_000
 """When the last job of a made-up history has ended: years ago."""
-
-
-def history(path, share, *, jobs=100, processors=1, start=None):
-    """Write a log in which every job uses this share of its ten hours; one is submitted every two hours."""
-    submit = np.arange(jobs) * 2 * HOUR
-    first = ENDED - jobs * 2 * HOUR - 10 * HOUR if start is None else start
-    header = Header.of(
-        [("Version", "2.2"), ("UnixStartTime", first), ("TimeZoneString", "UTC"), ("MaxProcs", max(processors, 10))]
-    )
-    columns = {
-        "submit": submit,
-        "wait": np.zeros(jobs),
-        "run_time": np.full(jobs, int(share * 10 * HOUR)),
-        "allocated_processors": np.full(jobs, processors),
-        "requested_time": np.full(jobs, 10 * HOUR),
-        "status": np.ones(jobs, int),
-        "user": np.arange(jobs) % 3,
-    }
-    write_swf(Log.from_columns(columns, header=header), path)
-    return str(path)
 
 
 def accounting(path, shares, jobs=100):
@@ -222,7 +196,7 @@ def test_people_are_told_what_is_likely_what_is_promised_and_how_the_two_differ(
 
 
 def test_where_predictions_change_nothing_that_is_said(gas, app, s3, tenth):
-    result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", tenth, "--explain")
+    result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", tenth, "--all")
     assert "Without predictions it would be the same request." in result.out
     assert "expected to finish 4h00m later" in result.out
 
@@ -396,7 +370,7 @@ def test_malformed_lines_are_left_out_and_counted(gas, app, busy, tmp_path):
         ("; Version: 2.2\n", "has no jobs"),
         ("JobID|User\n1|ann\n", "has no Submit; add it to sacct's --format"),
         ("Dear all, this is no log\n", "18 numbers per line"),
-        ('{"jobs": []}\n', "18 numbers per line"),
+        ('{"jobs": []}\n', 'has no "profiles"'),
         ("       JobID      User\n------------ ---------\n", "print it with sacct --parsable2"),
         ("1|ann|abc|10:00|10:00|2024-05-01T08:00:00\n", "without its header line"),
         ("1  ann  abc  10:00  2024-05-01T08:00:00\n", "print it with sacct --parsable2"),
@@ -459,40 +433,6 @@ def test_a_history_comes_from_standard_input_or_a_pipe_too(gas, app, s3, tmp_pat
     assert (result.code, "learnt from 100 jobs" in result.out) == (0, True), result.err
 
 
-def test_standard_input_is_not_both_the_application_and_the_history(gas):
-    for command in (("plan",), ("submit", "--simulate")):
-        result = gas(*command, "-", "-e", AWAY, "--predict", "-")
-        assert (result.code, "standard input is the application already" in result.err) == (2, True)
-
-
 def test_jobs_larger_than_the_machine_tell_nothing(gas, app, s3, tmp_path):
     large = history(tmp_path / "large.swf", 0.1, processors=64)
     assert gas("plan", app, "-e", s3.url, "--predict", large).code == 2
-
-
-# ------------------------------------------------------------------------------------------------------------ options
-
-
-@pytest.mark.parametrize("options", [("--risk", "90%"), ("--samples", "10"), ("--seed", "1")])
-def test_options_of_predictions_need_a_history(gas, app, options):
-    result = gas("plan", app, "-e", AWAY, *options)
-    assert (result.code, "is about predictions; add --predict auto" in result.err) == (2, True)
-
-
-@pytest.mark.parametrize("risk", ["0%", "100%", "90", "1.5", "much", "-5%", "nan"])
-def test_a_risk_lies_between_0_and_100_percent(gas, app, tenth, risk):
-    result = gas("plan", app, "-e", AWAY, "--predict", tenth, f"--risk={risk}")
-    assert (result.code, "--risk" in result.err) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("risk", "told"), [("90", "write 90% or 0.9"), ("0%", "are excluded"), ("100%", "are excluded"), ("1", "excluded")]
-)
-def test_a_risk_out_of_range_is_told_the_way_out(gas, app, tenth, risk, told):
-    assert told in gas("plan", app, "-e", AWAY, "--predict", tenth, "--risk", risk).err
-
-
-@pytest.mark.parametrize("samples", ["0", "10001", "-3"])
-def test_samples_have_bounds(gas, app, tenth, samples):
-    result = gas("plan", app, "-e", AWAY, "--predict", tenth, f"--samples={samples}")
-    assert (result.code, f"gas: --samples {samples}: must be from 1 to 10,000" in result.err) == (2, True)

@@ -394,6 +394,7 @@ def test_an_interruption_ends_it_cleanly(three, tmp_path):
     assert (process.returncode, stdout, stderr.strip()) == (130, "", "gas: interrupted")
 
 
+@pytest.mark.thorough
 def test_a_simulation_imports_neither_pandas_nor_matplotlib(three):
     program = (
         "import sys\nfrom gas.cli.main import run\n"

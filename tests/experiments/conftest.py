@@ -1,10 +1,11 @@
-"""Made-up logs under the names of real ones, so that a whole study runs in seconds."""
+"""Made-up logs under the names of real ones, so that a whole study runs in seconds; pictures as figures."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from workloads import Header, write_swf
 from workloads.estimates import uniform_factor
@@ -45,3 +46,20 @@ def made_logs(tmp_path_factory):
     for seed, name in enumerate(LOGS):
         made_log(folder, name, seed=seed)
     return folder
+
+
+@pytest.fixture
+def as_figures(monkeypatch):
+    """Make what a module draws a figure, laid out, in place of an SVG file."""
+
+    def as_figure(size, draw):
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        figure.draw_without_rendering()
+        return figure
+
+    def of(module):
+        monkeypatch.setattr(module, "as_svg", as_figure)
+        return module
+
+    return of

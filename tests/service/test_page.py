@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from gas.errors import BadInput
 from gas.service.live import LiveScheduler
 from gas.service.page import page as served_page
 from gas.service.server import Embedded, listen
 from gas.service.tokens import Tokens
+from gas.times import parse_instant
 
 selenium = pytest.importorskip("selenium", reason="needs selenium to drive a browser")
 
@@ -387,6 +389,24 @@ def test_the_best_candidate_is_that_of_gas_plan(page, s3, gas, tmp_path, times, 
     )
     rejected = page.js("return [...document.querySelectorAll('#rejected li')].map((e) => e.textContent)")
     assert rejected == [f"{r['processors']} processors: {r['reason']}" for r in plan["rejected"]]
+
+
+INSTANTS = [
+    "+2h", "30min", "1h30m", "@1731000000", "18:30", "0:00", "23:59:59", "today 7:05", "Tomorrow  9:00", "2026-11-21",
+    "2026-11-21 8:00", "2026-11-21T08:00:30",
+]  # fmt: skip
+
+
+def test_instants_are_read_as_on_the_command_line(page, s3):
+    page.open(s3.url)
+    for now in (1_731_000_000, 1_731_020_399, 1_769_900_000):
+        assert page.js(
+            "const [texts, now] = arguments; return texts.map((text) => parseInstant(text, now))", INSTANTS, now
+        ) == [parse_instant(text, now) for text in INSTANTS]
+    for text in ("tomorrow", "24:00", "30mins", "2026-02-30 8:00"):
+        with pytest.raises(BadInput, match="not an instant"):
+            parse_instant(text, 0)
+        assert page.js("try { return parseInstant(arguments[0], 0); } catch (error) { return error.message; }", text)
 
 
 @pytest.mark.thorough

@@ -8,11 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from gas.prediction import LEAST_ENDED
 from gas.service import prediction
 from gas.service.clock import Clock
 from gas.service.jobs import Job, JobRequest, Predicted
 from gas.service.live import LiveScheduler
-from gas.service.prediction import LEAST_ENDED, MOST_ENDED, Experience, compile_predictions
+from gas.service.prediction import MOST_ENDED, Experience, compile_predictions
 
 KEYS = [f"predicted_{name}{iso}" for name in ("start", "low", "high") for iso in ("", "_iso")]
 SOON = 30  # seconds for what takes milliseconds

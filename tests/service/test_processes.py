@@ -10,28 +10,25 @@ import subprocess
 import sys
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from eventually import living, until
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from started_jobs import ended, printed, start, started
 
 from gas.errors import BadInput, GasError
 from gas.service import processes, wrapper
+from gas.service.output import output
 from gas.service.processes import (
     Command,
     Ended,
-    Started,
     Unknown,
-    Unreadable,
     alive,
     cancel_process,
     job_environment,
-    output,
     read_state,
     reap_wrappers,
     settle,
@@ -40,29 +37,6 @@ from gas.service.processes import (
 
 UP = "while ! [ -e $GAS_JOB_DIRECTORY/started.json ]; do sleep 0.01; done"
 """For a shell: wait until the start of the job is on record."""
-
-
-def start(directory: Path, *arguments: str, walltime: float = 60, **environment: str) -> None:
-    """Start a job that has its TERM and its KILL at the end of the walltime."""
-    now = time.time()
-    command = Command(arguments, environment, "/")
-    start_process(directory, command, terminate_at=now + walltime, kill_at=now + walltime)
-
-
-def started(directory: Path) -> Started:
-    state = until(lambda: read_state(directory), "started")
-    assert isinstance(state, Started)
-    return state
-
-
-def ended(directory: Path) -> Ended:
-    state = until(lambda: (state := settle(directory)) and isinstance(state, Ended) and state, "ended")
-    assert isinstance(state, Ended)
-    return state
-
-
-def printed(directory: Path, text: bytes) -> None:
-    until(lambda: text in output(directory), f"{text!r} printed")
 
 
 @pytest.fixture(autouse=True)
@@ -197,7 +171,7 @@ def test_one_string_that_no_program_can_be_given_is_refused_beforehand() -> None
         Command(("echo",), {"A": "x" * 131_070}, "/")
 
 
-@pytest.mark.thorough(but=1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [0, 1000, 100_000])
 def test_of_command_and_environment_together_what_is_taken_can_be_started_and_what_is_too_much_is_refused(
     tmp_path: Path, size: int
@@ -334,24 +308,6 @@ def test_a_job_of_another_boot_is_lost_and_no_present_process_suffers(
     assert innocent.poll() is None
 
 
-@pytest.mark.parametrize("later", [-1, 1])
-def test_a_process_that_got_the_pid_of_a_wrapper_is_not_taken_for_it(
-    tmp_path: Path, innocent: subprocess.Popen[bytes], later: int
-) -> None:
-    ticks = int(Path(f"/proc/{innocent.pid}/stat").read_text().split()[21])
-    boot = wrapper.boot_identity()
-    state = Started(innocent.pid, ticks + later, boot, innocent.pid, innocent.pid, time.time())
-    claim = {"pid": state.wrapper_pid, "ticks": state.wrapper_ticks, "boot": boot}
-    (tmp_path / "claim.json").write_text(json.dumps(claim))
-    (tmp_path / "started.json").write_text(json.dumps(vars(state)))
-    assert read_state(tmp_path) == state
-    assert not alive(state)
-    assert alive(replace(state, wrapper_ticks=ticks))
-    assert not cancel_process(tmp_path)
-    assert ended(tmp_path).reason == "lost"
-    assert innocent.poll() is None
-
-
 def test_a_signal_is_for_one_process_and_not_for_a_later_one_with_its_pid(innocent: subprocess.Popen[bytes]) -> None:
     ticks = int(Path(f"/proc/{innocent.pid}/stat").read_text().split()[21])
     assert not processes.signal_process(innocent.pid, ticks + 1, signal.SIGKILL)
@@ -386,15 +342,6 @@ def test_a_lost_job_ends_also_where_nothing_can_be_written(tmp_path: Path, monke
     monkeypatch.setattr(wrapper, "write_record", full)
     assert ended(tmp_path).reason == "lost"
     assert living(tmp_path) == []
-
-
-def test_a_wrapper_that_nobody_has_collected_yet_is_not_alive(tmp_path: Path) -> None:
-    start(tmp_path, "sleep", "60")
-    state = started(tmp_path)
-    os.kill(state.wrapper_pid, signal.SIGKILL)
-    until(lambda: not alive(state), "not alive")
-    assert Path(f"/proc/{state.wrapper_pid}").exists()
-    assert ended(tmp_path).reason == "lost"
 
 
 def test_a_job_that_no_wrapper_has_taken_may_be_started(tmp_path: Path) -> None:
@@ -496,65 +443,6 @@ def test_a_job_cancelled_while_it_comes_up_ends_as_cancelled(tmp_path: Path, mil
     assert ended(tmp_path).reason == "cancelled"
 
 
-# -------------------------------------------------------------------------------------------------------- records
-
-
-RUBBISH = [
-    b"",
-    b"{",
-    b"[]",
-    b"\xff\xfe",
-    b"null",
-    b"[" * 100_000,
-    b'{"exit_status": 0}',
-    b"{}",
-    b'{"wrapper_pid": 1e9}',
-]
-
-
-@pytest.mark.parametrize("name", ["started.json", "ended.json"])
-@pytest.mark.parametrize("text", RUBBISH, ids=range(len(RUBBISH)))
-def test_a_rubbish_record_is_reported_with_its_name(tmp_path: Path, name: str, text: bytes) -> None:
-    (tmp_path / name).write_bytes(text)
-    state = read_state(tmp_path)
-    assert isinstance(state, Unreadable)
-    assert state.path == tmp_path / name
-    assert state.problem
-
-
-END = {"exit_status": 0, "signal": None, "reason": "exited", "message": None, "start": 1.5, "end": 2.5}
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"exit_status": "0"}, {"exit_status": True}, {"signal": 9}, {"reason": "tired"}, {"message": 1}, {"end": None}],
-    ids=str,
-)
-def test_an_end_record_with_one_wrong_value_is_reported_and_without_it_is_read(
-    tmp_path: Path, wrong: dict[str, object]
-) -> None:
-    (tmp_path / "ended.json").write_text(json.dumps(END))
-    assert read_state(tmp_path) == Ended(0, None, "exited", None, 1.5, 2.5)
-    (tmp_path / "ended.json").write_text(json.dumps(END | wrong))
-    state = read_state(tmp_path)
-    assert isinstance(state, Unreadable)
-    assert next(iter(wrong)) in state.problem
-
-
-@settings(deadline=None)
-@given(
-    text=st.binary(max_size=60)
-    | st.recursive(
-        st.none() | st.integers() | st.floats() | st.text(max_size=5),
-        lambda inner: st.dictionaries(st.sampled_from(list(END)), inner),
-    ).map(lambda value: json.dumps(value).encode())
-)
-def test_no_content_of_a_record_raises(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> None:
-    directory = tmp_path_factory.getbasetemp()
-    (directory / "ended.json").write_bytes(text)
-    assert isinstance(read_state(directory), Ended | Unreadable)
-
-
 @pytest.mark.parametrize("name", ["claim.json", "started.json", "ended.json"])
 def test_a_job_with_a_rubbish_record_still_comes_to_an_end(tmp_path: Path, name: str) -> None:
     start(tmp_path, "sh", "-c", "sleep 60 & wait")
@@ -564,38 +452,6 @@ def test_a_job_with_a_rubbish_record_still_comes_to_an_end(tmp_path: Path, name:
     (tmp_path / name).write_bytes(b"\0" * 100)
     assert ended(tmp_path).reason == "lost"
     assert living(tmp_path) == []
-
-
-# --------------------------------------------------------------------------------------------------------- output
-
-
-def test_output_is_the_end_of_the_stream(tmp_path: Path) -> None:
-    (tmp_path / "stdout").write_bytes(b"0123456789")
-    assert output(tmp_path) == b"0123456789"
-    assert output(tmp_path, limit=3) == b"789"
-    assert output(tmp_path, limit=0) == b""
-    assert output(tmp_path, "stderr") == b""
-
-
-def test_output_of_a_running_job_is_what_it_has_printed_so_far(tmp_path: Path) -> None:
-    start(tmp_path, "sh", "-c", "echo first; sleep 60")
-    printed(tmp_path, b"first\n")
-    assert cancel_process(tmp_path)
-    ended(tmp_path)
-
-
-@pytest.mark.parametrize(("stream", "limit"), [("job.json", 10), ("../stdout", 10), ("stdout", -1)])
-def test_only_the_two_streams_can_be_asked_for(tmp_path: Path, stream: str, limit: int) -> None:
-    with pytest.raises(BadInput):
-        output(tmp_path, stream, limit)
-
-
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_a_job_that_puts_something_else_in_the_place_of_its_output_keeps_nobody_waiting(
-    tmp_path: Path, make: Callable[[Path], None]
-) -> None:
-    make(tmp_path / "stdout")
-    assert output(tmp_path) == b""
 
 
 @pytest.mark.parametrize("hours", [-2, 2])

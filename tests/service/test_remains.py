@@ -95,7 +95,6 @@ def test_a_cancelled_job_that_stops_its_wrapper_in_a_loop_ends_long_before_its_w
     assert one.state == "cancelled"
 
 
-@pytest.mark.thorough
 def test_a_wrapper_that_others_stop_is_killed_when_its_job_is_gone_and_the_end_is_still_the_walltime(
     runner: Runner,
 ) -> None:

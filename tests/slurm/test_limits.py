@@ -111,13 +111,6 @@ def test_a_limit_of_a_node_may_be_met_on_more_nodes():
     assert said(a_cluster(accounting), job(8, least_nodes=4)) == ("free", "")
 
 
-def test_nodes_that_are_had_already_do_not_count_twice():
-    accounting = an_accounting(normal=Bounds(group_tres={"node": 1.0}))
-    jobs = [running(1, 2, 600, nodes=("n1",))]
-    assert said(a_cluster(accounting, jobs=jobs), job(2)) == ("free", "")
-    assert said(a_cluster(accounting, jobs=jobs), job(2, exclusive=True)) == ("waits", "QOSGrpNodeLimit")
-
-
 def test_limits_do_not_count_unless_they_are_enforced():
     accounting = an_accounting(normal=Bounds(job_tres=CPUS))
     assert said(a_cluster(accounting, enforced=frozenset({"associations"})), job(9)) == ("free", "")
@@ -202,22 +195,6 @@ def test_more_jobs_than_may_be_submitted_are_rejected(bounds, reason):
     assert said(a_cluster(accounting, jobs=two), replace(job(), id=7)) == ("free", "")  # it is submitted already
 
 
-def test_whole_nodes_count_whole():
-    accounting = an_accounting(normal=Bounds(group_tres=CPUS))
-    assert said(a_cluster(accounting), job(3, exclusive=True, least_nodes=2)) == ("free", "")
-    assert said(a_cluster(accounting), job(3, exclusive=True, least_nodes=3)) == ("never", "QOSGrpCpuLimit")
-
-
-def test_a_job_without_a_time_limit_gets_the_partitions_or_what_limits_allow():
-    none = replace(job(), time_limit=None)
-    accounting = an_accounting(normal=Bounds(longest=1800))
-    assert said(a_cluster(accounting), none)[1] == "QOSMaxWallDurationPerJobLimit"  # DefaultTime is an hour
-    open_end = replace(MAIN, default_time=None)
-    assert said(a_cluster(accounting, partitions=[open_end]), none) == ("free", "")
-    tight = replace(MAIN, default_time=None, longest=600)
-    assert said(a_cluster(accounting, partitions=[tight]), none) == ("never", "PartitionTimeLimit")
-
-
 def test_what_is_not_published_is_said():
     cluster = a_cluster(an_accounting())
     hidden = [one for one in cluster.accounting.associations if one.user == "me"]
@@ -225,16 +202,6 @@ def test_what_is_not_published_is_said():
     assert found.unknown == ('limits of the accounts above "lab" (not shown)',)
     found = verdict(replace(cluster, accounting=None), job())
     assert found.unknown == ("limits of accounts and QOS (not published)",)
-
-
-def test_use_that_is_not_published_is_counted_from_the_jobs_that_are_shown():
-    jobs = [running(1, 6, 600)]
-    cluster = a_cluster(an_accounting(normal=Bounds(group_tres=CPUS)), jobs=jobs)
-    normal = replace(cluster.accounting.qos["normal"], use=None)
-    accounting = replace(cluster.accounting, qos={**cluster.accounting.qos, "normal": normal})
-    assert said(replace(cluster, accounting=accounting), job(4)) == ("waits", "QOSGrpCpuLimit")
-    blind = verdict(replace(cluster, accounting=accounting, others_visible=False), job(4))
-    assert "what others use of limits (their jobs are not shown)" in blind.unknown
 
 
 def test_a_job_that_waits_for_others_is_accepted_before_nodes_are_looked_for():

@@ -227,6 +227,7 @@ def test_three_counts_are_the_fewest_and_leave_downey_without_intervals():
     assert report.amdahl.parameters["serial_fraction"].low is not None
 
 
+@pytest.mark.thorough
 def test_models_that_explain_the_timings_equally_well_are_not_told_apart():
     # Amdahl with a fourth parameter's worth of levelling-off: somewhere between, AICc must pass through a draw.
     counts = np.array([1, 2, 4, 8, 16, 32, 64, 128])

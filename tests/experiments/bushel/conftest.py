@@ -1,9 +1,12 @@
-"""The study of the made-up logs, run once."""
+"""The study of the made-up logs, run once, and one whose results are made up too."""
 
 import subprocess
 import sys
 
 import pytest
+
+from experiments.bushel.results import Options, Results, bushel_runs
+from experiments.framework.logs import find_logs
 
 SHORT = ("--seeds", 1, "--no-other-terms")
 
@@ -20,3 +23,31 @@ def reported(made_logs, tmp_path_factory):
     done = subprocess.run(command(made_logs, folder, "--workers", 1), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return folder, done.stdout, done.stderr
+
+
+@pytest.fixture
+def figures():
+    """What makes up a result."""
+
+    def of(gas, static, percent):
+        worlds = {"before": 90.0, "static": static, "gas": gas}
+        return {
+            "jobs": 1000, "moldable": 10 * percent, "choices": 2.0, "load_ratio": 1.0, "loses": 2 * percent,
+            "requested_load_ratio": 1 - percent / 100, "gas": {"mean": gas}, "static": {"mean": static},
+            "others": worlds, "others_wait": worlds, "all": worlds, "gas_work": 1, "static_work": 1,
+            "utilization": {"before": 0.7, "static": 0.65, "gas": 0.6}, "by_user": {"gas": gas, "static": static},
+        }  # fmt: skip
+
+    return of
+
+
+@pytest.fixture
+def made_study(made_logs):
+    """What makes the results of all runs, given a function that makes up the result of one."""
+
+    def of(result_of, *, others=False):
+        options = Options(seeds=1, others=others)
+        runs = bushel_runs(options, find_logs(made_logs)[0])
+        return Results(options, runs, [result_of(run) for run in runs])
+
+    return of

@@ -3,33 +3,16 @@
 import pytest
 
 from experiments.bushel.claims import beyond, claims, likeness
-from experiments.bushel.results import KINDS, OPPONENTS, Options, Results, bushel_runs
-from experiments.framework.logs import find_logs
+from experiments.bushel.results import KINDS, OPPONENTS
 from experiments.published import bushel
 
 
-def figures(gas, static, percent):
-    """Return a made-up result."""
-    worlds = {"before": 90.0, "static": static, "gas": gas}
-    return {
-        "jobs": 1000, "moldable": 10 * percent, "choices": 2.0, "load_ratio": 1.0, "loses": 2 * percent,
-        "requested_load_ratio": 1 - percent / 100, "gas": {"mean": gas}, "static": {"mean": static},
-        "others": worlds, "others_wait": worlds, "all": worlds, "gas_work": 1, "static_work": 1,
-    }  # fmt: skip
-
-
-def made_study(made_logs, result_of):
-    options = Options(seeds=1, others=False)
-    runs = bushel_runs(options, find_logs(made_logs)[0])
-    return Results(options, runs, [result_of(run) for run in runs])
-
-
-def test_claims_hold_where_they_do(made_logs):
+def test_claims_hold_where_they_do(figures, made_study):
     def good(run):
         mix = getattr(run.kind, "mix", "thirds")
         return figures(100.0 + run.percent, 1000.0 if mix == "unrestricted" else 500.0, run.percent)
 
-    study = made_study(made_logs, good)
+    study = made_study(good)
     for opponent in OPPONENTS:
         found = claims(study, opponent)
         assert [claim.holds for claim in found] == [True, True, True, True, True, True, False]
@@ -41,28 +24,28 @@ def test_claims_hold_where_they_do(made_logs):
     assert "in 0 of 60" in beyond(study)[1].here
 
 
-def test_and_fail_where_they_do_not(made_logs):
+def test_and_fail_where_they_do_not(figures, made_study):
     def bad(run):
         mix = getattr(run.kind, "mix", "thirds")
         static = 90.0 + 10 * run.percent if mix == "restricted" else 90.0 + run.percent
         return figures(100.0, static, run.percent) | {"loses": 0, "requested_load_ratio": 1 + run.percent}
 
-    found = claims(made_study(made_logs, bad), "own")
+    found = claims(made_study(bad), "own")
     assert [claim.holds for claim in found] == [False] * 7
 
 
-def test_a_scenario_with_too_few_jobs_is_missing_and_counted(made_logs):
+def test_a_scenario_with_too_few_jobs_is_missing_and_counted(figures, made_study):
     def short(run):
         few = run.percent > 30 and getattr(run.kind, "opponent", "") == "own"
         return {"jobs": 1000, "moldable": 0} if few else figures(100.0, 300.0, run.percent)
 
-    study = made_study(made_logs, short)
+    study = made_study(short)
     assert study.percents("KTH", KINDS["thirds", "own"]) == [5, 10, 15, 20, 25, 30]
     assert "in 8 more too few jobs" in claims(study, "own")[0].here
     assert "too few" not in claims(study, "uniform")[0].here
 
 
-def test_likeness_is_the_geometric_mean_of_ours_over_the_papers(made_logs):
+def test_likeness_is_the_geometric_mean_of_ours_over_the_papers(figures, made_study):
     printed = {(one.trace, one.mix, one.percent): one for one in bushel()}
 
     def twice(run):
@@ -72,6 +55,6 @@ def test_likeness_is_the_geometric_mean_of_ours_over_the_papers(made_logs):
         own = run.kind.opponent == "own"
         return figures(2 * one.gas, one.static / 3 if own else one.static, run.percent)
 
-    own, uniform = likeness(made_study(made_logs, twice))
+    own, uniform = likeness(made_study(twice))
     assert (own.gas, own.static, own.furthest_static) == (pytest.approx(2), pytest.approx(1 / 3), pytest.approx(3))
     assert (uniform.static, uniform.scenarios) == (pytest.approx(1), 60)

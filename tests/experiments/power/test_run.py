@@ -79,7 +79,7 @@ def test_with_true_estimates_gas_never_loses_and_regrets_nothing(jobs, placed):
         assert one.gas <= one.static
 
 
-@pytest.mark.thorough(but=1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("estimates", ["users", "perfect"])
 def test_a_month_of_a_log_is_the_same_in_any_process_and_kept(made_logs, tmp_path, estimates):
     log = find_logs(made_logs)[0][0]

@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from experiments.prediction import pictures as prediction_pictures
 from experiments.prediction.results import Predictions
@@ -27,17 +26,9 @@ def of_months(*inside, starts=40):
 
 
 @pytest.fixture
-def drawn(monkeypatch):
-    """What is drawn in place of an SVG file: the figure, laid out."""
-
-    def as_figure(size, draw):
-        figure = Figure(figsize=size, layout="constrained")
-        draw(figure)
-        figure.draw_without_rendering()
-        return figure
-
-    monkeypatch.setattr(prediction_pictures, "as_svg", as_figure)
-    return prediction_pictures.draw_reliability
+def drawn(as_figures):
+    """What draws the figure."""
+    return as_figures(prediction_pictures).draw_reliability
 
 
 @pytest.mark.parametrize("inside", [(90, 90), (30, 35), (0, 0), (100, 100), (85, 90, 95, 90), (30, 60, 40, 50)])

@@ -10,12 +10,8 @@ import pytest
 
 from experiments.framework.execution import computed
 from experiments.framework.logs import SOURCES, find_logs
-from experiments.walltime.results import (
-    TRACES,
-    Options,
-    Results,
-    study_runs,
-)
+from experiments.walltime.accuracy import CATEGORIES
+from experiments.walltime.results import TRACES, LogRun, Options, Results, Terms, adjusted, study_runs
 from experiments.walltime.run import walltime_run
 from workloads import Header, write_swf
 from workloads.lublin import generate
@@ -83,3 +79,27 @@ def study(reported, logs):
     configurations = [run.configuration for run in runs]
     results = computed(walltime_run, configurations, logs, output=reported[0], workers=1)
     return Results(Options(), runs, results, ["no log ANL-Intrepid-2009-*.swf.gz"])
+
+
+DAYS = {"1996-10": 5, "1996-11": 36, "1996-12": 66}
+"""By month: days from the first submission to its begin."""
+
+
+def simulated(wait):
+    """A simulation in which every month has the same mean wait."""
+    figures = {"jobs": 4, "wait": wait, "slowdown": 2.0, "slowdown_60": 2.0, "weighted": wait, "accuracy": 0.5}
+    counts = dict.fromkeys(CATEGORIES, 1)
+    months = [{"month": month, "after": days * 86400, **figures, **counts} for month, days in DAYS.items()]
+    return {"jobs": 12, "months": months, "all": figures}
+
+
+@pytest.fixture
+def small_study(made_logs):
+    """Results made up: KTH under WFP, adjusted in both ways, and one replay."""
+    log = next(log for log in find_logs(made_logs)[0] if log.source.trace == "KTH")
+    terms = [Terms(), adjusted("wfp", "regular"), adjusted("wfp", "selective")]
+    runs = [LogRun(log, "simulation", terms=one) for one in terms]
+    cells = [{"percentile": 85, "floor": floor, "accuracy": 0.6, "median": 0.7} for floor in (0.0, 0.5)]
+    runs.append(LogRun(log, "accuracy", "user", 1))
+    replay = {"jobs": 12, "no_history": 3, "cells": [cell | dict.fromkeys(CATEGORIES, 3) for cell in cells]}
+    return Results(Options(), runs, [simulated(100), simulated(90), simulated(80), replay])

@@ -1,0 +1,103 @@
+"""Tables that explain a plan: the trade-offs among its candidates, all others, and what is impossible."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from gas.agent.choice import predicted
+from gas.cli.plan import MOST_SHOWN, counted, mark_of, row_of, size_of, when, when_titles
+from gas.cli.tables import print_table, say
+from gas.planner import Candidate, Plan
+from gas.times import duration_text, relative_text
+
+__all__ = ["show_impossible", "show_trade_offs"]
+
+MOST_EXPLAINED = 100
+"""How many are printed with --all; --json prints all."""
+
+_KEYS = ("scheduler", "processors", "proces-\nsors", "GPUs", "nodes")
+
+
+def show_trade_offs(found: Plan, *, everything: bool) -> None:
+    """Print the candidates that none beats in both finish and processor-hours; with `everything`, the others too.
+
+    Of many, some between the earliest and the cheapest; the best is among them in any case. It fits 80 columns.
+    """
+    if not found.candidates:
+        return
+    front = found.undominated
+    if found.best is not None and found.best not in front:
+        front.insert(bisect_right([found.score(c) for c in front], found.score(found.best)), found.best)
+    shown = front if everything else _spread(found, front, MOST_SHOWN)
+    start, finish = "starts", "finishes"
+    if (likely := predicted(found)) is not None:
+        start = "expected\nstart"
+        finish = "expected\nfinish" if likely.risk is None else f"{100 * likely.risk:g}%\nfinish by"
+    rows = [
+        (
+            mark_of(c, found),
+            c.scheduler,
+            size_of(c),
+            duration_text(c.walltime),
+            when(c, found)[0],
+            relative_text(found.score(c), found.now),
+            f"{c.processor_seconds / 3600:.2f}",
+            _against_the_best(c, found),
+        )
+        for c in shown
+    ]
+    say("Trade-offs (each finishes sooner than those below it, which use less):")
+    size, hours = counted(found, narrow=True)
+    titles = ["", "scheduler", size, "walltime", start, finish, hours, "against the best"]
+    best = shown.index(found.best) if found.best in shown else None
+    print_table(titles, rows, best=best, left=("", "scheduler", "against the best"), whole=_KEYS)
+    others = [c for c in found.candidates if c not in set(front)]
+    if not everything:
+        between = len(front) - len(shown)
+        more = [f"{between} between these"] if between else []
+        more += [f"{len(others)} that others beat in both"] if others else []
+        if more:
+            say(f"(more candidates: {', '.join(more)}: --all)")
+        return
+    if others:
+        say("\nBeaten in both by one of the above:")
+        listed = others[:MOST_EXPLAINED]
+        columns = ["", "scheduler", size, "walltime", "runs", *when_titles(found, listed), hours]
+        others_rows = [(*row_of(c, found), found.why_lost(c)) for c in listed]
+        print_table([*columns, "why not"], others_rows, left=("", "scheduler", "why not"), whole=_KEYS)
+        if len(listed) < len(others):
+            say(f"({len(others) - len(listed)} more candidates: --json)")
+
+
+def show_impossible(found: Plan, *, everything: bool) -> None:
+    """Print the sizes that are impossible, and why."""
+    most, way = (MOST_EXPLAINED, "--json") if everything else (MOST_SHOWN, "--all")
+    more = len(found.rejected) - most
+    say("Impossible:" if more <= 0 else f"Impossible ({more} more: {way}):")
+    rows = [(r.scheduler, str(r.processors), r.reason) for r in found.rejected[:most]]
+    print_table(["scheduler", counted(found)[0], "because"], rows, left=("scheduler", "because"), whole=_KEYS)
+
+
+def _against_the_best(candidate: Candidate, found: Plan) -> str:
+    """Return in words by how much a candidate is later and cheaper than the best, or the reverse."""
+    best = found.best
+    if best is None or candidate == best:
+        return "" if best is None else "best"
+    apart = found.score(candidate) - found.score(best)
+    saved = 1 - candidate.processor_seconds / best.processor_seconds
+    time = "as early" if not apart else f"{duration_text(abs(apart))} {'later' if apart > 0 else 'sooner'}"
+    if round(100 * abs(saved)) == 0:
+        return time
+    return f"{time}, {abs(saved):.0%} {'cheaper' if saved > 0 else 'dearer'}"
+
+
+def _spread(found: Plan, front: Sequence[Candidate], most: int) -> list[Candidate]:
+    """Return some of the front: its ends, the best, and between them the cheapest by turn-arounds in equal ratios."""
+    if len(front) <= most:
+        return list(front)
+    scores = [max(1, found.score(c) - found.now) for c in front]
+    ratio = (scores[-1] / scores[0]) ** (1 / (most - 2))
+    chosen = {bisect_right(scores, scores[0] * ratio**step + 1e-6) - 1 for step in range(1, most - 2)}
+    chosen |= {0, len(front) - 1} | ({front.index(found.best)} if found.best in front else set())
+    return [front[i] for i in sorted(chosen)]

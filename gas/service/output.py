@@ -1,0 +1,47 @@
+"""What a job has printed: the ends of its two streams, and of the log of its wrapper."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gas.errors import BadInput
+from gas.service.records import open_regular
+
+__all__ = ["OUTPUT_LIMIT", "last_words", "output"]
+
+OUTPUT_LIMIT = 64 * 1024
+"""Bytes of a stream that `output` returns by default."""
+
+
+def output(job_directory: Path, stream: str = "stdout", limit: int = OUTPUT_LIMIT) -> bytes:
+    """Return the last bytes, at most `limit`, of what a job has printed so far; nothing if it has not been started.
+
+    Raises
+    ------
+    BadInput
+        The stream is neither ``stdout`` nor ``stderr``, or the limit is negative.
+    """
+    if stream not in ("stdout", "stderr"):
+        raise BadInput(f'stream "{stream}": is neither stdout nor stderr')
+    if limit < 0:
+        raise BadInput(f"limit {limit}: is below 0")
+    return _end_of_file(job_directory / stream, limit)
+
+
+def last_words(job_directory: Path) -> str:
+    """Return what the wrapper itself printed at last: nothing, unless Python could not start or the disk is full."""
+    lines = _end_of_file(job_directory / "wrapper.log", 1000).strip().splitlines()
+    return f"wrapper.log ends: {lines[-1].decode(errors='replace')}" if lines else "wrapper.log is empty"
+
+
+def _end_of_file(path: Path, limit: int) -> bytes:
+    """Return the last bytes of a file, nothing if it is none or cannot be read."""
+    try:
+        number = open_regular(path)
+    except OSError:
+        return b""
+    try:
+        return os.pread(number, limit, max(0, os.fstat(number).st_size - limit))
+    finally:
+        os.close(number)

@@ -1,0 +1,45 @@
+"""Beyond the paper: what becomes of the others, drawn speed-ups, other terms, single users."""
+
+import pytest
+
+from experiments.bushel.beyond import drawn_section, others_section, shades, terms_section, text_of, users_section
+from experiments.framework.intervals import interval
+from experiments.framework.report import Cell, Table
+
+
+def table(section):
+    """Return the rows of the table of a section."""
+    (found,) = [block for block in section.blocks if isinstance(block, Table)]
+    return found.rows
+
+
+@pytest.fixture
+def study(figures, made_study):
+    """Static requests take five times as long as those of Gas; the others 90 s before, as long as these with them."""
+    return made_study(lambda run: figures(100.0, 500.0, run.percent), others=True)
+
+
+def test_the_others_stand_in_all_three_worlds(study):
+    rows = table(others_section(study, "own"))
+    assert {row[-9:] for row in rows} == {("90", "500", "100", "90", "500", "100", "70.0", "65.0", "60.0")}
+
+
+def test_drawn_speed_ups_say_how_many_times_as_long_own_requests_take(study):
+    rows = table(drawn_section(study))
+    assert {row[2:5] for row in rows} == {("100", "500", "5.00")}
+    assert rows[-1][1] == "100%"
+
+
+def test_on_other_terms_a_loss_is_marked(study, figures, made_study):
+    assert {row[4] for row in table(terms_section(study))} == {"5.00"}
+    worse = made_study(lambda run: figures(500.0, 100.0, run.percent), others=True)
+    assert {row[4] for row in table(terms_section(worse))} == {Cell("0.20", "bad")}
+
+
+def test_users_stand_beside_jobs(study):
+    assert {row[2:] for row in table(users_section(study))} == {("100", "500", "100", "500")}
+
+
+def test_with_one_seed_there_are_no_intervals(study):
+    assert "Shaded" not in shades(study)
+    assert (text_of(None), text_of(interval([3.0]))) == ("", "3")
