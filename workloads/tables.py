@@ -151,7 +151,10 @@ def _pyarrow(name: str) -> tuple[Any, Any]:
 
 
 def _titles(line: str) -> list[str]:
-    return [title.strip().lower() for title in next(csv.reader([line]), [])]
+    try:
+        return [title.strip().lower() for title in next(csv.reader([line]), [])]
+    except csv.Error:  # a cell beyond csv's limit: no title
+        return []
 
 
 def _checked_titles(titles: Sequence[str], name: str) -> None:

@@ -132,6 +132,8 @@ def _show(found: Audit) -> None:
         left=("check", "rule"),
         whole=("check",),
     )
+    say()
+    say(_figures(found))
     details = [
         *((check.check, f"first: {check.first.message}") for check in found.checks if check.first),
         *((check.check, check.remark) for check in found.checks if check.remark),
@@ -140,3 +142,22 @@ def _show(found: Audit) -> None:
         say()
     for name, text in details:
         say(f"{name}: {text}")
+
+
+def _figures(found: Audit) -> str:
+    """Return the metrics in lines; those of `gas simulate`, which says what they mean."""
+    figures = found.figures
+    if figures is None:
+        return "metrics: none, as no job started on a known number of processors"
+    shown = [
+        ("wait", figures.mean_wait, "{:,.0f} s on average"),
+        ("median wait", figures.median_wait, "{:,.0f} s"),
+        ("95% wait at most", figures.wait_95, "{:,.0f} s"),
+        ("bounded slowdown", figures.mean_bounded_slowdown, "{:,.2f} on average"),
+        ("utilization", figures.utilization, "{:.1%}"),
+        ("makespan", found.makespan, "{:,} s"),
+    ]
+    lines = [f"{name}: {form.format(value)}" for name, value, form in shown if value is not None]
+    if figures.skipped:
+        lines.append(f"metrics are without {many(figures.skipped, 'job')} of unknown size, or ended before the start")
+    return "\n".join(lines)

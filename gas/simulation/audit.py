@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from gas.errors import BadInput
 from gas.simulation.checks import Check, Expected, Rules, Violation
-from gas.simulation.recorded import LONGEST, UNKNOWN, Recorded, shortened
+from gas.simulation.metrics import Metrics, metrics, span
+from gas.simulation.recorded import LONGEST, UNKNOWN, Recorded, as_schedule, shortened
 from workloads import Log, Overrun, RigidJobs, apply_overrun, machine_size, rigid_jobs, scale_to_load
 
 __all__ = ["PROMISES", "PROMISE_OF", "Audit", "Check", "Claim", "Promise", "Violation", "audit"]
@@ -53,6 +54,10 @@ class Audit:
     checks: tuple[Check, ...]
     remarks: tuple[str, ...] = ()
     epoch: int | None = None
+    figures: Metrics | None = None
+    """Of the jobs that started, right or wrong (`gas.simulation.recorded.as_schedule`); None where there are none."""
+    makespan: int | None = None
+    """Seconds from the first submission to the last end of these."""
 
     @property
     def ok(self) -> bool:
@@ -85,6 +90,7 @@ class Audit:
                 }
                 for check in self.checks
             ],
+            "metrics": None if self.figures is None else {"makespan": self.makespan, **vars(self.figures)},
             "remarks": list(self.remarks),
         }
 
@@ -151,9 +157,19 @@ def audit(
         checks.append(rules.heads())
     if claim == "conservative" or given.promise is not None:
         checks.append(rules.promises())
-    epoch = given.epoch if log is None else log.start_time
+    schedule = as_schedule(given, machine)
+    first, last = (0, 0) if schedule is None else span(schedule)
     return Audit(
-        given.name, int(np.count_nonzero(~given.reserved)), machine, claim, rule, tuple(checks), given.remarks, epoch
+        name=given.name,
+        jobs=int(np.count_nonzero(~given.reserved)),
+        processors=machine,
+        promise=claim,
+        overrun=rule,
+        checks=tuple(checks),
+        remarks=given.remarks,
+        epoch=given.epoch if log is None else log.start_time,
+        figures=None if schedule is None else metrics(schedule),
+        makespan=None if schedule is None else last - first,
     )
 
 

@@ -29,6 +29,7 @@ from gas.simulation.recorded import UNKNOWN, Recorded
 from gas.simulation.schedule import NEVER_STARTED, Schedule
 from gas.simulation.tables import recorded_table, resolution_of, sizes_of, units_of
 from workloads import Header, Log, format_swf, parse_swf
+from workloads.formats import format_of, parse_log
 
 __all__ = [
     "CSV_COLUMNS",
@@ -233,13 +234,21 @@ def parse_schedule(data: bytes, *, name: str = "schedule") -> Recorded:
     * CSV with a header: the columns of Batsim and evalys in any order, others ignored; short names serve too (id,
       submit, start, end, processors, estimate). Without processors and estimates it needs the log beside it.
     * Lines of ``id submit start end``, with blanks or commas between.
+    * What sacct printed (malformed lines are left out, with a remark), and logs in CSV and Parquet.
     """
+    form = format_of(data)
+    if form in ("sacct", "parquet"):
+        return _from_log(parse_log(data, name=name, lenient=True))
+    if form == "batsim":
+        raise BadInput(f"{name}: is a workload of Batsim, which has no starts; gas simulate {name} gives a schedule")
     text = _text(data, name)
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
         raise BadInput(f"{name}: is empty; a schedule has one line a job")
+    if form == "csv" and {"wait", "run_time"} <= set(lines[0].split(",")):
+        return _from_log(parse_log(data, name=name))
     if lines[0].lstrip().startswith(";") or ("," not in lines[0] and len(lines[0].split()) > 8):
-        return _from_swf(parse_swf(data, name=name))
+        return _from_log(parse_swf(data, name=name))
     return recorded_table(text, name)
 
 
@@ -257,7 +266,7 @@ def _text(data: bytes, name: str) -> str:
         return data.decode("latin-1")
 
 
-def _from_swf(log: Log) -> Recorded:
+def _from_log(log: Log) -> Recorded:
     resolution = resolution_of([log.submit, log.wait, log.run_time])
     ran = log.run_time >= 0
     started = ran & (log.wait >= 0)

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from gas.errors import BadInput
 from gas.simulation.allocation import Allocation
 from gas.simulation.schedule import NEVER_STARTED, Schedule
+from workloads import RigidJobs
 
-__all__ = ["LARGEST_INSTANT", "LONGEST", "UNKNOWN", "Recorded", "recorded", "shortened"]
+__all__ = ["LARGEST_INSTANT", "LONGEST", "UNKNOWN", "Recorded", "as_schedule", "recorded", "shortened"]
 
 UNKNOWN = -1
 """Processors, estimate or run time that the file does not state."""
@@ -178,6 +179,38 @@ def recorded(schedule: Schedule) -> Recorded:
         machine=jobs.machine,
         name=schedule.policy or "schedule",
     )
+
+
+def as_schedule(given: Recorded, machine: int) -> Schedule | None:
+    """Return the jobs that started or were withdrawn as a schedule that has figures, in whole seconds, cut off.
+
+    None if no job is left that started. Left out, and counted as skipped, are jobs that started on an unknown number of
+    processors or ended before they started; and reservations. The machine is as large as its largest job.
+    """
+    jobs_known = ~given.reserved & (given.started | given.withdrawn)
+    unusable = jobs_known & given.started & ((given.processors < 1) | (given.end < given.start))
+    rows = np.flatnonzero(jobs_known & ~unusable)
+    rows = rows[np.argsort(given.submit[rows] // given.resolution, kind="stable")]
+    started = given.started[rows]
+    submit, start, end = (column[rows] // given.resolution for column in (given.submit, given.start, given.end))
+    size = given.processors[rows]
+    if not started.any():
+        return None
+    unknown = np.full(len(rows), UNKNOWN, np.int64)
+    jobs = RigidJobs(
+        id=given.id[rows],
+        submit=submit,
+        processors=np.maximum(size, 1),
+        estimate=np.maximum(given.estimate[rows] // given.resolution, 1),
+        run_time=np.where(started, end - start, 0),
+        user=unknown,
+        group=unknown,
+        executable=unknown,
+        row=rows.astype(np.int64),
+        machine=max(machine, int(size.max())),
+        skipped={"processors or end unknown": count} if (count := int(np.count_nonzero(unusable))) else {},
+    )
+    return Schedule(jobs=jobs, start=np.where(started, start, NEVER_STARTED), end=np.maximum(end, submit))
 
 
 def _column(values: list[int]) -> NDArray[np.int64]:

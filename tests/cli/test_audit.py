@@ -270,3 +270,32 @@ def test_whatever_a_file_is_it_is_read_or_refused_in_words(run, tmp_path, name):
     else:
         assert isinstance(result.exception, BadInput)
         assert message in str(result.exception)
+
+
+def test_metrics_stand_beside_the_checks(run, log):
+    result = run(log)
+    for line in ("wait: 3 s on average", "median wait: 0 s", "utilization: 96.7%", "makespan: 30 s"):
+        assert line in result.stdout, result.stdout
+    metrics = json.loads(run(log, "--json").stdout)["metrics"]
+    assert (metrics["mean_wait"], metrics["longest_wait"], metrics["makespan"]) == (3, 9, 30)
+
+
+def test_what_sacct_printed_is_a_schedule(run, tmp_path):
+    path = tmp_path / "sacct.txt"
+    path.write_text(
+        "JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|State\n"
+        "7|ann|01:00:00|60|1000|1100|1160|4|COMPLETED\n"
+        "8|bob|01:00:00|60|1010|1120|1180|4|COMPLETED\n"
+    )
+    done = run(path, "--processors", "8")
+    assert done.exit_code == 0
+    assert "wait: 105 s on average" in done.stdout
+    assert run(path, "--processors", "4").exit_code == 1
+
+
+def test_a_job_of_unknown_size_is_left_out_of_the_metrics_and_counted(run, tmp_path):
+    path = tmp_path / "odd.swf"
+    path.write_text(LOG + "4 3 0 6 -1 -1 -1 -1 8 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    done = run(path)
+    assert "wait: 3 s on average" in done.stdout
+    assert "metrics are without 1 job" in done.stdout

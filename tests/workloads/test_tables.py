@@ -105,3 +105,7 @@ def test_what_is_written_has_the_columns_that_any_job_knows():
 )
 def test_a_table_is_known_by_its_titles(line, is_one):
     assert is_table_header(line) is is_one
+
+
+def test_a_line_beyond_the_limit_of_csv_is_no_header():
+    assert not is_table_header("submit,run_time," + "x" * 200_000)
