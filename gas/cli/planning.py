@@ -72,7 +72,8 @@ Predict = Annotated[
         "--predict",
         metavar="HISTORY",
         help="Choose by likely starts, learnt from past jobs: auto asks each scheduler (S³, Slurm's accounting) "
-        "for at least 20 ended ones. Or name a file: an SWF log, or the output of sacct --parsable2 (plain or gzip; - for standard input).",
+        "for at least 20 ended ones. Or name a file: an SWF log, or the output of sacct --parsable2 (plain or gzip; - "
+        "for standard input).",
     ),
 ]
 Risk = Annotated[
