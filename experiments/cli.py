@@ -89,8 +89,7 @@ def command_for(study: Study[Any, Any, Any]) -> Any:
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     summary, _, rest = (inspect.getdoc(study.options) or "").partition("\n\n")
-    example = f"gas experiment {study.name} --traces logs/" + (" --quick" if "quick" in {**own, **study.quick} else "")
-    command.__doc__ = "\n\n".join((summary, example, rest, _KEPT))
+    command.__doc__ = "\n\n".join((summary, f"gas experiment {study.name} --traces logs/ --quick", rest, _KEPT))
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(study.name)(command)
     return typer.main.get_command(app)

@@ -116,8 +116,12 @@ class Application:
 
     def sizes(self, machine: int) -> NDArray[np.int64]:
         """Return the processor counts, ascending, that it can take on a machine of so many processors."""
-        if self.model.sizes is not None:  # a few, whereas a constraint may allow millions
-            return np.array([n for n in self.model.sizes if n <= machine and self.permits(n)], np.int64)
+        known = self.model.sizes
+        if isinstance(self.model, LayoutModel) and self.model.layouts is not None:
+            of = (one.nodes * (1 if self.unit == "nodes" else max(1, one.per_node)) for one in self.model.layouts)
+            known = tuple(sorted(set(of)))
+        if known is not None:  # a few, whereas a constraint may allow millions
+            return np.array([n for n in known if n <= machine and self.permits(n)], np.int64)
         return self.permitted(machine)
 
     def permitted(self, machine: int) -> NDArray[np.int64]:

@@ -7,6 +7,8 @@
 `downey`             Downey's model: sequential time, average parallelism A, variance sigma
 `amdahl`             Amdahl's law: sequential time and serial fraction
 `table`              measured times, as they stand or interpolated
+`layouts`            measured times by layout: nodes, GPUs on each, and their type
+`goodput`            AdaptDL's model of training a network (Pollux), by layout and batch
 `nas`                the NAS Parallel Benchmarks, from the packaged ``data/npb.csv``
 `fitting`            Downey's model and Amdahl's law fitted to timings, and which of them to believe
 `families`           both of those as a least-squares search sees them

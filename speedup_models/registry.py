@@ -19,7 +19,7 @@ __all__ = ["BUILT_IN", "PLUG_INS", "model_from_table"]
 PLUG_INS: Final = "gas.speedup_models"
 """The entry-point group of models from other distributions."""
 
-BUILT_IN: Final = ("amdahl", "downey", "nas", "table")
+BUILT_IN: Final = ("amdahl", "downey", "goodput", "layouts", "nas", "table")
 """Models of this package, each in a module of its name."""
 
 
@@ -60,6 +60,14 @@ def _built_in(name: str) -> Callable[[Fields], SpeedupModel]:
         from speedup_models.downey import downey_from_fields
 
         return downey_from_fields
+    if name == "goodput":
+        from speedup_models.goodput import goodput_from_fields
+
+        return goodput_from_fields
+    if name == "layouts":
+        from speedup_models.layouts import layouts_from_fields
+
+        return layouts_from_fields
     if name == "nas":
         from speedup_models.nas import nas_from_fields
 

@@ -50,6 +50,7 @@ from gas.service.rows import DamagedRow
 from speedup_models import ConstraintError, ModelError
 from workloads import LogError
 from workloads.archive import ArchiveError, ArchiveUnreachable, NotInArchive
+from workloads.cells import Malformed
 from workloads.log import FIELDS
 
 
@@ -106,7 +107,9 @@ def test_every_error_that_any_module_defines_has_an_outcome():
     own = errors_of_all_modules()
     assert {BadInput, FieldError, ModelError, LogError} <= own
     without = {kind for kind in own if not any(base in ERRORS for base in kind.__mro__)}
-    assert without == {ArchiveError, ArchiveUnreachable, NotInArchive}, "which `gas traces` translates"
+    assert without == {ArchiveError, ArchiveUnreachable, NotInArchive, Malformed}, (
+        "`gas traces` and readers translate these"
+    )
 
 
 SAMPLES = [
@@ -116,6 +119,7 @@ SAMPLES = [
     InDoubt("kth gave no answer", "key-17"),
     NoAnswer("kth is not there", sent=False),
     RefusedAs("error 2015: more than there is", 17),
+    Malformed("not a number", "'x' is not a number", FIELDS[3]),
     FieldError("lu.toml [speedup] A", "-1.0 is below 1"),
     *(
         kind("what is wrong")

@@ -2,8 +2,13 @@
 
     log         a log in memory: a column per field of the Standard Workload Format; what can be wrong with one
     header      its header comments, as lines and as keys; when second 0 was
+    formats     every format in which logs are read and written, told apart by content
     swf         reading and writing log files
     sacct       reading what Slurm's accounting prints
+    accounting  writing that
+    tables      a log as a table: CSV, Parquet
+    batsim      workloads of the simulator Batsim: JSON
+    cells       numbers in the cells of a file; complaints about its lines
     pages       the text of a log file: unpacked, decoded, in pieces
     selection   parts of a log: months, dates, first jobs
     archive     the logs of the Parallel Workloads Archive by name: what is known of them, and fetching them

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloads.jobs import RigidJobs
+from workloads.log import Log
 
-__all__ = ["offered_load", "scale_interarrivals", "scale_to_load", "submit_at_load"]
+__all__ = ["most_in_use", "offered_load", "scale_interarrivals", "scale_to_load", "submit_at_load"]
 
 
 def offered_load(jobs: RigidJobs) -> float:
@@ -20,6 +21,17 @@ def offered_load(jobs: RigidJobs) -> float:
     0 where there are no jobs or all are submitted in the same second.
     """
     return _load(jobs.submit, jobs.processors, jobs.run_time, jobs.machine)
+
+
+def most_in_use(log: Log) -> int:
+    """Return how many processors jobs held at once at most, by the starts in the log; 0 if it has none."""
+    size = np.where(log.allocated_processors > 0, log.allocated_processors, log.requested_processors)
+    ran = np.flatnonzero((log.wait >= 0) & (log.run_time > 0) & (size > 0))
+    start = np.trunc(log.submit[ran]) + np.trunc(log.wait[ran])
+    end = start + np.trunc(log.run_time[ran])
+    changes = np.concatenate([size[ran], -size[ran]])
+    order = np.lexsort((changes, np.concatenate([start, end])))  # what ends at an instant is given back first
+    return int(np.cumsum(changes[order]).max(initial=0))
 
 
 def scale_interarrivals(submit: ArrayLike, factor: float) -> NDArray[np.int64]:

@@ -2,9 +2,9 @@
 
 Fields are known by the header line, and may come in any order with any others among them. Needed are JobID, User,
 Submit, Start, Timelimit (or TimelimitRaw, in minutes), Elapsed (or ElapsedRaw, or End), and what the job had: AllocCPUS
-(or NCPUS) for CPUs, AllocNodes (or NNodes) for nodes. Account and State are read if they are there. Instants are in
-the local time of where sacct ran, or epoch seconds (``SLURM_TIME_FORMAT=%s``); durations are
-``[days-]hours:minutes:seconds``.
+(or NCPUS, or the cpu= of AllocTRES) for CPUs, AllocNodes (or NNodes, or the node= of AllocTRES) for nodes. Account,
+Partition, State and JobIDRaw are read if they are there. Instants are in the local time of where sacct ran, or epoch
+seconds (``SLURM_TIME_FORMAT=%s``); durations are ``[days-]hours:minutes:seconds``.
 
 A line is a job, a task of an array (``12_3``), a component of a heterogeneous job (``12+1``), which all count as jobs
 here, or a step of one (``12.batch``), which is left out.
@@ -23,6 +23,7 @@ from typing import BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
+from workloads.cells import Malformed, places
 from workloads.header import Header
 from workloads.log import LARGEST, Log, LogError
 from workloads.pages import Source, pages_of
@@ -38,6 +39,7 @@ _COUNTS: Mapping[Unit, tuple[str, ...]] = {
     "cpus": ("alloccpus", "ncpus"),
     "nodes": ("allocnodes", "nnodes"),
 }
+_TRES: Mapping[Unit, str] = {"cpus": "cpu", "nodes": "node"}
 _NOT_YET = frozenset({"", "unknown", "none", "n/a"})
 _NO_LIMIT = frozenset({"", "unlimited", "partition_limit"})
 _DURATION = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,2})(?:\.\d*)?", re.ASCII)
@@ -55,22 +57,16 @@ _UNLIMITED = "no time limit of its own"
 
 
 class _Job(NamedTuple):
+    number: int
     submit: int
     start: int
     run_time: int
     limit: int
     user: int
     account: int
+    partition: int
     status: int
     counts: tuple[int, ...]
-
-
-class _Malformed(ValueError):
-    """A line that cannot be understood; the reason is the same for all lines of its kind."""
-
-    def __init__(self, reason: str, found: str) -> None:
-        super().__init__(f"{reason}: {found}")
-        self.reason = reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,26 +75,33 @@ class Accounting:
 
     Attributes
     ----------
-    users, accounts
+    users, accounts, partitions
         The number that each name has in the logs, from 0 in the order in which they appear.
     left_out
         Jobs that are not in the logs, counted by reason.
-    malformed
-        Lines that a lenient reader could not understand, counted by reason.
+    lines
+        Where those stand in the file that a lenient reader could not understand, by reason.
     """
 
     name: str
     users: Mapping[str, int]
     accounts: Mapping[str, int]
+    partitions: Mapping[str, int]
     left_out: Mapping[str, int]
-    malformed: Mapping[str, int]
+    lines: Mapping[str, Sequence[int]]
     _jobs: Sequence[_Job] = field(repr=False)
     _units: Sequence[Unit] = field(repr=False)
 
-    def log(self, unit: Unit = "cpus") -> Log:
+    def log(self, unit: Unit = "cpus", *, unlimited: bool = False) -> Log:
         """Return the jobs as a log in which processors are CPUs, or nodes.
 
-        Second 0 is the first submission; where the end of a job is not known, its run time is -1.
+        Second 0 is the first submission; where the end of a job is not known, its run time is -1. Jobs have Slurm's
+        numbers, if all that are given are whole ones (JobIDRaw, or JobID without arrays), else they are counted from 1.
+
+        Parameters
+        ----------
+        unlimited
+            With the jobs that had no time limit of their own, whose requested time is -1.
 
         Raises
         ------
@@ -109,12 +112,17 @@ class Accounting:
             wanted = {"cpus": "AllocCPUS", "nodes": "AllocNodes"}[unit]
             raise LogError(self.name, f"does not say how many {unit} jobs had; add {wanted} to sacct's --format")
         at = self._units.index(unit)
-        table = np.array([(*job[:-1], job.counts[at]) for job in self._jobs], np.int64).reshape(-1, len(_Job._fields))
-        submit, start, run_time, limit, user, account, status, count = table.T
+        jobs = self._jobs if unlimited else [job for job in self._jobs if job.limit >= 0]
+        table = np.array([(*job[:-1], job.counts[at]) for job in jobs], np.int64).reshape(-1, len(_Job._fields))
+        number, submit, start, run_time, limit, user, account, partition, status, count = table.T
         first = int(submit[0]) if len(submit) else 0
-        header = Header.of([("Version", "2.2"), ("UnixStartTime", first), ("TimeZoneString", "UTC"), ("Note", "sacct")])
+        names = [("Partition", f"{number} {name}") for name, number in self.partitions.items()]
+        header = Header.of(
+            [("Version", "2.2"), ("UnixStartTime", first), ("TimeZoneString", "UTC"), *names, ("Note", "sacct")]
+        )
         log = Log.from_columns(
             {
+                "job": number if (number >= 0).all() else np.arange(1, len(number) + 1),
                 "submit": submit - first,
                 "wait": np.maximum(start - submit, 0),
                 "run_time": run_time,
@@ -124,19 +132,27 @@ class Accounting:
                 "status": status,
                 "user": user,
                 "group": account,
+                "partition": partition,
             },
             header=header,
             name=self.name,
         )
-        return replace(log, warnings=self.remarks, skipped=dict(self.malformed))
+        left_out = {why: each for why, each in self.left_out.items() if why != _UNLIMITED or not unlimited}
+        remarks = replace(self, left_out=left_out).remarks
+        return replace(log, warnings=remarks, skipped=self.malformed)
+
+    @property
+    def malformed(self) -> dict[str, int]:
+        """Lines that a lenient reader could not understand, counted by reason."""
+        return {reason: len(lines) for reason, lines in self.lines.items()}
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What was left out, in words."""
         jobs = [f"{self.name}: {_many(count, 'job')} left out: {reason}" for reason, count in self.left_out.items()]
         lines = [
-            f"{self.name}: {_many(count, 'malformed line')} left out: {reason}"
-            for reason, count in self.malformed.items()
+            f"{self.name}: {_many(len(lines), 'malformed line')} left out: {reason} ({places(lines, len(lines))})"
+            for reason, lines in self.lines.items()
         ]
         return (*jobs, *lines)
 
@@ -210,21 +226,28 @@ def _read(stream: BinaryIO, name: str, lenient: bool, zone: tzinfo | None) -> Ac
             name, "does not begin with a header line that has JobID, as sacct --parsable2 prints it", line=number
         )
     reader = _Reader(name, header, zone)
-    malformed: Counter[str] = Counter()
+    malformed: dict[str, list[int]] = {}
     jobs = []
     for number, line in lines:
         try:
             job = reader.job(line)
-        except _Malformed as problem:
+        except Malformed as problem:
             if not lenient:
-                raise LogError(name, str(problem), line=number) from None
-            malformed[problem.reason] += 1
+                raise LogError(name, problem.text, line=number) from None
+            malformed.setdefault(problem.reason, []).append(number)
             continue
         if job is not None:
             jobs.append(job)
     jobs.sort(key=lambda job: job.submit)  # stable
     return Accounting(
-        name, reader.users, reader.accounts, dict(reader.left_out), dict(malformed), tuple(jobs), reader.units
+        name,
+        reader.users,
+        reader.accounts,
+        reader.partitions,
+        dict(reader.left_out),
+        malformed,
+        tuple(jobs),
+        reader.units,
     )
 
 
@@ -244,6 +267,7 @@ class _Reader:
     def __init__(self, name: str, header: str, zone: tzinfo | None) -> None:
         self.users: dict[str, int] = {}
         self.accounts: dict[str, int] = {}
+        self.partitions: dict[str, int] = {}
         self.left_out: Counter[str] = Counter()
         self._zone = zone
         self._trailing = header.rstrip().endswith("|")  # --parsable ends each line with one
@@ -256,8 +280,9 @@ class _Reader:
         self._start = self._one_of(name, "Start", "start")
         self._limit = self._one_of(name, "Timelimit", "timelimitraw", "timelimit")
         self._ran = self._one_of(name, "Elapsed", "elapsedraw", "elapsed", "end")
-        self.units: tuple[Unit, ...] = tuple(unit for unit in UNITS if self._found(_COUNTS[unit]))
-        self._counts = [self._at[found] for unit in self.units for found in self._found(_COUNTS[unit])[:1]]
+        counts = {unit: [*self._found(_COUNTS[unit]), *self._found(("alloctres",))] for unit in UNITS}
+        self.units: tuple[Unit, ...] = tuple(unit for unit in UNITS if counts[unit])
+        self._counts = {unit: counts[unit][0] for unit in self.units}
         if not self.units:
             raise LogError(name, "its header has neither AllocCPUS nor AllocNodes; add one to sacct's --format", line=1)
 
@@ -275,15 +300,15 @@ class _Reader:
         values = (line.rstrip().removesuffix("|") if self._trailing else line).split("|")
         if len(values) != self._width:
             found = f"{len(values)} where the header has {self._width}"
-            raise _Malformed("another number of fields than the header", found)
+            raise _malformed("another number of fields than the header", found)
         cells = {name: values[place].strip() for name, place in self._at.items()}
         id = cells[self._id]
         if "." in id:
             return None
         if not _JOB.fullmatch(id):
-            raise _Malformed("no job number", repr(id[:40]))
+            raise _malformed("no job number", repr(id[:40]))
         start = self._instant(cells[self._start], "Start")
-        counts = tuple(_count(values[place].strip()) for place in self._counts)
+        counts = tuple(_count(cells[field], _TRES[unit]) for unit, field in self._counts.items())
         state = (cells.get("state", "").split() or [""])[0].rstrip("+").upper()  # "CANCELLED by 1000"
         # who is cancelled while it waits may get a start, and as AllocCPUS what it asked for, but no AllocNodes
         if start is None or not all(counts):
@@ -293,23 +318,25 @@ class _Reader:
             self.left_out[_RESIZED] += 1
             return None
         limit = _limit(cells[self._limit], raw=self._limit == "timelimitraw")
-        if limit is None:
-            self.left_out[_UNLIMITED] += 1
-            return None
         submit = self._instant(cells[self._submit], "Submit")
         if submit is None:
-            raise _Malformed("no submission", repr(cells[self._submit]))
+            raise _malformed("no submission", repr(cells[self._submit]))
         run_time = self._run_time(cells, start)
-        if run_time == 0 and state in _WITHDRAWN and "allocnodes" not in self._at:
+        if run_time == 0 and state in _WITHDRAWN and not {"allocnodes", "alloctres"} & set(self._at):
             self.left_out[_NEVER_STARTED] += 1
             return None
+        if limit is None:
+            self.left_out[_UNLIMITED] += 1
+        raw = cells.get("jobidraw", id)
         return _Job(
+            int(raw) if _WHOLE.fullmatch(raw) else -1,
             min(submit, start),  # of one that was resized, the instant of that is its submission
             start,
             run_time,
-            limit,
+            -1 if limit is None else limit,
             _numbered(self.users, cells[self._user]),
             _numbered(self.accounts, cells.get("account", "")),
+            _numbered(self.partitions, cells.get("partition", "")),
             _STATUS.get(state, -1),
             counts,
         )
@@ -337,7 +364,11 @@ class _Reader:
             moment = datetime.fromisoformat(text)
             return int((moment if moment.tzinfo else moment.replace(tzinfo=self._zone)).timestamp())
         except (ValueError, OverflowError, OSError):
-            raise _Malformed(f"{what} is no instant", repr(text[:40])) from None
+            raise _malformed(f"{what} is no instant", repr(text[:40])) from None
+
+
+def _malformed(reason: str, found: str) -> Malformed:
+    return Malformed(reason, f"{reason}: {found}")
 
 
 def _many(count: int, thing: str) -> str:
@@ -353,26 +384,29 @@ def _limit(text: str, *, raw: bool) -> int | None:
         return None
     seconds = 60 * _whole(text, "Timelimit") if raw else _seconds(text, "Timelimit")
     if not 1 <= seconds <= LARGEST:
-        raise _Malformed("Timelimit is no time", repr(text[:40]))
+        raise _malformed("Timelimit is no time", repr(text[:40]))
     return seconds
 
 
-def _count(text: str) -> int:
+def _count(text: str, resource: str) -> int:
+    """Return a number, which may stand among others: ``billing=4,cpu=4,mem=8G,node=1``."""
+    if "=" in text:
+        text = dict(each.partition("=")[::2] for each in text.split(",")).get(resource, "")
     return _whole(text, "the number of processors") if text else 0
 
 
 def _whole(text: str, what: str) -> int:
     if not _WHOLE.fullmatch(text):
-        raise _Malformed(f"{what} is no whole number", repr(text[:40]))
+        raise _malformed(f"{what} is no whole number", repr(text[:40]))
     return int(text)
 
 
 def _seconds(text: str, what: str) -> int:
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise _Malformed(f"{what} is no duration", repr(text[:40]))
+        raise _malformed(f"{what} is no duration", repr(text[:40]))
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     total = ((24 * days + hours) * 60 + minutes) * 60 + seconds
     if total > LARGEST:
-        raise _Malformed(f"{what} is no duration", repr(text[:40]))
+        raise _malformed(f"{what} is no duration", repr(text[:40]))
     return total

@@ -11,9 +11,7 @@ one, by `_read_line`, which knows what to say about each.
 from __future__ import annotations
 
 import gzip
-import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from io import BytesIO
@@ -24,13 +22,13 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from workloads.cells import Complaints, Malformed, number_of, quoted
 from workloads.header import Header
-from workloads.log import FIELDS, LARGEST, PARTIAL, Field, Log, LogError, is_unknown, unknown
+from workloads.log import FIELDS, LARGEST, PARTIAL, Log, LogError, is_unknown, unknown
 from workloads.pages import BLOCK, Source, pages_of
 
 __all__ = ["format_swf", "parse_swf", "read_header", "read_swf", "write_swf"]
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _CUT = ("submit", "run_time", "requested_time")  # numbers that simulations cut to whole seconds
 _ROWS = 1 << 11
 """Jobs written at a time."""
@@ -81,7 +79,7 @@ def parse_swf(data: bytes, *, name: str = "log", lenient: bool = False) -> Log:
 def _read(stream: BinaryIO, name: str, lenient: bool, block: int = BLOCK) -> Log:
     comments: list[str] = []
     columns = _Columns()
-    complaints = _Complaints(name, lenient)
+    complaints = Complaints(name, lenient)
     source = Source(stream, name)
     pages = pages_of(source, block)
     number = 1
@@ -253,73 +251,22 @@ def _table(lines: list[str]) -> NDArray[np.float64] | None:
     return table if usual else None
 
 
-class _Complaints:
-    """What is wrong with lines: refused, or with `lenient` counted by reason, the first kept."""
-
-    def __init__(self, name: str, lenient: bool) -> None:
-        self.skipped: Counter[str] = Counter()
-        self._name = name
-        self._lenient = lenient
-        self._first: LogError | None = None
-
-    def add(self, number: int, problem: _MalformedError) -> None:
-        error = LogError(self._name, problem.text, line=number, at_field=problem.field)
-        if not self._lenient:
-            raise error
-        self._first = self._first or error
-        self.skipped[problem.reason] += 1
-
-    @property
-    def summary(self) -> list[str]:
-        """The warning that lines were left out, if any were."""
-        return (
-            [f"{_many(self.skipped.total(), 'malformed line')} left out; the first: {self._first}"]
-            if self._first
-            else []
-        )
-
-
-def _read_lines(numbered: Iterable[tuple[int, str]], complaints: _Complaints) -> NDArray[np.float64]:
+def _read_lines(numbered: Iterable[tuple[int, str]], complaints: Complaints) -> NDArray[np.float64]:
     """Return the well-formed lines as numbers."""
     rows: list[list[float]] = []
     for number, line in numbered:
         try:
             rows.append(_read_line(line))
-        except _MalformedError as problem:
+        except Malformed as problem:
             complaints.add(number, problem)
     return np.array(rows, dtype=np.float64).reshape(-1, len(FIELDS))
-
-
-class _MalformedError(Exception):
-    def __init__(self, reason: str, text: str, field: Field | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.text = text
-        self.field = field
 
 
 def _read_line(line: str) -> list[float]:
     tokens = line.split()
     if len(tokens) != len(FIELDS):
-        raise _MalformedError(
-            "wrong number of fields", f"{len(tokens)} fields, a line has {len(FIELDS)}: {_shown(line)}"
-        )
-    return [_read_number(token, field) for token, field in zip(tokens, FIELDS, strict=True)]
-
-
-def _read_number(token: str, field: Field) -> float:
-    if not _NUMBER.fullmatch(token):
-        if token.lstrip("+-").lower() in ("nan", "inf", "infinity"):
-            raise _MalformedError("not a finite number", f"{token} is not a finite number; unknown is -1", field)
-        raise _MalformedError("not a number", f"{_shown(token)} is not a number; unknown is -1", field)
-    value = float(token)
-    digits = token.lstrip("+-")
-    too_large = abs(value) > LARGEST or (digits.isdigit() and len(digits) < 20 and int(digits) > LARGEST)
-    if too_large:
-        raise _MalformedError("too large", f"{_shown(token)} is beyond ±2**53, the largest number kept", field)
-    if field.kind == "identity" and not value.is_integer():
-        raise _MalformedError("fraction in a whole number", f"{_shown(token)} is not a whole number", field)
-    return value
+        raise Malformed("wrong number of fields", f"{len(tokens)} fields, a line has {len(FIELDS)}: {quoted(line)}")
+    return [number_of(token, field) for token, field in zip(tokens, FIELDS, strict=True)]
 
 
 def _remarks(log: Log) -> list[str]:
@@ -360,11 +307,6 @@ def _repeated(numbers: NDArray[np.int64]) -> int:
 
 def _written(value: float) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
-
-
-def _shown(text: str) -> str:
-    short = text.strip()
-    return repr(short if len(short) <= 60 else short[:57] + "...")
 
 
 def _name_of(stream: BinaryIO) -> str:

@@ -25,13 +25,13 @@ def models_section(study: Results) -> Section:
     caption = (
         "Mean response time and bounded slowdown of both schemes over load, with 90% intervals by batch means, over "
         "the batches that both schemes completed; their number stands above the load. † marks a load at which one "
-        "scheme's run went on for longer than the other's; a cross shows its mean at its own end, which is one of "
-        "other jobs and not to be compared with the other scheme's. "
+        "scheme's run was longer than the other's; a cross shows its mean at its own end, which is over other jobs "
+        "and therefore not comparable with the other scheme's. "
         f"Seed {study.options.seed}. The paper's Fig. 4 shows curves without figures; its statements are tested above. "
-        "Hollow marks: that scheme's run was stopped because its mean response was beyond 30,000 s (dotted), so it is "
-        "only a mean so far. Where the number of batches is another one at the next load, the curves step for that, "
-        "too. Both schemes ran the same jobs, so that intervals that overlap do not say that they are alike. "
-        "Scales are logarithmic; intervals that reach below a picture reach far down, some to nothing."
+        "Hollow marks: that scheme's run was stopped because its mean response was beyond 30,000 s (dotted), so its "
+        "mean has not settled. Curves also step where the number of batches changes from one load to the next. Both "
+        "schemes ran the same jobs, so overlapping intervals do not mean that the schemes are alike. Scales are "
+        "logarithmic; intervals that reach below a picture reach far down, some to 0."
     )
     blocks: list[Block] = [Picture("backfilling-models", draw_models(models), caption)]
     measures = ("mean response (s)", "bounded slowdown")
@@ -114,9 +114,9 @@ def changes_section(study: Results) -> Section | None:
         "model F are choices. The table changes them one at a time "
         f"({jobs:,} jobs at each load, both schemes over the same jobs, no stopping rule; seed {study.options.seed}). "
         f"Mean responses come within {ALIKE:g}% of each other at all of these loads {_with(alike(study))}, shares "
-        f"backfilled within {SAME_SHARE:g} points {_with(as_much_backfilled(study))}. That is as far as it goes: which "
-        "of the changes, if any, is the cause is not established. Estimates above the run times would contradict the "
-        "paper, which says that it took run times; it also is where its own Table 3 has the schemes draw together: "
+        f"backfilled within {SAME_SHARE:g} points {_with(as_much_backfilled(study))}. Which "
+        "of the changes is the cause, if any, is not known. Estimates above the run times would contradict the paper, "
+        "which says that it used run times; in its own Table 3, however, such estimates reduce the difference: "
         "from 7.3% to 1.5% on KTH, from 3.3% to 1.9% on CTC and from 5.7% to -1.2% on SDSC when estimates go from the "
         "run times to between once and twice those."
     )

@@ -76,7 +76,7 @@ def _origin(study: Results, origin: Origin) -> Section:
     facts = (
         f"Gas {origin.gas}, sources `{origin.sources}`; {', '.join(origin.libraries)}.",
         f"Seed of the models: {study.options.seed}.",
-        f"`{origin.command}`, TRACES being a folder with the logs below. The number of worker processes changes "
+        f"`{origin.command}`, where TRACES is a folder with the logs below. The number of worker processes changes "
         "nothing but the time.",
     )
     return Section("To make this report again", (Bullets(facts),))
@@ -93,7 +93,7 @@ def _summary(study: Results) -> Section:
     )
     caption = (
         "Runs of models are compared twice: each at its own end, as in the paper, and over the batches that both "
-        "completed. What is not of models has one verdict."
+        "completed. Statements on logs have one verdict."
     )
     by_trace = []
     for trace in TRACES:
@@ -117,8 +117,8 @@ def _summary(study: Results) -> Section:
         f"{sum(any(mark in reason for reason in reasons(cell)) for cell in apart)} {words}" for mark, words in _CAUSES
     ]
     text = Text(
-        f"Of the {len(apart)} cells whose sign is another one, {', '.join(by_cause)} (one cell may be several of "
-        f"these), and {unknown} have no cause that was found."
+        f"Of the {len(apart)} cells with the other sign, {', '.join(by_cause)} (a cell may count several times); for "
+        f"{unknown}, no cause was found."
     )
     return Section("What holds", (table_of(claims(study), columns, caption), signs, *([text] if apart else [])))
 
@@ -162,7 +162,7 @@ def _facts(study: Results, log: Found) -> list[str]:
     """Return in what a log and its simulation differ from the paper's, as far as that is known."""
     result, source = study.result(log), log.source
     jobs, longer = result["jobs"], result["overruns"]
-    version = "the archive has taken jobs out of it" if log.cleaned else "not cleaned"
+    version = "cleaned: the archive removed jobs" if log.cleaned else "not cleaned"
     found = [f"Version of the log: {log.name} ({version}), {jobs:,} jobs simulated; {source.jobs:,} in the paper."]
     header = log.header.max_procs
     if header is not None and header != source.processors:
@@ -172,8 +172,7 @@ def _facts(study: Results, log: Found) -> list[str]:
         )
     if source.estimates == "users":
         found.append(
-            f"Overruns: {longer:,} jobs ran longer than they had asked for; they are killed then, under “overrun "
-            "extend” they run on."
+            f"Overruns: {longer:,} jobs ran longer than requested; they are killed, or under “overrun extend” continue."
         )
     elif result["without_estimate"] == jobs:
         found.append("Estimates: the log has none; run times stand in for them, so there are no overruns.")

@@ -42,10 +42,9 @@ def origin_section(logs: Sequence[tuple[Site, Found]], origin: Origin) -> Sectio
     facts = (
         f"Gas {origin.gas}, sources `{origin.sources}` (a hash of the modules on which this study's results depend); "
         f"{', '.join(origin.libraries)}.",
-        f"`{origin.command}`, TRACES being a folder with the logs below. Neither the number of worker processes nor an "
-        "interruption changes anything.",
-        "What it cost in time and memory, and how that grows, stands in a file of its own, as it depends on the "
-        "machine.",
+        f"`{origin.command}`, where TRACES is a folder with the logs below. The results do not depend on the number of "
+        "worker processes, nor on interruptions.",
+        "Its cost in time and memory, and how that grows, is in a file of its own, since it depends on the machine.",
         *(f"{site.trace}: `{log.name}`, sha256 `{log.sha256}`, {site.processors} processors." for site, log in logs),
     )
     blocks: tuple[Block, ...] = (Bullets(facts),)
@@ -68,4 +67,4 @@ def remarks(logs: Sequence[Found]) -> list[str]:
 def thanks(logs: Sequence[Found]) -> list[Block]:
     """Return whom the headers of logs ask to acknowledge."""
     asked = [f"{log.name}: {' '.join(text.split())}" for log in logs for text in log.header.acknowledgements]
-    return [Text("The headers of the logs ask to acknowledge:"), Bullets(tuple(asked))] if asked else []
+    return [Text("Acknowledgements, as the headers of the logs request:"), Bullets(tuple(asked))] if asked else []

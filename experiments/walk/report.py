@@ -20,15 +20,18 @@ __all__ = ["TABLES", "walk_report"]
 
 _ABOUT = (
     "For each frame of the availability list the paper's walk finds the last moment until which the frame's processors "
-    "stay free, and looks for sizes that fit in between. That moment belongs to the frame and not to the size: a "
-    "smaller request that would have lasted beyond it is not seen. The exact planner asks for every allowed size when "
-    "it fits first. Both read the same lists at the same moments."
+    "stay free, and looks for sizes whose run ends by then. It therefore misses smaller requests that would run beyond "
+    "that moment on processors that stay free. The exact planner computes the earliest start of every allowed size. "
+    "Both read the same lists at the same moments."
 )
 _PROMISED = (
-    "By the list, that is if each job uses up what was asked for and no other comes. The exact planner cannot be "
-    "later here."
+    "Finishes promised by the availability list: every job runs for its whole walltime, and no other job arrives. By "
+    "them the exact planner is never later."
 )
-_REAL = "As it came out: the choice of each was followed until it ended. Where jobs end early, a worse choice may win."
+_REAL = (
+    "Finishes in the simulation, in which both choices were followed to their ends. As jobs end early, a choice with a "
+    "later promise may finish first."
+)
 
 
 def walk_report(study: Results, origin: Origin) -> Report:
@@ -40,9 +43,9 @@ def walk_report(study: Results, origin: Origin) -> Report:
     whole = max(len(every), 1)
     lead = (
         f"In {len(every):,} moments of {', '.join(site.trace for site, _ in study.logs)} the walk chose another "
-        f"request than the exact planner in {len(other):,} ({100 * len(other) / whole:.1f}%), which really ended later "
-        f"in {len(worse):,} of them. It was promised a later end in {len(later):,} ({100 * len(later) / whole:.1f}%): "
-        "often it finds the same size, but not its earliest start, which the scheduler then gives it all the same. The "
+        f"request than the exact planner in {len(other):,} ({100 * len(other) / whole:.1f}%), which finished later in "
+        f"{len(worse):,} of them. Its promised finish was later in {len(later):,} ({100 * len(later) / whole:.1f}%): "
+        "often the walk finds the same size but not its earliest start, at which the scheduler starts it anyway. The "
         "paper is: W. Cirne and F. Berman, Application Scheduling over Supercomputers: A Proposal, technical report, "
         "UC San Diego, 1999, Fig. 4.3."
     )

@@ -110,17 +110,21 @@ class Task:
         return found
 
     def _say_what_is_left_out(self, usual: Sequence[Answer], answers: Sequence[Answer]) -> None:
-        """Say of each scheduler that is left out what it would gain, and how to name it."""
+        """Say of what is left out, for each reason, what the best of it would gain, and how to name it."""
         best = self._planned(usual, self.deadline).best
+        gains: dict[str, Candidate] = {}
         for answer in answers:
             if answer in usual:
                 continue
-            other = self._planned([answer], self.deadline).best
-            if other is not None and (best is None or other.finish < best.finish):
+            other, why = self._planned([answer], self.deadline).best, answer.endpoint.unasked
+            if other is not None and (why not in gains or other.finish < gains[why].finish):
+                gains[why] = other
+        for why, other in gains.items():
+            if best is None or other.finish < best.finish:
                 gain = "" if best is None else f" ({duration_text(best.finish - other.finish)} sooner)"
                 self.remark(
-                    f"{answer.name}: left out: {answer.endpoint.unasked}; {many(other.processors, 'processor')} would "
-                    f"finish there at {iso_time(other.finish)}{gain}: to take it, add -e {shlex.quote(answer.name)}"
+                    f"{other.scheduler}: left out: {why}; {many(other.processors, 'processor')} would finish there at "
+                    f"{iso_time(other.finish)}{gain}: to take it, add -e {shlex.quote(other.scheduler)}"
                 )
 
     def _plan_at_once(self, answers: Sequence[Answer]) -> Planned:

@@ -84,6 +84,7 @@ COMMANDS = {
     "simulate": _Place("gas.cli.simulate", "simulate_command", _of_simulate),
     "audit": _Place("gas.cli.audit", "audit_command"),
     "workload": _Place("gas.cli.workload", "workload_command", _of_workload),
+    "convert": _Place("gas.cli.convert", "convert_command"),
     "traces": _Place("gas.cli.traces", "traces_app"),
 }
 """In the order of ``gas --help``. Modules are imported when their command runs: home directories are often on NFS."""

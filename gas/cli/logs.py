@@ -17,10 +17,14 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from gas.cli.tables import many, note, remark
 from gas.errors import BadInput
-from workloads import Log, LogError, machine_size, parse_swf, read_swf
+from workloads import Log, LogError, machine_size
+from workloads.formats import parse_log, read_log_file
+from workloads.load import most_in_use
+from workloads.tables import is_table_header
 
 if TYPE_CHECKING:
     from gas.prediction.history import History
+    from workloads.sacct import Unit
 
 __all__ = [
     "LARGEST_MACHINE",
@@ -89,8 +93,9 @@ def read_log(
     data: bytes | None = None,
     or_else: str = "",
     thanked: set[str] | None = None,
+    unit: Unit = "cpus",
 ) -> Log:
-    """Return the log in a file; its warnings, and the acknowledgement that its archive asks for, go to stderr.
+    """Return the log in a file of any format (`workloads.formats`); its warnings go to stderr, and whom to acknowledge.
 
     Parameters
     ----------
@@ -104,15 +109,22 @@ def read_log(
         that is not a log.
     thanked
         Acknowledgements that the command has already printed; each is printed once for all logs of a command.
+    unit
+        What processors are, where sacct printed both.
     """
+    if data is None:
+        data = piped(path)
     if data is not None:
         name = "standard input" if path == "-" else Path(path).name
-        log = _read(path, lambda: parse_swf(data, name=name, lenient=bool(lenient)), lenient, or_else, data)
+        piece, skip = data, bool(lenient)
+        log = _read(path, lambda: parse_log(piece, name=name, lenient=skip, unit=unit), lenient, or_else, data)
     else:
-        log = _read(path, lambda: read_swf(path, lenient=bool(lenient)), lenient, or_else)
+        log = _read(path, lambda: read_log_file(path, lenient=bool(lenient), unit=unit), lenient, or_else)
     for warning in log.warnings:
         note(f"gas: {warning}")
     for reason, count in log.skipped.items():
+        if any(f"left out: {reason}" in warning for warning in log.warnings):
+            continue
         note(f"gas: {many(count, 'malformed line')} left out: {reason}")
     thanks = courtesy(log.acknowledgements)
     if thanks and thanks not in (thanked or ()):
@@ -149,11 +161,13 @@ def courtesy(acknowledgements: Iterable[str]) -> str:
     return f"by courtesy of {thanks}" if thanks else ""
 
 
-def read_log_and_digest(path: str, *, lenient: bool | None = None, thanked: set[str] | None = None) -> tuple[Log, str]:
+def read_log_and_digest(
+    path: str, *, lenient: bool | None = None, thanked: set[str] | None = None, unit: Unit = "cpus"
+) -> tuple[Log, str]:
     """Return the log in a file, see `read_log`, and the SHA-256 of its bytes, after decompression if it is gzip."""
     if (data := piped(path)) is not None:
-        return read_log(path, lenient=lenient, data=data, thanked=thanked), _digest(BytesIO(data))
-    log = read_log(path, lenient=lenient, thanked=thanked)
+        return read_log(path, lenient=lenient, data=data, thanked=thanked, unit=unit), _digest(BytesIO(data))
+    log = read_log(path, lenient=lenient, thanked=thanked, unit=unit)
     with Path(path).open("rb") as file:
         return log, _digest(file)
 
@@ -210,9 +224,8 @@ def _what_else(path: str, or_else: str, data: bytes | None) -> str:
         plain = gzip.GzipFile(fileobj=file) if begin == b"\x1f\x8b" else file
         lines = plain.read(_HEAD).decode("latin-1").removeprefix(codecs.BOM_UTF8.decode("latin-1")).splitlines()
         first = next((line for line in lines if line.strip() and line.lstrip()[0] != ";"), "")
-        words = {word.strip().lower() for word in first.split(",")}
-        if words >= {"job_id", "submission_time"}:
-            return "this is a schedule in CSV; gas audit reads it"
+        if first.startswith("{") or is_table_header(first) or "submission_time" in first:  # the error says enough
+            return ""
         numbers = sum(bool(_NUMBER.fullmatch(word)) for word in first.split())
         if first and 2 * numbers < len(first.split()):
             if or_else:
@@ -220,7 +233,10 @@ def _what_else(path: str, or_else: str, data: bytes | None) -> str:
                     "this is neither a log (Standard Workload Format, 18 numbers per line) "
                     f"nor {or_else}; is it the right file?"
                 )
-            return "a log is a file in the Standard Workload Format, 18 numbers per line; is this the right file?"
+            return (
+                "a log is a file in the Standard Workload Format, 18 numbers per line, or one that gas convert reads "
+                "(sacct --parsable2, CSV, Parquet, Batsim); is this the right file?"
+            )
     return ""
 
 
@@ -239,7 +255,11 @@ def machine_of(log: Log, processors: int | None) -> int:
         what = "its header has neither MaxProcs nor MaxNodes"
         if said:
             what = f"its header has {_quoted(said)}, which is not a number of processors"
-        raise BadInput(f"{log.name}: {what}; give the number of processors of the machine with --processors") from None
+        used = most_in_use(log)
+        hint = f"; at most {used:,} were in use at once" if used else ""
+        raise BadInput(
+            f"{log.name}: {what}; give the number of processors of the machine with --processors{hint}"
+        ) from None
     if size > LARGEST_MACHINE:
         raise BadInput(
             f"{log.name}: its header has {_quoted(said)}, above the limit of {LARGEST_MACHINE:,}; "

@@ -30,7 +30,8 @@ Deadline = Annotated[
     str | None, typer.Option("--deadline", metavar="TIME", help="No expected finish after (written like --not-before).")
 ]
 MaxProcessorHours = Annotated[
-    float | None, typer.Option("--max-processor-hours", metavar="N", help="The most that the run may use up.")
+    float | None,
+    typer.Option("--max-processor-hours", metavar="N", help="Most processors × hours that the run may use."),
 ]
 Tolerance = Annotated[
     str,
@@ -72,8 +73,8 @@ Predict = Annotated[
         "--predict",
         metavar="HISTORY",
         help="Choose by likely starts, learnt from past jobs: auto asks each scheduler (S³, Slurm's accounting) "
-        "for at least 20 ended ones. Or name a file: an SWF log, or the output of sacct --parsable2 (plain or gzip; - "
-        "for standard input).",
+        "for at least 20 ended ones. Or name a file: an SWF log, or the output of sacct --parsable2 (plain or gzip; "
+        "- for standard input).",
     ),
 ]
 Risk = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,15 +30,15 @@ ScriptFile = Annotated[
 ]
 Sizes = Annotated[
     str | None,
-    typer.Option("--sizes", metavar="N,...", help="The sizes that the script can have (default: its own)."),
+    typer.Option("--sizes", metavar="N,...", help="Sizes at which the script can run (default: its own)."),
 ]
 Times = Annotated[
     str | None,
-    typer.Option("--time", metavar="T,...", help="The walltime of each of the sizes, such as 8h,4h10m,2h20m."),
+    typer.Option("--time", metavar="T,...", help="A walltime for each size, such as 8h,4h10m,2h20m."),
 ]
 ScriptUnit = Annotated[
     Literal["tasks", "nodes", "gpus", "cpus"] | None,
-    typer.Option("--unit", help="What the sizes count (default: what the script gives its own size in)."),
+    typer.Option("--unit", help="Unit of the sizes (default: that of the script's own size)."),
 ]
 
 
@@ -88,7 +89,7 @@ class Subject:
             return Work(read_application(application))
         from gas.endpoints.slurm.directives import Script
 
-        found = Script.of(_text_of(script), script)
+        found = Script.of(_text_of(script), script).with_variables(os.environ)
         if application is not None:
             for option, value in (("--sizes", self.sizes), ("--time", self.times)):
                 if value is not None:
@@ -127,10 +128,11 @@ def _text_of(path: str) -> str:
 
 def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -> Application:
     """Return the application that a script is whose sizes and walltimes are given, or stand in it."""
+    from gas.endpoints.slurm.directives import from_variables
     from gas.endpoints.slurm.options import Options
     from gas.endpoints.slurm.sizing import own_size
 
-    own = Options.of(script.directives, now=int(time.time()), unit=unit)
+    own = Options.of([*script.directives, *from_variables(os.environ)], now=int(time.time()), unit=unit)
     counts = [own_size(own)] if sizes is None else [_size(word) for word in sizes.split(",")]
     if times is not None:
         seconds = [parse_duration(word, "--time") for word in times.split(",")]
@@ -154,9 +156,10 @@ def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -
 
 def _counted(script: Any, unit: Any) -> str:
     """Return in words what a size of a script is."""
+    from gas.endpoints.slurm.directives import from_variables
     from gas.endpoints.slurm.options import Options
 
-    own = Options.of(script.directives, now=int(time.time()), unit=unit)
+    own = Options.of([*script.directives, *from_variables(os.environ)], now=int(time.time()), unit=unit)
     if own.unit == "tasks" and (own.cpus_per_task or 1) > 1:
         return f"tasks of {own.cpus_per_task} CPUs"
     return {"cpus": "CPUs", "gpus": "GPUs"}.get(own.unit, own.unit)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from gas.errors import BadInput
+from workloads.sacct import Unit
 
 if TYPE_CHECKING:
     from workloads import Log, RigidJobs
 
-__all__ = ["First", "From", "Lenient", "Month", "ScaleLoad", "Scaled", "Until", "check_load", "scaled", "selected"]
+__all__ = ["First", "From", "Lenient", "Month", "ScaleLoad", "Scaled", "Units", "Until"]
+__all__ += ["check_load", "scaled", "selected"]
 
 
 def _months(given: list[str] | None) -> list[str] | None:
@@ -67,6 +69,9 @@ Until = Annotated[
 ]
 First = Annotated[
     int | None, typer.Option("--first", min=1, metavar="N", help="Only the first N of the selected jobs.")
+]
+Units = Annotated[
+    Unit, typer.Option("--unit", help="What processors are, in a log that sacct printed: its CPUs or its nodes.")
 ]
 Lenient = Annotated[bool, typer.Option("--lenient", help="Skip malformed lines and count them.")]
 ScaleLoad = Annotated[

@@ -16,12 +16,14 @@ import typer
 from documents.fields import nearest
 from gas.cli.logs import LARGEST_MACHINE, check_readable, machine_of, read_log_and_digest
 from gas.cli.progress import progress
-from gas.cli.selection import First, From, Lenient, Month, ScaleLoad, Until, check_load, scaled, selected
+from gas.cli.selection import First, From, Lenient, Month, ScaleLoad, Units, Until, check_load, scaled, selected
 from gas.cli.simulation_table import show_results
 from gas.cli.tables import many, note, print_json
 from gas.errors import BadInput, Missing, outcome_of
 from gas.simulation.schedule import POLICIES, Order, Policy
 from workloads import Overrun
+from workloads.formats import SUFFIXES
+from workloads.sacct import Unit
 
 if TYPE_CHECKING:
     from gas.simulation.schedule import Schedule
@@ -39,7 +41,11 @@ def _known_policies(incomplete: str) -> list[str]:
 
 def simulate_command(
     traces: Annotated[
-        list[str], typer.Argument(metavar="TRACE...", help="Logs in SWF, plain or gzip; - for standard input.")
+        list[str],
+        typer.Argument(
+            metavar="TRACE...",
+            help="Logs in any format that gas convert reads (SWF, sacct, CSV, Parquet, Batsim); - for standard input.",
+        ),
     ],
     policy: Annotated[
         list[str] | None,
@@ -68,6 +74,7 @@ def simulate_command(
     first: First = None,
     scale_load: ScaleLoad = None,
     lenient: Lenient = False,
+    unit: Units = "cpus",
     months: Annotated[bool, typer.Option("--months", help="Also show results by month of submission.")] = False,
     output: Annotated[
         str | None,
@@ -103,7 +110,7 @@ def simulate_command(
     outputs = _files(output, "--output", traces, policies, _SCHEDULES)
     plots = _files(plot, "--plot", traces, policies, _picture_suffixes() if plot else (), together=True)
     check_readable(traces)
-    asked = _Asked(order, overrun, processors, month, since, until, first, scale_load, lenient)
+    asked = _Asked(order, overrun, processors, month, since, until, first, scale_load, lenient, unit)
     logs: list[list[dict[str, Any]]] = []
     failed: list[dict[str, str]] = []
     thanked: set[str] = set()
@@ -157,12 +164,14 @@ class _Asked:
     first: int | None
     scale_load: float | None
     lenient: bool
+    unit: Unit
 
     def document(self) -> dict[str, Any]:
         """Return the options that a result does not contain anyway."""
         return {
             "selection": {"month": self.month or None, "from": self.since, "until": self.until, "first": self.first},
             "lenient": self.lenient,
+            "unit": self.unit,
             "scale_load": self.scale_load,
         }
 
@@ -175,6 +184,7 @@ class _Asked:
         given = {"--from": self.since, "--until": self.until, "--first": self.first, "--scale-load": self.scale_load}
         for option, value in given.items():
             words += [] if value is None else [option, str(value)]
+        words += ["--unit", self.unit] if self.unit != "cpus" else []
         return shlex.join([*words, *(["--lenient"] if self.lenient else [])])
 
 
@@ -205,7 +215,8 @@ def file_of(template: str, trace: str, policy: str) -> str:
 
 def _stem(trace: str) -> str:
     name = "stdin" if trace == "-" else Path(trace).name
-    return name.removesuffix(".gz").removesuffix(".swf")
+    name = name.removesuffix(".gz")
+    return Path(name).stem if Path(name).suffix in SUFFIXES else name
 
 
 def _files(
@@ -295,7 +306,7 @@ def _prepared(trace: str, asked: _Asked, thanked: set[str]) -> tuple[Log, RigidJ
     from workloads import offered_load, rigid_jobs
     from workloads.selection import parts_of
 
-    whole, digest = read_log_and_digest(trace, lenient=asked.lenient, thanked=thanked)
+    whole, digest = read_log_and_digest(trace, lenient=asked.lenient, thanked=thanked, unit=asked.unit)
     log = selected(whole, asked.month, asked.since, asked.until, asked.first)
     jobs = rigid_jobs(log, machine_of(log, asked.processors))
     for reason, count in jobs.skipped.items():

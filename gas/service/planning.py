@@ -19,6 +19,7 @@ from gas.errors import BadInput
 from gas.planner import plan
 from gas.service.schemas import few_keys
 from gas.times import LATEST
+from speedup_models.model import SizeUnit
 from speedup_models.registry import BUILT_IN
 
 __all__ = ["MOST_ENTRIES", "MOST_PAIRS", "MOST_SIZES", "PlanAnswer", "PlanBody", "plan_for"]
@@ -96,6 +97,7 @@ class CandidateAnswer(BaseModel):
     finish: int
     finish_iso: str
     kind: Literal["promise", "estimate"]
+    unit: SizeUnit = "processors"
 
 
 class RejectedAnswer(BaseModel):

@@ -52,7 +52,9 @@ PROSE = "Dear reader,\nthis is no log.\n"
 
 
 def test_a_file_that_is_no_log_is_told_what_a_log_is(write):
-    with pytest.raises(BadInput, match=r"18 numbers per line; is this the right file\?"):
+    with pytest.raises(
+        BadInput, match=r"18 numbers per line, or one that gas convert reads .*; is this the right file\?"
+    ):
         read_log(write("letter.txt", PROSE))
 
 

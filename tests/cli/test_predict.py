@@ -9,42 +9,16 @@ import threading
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 from fake_slurm import FakeSlurm
+from made_histories import AWAY, ENDED, HOUR, history
 
 from gas import AvailabilityList
 from gas.service.tokens import the_service_user
-from workloads import Log, write_swf
-from workloads.header import Header
 
 pytest.importorskip("numba")
-
-HOUR = 3600
-AWAY = "http://127.0.0.1:9"
 """Where no scheduler answers: what is refused is refused before any is asked."""
-ENDED = 1_700_000_000
 """When the last job of a made-up history has ended: years ago."""
-
-
-def history(path, share, *, jobs=100, processors=1, start=None):
-    """Write a log in which every job uses this share of its ten hours; one is submitted every two hours."""
-    submit = np.arange(jobs) * 2 * HOUR
-    first = ENDED - jobs * 2 * HOUR - 10 * HOUR if start is None else start
-    header = Header.of(
-        [("Version", "2.2"), ("UnixStartTime", first), ("TimeZoneString", "UTC"), ("MaxProcs", max(processors, 10))]
-    )
-    columns = {
-        "submit": submit,
-        "wait": np.zeros(jobs),
-        "run_time": np.full(jobs, int(share * 10 * HOUR)),
-        "allocated_processors": np.full(jobs, processors),
-        "requested_time": np.full(jobs, 10 * HOUR),
-        "status": np.ones(jobs, int),
-        "user": np.arange(jobs) % 3,
-    }
-    write_swf(Log.from_columns(columns, header=header), path)
-    return str(path)
 
 
 def accounting(path, shares, jobs=100):
@@ -396,7 +370,7 @@ def test_malformed_lines_are_left_out_and_counted(gas, app, busy, tmp_path):
         ("; Version: 2.2\n", "has no jobs"),
         ("JobID|User\n1|ann\n", "has no Submit; add it to sacct's --format"),
         ("Dear all, this is no log\n", "18 numbers per line"),
-        ('{"jobs": []}\n', "18 numbers per line"),
+        ('{"jobs": []}\n', 'has no "profiles"'),
         ("       JobID      User\n------------ ---------\n", "print it with sacct --parsable2"),
         ("1|ann|abc|10:00|10:00|2024-05-01T08:00:00\n", "without its header line"),
         ("1  ann  abc  10:00  2024-05-01T08:00:00\n", "print it with sacct --parsable2"),

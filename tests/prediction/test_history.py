@@ -55,7 +55,9 @@ def test_accounting_is_counted_in_the_unit_that_is_asked_for():
     ]
     history = History.of_accounting(parse_sacct("\n".join(lines).encode(), name="accounting", lenient=True))
     assert (history.name, history.users) == ("accounting", {"ann": 0})
-    assert history.remarks == ("accounting: 1 malformed line left out: another number of fields than the header",)
+    assert history.remarks == (
+        "accounting: 1 malformed line left out: another number of fields than the header (line 3)",
+    )
     assert history.past(at(FIRST + HOUR), "nodes").ended == 1
     with pytest.raises(BadInput, match="accounting: none of its 1 job fits 10 processors and had ended by 2023-11-14T"):
         history.past(at(FIRST + HOUR), "cpus")

@@ -33,6 +33,10 @@ def test_every_write_is_synchronous(database):
     assert pragma("PRAGMA synchronous").fetchone()[0] == 2  # FULL
 
 
+def test_nothing_is_in_doubt_before_a_commit_fails(database):
+    assert not database.doubtful
+
+
 def test_work_that_fails_writes_no_fact_either(database):
     database.transact(nothing, {"version": "3"})
     with pytest.raises(ZeroDivisionError):

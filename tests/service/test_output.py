@@ -4,40 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from eventually import living, until
+from started_jobs import ended, printed, start
 
 from gas.errors import BadInput
 from gas.service.output import output
 from gas.service.processes import (
-    Command,
-    Ended,
     cancel_process,
-    settle,
-    start_process,
 )
-
-
-def start(directory: Path, *arguments: str, walltime: float = 60, **environment: str) -> None:
-    """Start a job that has its TERM and its KILL at the end of the walltime."""
-    now = time.time()
-    command = Command(arguments, environment, "/")
-    start_process(directory, command, terminate_at=now + walltime, kill_at=now + walltime)
-
-
-def ended(directory: Path) -> Ended:
-    state = until(lambda: (state := settle(directory)) and isinstance(state, Ended) and state, "ended")
-    assert isinstance(state, Ended)
-    return state
-
-
-def printed(directory: Path, text: bytes) -> None:
-    until(lambda: text in output(directory), f"{text!r} printed")
 
 
 @pytest.fixture(autouse=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from eventually import living, until
+from started_jobs import ended, printed, start, started
 
 from gas.errors import BadInput, GasError
 from gas.service import processes, wrapper
@@ -24,7 +25,6 @@ from gas.service.output import output
 from gas.service.processes import (
     Command,
     Ended,
-    Started,
     Unknown,
     alive,
     cancel_process,
@@ -37,29 +37,6 @@ from gas.service.processes import (
 
 UP = "while ! [ -e $GAS_JOB_DIRECTORY/started.json ]; do sleep 0.01; done"
 """For a shell: wait until the start of the job is on record."""
-
-
-def start(directory: Path, *arguments: str, walltime: float = 60, **environment: str) -> None:
-    """Start a job that has its TERM and its KILL at the end of the walltime."""
-    now = time.time()
-    command = Command(arguments, environment, "/")
-    start_process(directory, command, terminate_at=now + walltime, kill_at=now + walltime)
-
-
-def started(directory: Path) -> Started:
-    state = until(lambda: read_state(directory), "started")
-    assert isinstance(state, Started)
-    return state
-
-
-def ended(directory: Path) -> Ended:
-    state = until(lambda: (state := settle(directory)) and isinstance(state, Ended) and state, "ended")
-    assert isinstance(state, Ended)
-    return state
-
-
-def printed(directory: Path, text: bytes) -> None:
-    until(lambda: text in output(directory), f"{text!r} printed")
 
 
 @pytest.fixture(autouse=True)

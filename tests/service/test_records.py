@@ -16,38 +16,17 @@ import pytest
 from eventually import living, until
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from started_jobs import ended, start, started
 
 from gas.service import wrapper
 from gas.service.processes import (
-    Command,
     Ended,
     Started,
     Unreadable,
     alive,
     cancel_process,
     read_state,
-    settle,
-    start_process,
 )
-
-
-def start(directory: Path, *arguments: str, walltime: float = 60, **environment: str) -> None:
-    """Start a job that has its TERM and its KILL at the end of the walltime."""
-    now = time.time()
-    command = Command(arguments, environment, "/")
-    start_process(directory, command, terminate_at=now + walltime, kill_at=now + walltime)
-
-
-def started(directory: Path) -> Started:
-    state = until(lambda: read_state(directory), "started")
-    assert isinstance(state, Started)
-    return state
-
-
-def ended(directory: Path) -> Ended:
-    state = until(lambda: (state := settle(directory)) and isinstance(state, Ended) and state, "ended")
-    assert isinstance(state, Ended)
-    return state
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gas.errors import Conflict, StoreDamaged
+from gas.service.database import open_database
 from gas.service.jobs import Job, JobRequest
 from gas.service.listing import Wanted
 from gas.service.store import SCHEMA_VERSION, Store
@@ -76,8 +77,11 @@ def test_a_file_of_a_later_version_is_refused(path):
     database = sqlite3.connect(path)
     database.execute("PRAGMA user_version = 99")
     database.close()
+    opened = []
     with pytest.raises(Conflict, match="later version of Gas"):
-        Store(path)
+        Store(path, connect=lambda file: opened.append(open_database(file)) or opened[0])
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        opened[0].execute("SELECT 1")
 
 
 def test_a_key_belongs_to_its_user(path):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from four_jobs import HONEST, LOG, changed, checks, only
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,53 +12,10 @@ from gas.simulation.allocation import Allocation
 from gas.simulation.audit import audit
 from gas.simulation.files import parse_schedule
 from gas.simulation.recorded import UNKNOWN, Recorded, recorded
-from gas.simulation.schedule import NEVER_STARTED, Schedule
-from workloads import Header, Log, apply_overrun, rigid_jobs
-
-# On four processors: job 1 fills the machine until 10, job 2 waits for all of it, job 3 is backfilled beside nothing,
-# job 4 goes beside job 3.
-LOG = Log.from_columns(
-    {
-        "job": [1, 2, 3, 4],
-        "submit": [0, 1, 2, 3],
-        "run_time": [10, 20, 6, 30],
-        "requested_processors": [3, 4, 1, 2],
-        "requested_time": [12, 20, 8, 25],
-        "status": [1, 1, 1, 1],
-    },
-    header=Header.of([("MaxProcs", 4), ("UnixStartTime", 1000)]),
-    name="four.swf",
-)
-
-JOBS = apply_overrun(rigid_jobs(LOG))
-
-HONEST = Schedule(
-    JOBS, start=np.array([0, 10, 2, 30]), end=np.array([10, 30, 8, 55]), promise=np.array([0, 12, 2, 32]), policy="s3"
-)
-
-
-def changed(**columns):
-    """Return the honest schedule with some values changed: ``start={2: 5}`` is that of job 2."""
-    new = {}
-    for name, values in columns.items():
-        column = getattr(recorded(HONEST), name).copy()
-        for job, value in values.items():
-            column[job - 1] = value
-        new[name] = column
-    return replace(recorded(HONEST), **new)
-
-
-def checks(given, **options):
-    return {check.check: check for check in audit(given, **options).checks}
-
-
-def only(given, **options):
-    """Return the one check that is broken."""
-    [broken] = [check for check in audit(given, **options).checks if not check.ok]
-    return broken
-
+from gas.simulation.schedule import NEVER_STARTED
 
 PLACES = Allocation.of([[(0, 3)], [(0, 4)], [(3, 4)], [(0, 2)]])
+"""Which processors the jobs of the honest schedule have."""
 
 
 def placed(pieces=None, **columns):

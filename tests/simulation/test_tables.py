@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from written_schedules import LOG, SCHEDULE
 
 from gas.errors import BadInput
 from gas.simulation.audit import audit
 from gas.simulation.files import format_schedule_csv, parse_schedule
 from gas.simulation.recorded import UNKNOWN
-from gas.simulation.schedule import NEVER_STARTED, Schedule
+from gas.simulation.schedule import NEVER_STARTED
 from gas.simulation.tables import units_of
-from workloads import Header, Log, apply_overrun, rigid_jobs
 
 
 def checks(given, **options):
@@ -28,39 +28,6 @@ def allocated(*cells, size=""):
     rows = "".join(f'{job},0,9,0,1,1,"{cell}",{size}\n' for job, cell in enumerate(cells))
     return parse_schedule(f"{HEADER},processors\n{rows}".encode(), name="x")
 
-
-LOG = Log.from_columns(
-    {
-        "job": [7, 8, 9, 10],
-        "submit": [0, 1, 2, 3],
-        "wait": [5, 5, 5, 5],
-        "run_time": [10, 20, -1, 30],
-        "allocated_processors": [3, 4, 1, 2],
-        "requested_processors": [3, -1, 1, 2],
-        "requested_time": [12, -1, 8, 25],
-        "status": [1, 0, 5, 1],
-        "user": [40, 41, 42, 43],
-        "executable": [1, 2, 3, 4],
-    },
-    header=Header.of(
-        [
-            ("Version", "2.2"),
-            ("Acknowledge", "Ada of Somewhere"),
-            ("Copyright", "whoever kept it"),
-            ("MaxJobs", 99),
-            ("MaxRecords", 99),
-            ("MaxProcs", 4),
-            ("Note", "a remark"),
-        ]
-    ),
-    name="tiny.swf.gz",
-)
-
-JOBS = apply_overrun(rigid_jobs(LOG))
-
-SCHEDULE = Schedule(
-    JOBS, start=np.array([0, 10, 30]), end=np.array([10, 30, 55]), promise=np.array([0, 12, 32]), policy="s3"
-)
 
 BATSIM = (
     "allocated_resources,finish_time,job_id,workload_name,submission_time,requested_time,starting_time,"

@@ -128,7 +128,7 @@ def test_a_table_without_a_model_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("downy", 'did you mean "downey"'), ("x", "known: amdahl, downey, nas, table")]
+    ("name", "hint"), [("downy", 'did you mean "downey"'), ("x", "known: amdahl, downey, goodput, layouts, nas, table")]
 )
 def test_an_unknown_model_is_refused_with_the_known_ones(name, hint):
     with pytest.raises(FieldError, match=f'model: "{name}" is not known; {hint}'):

@@ -21,6 +21,7 @@ from gas.endpoints.sending import NotSent, Unclear
 from gas.endpoints.slurm import command_line
 from gas.endpoints.slurm.accounting_answers import questions, read_accounting, with_accounting
 from gas.endpoints.slurm.command_line import OPTIONAL
+from gas.endpoints.slurm.directives import VARIABLES
 from gas.endpoints.slurm.kept_answers import KeptAnswers
 from gas.endpoints.slurm.refusals import kind_of
 from gas.endpoints.slurm.transport import ACCOUNTED, Batch, Shape
@@ -41,11 +42,12 @@ NEVER_FORGETS = 10**9
 """Seconds of memory where MinJobAge is 0."""
 
 KEPT = frozenset(
-    {"SLURM_CONF", "SBATCH_ACCOUNT", "SBATCH_QOS", "SBATCH_REQUEUE", "SBATCH_NO_REQUEUE", "SBATCH_EXPORT",
-     "SBATCH_OUTPUT", "SBATCH_ERROR", "SBATCH_INPUT", "SBATCH_OPEN_MODE", "SBATCH_GET_USER_ENV", "SBATCH_COMMENT",
-     "SBATCH_SIGNAL", "SBATCH_DEBUG"}
+    {*VARIABLES, "SLURM_CONF", "SBATCH_EXPORT", "SBATCH_OUTPUT", "SBATCH_ERROR", "SBATCH_INPUT", "SBATCH_OPEN_MODE",
+     "SBATCH_GET_USER_ENV", "SBATCH_COMMENT", "SBATCH_SIGNAL", "SBATCH_DEBUG", "SBATCH_ACCTG_FREQ", "SBATCH_CONTAINER",
+     "SBATCH_CONTAINER_ID", "SBATCH_GPU_BIND", "SBATCH_GPU_FREQ", "SBATCH_NO_KILL", "SBATCH_PROFILE",
+     "SBATCH_WAIT_ALL_NODES"}
 )  # fmt: skip
-"""What of a user's own settings is kept: none by which a job would be another one than was planned."""
+"""What of a user's own settings is kept: what is planned with, and what bears on no start."""
 
 
 class CommandTransport:

@@ -12,13 +12,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from documents.fields import quoted
 from gas.errors import BadInput
 
-__all__ = ["VARIABLES", "Directive", "Script", "directives", "from_variables", "from_words", "is_script"]
+__all__ = ["CHOSEN", "VARIABLES", "Directive", "Script", "directives", "from_variables", "from_words", "is_script"]
 
 MAGIC = "#SBATCH"
 
@@ -58,10 +58,25 @@ LETTERS: Mapping[str, str] = {
 SYNONYMS = {"tasks-per-node": "ntasks-per-node", "share": "oversubscribe", "cluster": "clusters"}
 
 VARIABLES: Mapping[str, str] = {
-    "SBATCH_ACCOUNT": "account", "SBATCH_QOS": "qos", "SBATCH_REQUEUE": "requeue", "SBATCH_NO_REQUEUE": "no-requeue",
+    "SBATCH_ACCOUNT": "account", "SBATCH_ARRAY_INX": "array", "SBATCH_BATCH": "batch", "SBATCH_BURST_BUFFER": "bb",
+    "SBATCH_CLUSTERS": "clusters", "SBATCH_CLUSTER_CONSTRAINT": "cluster-constraint",
+    "SBATCH_CONSTRAINT": "constraint", "SBATCH_CORE_SPEC": "core-spec", "SBATCH_CPUS_PER_GPU": "cpus-per-gpu",
+    "SBATCH_DELAY_BOOT": "delay-boot", "SBATCH_DISTRIBUTION": "distribution", "SBATCH_EXCLUSIVE": "exclusive",
+    "SBATCH_GPUS": "gpus", "SBATCH_GPUS_PER_NODE": "gpus-per-node", "SBATCH_GPUS_PER_SOCKET": "gpus-per-socket",
+    "SBATCH_GPUS_PER_TASK": "gpus-per-task", "SBATCH_GRES": "gres", "SBATCH_GRES_FLAGS": "gres-flags",
+    "SBATCH_HINT": "hint", "SBATCH_MEM_PER_CPU": "mem-per-cpu", "SBATCH_MEM_PER_GPU": "mem-per-gpu",
+    "SBATCH_MEM_PER_NODE": "mem", "SBATCH_NETWORK": "network", "SBATCH_NO_REQUEUE": "no-requeue",
+    "SBATCH_OVERCOMMIT": "overcommit", "SBATCH_POWER": "power", "SBATCH_QOS": "qos", "SBATCH_REQUEUE": "requeue",
+    "SBATCH_REQ_SWITCH": "switches", "SBATCH_RESERVATION": "reservation", "SBATCH_SPREAD_JOB": "spread-job",
+    "SBATCH_THREADS_PER_CORE": "threads-per-core", "SBATCH_THREAD_SPEC": "thread-spec",
+    "SBATCH_TRES_PER_TASK": "tres-per-task", "SBATCH_USE_MIN_NODES": "use-min-nodes", "SBATCH_WAIT": "wait",
+    "SBATCH_WCKEY": "wckey", "SLURM_CLUSTERS": "clusters", "SLURM_HINT": "hint",
 }  # fmt: skip
-"""The variables that a Gas which submits by sbatch leaves to it (sbatch(1), INPUT ENVIRONMENT VARIABLES) and that bear
-on when a job starts."""
+"""The variables that are left to sbatch and that bear on when or where a job starts (sbatch(1), INPUT ENVIRONMENT
+VARIABLES)."""
+
+CHOSEN: Mapping[str, str] = {"SBATCH_PARTITION": "partition", "SBATCH_TIMELIMIT": "time"}
+"""Those that count as options of a script, since what they say is chosen for all other jobs."""
 
 
 ALIKE = 0.85
@@ -129,6 +144,10 @@ class Script:
             raise BadInput(f"{path}: has line ends of DOS, which sbatch refuses; dos2unix {path} changes them")
         return cls(path, text, tuple(directives(text, path)))
 
+    def with_variables(self, variables: Mapping[str, str]) -> Script:
+        """Return it with the partition and the time that sbatch takes from environment variables before its own."""
+        return replace(self, directives=(*self.directives, *from_variables(variables, CHOSEN)))
+
     def says(self, name: str) -> bool:
         """Return whether an option stands in it."""
         return any(one.name == name for one in self.directives)
@@ -163,11 +182,19 @@ def directives(text: str, path: str) -> Iterator[Directive]:
             return
 
 
-def from_variables(variables: Mapping[str, str]) -> Iterator[Directive]:
-    """Yield the options that environment variables are for sbatch, of those that bear on when a job starts."""
-    for variable, name in VARIABLES.items():
-        if variable in variables:
-            yield Directive(name, None if _takes(name) != "value" else variables[variable], f"${variable}")
+def from_variables(variables: Mapping[str, str], names: Mapping[str, str] = VARIABLES) -> Iterator[Directive]:
+    """Yield the options that environment variables are for sbatch; they go before those of a script.
+
+    A flag is set by nothing, ``yes``, or a number that is not 0 (sbatch(1), INPUT ENVIRONMENT VARIABLES).
+    """
+    for variable, name in names.items():
+        if (value := variables.get(variable)) is None:
+            continue
+        takes = _takes(name)
+        if takes != "nothing":
+            yield Directive(name, value if value or takes == "value" else None, f"${variable}")
+        elif value.lower() in ("", "yes") or re.fullmatch(r"[+-]?0*[1-9]\d*", value):
+            yield Directive(name, None, f"${variable}")
 
 
 def from_words(words: Iterable[str], place: str) -> Iterator[Directive]:

@@ -346,7 +346,9 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def _asked_in(self, unit: Unit | None) -> Options:
         inside = () if self.script is None else self.script.directives
-        kept = from_variables(os.environ) if isinstance(self.transport, CommandTransport) else ()
+        kept = list(from_variables(os.environ)) if isinstance(self.transport, CommandTransport) else []
+        if self.script is None and (array := next((one for one in kept if one.name == "array"), None)) is not None:
+            raise BadInput(f"{array.place}: makes arrays of jobs, which Gas submits as a script only; unset it")
         where = [("partition", self.partition), ("reservation", self.reservation)]
         named = [Directive(option, value, self.name) for option, value in where if value is not None]
         given = [*inside, *kept, *named, *self._options]

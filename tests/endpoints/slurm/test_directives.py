@@ -98,4 +98,19 @@ def test_words_of_a_command_line_are_read_alike():
 
 def test_of_the_variables_those_count_that_are_left_to_sbatch():
     variables = {"SBATCH_ACCOUNT": "x", "SBATCH_TIMELIMIT": "5", "SBATCH_NO_REQUEUE": "1", "HOME": "/"}
-    assert [one.shown for one in from_variables(variables)] == ["--account=x", "--no-requeue"]
+    variables |= {"SBATCH_CONSTRAINT": "a100", "SBATCH_EXCLUSIVE": "", "SBATCH_MEM_PER_NODE": "5G"}
+    found = {one.shown for one in from_variables(variables)}
+    assert found == {"--account=x", "--no-requeue", "--constraint=a100", "--exclusive", "--mem=5G"}
+
+
+@pytest.mark.parametrize(
+    ("value", "sets"), [("", True), ("yes", True), ("1", True), ("0", False), ("no", False), ("-0", False)]
+)
+def test_a_variable_sets_a_flag_by_nothing_yes_or_a_number(value, sets):
+    assert bool(list(from_variables({"SBATCH_OVERCOMMIT": value}))) is sets
+
+
+def test_the_partition_and_the_time_of_variables_go_before_those_of_a_script():
+    script = Script.of("#!/bin/sh\n#SBATCH -p main -t 5\n", "job.sh")
+    found = script.with_variables({"SBATCH_PARTITION": "gpu", "SBATCH_TIMELIMIT": "9"})
+    assert (found.value("partition"), found.value("time"), found.text) == ("gpu", "9", script.text)

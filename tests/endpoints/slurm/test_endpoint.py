@@ -287,6 +287,13 @@ def test_variables_that_are_left_to_sbatch_are_planned_with(slurm, monkeypatch):
     endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)))
     assert endpoint.asked().qos == "long"
     assert endpoint.asking(native=("--qos=short",)).asked().qos == "short"
+    monkeypatch.setenv("SBATCH_GPUS", "2")
+    monkeypatch.setenv("SBATCH_ARRAY_INX", "1-3")
+    script = Script.of("#!/bin/sh\n#SBATCH -G 1 --qos=short\n", "job.sh")
+    asked = endpoint.asking(script=script).asked()
+    assert (asked.qos, asked.gpus[0].count, len(asked.tasks_of_array)) == ("long", 2, 3)
+    with pytest.raises(BadInput, match=r"\$SBATCH_ARRAY_INX: makes arrays"):
+        endpoint.asked()
 
 
 def test_accounts_and_qos_are_endpoints_of_their_own_once_they_are_known(slurm, monkeypatch):

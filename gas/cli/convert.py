@@ -1,0 +1,95 @@
+"""``gas convert``: a log from any format that Gas knows to any other."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gas.cli.logs import check_readable, read_log
+from gas.cli.selection import First, From, Month, Units, Until, selected
+from gas.cli.tables import many, note, write_output
+from gas.cli.workload import not_over
+from gas.errors import BadInput
+from workloads.formats import FORMATS, SUFFIXES, Format, format_log, format_named
+
+__all__ = ["convert_command"]
+
+
+def convert_command(
+    log: Annotated[
+        str,
+        typer.Argument(
+            metavar="LOG",
+            help="SWF, what sacct --parsable2 printed, CSV, Parquet or a workload of Batsim (told apart by content; "
+            "plain or gzip); - for standard input.",
+        ),
+    ],
+    output: Annotated[
+        str,
+        typer.Argument(
+            metavar="OUTPUT",
+            help="The suffix says the format: .swf, .sacct, .csv, .parquet, .json (Batsim), also with .gz; - for "
+            "standard output.",
+        ),
+    ],
+    into: Annotated[
+        Format | None, typer.Option("--to", help="Format of the output, where its name does not say it.")
+    ] = None,
+    processors: Annotated[
+        int | None,
+        typer.Option("--processors", "-p", min=1, max=2**31 - 1, help="Processors of the machine, for the header."),
+    ] = None,
+    unit: Units = "cpus",
+    month: Month = None,
+    since: From = None,
+    until: Until = None,
+    first: First = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse a log that has a malformed line.")] = False,
+) -> None:
+    """Convert a log between SWF, sacct, CSV, Parquet and Batsim.
+
+    Malformed lines are left out, counted and named by their numbers. What a format has no field for is lost: sacct's
+    and Batsim's jobs have run times and processors, sacct's also starts; jobs without are counted.
+
+    gas convert history.txt history.swf --processors 4096
+
+    reads what `sacct -aXP -S now-90days -o JobID,User,Account,Partition,Timelimit,Elapsed,Submit,Start,End,AllocCPUS,State`
+    printed into history.txt.
+    """  # noqa: E501
+    found = into or (None if output == "-" else format_named(output))
+    if found is None:
+        known = ", ".join(SUFFIXES)
+        what = "standard output has no name" if output == "-" else f"{output}: its name says no format ({known})"
+        raise BadInput(f"{what}; name one with --to: {', '.join(FORMATS)}")
+    packed = output.endswith(".gz")
+    if packed and found == "parquet":
+        raise BadInput(f"{output}: Parquet is compressed already; leave .gz out")
+    if log != "-":
+        check_readable([log])
+    not_over({"": output}, [log])
+    whole = read_log(log, lenient=None if strict else True, unit=unit)
+    part = selected(whole, month, since, until, first)
+    if processors is not None:
+        part = part.with_header(part.header.with_value("MaxProcs", processors))
+    data, left_out = format_log(part, found, packed=packed)
+    for reason, count in left_out.items():
+        note(f"gas: {part.name}: {count:,} of {many(len(part), 'job')} left out: {reason}")
+    _write(data, output)
+    malformed = sum(whole.skipped.values())
+    written = len(part) - sum(left_out.values())
+    what = f"{many(written, 'job')} written as {found}"
+    note(f"gas: {output}: {what}" + (f"; {many(malformed, 'malformed line')} left out" if malformed else ""))
+
+
+def _write(data: bytes, output: str) -> None:
+    from documents.whole_file import whole_file
+
+    if output == "-":
+        write_output(data, raw=True)
+        return
+    try:
+        with whole_file(output) as file:
+            file.write(data)
+    except OSError as error:
+        raise BadInput(f"{output}: cannot be written: {error.strerror}") from None

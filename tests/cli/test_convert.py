@@ -1,0 +1,90 @@
+"""``gas convert``: logs from one format to another."""
+
+import io
+import json
+
+import pytest
+
+SWF = """; MaxProcs: 8
+; UnixStartTime: 1714550400
+1 0 5 60 4 -1 -1 4 100 -1 1 7 -1 -1 -1 -1 -1 -1
+2 9 0 30 2 -1 -1 2 60 -1 1 8 -1 -1 -1 -1 -1 -1
+3 12 -1 -1 2 -1 -1 2 60 -1 0 8 -1 -1 -1 -1 -1 -1
+"""
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text(SWF)
+    return path
+
+
+def test_a_log_goes_through_every_format_and_comes_back(gas, log, tmp_path):
+    last = log
+    for name in ("a.csv", "b.json", "c.swf.gz", "d.txt", "e.csv"):
+        done = gas("convert", last, tmp_path / name)
+        assert done.code == 0, done.err
+        last = tmp_path / name
+    assert [line.split(",")[1:4] for line in last.read_text().splitlines() if not line.startswith("#")][1:] == [
+        ["0", "5", "60"], ["9", "0", "30"],
+    ]  # fmt: skip
+
+
+def test_what_cannot_be_held_is_said(gas, log, tmp_path):
+    done = gas("convert", log, tmp_path / "a.json")
+    assert "1 of 3 jobs left out: without a run time" in done.err
+    assert "2 jobs written as batsim" in done.err
+    assert json.loads((tmp_path / "a.json").read_text())["nb_res"] == 8
+
+
+def test_malformed_lines_are_left_out_and_named_or_refused(gas, log, tmp_path):
+    log.write_text(SWF + "4 x 1\n5 20 0 10 1 -1 -1 1 10 -1 1 7 -1 -1 -1 -1 -1 -1\n")
+    done = gas("convert", log, tmp_path / "a.csv")
+    assert done.code == 0
+    assert "1 malformed line left out" in done.err
+    assert "line 6" in done.err
+    assert gas("convert", log, tmp_path / "b.csv", "--strict").code != 0
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_part_of_a_log_and_the_size_of_its_machine(gas, log, tmp_path):
+    assert gas("convert", log, tmp_path / "a.swf", "--first", 1, "--processors", 64).code == 0
+    text = (tmp_path / "a.swf").read_text()
+    assert "MaxProcs: 64" in text
+    assert len([line for line in text.splitlines() if not line.startswith(";")]) == 1
+
+
+def test_standard_input_and_output(gas, log, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SWF.encode())))
+    done = gas("convert", "-", "-", "--to", "csv")
+    assert done.code == 0
+    assert "job,submit,wait,run_time" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-"], "standard output has no name; name one with --to"),
+        (["a.xlsx"], "its name says no format"),
+        (["a.parquet.gz"], "Parquet is compressed already"),
+    ],
+)
+def test_an_output_of_no_format_is_refused(gas, log, tmp_path, arguments, message):
+    done = gas("convert", log, *arguments)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_the_log_itself_is_not_overwritten(gas, log):
+    done = gas("convert", log, log)
+    assert done.code == 2
+    assert log.read_text() == SWF
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "swf"])
+def test_simulations_and_audits_read_every_format(gas, log, tmp_path, suffix):
+    gas("convert", log, tmp_path / f"a.{suffix}")
+    done = gas("simulate", tmp_path / f"a.{suffix}", "--policy", "easy")
+    assert done.code == 0, done.err
+    assert "2 jobs" in done.out

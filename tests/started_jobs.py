@@ -1,0 +1,43 @@
+"""Jobs started by way of a wrapper, and waiting for what becomes of them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from eventually import until
+
+from gas.service.output import output
+from gas.service.processes import (
+    Command,
+    Ended,
+    Started,
+    read_state,
+    settle,
+    start_process,
+)
+
+__all__ = ["ended", "printed", "start", "started"]
+
+
+def start(directory: Path, *arguments: str, walltime: float = 60, **environment: str) -> None:
+    """Start a job that has its TERM and its KILL at the end of the walltime."""
+    now = time.time()
+    command = Command(arguments, environment, "/")
+    start_process(directory, command, terminate_at=now + walltime, kill_at=now + walltime)
+
+
+def started(directory: Path) -> Started:
+    state = until(lambda: read_state(directory), "started")
+    assert isinstance(state, Started)
+    return state
+
+
+def ended(directory: Path) -> Ended:
+    state = until(lambda: (state := settle(directory)) and isinstance(state, Ended) and state, "ended")
+    assert isinstance(state, Ended)
+    return state
+
+
+def printed(directory: Path, text: bytes) -> None:
+    until(lambda: text in output(directory), f"{text!r} printed")

@@ -1,0 +1,157 @@
+"""The formats in which logs are read and written, told apart by content, and named by suffix when written.
+
+=========  ============================================================  ===================
+swf        Standard Workload Format                                      .swf
+sacct      what ``sacct --parsable2`` prints                             .sacct, .txt, .psv
+csv        a table with a column for each field (`workloads.tables`)     .csv
+parquet    the same table                                                .parquet
+batsim     a workload of Batsim                                          .json
+=========  ============================================================  ===================
+
+All but Parquet may be gzip, by one more suffix, ``.gz``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Literal, get_args
+
+from workloads.accounting import format_sacct
+from workloads.batsim import format_batsim, parse_batsim
+from workloads.log import Log, LogError
+from workloads.sacct import Unit, is_sacct, parse_sacct, why_no_sacct
+from workloads.swf import format_swf, parse_swf, read_swf
+from workloads.tables import format_csv, format_parquet, is_table_header, parse_csv, parse_parquet
+
+__all__ = ["FORMATS", "SUFFIXES", "Format", "format_log", "format_named", "format_of", "parse_log", "read_log_file"]
+
+Format = Literal["swf", "sacct", "csv", "parquet", "batsim"]
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+SUFFIXES: Mapping[str, Format] = {
+    ".swf": "swf",
+    ".sacct": "sacct",
+    ".txt": "sacct",
+    ".psv": "sacct",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".json": "batsim",
+}
+
+_PARQUET = b"PAR1"
+_GZIP = b"\x1f\x8b"
+_HEAD = 1 << 18
+
+
+def format_named(name: str) -> Format | None:
+    """Return the format that a file's name says, None if it says none."""
+    return SUFFIXES.get(Path(name.removesuffix(".gz")).suffix.lower())
+
+
+def format_of(source: str | Path | bytes) -> Format:
+    """Return the format of a file, or of what was read of one, by its content; SWF if it looks like none of them."""
+    head = _head(source)
+    if head.startswith(_PARQUET):
+        return "parquet"
+    lines = (line.strip() for line in head.decode("utf-8-sig", "replace").splitlines())
+    line = next((line for line in lines if line and not line.startswith("#")), "")
+    if line.startswith("{"):
+        return "batsim"
+    try:
+        if is_sacct(line.encode()) or why_no_sacct(line.encode()):
+            return "sacct"
+    except LogError:  # no text: the reader says so, with the file's name
+        return "swf"
+    # A schedule in CSV is no log, but as one it is refused in words that say what it is.
+    return "csv" if is_table_header(line) or "submission_time" in line.split(",") else "swf"
+
+
+def _head(source: str | Path | bytes) -> bytes:
+    """Return how a file begins, unpacked."""
+    with BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as stream:
+        head = stream.read(_HEAD)
+    if not head.startswith(_GZIP):
+        return head
+    try:
+        return zlib.decompressobj(wbits=31).decompress(head, _HEAD)
+    except zlib.error:
+        return b""  # the reader says that it is damaged
+
+
+def read_log_file(path: str | Path, *, lenient: bool = False, unit: Unit = "cpus") -> Log:
+    """Return the log in a file of any of the formats; see `parse_log`.
+
+    Raises
+    ------
+    LogError
+        It is none, or malformed.
+    OSError
+        The file cannot be read.
+    """
+    if format_of(path) == "swf":
+        return read_swf(path, lenient=lenient)  # by pieces, so that it takes little memory
+    return parse_log(Path(path).read_bytes(), name=Path(path).name, lenient=lenient, unit=unit)
+
+
+def parse_log(data: bytes, *, name: str = "log", lenient: bool = False, unit: Unit = "cpus") -> Log:
+    """Return the log in these bytes.
+
+    Parameters
+    ----------
+    lenient
+        Leave malformed lines out and count them in `Log.skipped`, instead of refusing the log.
+    unit
+        What processors are, where sacct printed both.
+    """
+    match format_of(data):
+        case "sacct":
+            if not is_sacct(data):
+                raise LogError(name, why_no_sacct(data))
+            log = parse_sacct(data, name=name, lenient=lenient).log(unit, unlimited=True)
+            unlimited = int((log.requested_time < 0).sum())
+            if unlimited:
+                log = replace(log, warnings=(*log.warnings, f"{name}: {unlimited:,} of {len(log):,} had no time limit"))
+            return log
+        case "csv":
+            return parse_csv(data, name=name, lenient=lenient)
+        case "parquet":
+            return parse_parquet(data, name=name)
+        case "batsim":
+            return parse_batsim(_unpacked(data, name), name=name, lenient=lenient)
+    return parse_swf(data, name=name, lenient=lenient)
+
+
+def _unpacked(data: bytes, name: str) -> bytes:
+    try:
+        return gzip.decompress(data) if data.startswith(_GZIP) else data
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise LogError(name, f"the gzip file is damaged ({error}); fetch or copy it again") from None
+
+
+def format_log(log: Log, into: Format, *, packed: bool = False) -> tuple[bytes, Mapping[str, int]]:
+    """Return a log in a format, and how many of its jobs that cannot hold, by reason.
+
+    Parameters
+    ----------
+    packed
+        As gzip, always the same bytes for the same log.
+    """
+    left_out: Mapping[str, int] = {}
+    match into:
+        case "sacct":
+            data, left_out = format_sacct(log)
+        case "batsim":
+            data, left_out = format_batsim(log)
+        case "csv":
+            data = format_csv(log)
+        case "parquet":
+            data = format_parquet(log)
+        case "swf":
+            data = format_swf(log)
+    return gzip.compress(data, mtime=0) if packed else data, left_out

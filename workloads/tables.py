@@ -1,0 +1,265 @@
+"""A log as a table with a column for each field: CSV, or Parquet where pyarrow is installed.
+
+Columns have the names of `workloads.log.FIELDS`, or one of their usual other names, in any order; others are ignored
+and named. ``start`` and ``end`` may stand for ``wait`` and ``run_time``. Needed are when jobs were submitted, how long
+they ran and on how many processors. An empty cell is -1, unknown. Text in a column of identities (a user's name) is
+numbered from 0 in the order in which it appears.
+
+The header of a log stands in lines behind ``#`` above the table, in Parquet in the metadata ``swf_header``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloads.cells import Complaints, Malformed, number_of, quoted
+from workloads.header import Header
+from workloads.log import COLUMNS, FIELDS, LARGEST, Field, Log, LogError
+from workloads.pages import Source, pages_of
+
+__all__ = ["format_csv", "format_parquet", "is_table_header", "parse_csv", "parse_parquet"]
+
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "job": ("id", "job_id", "jobid"),
+    "submit": ("submit_time", "subtime"),
+    "wait": ("wait_time",),
+    "run_time": ("runtime", "elapsed"),
+    "requested_processors": ("processors", "procs", "cpus", "res"),
+    "requested_time": ("walltime", "estimate", "time_limit"),
+    "user": ("user_id",),
+    "group": ("group_id", "account"),
+}
+_KNOWN = {name: name for name in COLUMNS} | {alias: name for name, all in _NAMES.items() for alias in all}
+_OF_NAME: dict[str, Field] = {each.name: each for each in FIELDS}
+_INSTANTS = ("start", "end")
+_NAMED = ("user", "group", "executable", "queue", "partition")
+_METADATA = b"swf_header"
+
+
+def format_csv(log: Log) -> bytes:
+    """Return a log as CSV: its header behind ``#``, and the columns that any job knows."""
+    text = io.StringIO()
+    text.writelines(f"# {line}\n" for line in log.header.lines)
+    columns = _known_columns(log)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(_texts(column) for column in columns.values()), strict=True))
+    return text.getvalue().encode()
+
+
+def format_parquet(log: Log) -> bytes:
+    """Return a log as Parquet, zstd-compressed, with its header in the metadata."""
+    pyarrow, parquet = _pyarrow(log.name)
+    table = pyarrow.table(_known_columns(log))
+    table = table.replace_schema_metadata({_METADATA: "\n".join(log.header.lines).encode()})
+    stream = io.BytesIO()
+    parquet.write_table(table, stream, compression="zstd")
+    return stream.getvalue()
+
+
+def is_table_header(line: str) -> bool:
+    """Return whether a line names the columns of a log as a table."""
+    names = _titles(line)
+    found = {_KNOWN.get(name) for name in names}
+    return "submit" in found and len(names) > 2 and bool(found & {"run_time"} or "end" in names)
+
+
+def parse_csv(data: bytes, *, name: str = "log", lenient: bool = False) -> Log:
+    """Return the log in a table of text, plain or gzip.
+
+    Parameters
+    ----------
+    lenient
+        Leave malformed lines out and count them in `Log.skipped`, instead of refusing the log.
+
+    Raises
+    ------
+    LogError
+        It has no such columns; or, unless lenient, for the first malformed line.
+    """
+    comments: list[str] = []
+    titles: list[str] = []
+    lines: list[tuple[int, str]] = []
+    number = 0
+    for page in pages_of(Source(io.BytesIO(data), name)):
+        for line in page.removesuffix("\n").split("\n"):
+            number += 1
+            text = line.strip()
+            if text.startswith("#"):
+                comments.append(line.lstrip()[1:].removeprefix(" "))
+            elif text and not titles:
+                titles = _titles(line)
+                _checked_titles(titles, name)
+            elif text:
+                lines.append((number, line))
+    complaints = Complaints(name, lenient)
+    places = {title: place for place, title in enumerate(titles) if title in _KNOWN or title in _INSTANTS}
+    columns = _numbers(lines, len(titles), places) or _read_lines(lines, len(titles), places, complaints)
+    header = Header(tuple(line for line in comments if line.lstrip().startswith(";")))
+    return _log(columns, titles, header, name, complaints)
+
+
+def parse_parquet(data: bytes, *, name: str = "log") -> Log:
+    """Return the log in a Parquet table; see `parse_csv`.
+
+    Raises
+    ------
+    LogError
+        It has no such columns, a cell is none of a log, or pyarrow is not installed.
+    """
+    pyarrow, parquet = _pyarrow(name)
+    try:
+        table = parquet.read_table(io.BytesIO(data))
+    except (pyarrow.ArrowException, OSError) as error:
+        raise LogError(name, f"is no Parquet file that can be read ({' '.join(str(error).split())[:200]})") from None
+    titles = [str(title).strip().lower() for title in table.column_names]
+    _checked_titles(titles, name)
+    columns: dict[str, NDArray[Any]] = {}
+    for title, column in zip(titles, table.columns, strict=True):
+        if title in _KNOWN or title in _INSTANTS:
+            columns[title] = _of_arrow(column.to_pylist(), title, name)
+    text = ((table.schema.metadata or {}).get(_METADATA) or b"").decode("utf-8", "replace")
+    header = Header(tuple(line for line in text.split("\n") if line.lstrip().startswith(";")))
+    return _log(columns, titles, header, name, Complaints(name, lenient=False))
+
+
+def _known_columns(log: Log) -> dict[str, NDArray[Any]]:
+    always = ("job", "submit")
+    return {name: column for name, column in log.columns().items() if name in always or not (column == -1).all()}
+
+
+def _texts(column: NDArray[Any]) -> Iterable[str]:
+    if column.dtype.kind == "i":
+        return map(str, column.tolist())
+    return (str(int(value)) if value.is_integer() else repr(value) for value in column.tolist())
+
+
+def _pyarrow(name: str) -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise LogError(name, "Parquet needs pyarrow; install it with: pip install 'apples-gas[data]'") from None
+    return pyarrow, parquet
+
+
+def _titles(line: str) -> list[str]:
+    return [title.strip().lower() for title in next(csv.reader([line]), [])]
+
+
+def _checked_titles(titles: Sequence[str], name: str) -> None:
+    """Refuse a table that lacks a column, or has one twice."""
+    if {"job_id", "submission_time"} <= set(titles):
+        raise LogError(name, "this is a schedule in CSV; gas audit reads it")
+    found = [_KNOWN.get(title, title) for title in titles]
+    for title in (*COLUMNS, *_INSTANTS):
+        if found.count(title) > 1:
+            raise LogError(name, f"has the column {title} twice")
+    sizes = {"requested_processors", "allocated_processors"}
+    for wanted, there in (
+        ("submit", "submit" in found),
+        ("run_time", "run_time" in found or {"start", "end"} <= set(found)),
+        ("processors", bool(sizes & set(found))),
+    ):
+        if not there:
+            shown = quoted(", ".join(titles))
+            raise LogError(name, f"has no column {wanted}; its columns are {shown}; a log needs submit, run_time and "
+                                 "processors")  # fmt: skip
+
+
+def _numbers(lines: list[tuple[int, str]], width: int, places: Mapping[str, int]) -> dict[str, NDArray[Any]] | None:
+    """Return all columns as numbers at once, or None if anything is unusual in any line."""
+    if not lines:
+        return None
+    try:
+        table = np.loadtxt([line for _, line in lines], dtype=np.float64, delimiter=",", comments=None, ndmin=2)
+    except ValueError:
+        return None
+    if table.shape != (len(lines), width) or not (np.abs(table) < LARGEST).all():
+        return None
+    found = {title: table[:, place] for title, place in places.items()}
+    for title, column in found.items():
+        if _kind(title) == "identity" and (column != np.trunc(column)).any():
+            return None
+    return found
+
+
+def _read_lines(
+    lines: Iterable[tuple[int, str]], width: int, places: Mapping[str, int], complaints: Complaints
+) -> dict[str, NDArray[Any]]:
+    rows: list[list[float]] = []
+    named: dict[str, dict[str, int]] = {}
+    for number, line in lines:
+        try:
+            cells = next(csv.reader([line]))
+            if len(cells) != width:
+                text = f"{len(cells)} cells where the titles are {width}: {quoted(line)}"
+                raise Malformed("wrong number of cells", text)
+            rows.append([_cell(cells[place].strip(), title, named) for title, place in places.items()])
+        except csv.Error as error:
+            complaints.add(number, Malformed("no CSV", f"{error}: {quoted(line)}"))
+        except Malformed as problem:
+            complaints.add(number, problem)
+    table = np.array(rows, np.float64).reshape(-1, len(places))
+    return {title: table[:, at] for at, title in enumerate(places)}
+
+
+def _cell(cell: str, title: str, named: dict[str, dict[str, int]]) -> float:
+    field = _OF_NAME[_KNOWN.get(title, "submit")]
+    if cell == "" or cell.lower() in ("nan", "none", "null"):
+        if field.name in ("job", "submit"):
+            raise Malformed(f"no {field.label}", f"{field.label} is empty", field)
+        return -1.0
+    try:
+        return number_of(cell, field)
+    except Malformed:
+        if field.name not in _NAMED or field.kind != "identity":
+            raise
+        known = named.setdefault(field.name, {})
+        return known.setdefault(cell, len(known))
+
+
+def _of_arrow(cells: list[Any], title: str, name: str) -> NDArray[Any]:
+    named: dict[str, dict[str, int]] = {}
+    found = np.empty(len(cells))
+    for row, cell in enumerate(cells):
+        try:
+            found[row] = _cell("" if cell is None else str(cell), title, named)
+        except Malformed as problem:
+            raise LogError(name, f"row {row + 1}: {problem.text}", at_field=problem.field) from None
+    return found
+
+
+def _kind(title: str) -> str:
+    return _OF_NAME[_KNOWN.get(title, "submit")].kind
+
+
+def _log(
+    given: Mapping[str, NDArray[Any]], titles: Sequence[str], header: Header, name: str, complaints: Complaints
+) -> Log:
+    """Return the log of these columns, in the order of submission."""
+    columns = {_KNOWN.get(title, title): column for title, column in given.items()}
+    if not len(columns["submit"]):
+        raise LogError(name, "; ".join(["has no jobs", *complaints.summary]))
+    start, end = columns.pop("start", None), columns.pop("end", None)
+    if start is not None:
+        known = start >= 0
+        columns.setdefault("wait", np.where(known, start - columns["submit"], -1))
+        if end is not None:
+            columns.setdefault("run_time", np.where(known & (end >= 0), end - start, -1))
+    order = np.argsort(np.trunc(columns["submit"]), kind="stable")
+    log = Log.from_columns({title: column[order] for title, column in columns.items()}, header=header, name=name)
+    warnings = list(complaints.summary)
+    if (np.diff(order) < 0).any():
+        warnings.append("not sorted by submission: sorted, equal seconds in the file's order")
+    ignored = [title for title in titles if title not in _KNOWN and title not in _INSTANTS]
+    if ignored:
+        warnings.append(f"columns that a log has not are ignored: {', '.join(ignored)}")
+    return replace(log, warnings=tuple(warnings), skipped=dict(complaints.skipped))
