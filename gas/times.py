@@ -15,6 +15,7 @@ __all__ = [
     "iso_time",
     "parse_duration",
     "parse_instant",
+    "parse_past_instant",
     "relative_text",
 ]
 
@@ -87,6 +88,23 @@ def parse_instant(text: str, now: int, what: str = "instant") -> int:
             ) from None
     if not 0 <= seconds <= LATEST:
         raise BadInput(f"{what} {given[:40]!r}: is outside 0 to {LATEST} epoch seconds")
+    return seconds
+
+
+def parse_past_instant(text: str, now: int, what: str = "instant") -> int:
+    """Return the epoch seconds of an instant that is over: ``2h`` is two hours ago, ``18:30`` the last time it was.
+
+    Dates and epoch seconds are as `parse_instant` reads them.
+    """
+    given = text.strip()
+    if len(given) <= 40 and _WITH_UNITS.fullmatch(given):
+        return max(0, now - parse_duration(given, what, minimum=0))
+    if (match := _TIME_OF_DAY.fullmatch(given)) and not match[1]:
+        back = 86400 if parse_instant(given, max(0, now - 86400), what) <= now else 90000  # a day may have 25 hours
+        return parse_instant(given, max(0, now - back), what)
+    seconds = parse_instant(given, now, what)
+    if seconds > now:
+        raise BadInput(f"{what} {given[:40]}: is {iso_time(seconds)}, which is still to come; write 2h (ago) or 18:30")
     return seconds
 
 

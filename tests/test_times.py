@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from thorough import examples
 
 from gas import BadInput
-from gas.times import LATEST, LONGEST, duration_text, iso_time, parse_duration, parse_instant, relative_text
+from gas.times import (
+    LATEST,
+    LONGEST,
+    duration_text,
+    iso_time,
+    parse_duration,
+    parse_instant,
+    parse_past_instant,
+    relative_text,
+)
 
 NOW = 1_731_000_000
 
@@ -136,6 +145,28 @@ def test_all_spellings_of_a_duration_are_the_same(seconds):
 )
 def test_instants(utc, text, instant):
     assert parse_instant(text, NOW) == instant
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("2h", NOW - 7200),
+        ("0s", NOW),
+        ("17:19", NOW - 60),
+        ("18:30", 1731004200 - 86400),  # NOW is 17:20
+        ("today 9:00", 1730970000),
+        ("2024-11-07", 1730937600),
+        ("@5", 5),
+    ],
+)
+def test_instants_that_are_over(utc, text, instant):
+    assert parse_past_instant(text, NOW) == instant
+
+
+@pytest.mark.parametrize("text", ["+2h", "tomorrow 9:00", "today 18:30", "2099-01-01", "yore"])
+def test_what_is_still_to_come_is_not_over(utc, text):
+    with pytest.raises(BadInput, match="--since"):
+        parse_past_instant(text, NOW, "--since")
 
 
 def test_a_date_without_a_zone_is_local(monkeypatch, utc):

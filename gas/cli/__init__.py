@@ -10,7 +10,9 @@ Its modules:
     plan            plan
     candidates      tables of a plan's candidates: trade-offs, others, what is impossible
     submit          submit
-    jobs            status, wait, logs, cancel, reserve
+    jobs            status, wait, logs, reserve
+    job_selection   which jobs status lists
+    cancel          cancel
     why             why: why a job of a Slurm waits
     follow          status --follow
     states          jobs in tables, and the exit code for the end of a job

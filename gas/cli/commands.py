@@ -67,7 +67,7 @@ COMMANDS = {
     "why": _Place("gas.cli.why", "why_command"),
     "wait": _Place("gas.cli.jobs", "wait_command"),
     "logs": _Place("gas.cli.jobs", "logs_command"),
-    "cancel": _Place("gas.cli.jobs", "cancel_command"),
+    "cancel": _Place("gas.cli.cancel", "cancel_command"),
     "reserve": _Place("gas.cli.jobs", "reserve_command"),
     "reshape": _Place("gas.cli.reshape", "reshape_command"),
     "watch": _Place("gas.cli.reshape", "watch_command"),

@@ -1,4 +1,4 @@
-"""``gas status``, ``wait``, ``logs``, ``cancel`` and ``reserve``: jobs after their submission."""
+"""``gas status``, ``wait``, ``logs`` and ``reserve``: jobs after their submission."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import typer
 from gas.agent.options import Instant, checked_key
 from gas.agent.reserving import clock_of, reserve
 from gas.agent.schedulers import find_by_key, job_endpoint, job_endpoints, job_of
-from gas.agent.states import ENDED, describe
+from gas.agent.states import describe
+from gas.cli.job_selection import STATES, Selection
 from gas.cli.options import INSTANTS, ConfigFile, Endpoints, Json, KeyOption, OneEndpoint
-from gas.cli.states import JobFailed, ends_text, report_end, starts_text, walltime_text
+from gas.cli.states import JobFailed, ends_text, exit_status_of, report_end, starts_text, walltime_text
 from gas.cli.tables import note, print_json, print_table, remark, say, write_output
 from gas.endpoints import JobEndpoint
 from gas.errors import BadInput, NotFound, Unreachable, outcome_of
 from gas.times import parse_duration
 
-__all__ = ["cancel_command", "logs_command", "reserve_command", "status_command", "wait_command", "wait_for_end"]
+__all__ = ["logs_command", "reserve_command", "status_command", "wait_command", "wait_for_end"]
 
 JobReference = Annotated[str, typer.Argument(metavar="JOB", help="A job's number, or SCHEDULER:NUMBER.")]
 
@@ -31,6 +32,17 @@ def status_command(
     ended: Annotated[
         int, typer.Option("--ended", min=0, max=10_000, help="Also list the last N ended jobs.", metavar="N")
     ] = 0,
+    user: Annotated[
+        list[str] | None, typer.Option("--user", metavar="NAME", help="List the jobs of this user.")
+    ] = None,
+    state: Annotated[
+        list[str] | None,
+        typer.Option("--state", metavar="STATE", help=f"List jobs in this state: {', '.join(STATES)}."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="TIME", help="Also list jobs that ended since: 2h (ago), 9:00, 2026-11-21."),
+    ] = None,
     key: Annotated[
         str | None, typer.Option("--key", metavar="KEY", help="Show the job submitted with this --key.")
     ] = None,
@@ -45,6 +57,8 @@ def status_command(
 
     gas status 12 --follow
 
+    gas status --user ann --state failed --since 2h
+
     Starts marked with ? are estimates, others are promises.
 
     With --key, show the job that gas submit or gas reserve created with that key. With --follow and JOB, the exit code
@@ -52,6 +66,9 @@ def status_command(
     """
     if key is not None and (job is not None or follows):
         raise BadInput("--key: identifies the job; leave out JOB and --follow")
+    chosen = Selection.of(user, state, since)
+    if chosen != Selection() and (key is not None or job is not None or follows):
+        raise BadInput("--user, --state and --since: choose among all jobs; leave out JOB, --key and --follow")
     if follows:
         one = _one(endpoint)
         where, number = (job_endpoint(one, config), None) if job is None else job_of(job, one, config)
@@ -71,7 +88,7 @@ def status_command(
             note(f"on {found[0].name}:")
         _show_job(found[1], json=json)
     else:
-        _show_schedules(job_endpoints(endpoint, config), ended, json=json)
+        _show_schedules(job_endpoints(endpoint, config), chosen, chosen.ended(ended), json=json)
 
 
 def _one(names: list[str] | None) -> str | None:
@@ -88,7 +105,9 @@ def _show_job(found: dict[str, Any], *, json: bool) -> None:
         say(describe(found))
 
 
-def _show_schedules(endpoints: Sequence[JobEndpoint | tuple[str, Exception]], ended: int, *, json: bool) -> None:
+def _show_schedules(
+    endpoints: Sequence[JobEndpoint | tuple[str, Exception]], chosen: Selection, ended: int, *, json: bool
+) -> None:
     """Print the jobs of every scheduler; one that does not answer is reported, and the others are printed."""
     entries: list[dict[str, Any]] = []
     for i, endpoint in enumerate(endpoints):
@@ -96,7 +115,8 @@ def _show_schedules(endpoints: Sequence[JobEndpoint | tuple[str, Exception]], en
         try:
             if isinstance(endpoint, tuple):
                 raise endpoint[1]
-            jobs, now = endpoint.jobs(ended), 0 if json else clock_of(endpoint)
+            jobs, now = endpoint.jobs(ended), 0 if json and chosen.since is None else clock_of(endpoint)
+            jobs, none = chosen.among(jobs, now), "no such jobs" if jobs else "the schedule is empty"
         except Exception as error:
             if len(endpoints) == 1 or outcome_of(error) is None:
                 raise
@@ -107,7 +127,7 @@ def _show_schedules(endpoints: Sequence[JobEndpoint | tuple[str, Exception]], en
         if not json:
             if len(endpoints) > 1:
                 say(f"{name}:" if i == 0 else f"\n{name}:")
-            _print_jobs(jobs, now)
+            _print_jobs(jobs, now, none)
     if json and len(entries) == 1:
         print_json({"schema": "gas.jobs/1", "scheduler": entries[0]["scheduler"], "jobs": entries[0]["jobs"]})
     elif json:
@@ -116,10 +136,13 @@ def _show_schedules(endpoints: Sequence[JobEndpoint | tuple[str, Exception]], en
         raise Unreachable("no scheduler answered")
 
 
-def _print_jobs(jobs: Sequence[dict[str, Any]], now: int) -> None:
-    """Print jobs as a table; the caller's own are marked among those of other users; starts with ? are estimates."""
+def _print_jobs(jobs: Sequence[dict[str, Any]], now: int, none: str) -> None:
+    """Print jobs as a table; the caller's own are marked among those of other users; starts with ? are estimates.
+
+    Where there are no jobs, `none` says so.
+    """
     if not jobs:
-        note("the schedule is empty")
+        note(none)
         return
     marked = not all(j.get("mine", True) for j in jobs)
     print_table(
@@ -155,12 +178,21 @@ def wait_command(
             help="Give up when the scheduler has not answered for this time: gas wait 17 --patience 12h.",
         ),
     ] = "30m",
+    exit_status: Annotated[
+        bool,
+        typer.Option(
+            "--exit-status",
+            help="End with the job's own exit status, or 128 + N if signal N ended it.",
+        ),
+    ] = False,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
     """Wait until a job has ended.
 
     gas wait 12 --timeout 2h
+
+    gas wait 12 --exit-status && ./evaluate
 
     The exit code is 0 if it completed, else 1; 4 if its scheduler does not answer.
     """
@@ -169,6 +201,9 @@ def wait_command(
     found = wait_for_end(where, number, timeout, patience=silence, quiet=json)
     if json:
         print_json({"schema": "gas.job/1", **found})
+    if exit_status and (own := exit_status_of(found)):
+        note(f"gas: {describe(found)}")
+        raise SystemExit(own)  # not typer.Exit: of 130 it would be said that this command was interrupted
     report_end(found, quiet=json)
 
 
@@ -232,24 +267,6 @@ def logs_command(
     write_output(output, raw=raw)
     if len(output) == limit:
         remark(f"only the last {limit:,} bytes are shown; --bytes N shows more")
-
-
-def cancel_command(
-    job: JobReference, endpoint: OneEndpoint = None, config: ConfigFile = None, json: Json = False
-) -> None:
-    """Cancel a job or a reservation; a running job is terminated.
-
-    gas cancel 12
-    """
-    where, number = job_of(job, endpoint, config)
-    before = where.job(number)["state"]
-    found = where.cancel(number)
-    if before in ENDED and not json:
-        remark(f"job {number} had already ended; nothing was cancelled")
-    if json:
-        print_json({"schema": "gas.job/1", **found})
-    else:
-        say(describe(found))
 
 
 def reserve_command(

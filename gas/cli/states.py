@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 from gas.agent.states import ENDED, describe
@@ -9,7 +10,7 @@ from gas.cli.tables import say
 from gas.errors import GasError
 from gas.times import duration_text, relative_text
 
-__all__ = ["JobFailed", "ends_text", "report_end", "starts_text", "walltime_text"]
+__all__ = ["JobFailed", "ends_text", "exit_status_of", "report_end", "starts_text", "walltime_text"]
 
 
 class JobFailed(GasError):
@@ -37,6 +38,17 @@ def ends_text(job: dict[str, Any], now: int) -> str:
 def walltime_text(job: dict[str, Any]) -> str:
     """Return the walltime of a job."""
     return "unlimited" if job["walltime"] is None else duration_text(job["walltime"])
+
+
+def exit_status_of(job: dict[str, Any]) -> int:
+    """Return the exit status with which a shell would report the end of a job; 0 where it completed, or has none."""
+    if job["state"] == "completed":
+        return 0
+    name = job["signal"]
+    if name:
+        number = name.removeprefix("signal ")
+        return 128 + (int(number) if number.isdigit() else getattr(signal, number, 0))
+    return int(job["exit_status"] or 0) & 0xFF
 
 
 def report_end(job: dict[str, Any], *, quiet: bool) -> None:

@@ -95,6 +95,35 @@ def test_wait_ends_with_the_job(gas, s3):
     assert "exit status 3" in result.err
 
 
+def test_wait_ends_with_the_exit_status_of_the_job_if_that_is_asked_for(gas, s3):
+    for command, code in (("true", 0), ("exit 3", 3), ("exit 130", 130), ("kill -9 $$", 137)):
+        job = s3.process(1, 60, "sh", "-c", command)
+        result = gas("wait", str(job["id"]), "-e", s3.url, "--exit-status")
+        assert result.code == code
+        assert "interrupted" not in result.err
+    cancelled = s3.simulated(1, 60, not_before=int(time.time()) + 3600)
+    gas("cancel", str(cancelled["id"]), "-e", s3.url)
+    assert gas("wait", str(cancelled["id"]), "-e", s3.url, "--exit-status").code == 1
+
+
+def test_status_lists_the_jobs_that_are_asked_for(gas, s3):
+    failed = s3.process(1, 60, "false")
+    s3.until(failed["id"], "failed")
+    running, waiting = s3.simulated(10, 3600), s3.simulated(4, 60)
+    s3.until(running["id"], "running")
+
+    def listed(*options):
+        return [j["id"] for j in gas("status", "-e", s3.url, "--json", *options).json["jobs"]]
+
+    assert listed("--state", "queued") == [waiting["id"]]
+    assert listed("--state", "failed") == [failed["id"]]
+    assert sorted(listed("--since", "1h")) == sorted([failed["id"], running["id"], waiting["id"]])
+    assert listed("--user", "nobody-of-this-name") == []
+    result = gas("status", "-e", s3.url, "--user", "nobody-of-this-name")
+    assert (result.code, result.err) == (0, "no such jobs\n")
+    assert gas("status", "1", "-e", s3.url, "--user", "ann").code == 2
+
+
 def test_wait_gives_up_after_its_timeout(gas, s3):
     job = s3.simulated(1, 3600)
     result = gas("wait", str(job["id"]), "-e", s3.url, "--timeout", "1s")

@@ -1,0 +1,93 @@
+"""``gas cancel``: jobs by their numbers, or all of one's own."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from gas.agent.schedulers import job_endpoint, job_of
+from gas.agent.states import ENDED, describe
+from gas.cli.options import ConfigFile, Json, OneEndpoint
+from gas.cli.states import JobFailed
+from gas.cli.tables import many, note, print_json, remark, say
+from gas.endpoints import JobEndpoint
+from gas.errors import BadInput, outcome_of
+
+__all__ = ["cancel_command"]
+
+
+def cancel_command(
+    jobs: Annotated[
+        list[str] | None, typer.Argument(metavar="JOB...", help="Numbers of jobs, or SCHEDULER:NUMBER.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Cancel all your queued and running jobs.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all: do not ask.")] = False,
+    endpoint: OneEndpoint = None,
+    config: ConfigFile = None,
+    json: Json = False,
+) -> None:
+    """Cancel jobs or reservations; running jobs are terminated.
+
+    gas cancel 12 14 15
+
+    A job that cannot be cancelled is reported, and the others are cancelled all the same; the exit code is then 1.
+    """
+    if everything == bool(jobs):
+        raise BadInput(
+            "--all: cancels all of your jobs; leave out their numbers, or --all"
+            if jobs
+            else "which job? Write its number (gas cancel 12 14), or --all for all your queued and running jobs"
+        )
+    if everything:
+        where = job_endpoint(endpoint, config)
+        numbers = _own(where)
+        if not yes:
+            _ask(where, numbers)
+        references = [str(number) for number in numbers]
+    else:
+        references = list(dict.fromkeys(jobs or []))
+    found: list[dict[str, Any]] = []
+    failed: list[dict[str, str]] = []
+    for reference in references:
+        try:
+            target, number = (where, int(reference)) if everything else job_of(reference, endpoint, config)
+            before = target.job(number)["state"]
+            after = target.cancel(number)
+        except Exception as error:
+            if (len(references) == 1 and not everything) or outcome_of(error) is None:
+                raise
+            remark(str(error))
+            failed.append({"job": reference, "error": str(error)})
+            continue
+        found.append(after)
+        if not json:
+            if before in ENDED:
+                remark(f"job {number} had already ended; nothing was cancelled")
+            say(describe(after))
+    if json and len(references) == 1 and not everything:
+        print_json({"schema": "gas.job/1", **found[0]})
+    elif json:
+        print_json({"schema": "gas.cancelled/1", "jobs": found, "failed": failed})
+    elif not references:
+        note("you have no queued or running jobs")
+    if failed:
+        raise JobFailed(f"{many(len(failed), 'job')} of {len(references)} not cancelled")
+
+
+def _own(where: JobEndpoint) -> list[int]:
+    """Return the numbers of the caller's queued and running jobs."""
+    return [int(j["id"]) for j in where.jobs(0) if j["state"] in ("queued", "running") and j["mine"]]
+
+
+def _ask(where: JobEndpoint, numbers: list[int]) -> None:
+    """Ask the user whether these jobs are to be cancelled; return if so."""
+    if not numbers:
+        return
+    what = f"{many(len(numbers), 'job')} on {where.name} ({', '.join(map(str, numbers[:10]))}"
+    what += f" and {len(numbers) - 10} more)" if len(numbers) > 10 else ")"
+    if not sys.stdin.isatty():
+        raise BadInput(f"--all: would cancel {what}; there is no terminal to ask on, so add --yes if that is meant")
+    if not typer.confirm(f"cancel {what}?", err=True):
+        raise JobFailed("nothing was cancelled")

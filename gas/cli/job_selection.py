@@ -1,0 +1,60 @@
+"""Which of the jobs of a scheduler ``gas status`` lists: of users, in states, since an instant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from documents.fields import nearest
+from gas.agent.states import ENDED
+from gas.errors import BadInput
+from gas.times import parse_past_instant
+
+__all__ = ["MOST_ENDED", "STATES", "Selection"]
+
+STATES = ("queued", "reserved", "running", *ENDED)
+
+MOST_ENDED = 10_000
+"""How many ended jobs a scheduler is asked for at most."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a job is listed for; without anything, all are.
+
+    Attributes
+    ----------
+    since
+        As the user wrote it; jobs that ended before are left out.
+    """
+
+    users: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    since: str | None = None
+
+    @classmethod
+    def of(cls, users: Sequence[str] | None, states: Sequence[str] | None, since: str | None) -> Selection:
+        """Return what a user asks for; raise `BadInput` for what is no state or no instant."""
+        for state in states or ():
+            if state not in STATES:
+                raise BadInput(f"--state {state}: is no state{nearest(state, STATES)}; there are {', '.join(STATES)}")
+        if since is not None:
+            parse_past_instant(since, 2**33, "--since")
+        return cls(tuple(users or ()), tuple(states or ()), since)
+
+    def ended(self, given: int) -> int:
+        """Return how many ended jobs are to be asked for where the user asks for the last `given`."""
+        asks_for_ended = self.since is not None or any(state in ENDED for state in self.states)
+        return MOST_ENDED if given == 0 and asks_for_ended else given
+
+    def among(self, jobs: Sequence[dict[str, Any]], now: int) -> list[dict[str, Any]]:
+        """Return those of the jobs that are to be listed; `now` is the present of their scheduler."""
+        since = None if self.since is None else parse_past_instant(self.since, now, "--since")
+        return [
+            job
+            for job in jobs
+            if (not self.users or job.get("user") in self.users)
+            and (not self.states or job["state"] in self.states)
+            and (since is None or job["finished"] is None or job["finished"] >= since)
+        ]
