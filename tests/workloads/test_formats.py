@@ -28,7 +28,7 @@ def logs(draw):
             "job": draw(st.lists(st.integers(1, 10**6), min_size=length, max_size=length, unique=True)),
             "submit": sorted(column(whole)),
             "wait": column(whole),
-            "run_time": column(whole),
+            "run_time": column(st.integers(1, 10**9)),  # of 0 s and cancelled: sacct says that it never started
             "allocated_processors": size,
             "requested_processors": size,
             "requested_time": column(st.integers(1, 10**6)),

@@ -56,6 +56,8 @@ def test_the_chart_is_asked_for_from_the_past_on_in_utc(oar, endpoint, monkeypat
     assert first < time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()) < last
     assert begin > 0
     assert CommandTransport("x").programs.environment["TZ"] == "UTC"
+    monkeypatch.undo()
+    time.tzset()  # mktime has looked at TZ: this process would stay in New York
 
 
 def test_resources_that_do_not_fulfil_the_condition_are_left_out_by_oar_itself(oar, endpoint):
