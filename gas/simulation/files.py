@@ -245,7 +245,8 @@ def parse_schedule(data: bytes, *, name: str = "schedule") -> Recorded:
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
         raise BadInput(f"{name}: is empty; a schedule has one line a job")
-    if form == "csv" and {"wait", "run_time"} <= set(lines[0].split(",")):
+    titles = set(lines[0].split(","))
+    if form == "csv" and {"wait", "run_time"} <= titles and titles & {"requested_processors", "allocated_processors"}:
         return _from_log(parse_log(data, name=name))
     if lines[0].lstrip().startswith(";") or ("," not in lines[0] and len(lines[0].split()) > 8):
         return _from_log(parse_swf(data, name=name))

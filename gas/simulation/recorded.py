@@ -12,6 +12,7 @@ from gas.errors import BadInput
 from gas.simulation.allocation import Allocation
 from gas.simulation.schedule import NEVER_STARTED, Schedule
 from workloads import RigidJobs
+from workloads.log import LARGEST
 
 __all__ = ["LARGEST_INSTANT", "LONGEST", "UNKNOWN", "Recorded", "as_schedule", "recorded", "shortened"]
 
@@ -184,7 +185,7 @@ def recorded(schedule: Schedule) -> Recorded:
 def as_schedule(given: Recorded, machine: int) -> Schedule | None:
     """Return the jobs that started or were withdrawn as a schedule that has figures, in whole seconds, cut off.
 
-    None if no job is left that started. Left out, and counted as skipped, are jobs that started on an unknown number of
+    None if no job is left that started, or their sizes add up to more than 2**53. Left out, and counted as skipped, are jobs that started on an unknown number of
     processors or ended before they started; and reservations. The machine is as large as its largest job.
     """
     jobs_known = ~given.reserved & (given.started | given.withdrawn)
@@ -194,7 +195,7 @@ def as_schedule(given: Recorded, machine: int) -> Schedule | None:
     started = given.started[rows]
     submit, start, end = (column[rows] // given.resolution for column in (given.submit, given.start, given.end))
     size = given.processors[rows]
-    if not started.any():
+    if not started.any() or size.sum(dtype=np.float64) > LARGEST:  # figures are sums of floats
         return None
     unknown = np.full(len(rows), UNKNOWN, np.int64)
     jobs = RigidJobs(
