@@ -185,8 +185,9 @@ def recorded(schedule: Schedule) -> Recorded:
 def as_schedule(given: Recorded, machine: int) -> Schedule | None:
     """Return the jobs that started or were withdrawn as a schedule that has figures, in whole seconds, cut off.
 
-    None if no job is left that started, or their sizes add up to more than 2**53. Left out, and counted as skipped, are jobs that started on an unknown number of
-    processors or ended before they started; and reservations. The machine is as large as its largest job.
+    None if no job is left that started, or their sizes add up to more than 2**53. Left out, and counted as skipped, are
+    jobs that started on an unknown number of processors or ended before they started; and reservations. The machine is
+    as large as its largest job.
     """
     jobs_known = ~given.reserved & (given.started | given.withdrawn)
     unusable = jobs_known & given.started & ((given.processors < 1) | (given.end < given.start))
