@@ -69,7 +69,7 @@ def plan_command(
         if form == "sbatch" and line is not None:  # of a scheduler that knows its partition, account and unit
             words: Any = line
         else:
-            words = converted(found, form)
+            words = converted(found, form, resources=planned.resources)
         if isinstance(words, str):
             say(words)
         else:

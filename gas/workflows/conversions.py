@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 from gas.endpoints import JobDescription, Request
 from gas.errors import BadInput, Infeasible, Missing
 from gas.planner import Plan
+from gas.resources import Resources
 
 if TYPE_CHECKING:
     from psij import JobSpec
@@ -241,7 +242,9 @@ def parsl_arguments(
     return arguments
 
 
-def converted(found: Plan, form: Form, job: JobDescription | None = None) -> str | dict[str, Any]:
+def converted(
+    found: Plan, form: Form, job: JobDescription | None = None, resources: Resources | None = None
+) -> str | dict[str, Any]:
     """Return the best request of a plan in another's words, to be printed.
 
     ``sbatch`` is a command line, the others are JSON objects: ``psij`` a JobSpec that PSI/J's serializer reads,
@@ -251,9 +254,13 @@ def converted(found: Plan, form: Form, job: JobDescription | None = None) -> str
     ----------
     job
         What is to run, if that is known already.
+    resources
+        What a unit of its sizes brings along; by default nothing.
 
     Raises
     ------
+    BadInput
+        The request is more than a number of processors, which is not worded here yet.
     Infeasible
         The plan found nothing.
     Missing
@@ -262,6 +269,13 @@ def converted(found: Plan, form: Form, job: JobDescription | None = None) -> str
     best = found.best
     if best is None:
         raise Infeasible(f"{found.application}: no request is possible, so there is none to convert")
+    more = resources not in (None, Resources())
+    if more or best.unit != "processors" or best.layout is not None:  # a wrong line is worse than none
+        raise BadInput(
+            f"--as {form}: words a number of processors and nothing else, and {found.application} asks for "
+            f"{best.size_text} with what its file says of them; on a Slurm --as sbatch prints the whole request, and "
+            "gas submit submits it"
+        )
     job = job or JobDescription(found.application)
     if form == "sbatch":
         return shlex.join(["sbatch", *sbatch_arguments(best, job)])

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import subprocess
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -13,6 +14,7 @@ from thorough import examples
 
 from gas import Application, AvailabilityList, BadInput, Infeasible, plan
 from gas.endpoints import JobDescription, Request
+from gas.resources import Resources
 from gas.workflows.conversions import (
     converted,
     dask_jobs,
@@ -21,6 +23,7 @@ from gas.workflows.conversions import (
     sbatch_arguments,
     snakemake_resources,
 )
+from speedup_models import Layout
 
 REQUESTS = st.builds(Request, st.integers(1, 10**6), st.integers(1, 2**32))
 CORES = st.none() | st.integers(1, 1000)
@@ -41,6 +44,22 @@ def seconds(text):
 def option(arguments, name):
     (value,) = (a.removeprefix(f"--{name}=") for a in arguments if a.startswith(f"--{name}="))
     return value
+
+
+@pytest.mark.parametrize("form", ["sbatch", "psij", "dask", "snakemake", "parsl"])
+def test_gpus_nodes_and_what_they_bring_along_are_refused_rather_than_taken_for_processors(found, form):
+    for best, resources in (
+        (replace(found.best, unit="gpus", layout=Layout(2, 4, "a100")), Resources("gpus")),
+        (replace(found.best, unit="nodes"), None),
+        (found.best, Resources(memory=("memory_per_node", 1000))),
+    ):
+        with pytest.raises(BadInput, match=rf"--as {form}: .* lu asks for .*; on a Slurm --as sbatch"):
+            converted(replace(found, best=best), form, resources=resources)
+
+
+@pytest.mark.parametrize("form", ["sbatch", "dask", "snakemake", "parsl"])
+def test_processors_alone_are_worded_whatever_says_so(found, form):
+    assert converted(found, form, resources=Resources()) == converted(found, form)
 
 
 @pytest.fixture
@@ -107,7 +126,8 @@ class TestPsij:
     def test_everything_that_is_to_run_is_there(self):
         spec = psij_job_spec(Request(4, 90), JOB, stdout="/o", stderr="/e", launcher="mpirun")
         assert (spec.executable, spec.arguments) == ("./lu", ["-n", "4", "it's; $HOME"])
-        assert spec.environment == {"A": "b c", "GAS_PROCESSORS": "4", "GAS_WALLTIME": "90"}
+        size = {"GAS_PROCESSORS": "4", "GAS_TASKS": "4", "GAS_CPUS_PER_TASK": "1", "GAS_WALLTIME": "90"}
+        assert spec.environment == {"A": "b c", **size}
         assert (spec.name, str(spec.directory), spec.launcher) == ("lu", "/some where", "mpirun")
         assert (str(spec.stdout_path), str(spec.stderr_path)) == ("/o", "/e")
 
