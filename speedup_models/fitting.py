@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from documents.fields import shown
 from speedup_models.amdahl import Amdahl
@@ -34,7 +34,7 @@ from speedup_models.families import (
     ladder,
     solve,
 )
-from speedup_models.model import ModelError
+from speedup_models.model import ModelError, SizeUnit
 from speedup_models.timings import Timings, read_timings
 
 __all__ = ["Estimate", "FitReport", "ModelFit", "ModelName", "Timings", "application_text", "fit", "read_timings"]
@@ -179,7 +179,14 @@ class FitReport:
         return self.amdahl if name == "amdahl" else self.downey
 
 
-def fit(processors: ArrayLike, seconds: ArrayLike, *, seed: int = 0, bootstrap: int = 200) -> FitReport:
+def fit(
+    processors: ArrayLike,
+    seconds: ArrayLike,
+    *,
+    seed: int = 0,
+    bootstrap: int = 200,
+    unit: SizeUnit = "processors",
+) -> FitReport:
     """Return Downey's model and Amdahl's law fitted to measured times.
 
     Parameters
@@ -188,6 +195,8 @@ def fit(processors: ArrayLike, seconds: ArrayLike, *, seed: int = 0, bootstrap: 
         One timing each; a count may be timed more than once. Their order does not matter.
     bootstrap
         Samples behind the intervals; 0 for none.
+    unit
+        What the sizes count.
 
     Raises
     ------
@@ -198,7 +207,7 @@ def fit(processors: ArrayLike, seconds: ArrayLike, *, seed: int = 0, bootstrap: 
         raise ModelError(f"seed {seed} is below 0, the least that is possible")
     if not 0 <= bootstrap <= MOST_SAMPLES:
         raise ModelError(f"{bootstrap} bootstrap samples: the number is from 0 to {MOST_SAMPLES}")
-    timings = Timings.of(processors, seconds)
+    timings = Timings.of(processors, seconds, unit)
     groups = Groups.of(timings.processors, np.log(timings.seconds))
     if len(groups.n) < FEWEST_COUNTS:
         raise ModelError(
@@ -244,8 +253,27 @@ def application_text(report: FitReport, name: str, model: ModelName | None = Non
     for key, estimate in chosen.parameters.items():
         unit = "seconds; " if key == "sequential_time" else ""
         lines.append(f"{key} = {estimate.value:.6g}  # {unit}{estimate.interval()}")
-    lines += ["", "[processors]", f"max = {counts[-1]}  # the most that was measured; beyond it the model extrapolates"]
+    unit = report.timings.unit
+    if unit != "processors":
+        lines.insert(lines.index("[speedup]") - 1, f'unit = "{unit}"')
+    lines += ["", f"[{unit}]", *_measured_sizes(np.unique(counts))]
     return "\n".join(lines) + "\n"
+
+
+def _measured_sizes(sizes: NDArray[np.int64]) -> list[str]:
+    """Return the lines of a constraint that all measured sizes meet: of which kind they are, and their range."""
+    given = [int(size) for size in sizes]
+    step = math.gcd(*given)
+    kinds = {
+        'constraint = "power-of-two"': all(size & (size - 1) == 0 for size in given),
+        'constraint = "perfect-square"': all(math.isqrt(size) ** 2 == size for size in given),
+        f'constraint = "multiple"\nmultiple = {step}': step > 1,
+    }
+    # Two sizes show no kind but that most people mean.
+    likely = [text for text, holds in kinds.items() if holds and (len(given) > 2 or "power" in text)]
+    lines = [f'{likely[0]}\n# as the measured sizes are; "any" allows those in between'] if likely else []
+    lines += [f"min = {given[0]}"] if given[0] > 1 else []
+    return [*lines, f"max = {given[-1]}  # the most that was measured; beyond it the model extrapolates"]
 
 
 def percent(share: float | None) -> str:

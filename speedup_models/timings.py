@@ -1,4 +1,7 @@
-"""Measured pairs of processors and seconds, and reading them from CSV."""
+"""Measured pairs of a size and seconds, and reading them from CSV.
+
+The header names what sizes count (processors, GPUs, nodes) and whether seconds are of the whole run or of a step.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from documents.fields import FieldError, nearest, shown
 from speedup_models.constraints import MOST_PROCESSORS
-from speedup_models.model import ModelError, processor_counts
+from speedup_models.model import ModelError, SizeUnit, processor_counts
 
 __all__ = ["COLUMNS", "Timings", "read_timings"]
 
 COLUMNS: Final = ("processors", "seconds")
+
+SIZES: Final[dict[str, SizeUnit]] = {
+    "processors": "processors", "procs": "processors", "cores": "processors", "cpus": "processors",
+    "ranks": "processors", "tasks": "processors", "gpus": "gpus", "gpu": "gpus", "num_gpus": "gpus", "ngpus": "gpus",
+    "world_size": "gpus", "nodes": "nodes", "num_nodes": "nodes", "nnodes": "nodes",
+}  # fmt: skip
+"""What a column of sizes may be called, and what it counts."""
+
+TIMES: Final = {
+    "seconds": False, "time": False, "runtime": False, "run_time": False, "elapsed": False, "wall_time": False,
+    "seconds_per_step": True, "step_time": True, "time_per_step": True, "s/step": True, "sec/step": True,
+    "seconds_per_iteration": True, "s/it": True,
+}  # fmt: skip
+"""What a column of times may be called, and whether they are of one step."""
 
 NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 # one way only to read each digit: with two, a long row of them takes the square of its length
@@ -29,13 +46,29 @@ MOST_TIMINGS: Final = 100_000
 
 
 class Timings(NamedTuple):
-    """Measured pairs, in ascending order of processors and then of seconds."""
+    """Measured pairs, in ascending order of processors and then of seconds.
+
+    Attributes
+    ----------
+    processors
+        Sizes, in `unit`.
+    per_step
+        Seconds are those of one step of many.
+    """
 
     processors: NDArray[np.int64]
     seconds: NDArray[np.float64]
+    unit: SizeUnit = "processors"
+    per_step: bool = False
+
+    def of_steps(self, steps: int) -> Timings:
+        """Return the times of so many steps."""
+        return self._replace(seconds=self.seconds * steps, per_step=False)
 
     @classmethod
-    def of(cls, processors: ArrayLike, seconds: ArrayLike) -> Timings:
+    def of(
+        cls, processors: ArrayLike, seconds: ArrayLike, unit: SizeUnit = "processors", *, per_step: bool = False
+    ) -> Timings:
         """Return the pairs in order.
 
         Raises
@@ -58,11 +91,11 @@ class Timings(NamedTuple):
                 f"timings: {counts.max()} processors is above {MOST_PROCESSORS}, the most that is possible"
             )
         order = np.lexsort((times, counts))
-        return cls(counts[order], times[order])
+        return cls(counts[order], times[order], unit, per_step)
 
 
 def read_timings(source: str | Path | TextIO) -> Timings:
-    """Return the timings in a CSV file with the columns processors and seconds, in either order.
+    """Return the timings in a CSV file with a column of sizes and one of seconds (`SIZES`, `TIMES`), in either order.
 
     Empty lines and lines that start with ``#`` are skipped.
 
@@ -93,6 +126,7 @@ def _read(stream: TextIO, place: str) -> Timings:
     counts: list[int] = []
     times: list[float] = []
     number = 0
+    size = time = ""
     while line := stream.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
@@ -111,32 +145,39 @@ def _read(stream: TextIO, place: str) -> Timings:
             raise FieldError(here, f"is not CSV: {error}") from None
         if not header:
             header = _header(cells, here)
+            size, time = sorted(header, key=lambda name: name not in SIZES)
             continue
         if len(cells) != len(header):
             raise FieldError(here, f"has {len(cells)} cells, and the header {len(header)}; write one of each")
         row = dict(zip(header, cells, strict=True))
-        counts.append(_processors(row["processors"], f"{here}, column processors"))
-        times.append(_seconds(row["seconds"], f"{here}, column seconds"))
+        counts.append(_processors(row[size], f"{here}, column {size}"))
+        times.append(_seconds(row[time], f"{here}, column {time}"))
     if not header:
         raise FieldError(place, 'is empty; write the header "processors,seconds" and one timing per line')
     if not counts:
         raise FieldError(place, "has a header but no timings; write one per line, like 16,812.0")
-    return Timings.of(np.array(counts, dtype=np.int64), np.array(times))
+    return Timings.of(np.array(counts, dtype=np.int64), np.array(times), SIZES[size], per_step=TIMES[time])
 
 
 def _header(cells: list[str], here: str) -> list[str]:
     """Return the header's column names, refused unless they are the two expected ones."""
     names = [cell.lower() for cell in cells]
-    if sorted(names) == sorted(COLUMNS):
+    if len(names) == 2 and len(set(names) & SIZES.keys()) == 1 and len(set(names) & TIMES.keys()) == 1:
         return names
+    if len(set(names) & SIZES.keys()) > 1:
+        raise FieldError(
+            here,
+            f"has two columns of sizes ({', '.join(name for name in names if name in SIZES)}); a fit takes one. Times "
+            'by nodes and GPUs stand in an application file as they are: model = "layouts" (gas guide formats)',
+        )
     expected = '"processors,seconds"'
     if all(NUMBER.fullmatch(cell) for cell in cells):
         raise FieldError(here, f"holds numbers, but the header is missing; put {expected} above them")
     if len(cells) == 1:
         raise FieldError(here, f"{shown(cells[0])} is not the header {expected}; separate the two by a comma")
     for i, name in enumerate(names):
-        if name not in COLUMNS:
-            hint = nearest(name, COLUMNS)
+        if name not in SIZES and name not in TIMES:
+            hint = nearest(name, (*COLUMNS, "gpus", "nodes", "seconds_per_step"))
             raise FieldError(here, f"column {i + 1}, {shown(cells[i])}, is not known{hint}; the header is {expected}")
         if name in names[:i]:
             raise FieldError(here, f"column {name} is there twice; the header is {expected}")

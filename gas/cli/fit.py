@@ -27,11 +27,19 @@ class Choice(StrEnum):
 
 
 def fit(
-    timings: Annotated[Path, typer.Argument(help="CSV with the header processors,seconds; - for standard input.")],
+    timings: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV with the header processors,seconds (or gpus, nodes; seconds_per_step); - for standard input."
+        ),
+    ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write an application file (TOML).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw timings and fits: .png, .svg or .pdf.")] = None,
     name: Annotated[
         str | None, typer.Option(help="Name of the application (default: that of the timings file).")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Steps of the whole run, where times are those of one step.")
     ] = None,
     model: Annotated[Choice, typer.Option(help="Model to write; auto takes the better fit.")] = Choice.AUTO,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
@@ -44,7 +52,11 @@ def fit(
     gas fit timings.csv -o app.toml
 
     Fits Downey's model and Amdahl's law to measured execution times, reports which fits better, and writes an
-    application file.
+    application file, whose sizes are of the kind that was measured (powers of two, say).
+
+    gas fit steps.csv --steps 50000 -o train.toml
+
+    The header gpus,seconds_per_step says what was measured; the run is that many steps.
     """
     if output is not None and output.exists() and not force:
         raise _exists(output)
@@ -54,7 +66,13 @@ def fit(
         picture_suffix(plot)
     source = sys.stdin if str(timings) == "-" else timings
     pairs = read_timings(source)
-    report = fit_models(pairs.processors, pairs.seconds, seed=seed, bootstrap=bootstrap)
+    if pairs.per_step and steps is None:
+        raise BadInput(f"{timings}: has times of one step; say with --steps how many the whole run takes")
+    if steps is not None:
+        if not pairs.per_step:
+            raise BadInput(f"--steps {steps}: {timings} has times of the whole run; leave --steps out")
+        pairs = pairs.of_steps(steps)
+    report = fit_models(pairs.processors, pairs.seconds, seed=seed, bootstrap=bootstrap, unit=pairs.unit)
     chosen: ModelName | None = None if model is Choice.AUTO else "downey" if model is Choice.DOWNEY else "amdahl"
     called = name if name is not None else "application" if source is sys.stdin else timings.stem
     # Made before anything is written: a name that cannot be used leaves no picture behind.

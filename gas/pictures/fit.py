@@ -46,7 +46,7 @@ def draw_fit(report: FitReport, path: str | Path) -> None:
 
 
 def _draw(figure: Figure, report: FitReport) -> None:
-    counts, seconds = report.timings
+    counts, seconds = report.timings[:2]
     axes = figure.add_subplot()
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -72,7 +72,7 @@ def _draw(figure: Figure, report: FitReport) -> None:
     everything = np.concatenate(in_view)
     axes.set_ylim(everything.min() / 1.25, everything.max() * 1.25)
     _number(axes, counts.tolist())
-    axes.set_xlabel("processors")
+    axes.set_xlabel({"gpus": "GPUs"}.get(report.timings.unit, report.timings.unit))
     axes.set_ylabel("execution time (s)")
     axes.grid(True, which="major", color="0.9", linewidth=0.8)
     axes.set_axisbelow(True)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from documents.fields import Fields
+from gas.application import Application
 from speedup_models.amdahl import Amdahl
 from speedup_models.downey import Downey
 from speedup_models.families import FAMILIES, Groups, solve
@@ -329,3 +330,37 @@ def test_intervals_in_words():
     assert Estimate(2.0, 1.0, math.inf).interval() == "at least 1"
     assert Estimate(2.0, 0.0, math.inf).interval() == "not limited"
     assert Estimate(2.0, 1.5, 2.51234).interval() == "1.5 to 2.512"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "constraint"),
+    [
+        ([1, 4, 8, 16, 32, 64], 'constraint = "power-of-two"'),
+        ([4, 9, 16, 25], 'constraint = "perfect-square"'),
+        ([6, 12, 18, 30], 'constraint = "multiple"\nmultiple = 6'),
+        ([1, 2, 3, 5], None),
+    ],
+)
+def test_the_application_takes_sizes_of_the_kind_that_was_measured(sizes, constraint):
+    text = application_text(fit(sizes, [1000 / size + 5 for size in sizes], bootstrap=0), "lu")
+    assert (constraint is None) == ("constraint" not in text)
+    assert constraint is None or constraint in text
+    app = Application.from_tables(tomllib.loads(text), "app.toml")
+    assert set(sizes) <= set(app.sizes(100).tolist())
+    assert 51 not in app.sizes(100).tolist()
+
+
+def test_an_application_that_was_timed_on_gpus_counts_gpus():
+    text = application_text(fit([1, 2, 4, 8], [800, 420, 220, 130], bootstrap=0, unit="gpus"), "train")
+    assert Application.from_tables(tomllib.loads(text), "app.toml").unit == "gpus"
+
+
+@pytest.mark.parametrize("law", [Amdahl(1000.0, 0.05), Downey(1000.0, 20.0, 1.5)], ids=["amdahl", "downey"])
+@pytest.mark.parametrize("left_out", [8, 32])
+def test_a_size_that_was_not_measured_is_predicted_within_a_tenth(law, left_out):
+    sizes = [size for size in (1, 2, 4, 8, 16, 32, 64) if size != left_out]
+    noise = np.random.default_rng(left_out).normal(0, 0.02, len(sizes))
+    report = fit(sizes, law.seconds(np.array(sizes)) * np.exp(noise), bootstrap=0)
+    best = report.of(report.better).model()
+    (there,), (wanted,) = best.seconds(np.array([left_out])), law.seconds(np.array([left_out]))
+    assert abs(there / wanted - 1) < 0.1

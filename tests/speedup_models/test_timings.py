@@ -9,8 +9,8 @@ from speedup_models.timings import Timings, read_timings
 
 
 def read(text):
-    processors, seconds = read_timings(io.StringIO(text))
-    return list(zip(processors.tolist(), seconds.tolist(), strict=True))
+    found = read_timings(io.StringIO(text))
+    return list(zip(found.processors.tolist(), found.seconds.tolist(), strict=True))
 
 
 def test_timings_come_in_ascending_order():
@@ -97,3 +97,24 @@ def test_an_unreadable_file_is_refused_by_its_path(tmp_path):
 def test_pairs_that_cannot_be_are_refused(processors, seconds, message):
     with pytest.raises(ModelError, match=message):
         Timings.of(processors, seconds)
+
+
+@pytest.mark.parametrize(
+    ("header", "unit", "per_step"),
+    [
+        ("processors,seconds", "processors", False),
+        ("Cores,Time", "processors", False),
+        ("gpus,seconds_per_step", "gpus", True),
+        ("step_time,world_size", "gpus", True),
+        ("nodes,elapsed", "nodes", False),
+    ],
+)
+def test_the_header_says_what_sizes_count_and_whether_times_are_of_a_step(header, unit, per_step):
+    found = read_timings(io.StringIO(f"{header}\n4,8\n"))
+    assert (found.unit, found.per_step) == (unit, per_step)
+    assert found.of_steps(10).seconds.tolist() == [10 * found.seconds[0]]
+
+
+def test_times_by_nodes_and_gpus_are_no_curve():
+    with pytest.raises(FieldError, match='two columns of sizes .gpus, nodes.; .* model = "layouts"'):
+        read("gpus,nodes,seconds_per_step\n4,1,0.5\n")
