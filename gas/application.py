@@ -210,9 +210,11 @@ class Application:
             return found
         return [one for one in found if (one if model.devices else one._replace(device="")) in model.layouts]
 
-    def why_uneven(self, size: int) -> str:
-        """Return in words why a size has no layout."""
-        return "" if self.resources is None else self.resources.why_uneven(size)
+    def why_uneven(self, size: int, largest: int) -> str:
+        """Return in words why a size has no layout on a machine whose largest node has so many units."""
+        if isinstance(self.model, LayoutModel) and self.model.layouts is not None:
+            return f"{self.model.name} has none of {size} {self.counted} that fits nodes of up to {largest}"
+        return "" if self.resources is None else self.resources.why_uneven(size, largest)
 
     def execution_times(
         self, processors: NDArray[np.int64], speed: float = 1.0, layouts: Sequence[Layout] | None = None

@@ -48,7 +48,8 @@ def check(words: Iterable[str]) -> None:
             if name and name not in NAMES:
                 raise BadInput(
                     f"{{{name}}}: is no placeholder{nearest(name, NAMES)}; "
-                    f"for braces in the command itself write {{{{{name}}}}}; ${{{name}}} is left to the shell"
+                    f"for braces in the command itself write {{{{{name}}}}}; ${{{name}}} stays as it is, for a shell "
+                    "(sh -c)"
                 )
 
 
@@ -78,8 +79,8 @@ def without_value(name: str) -> str:
     """Return in words why a placeholder has no value, and the way out."""
     ways = {
         "gpus": 'the application counts no GPUs; say unit = "gpus" in its file',
-        "nodes": "the scheduler does not say over how many nodes a job is laid out; say gpus_per_node or "
-        "tasks_per_node in the [resources] of the application",
+        "nodes": "the scheduler does not say over how many nodes a job is laid out; on Slurm say "
+        "gpus_per_node or tasks_per_node in the [resources] of the application",
         "gpus_per_node": "the application does not say; write gpus_per_node into its [resources]",
         "processors": "the application does not count processors; write cpus_per_gpu into its [resources]",
         "cpus_per_task": "the application does not say; write cpus_per_gpu into its [resources]",

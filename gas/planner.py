@@ -191,6 +191,8 @@ class Plan:
             return "finishes at the same instant on more nodes"
         if candidate.start > best.start:
             return "finishes at the same instant, starts later"
+        if candidate.scheduler == best.scheduler:
+            return "the same in a layout named later"
         return "the same on a scheduler named later"
 
     def to_wire(self, endpoints: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
@@ -352,8 +354,8 @@ def _plan_one(
     sizes = application.sizes(availability.processors)
     layouts: tuple[Layout, ...] | None = None
     if application.is_laid_out and isinstance(availability, LaidOut):
-        sizes, layouts, uneven = _laid_out(application, sizes, availability)
-        rejected += [Rejected(name, size, application.why_uneven(size), "constraint", unit) for size in uneven]
+        sizes, layouts, uneven, most = _laid_out(application, sizes, availability)
+        rejected += [Rejected(name, size, application.why_uneven(size, most), "constraint", unit) for size in uneven]
     times = application.execution_times(sizes, limits.speed, layouts)
     asked = _Asked(sizes, times, application.walltimes(times), layouts)
     known = times > 0
@@ -410,8 +412,8 @@ def counts_processors(name: str, application: Application) -> str:
 
 def _laid_out(
     application: Application, sizes: NDArray[np.int64], machine: LaidOut
-) -> tuple[NDArray[np.int64], tuple[Layout, ...], list[int]]:
-    """Return each size in each of its layouts, and the sizes that have none."""
+) -> tuple[NDArray[np.int64], tuple[Layout, ...], list[int], int]:
+    """Return each size in each of its layouts, the sizes that have none, and how many units the largest node has."""
     largest = {device: machine.largest_node(device) for device in application.devices}
     found: list[tuple[int, Layout]] = []
     uneven: list[int] = []
@@ -419,7 +421,8 @@ def _laid_out(
         layouts = application.layouts(size, {device: most for device, most in largest.items() if most > 0})
         found += [(size, one) for one in layouts]
         uneven += [] if layouts else [size]
-    return np.array([size for size, _ in found], np.int64), tuple(one for _, one in found), uneven
+    sizes = np.array([size for size, _ in found], np.int64)
+    return sizes, tuple(one for _, one in found), uneven, max(largest.values(), default=0)
 
 
 def _anchors(

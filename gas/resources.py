@@ -116,13 +116,17 @@ class Resources:
         nodes = -(-size // max(bound, 1))
         return [] if size % nodes else [(nodes, size // nodes)]
 
-    def why_uneven(self, size: int) -> str:
-        """Return in words why a size has no layout."""
+    def why_uneven(self, size: int, largest: int) -> str:
+        """Return in words why a size has no layout on a machine whose largest node has so many units."""
+        if self.unit != "processors" and self.gpus_per_node and min(self.gpus_per_node) > largest:
+            kind = f" of type {' or '.join(self.gpu_types)}" if self.gpu_types else ""
+            return f"gpus_per_node is {min(self.gpus_per_node)}, and no node has more than {largest} GPUs{kind}"
         if len(self.gpus_per_node) > 1:
             numbers = ", ".join(map(str, self.gpus_per_node))
             return f"{size} are not whole nodes of {numbers} GPUs each"
         what = "processors" if self.unit == "processors" else "GPUs"
-        return f"{size} {what} do not fill nodes of up to {self.most_per_node or 'as many as there are'} evenly"
+        most = self.most_per_node or largest
+        return f"{size} {what} are not the same number on each of the fewest nodes of up to {most}"
 
     def values(self, size: int, layout: Layout | None) -> dict[str, int]:
         """Return what is known of a job of this size, by the names of placeholders (`gas.placeholders`)."""

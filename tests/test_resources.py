@@ -21,13 +21,14 @@ def test_gpus_fill_nodes_and_come_out_even():
     assert four.layouts(8, ANY, free=False) == [Layout(2, 4)]
     assert four.layouts(6, ANY, free=False) == [Layout(2, 3)]
     assert four.layouts(5, ANY, free=False) == []
-    assert four.why_uneven(5) == "5 GPUs do not fill nodes of up to 4 evenly"
+    assert four.why_uneven(5, 8) == "5 GPUs are not the same number on each of the fewest nodes of up to 4"
+    assert four.why_uneven(4, 2) == "gpus_per_node is 4, and no node has more than 2 GPUs"
 
 
 def test_of_several_numbers_a_node_the_planner_chooses():
     several = of("gpus", gpus_per_node=[1, 2, 4])
     assert several.layouts(4, ANY, free=False) == [Layout(1, 4), Layout(2, 2), Layout(4, 1)]
-    assert of("gpus", gpus_per_node=[2, 4]).why_uneven(3) == "3 are not whole nodes of 2, 4 GPUs each"
+    assert of("gpus", gpus_per_node=[2, 4]).why_uneven(3, 8) == "3 are not whole nodes of 2, 4 GPUs each"
 
 
 def test_a_model_that_goes_by_layouts_is_asked_about_all_that_fit():

@@ -75,6 +75,8 @@ def convert_command(
     data, left_out = format_log(part, found, packed=packed)
     for reason, count in left_out.items():
         note(f"gas: {part.name}: {count:,} of {many(len(part), 'job')} left out: {reason}")
+    if found == "batsim" and not (part.header.max_procs or part.header.max_nodes):
+        note(f"gas: {part.name}: says no size of its machine, so it is that of the largest job; --processors gives it")
     _write(data, output)
     malformed = sum(whole.skipped.values())
     written = len(part) - sum(left_out.values())

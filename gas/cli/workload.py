@@ -48,7 +48,10 @@ def workload_command(
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the log (SWF; gzip if it ends in .gz); - for stdout."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the log: SWF, or by its name .csv, .parquet, .json (Batsim); also .gz; - for stdout.",
         ),
     ] = None,
     types: Annotated[
@@ -150,18 +153,22 @@ def not_over(outputs: dict[str, str | None], inputs: list[str | None]) -> None:
 
 
 def write_log(log: Log, output: str) -> None:
-    """Write a log to a file, gzip if its name ends in .gz, or to standard output (``-``)."""
+    """Write a log to a file in the format that its name says, SWF if none; to standard output (``-``) as SWF."""
     import gzip
 
     from documents.whole_file import whole_file
     from workloads import write_swf
+    from workloads.formats import format_log, format_named
 
     if output == "-":
         write_swf(log, output)
         return
+    kind = format_named(output)
     try:
         with whole_file(output) as file:
-            if output.endswith(".gz"):
+            if kind in ("csv", "parquet", "batsim"):
+                file.write(format_log(log, kind, packed=output.endswith(".gz"))[0])
+            elif output.endswith(".gz"):
                 with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packer:
                     write_swf(log, cast(BinaryIO, packer))
             else:
