@@ -114,8 +114,8 @@ def size_of(job: Job, unit: str) -> int:
         return job.tasks_asked or job.cpus // max(job.cpus_per_task, 1)
     if unit != "gpus":
         return job.cpus
-    if job.gres_on:
-        return sum(_count(one) for one in job.gres_on.values())
+    if held := sum(_count(one) for one in (job.gres_on or {}).values()):  # one that has ended holds none
+        return held
     tasks = job.tasks_asked or 1
     kinds = (job.gres_per_job, 1), (job.gres_per_node, nodes), (job.gres_per_task, tasks)
     return max(_count(gres) * times for gres, times in kinds)

@@ -1,5 +1,7 @@
 """A size becomes tasks, nodes and GPUs; what else the options say of the size keeps its proportion."""
 
+from dataclasses import replace
+
 import pytest
 
 from gas.endpoints.slurm.directives import from_words
@@ -100,3 +102,5 @@ def test_how_large_a_job_is():
     assert [size_of(job, unit) for unit in ("cpus", "nodes", "tasks", "gpus")] == [32, 2, 8, 0]
     of_gpus = Job(1, "", "u", "PENDING", ("a",), 8, 1, least_nodes=2, gres_per_node=(Gres("gpu", "a100", 4),))
     assert size_of(of_gpus, "gpus") == 8
+    ended = replace(of_gpus, gres_on={"n1": (), "n2": ()})
+    assert size_of(ended, "gpus") == 8, "a job that has ended holds nothing any more"
