@@ -298,7 +298,7 @@ class LiveScheduler:
                     job.message = f"{BEING}{other or 'cancelled'}"
                     book.write([], noted=[job])  # before anything is done: what is answered survives
                 book.runner.cancel(job)
-                return job
+                return job.snapshot()  # as it is now: its end may come before the answer is written
             job.message = other
             if job.state == "running":
                 events = book.machine.end(id)
