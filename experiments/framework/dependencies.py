@@ -1,7 +1,8 @@
 """What computing a result depends on: the modules that it reaches by imports, their data, and two libraries.
 
 Followed in the source, without importing anything: every import statement counts, also one within a function. Those
-that only type checkers see do not. A package that imports its names on demand says in the stub beside it which.
+that only type checkers see do not. A package that imports its names on demand says in the stub beside it which: one
+that is imported from it counts, and all of them where the package itself is; those that nothing names do not.
 """
 
 from __future__ import annotations
@@ -57,27 +58,45 @@ def installed(libraries: Iterable[str]) -> tuple[str, ...]:
 def reached(modules: Iterable[str], *, packages: Iterable[str] = PACKAGES) -> dict[str, Path]:
     """Return the files of these modules, of all that they import, and of the data beside those, by name.
 
-    A module's packages are imported with it, and count. Data are the files of a package that is reached, and of its
-    folders that are no packages, which are not Python's.
+    A module's packages are imported with it, and count, without what they would import on demand. Data are the files of
+    a package that is reached, and of its folders that are no packages, which are not Python's.
     """
     packages = frozenset(packages)
     found: dict[str, Path] = {}
     waiting = list(modules)
-    for name in waiting:  # which grows
+    for name in waiting:
         if _file_of(name) is None:
             raise ModuleNotFoundError(f"there is no module {name}")
+    seen: set[str] = set()
     while waiting:
         name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
         path = _file_of(name)
-        if name in found or path is None:
+        if path is None:
+            package, _, named = name.rpartition(".")
+            waiting += [package, *_on_demand(package, named)] if package else []
             continue
         found[name] = path
         if path.name == "__init__.py":
             found.update((f"{name}/{data.relative_to(path.parent).as_posix()}", data) for data in _data(path.parent))
         parent = name.rpartition(".")[0]
         waiting += [parent] if parent else []
-        waiting += [one for one in _imported(path, name) if one.partition(".")[0] in packages]
+        for one in _imported(path, name):
+            if one.partition(".")[0] in packages:
+                waiting += [one, *_of_package(one)]
     return found
+
+
+def _on_demand(package: str, name: str) -> tuple[str, ...]:
+    """Return the module from which a package imports a name of its stub when it is used."""
+    return tuple(module for module, known in _of_stub(package) if name in (known, "*"))
+
+
+def _of_package(name: str) -> tuple[str, ...]:
+    """Return all that a package that is itself imported may import on demand."""
+    return tuple(module for module, _ in _of_stub(name))
 
 
 def _file_of(name: str) -> Path | None:
@@ -108,10 +127,31 @@ def _data(folder: Path) -> Iterator[Path]:
 
 
 @cache
+def _of_stub(package: str) -> tuple[tuple[str, str], ...]:
+    """Return the modules and names in the stub of a package; nothing without one, or for what is no package."""
+    path = _file_of(package)
+    if path is None or path.name != "__init__.py" or not path.with_suffix(".pyi").is_file():
+        return ()
+    statements = _imports(ast.parse(path.with_suffix(".pyi").read_bytes()), package)
+    return tuple((module, name) for module, names in statements for name in names)
+
+
+@cache
 def _imported(path: Path, name: str) -> tuple[str, ...]:
-    """Return the names that a module imports: those of modules, and of what may be modules or names within them."""
+    """Return the names that a module imports: those of modules, and of what may be modules or names within them.
+
+    A package of which names are imported is not among them: it is, with each name, as what stands above it.
+    """
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found: list[str] = []
+    for module, names in _imports(ast.parse(path.read_bytes()), package):
+        found += [f"{module}.{one}" for one in names] if names else [module]
+    return tuple(found)
+
+
+def _imports(tree: ast.AST, package: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the modules that a file of a package imports, with the names that it imports of each, if it names any."""
+    found: list[tuple[str, tuple[str, ...]]] = []
 
     def look(node: ast.AST) -> None:
         if isinstance(node, ast.If) and ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING":
@@ -119,16 +159,13 @@ def _imported(path: Path, name: str) -> tuple[str, ...]:
                 look(other)
             return
         if isinstance(node, ast.Import):
-            found.extend(alias.name for alias in node.names)
+            found.extend((alias.name, ()) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = package.rsplit(".", node.level - 1)[0] if node.level else ""
             module = ".".join(part for part in (above, node.module) if part)
-            found.append(module)
-            found.extend(f"{module}.{alias.name}" for alias in node.names)
+            found.append((module, tuple(alias.name for alias in node.names)))
         for child in ast.iter_child_nodes(node):
             look(child)
 
-    for file in (path, path.with_suffix(".pyi")):
-        if file.is_file():
-            look(ast.parse(file.read_bytes()))
-    return tuple(found)
+    look(tree)
+    return found

@@ -82,7 +82,9 @@ def test_what_the_search_consists_of_is_reached_by_every_study(run):
     found = reached([run.__module__])
     search = {"gas.profile.flat", "gas.times", "gas.compiled", "gas.simulation.simulate", "gas.simulation.engine"}
     planning = (
-        {"gas.availability", "gas.planner", "gas.profile.gaps"} if run not in (estimates_run, walltime_run) else set()
+        {"gas.availability", "gas.planner", "gas.profile.gaps"}
+        if run not in (estimates_run, study_run, walltime_run)
+        else set()
     )
     assert (search | planning) <= found.keys()
     assert not [name for name in found if name.endswith("report") or "pictures" in name or name.startswith("gas.cli")]
@@ -131,10 +133,30 @@ def test_imports_within_functions_count_those_for_type_checkers_do_not(package):
     ]  # fmt: skip
 
 
-def test_a_package_that_imports_on_demand_says_in_its_stub_what(package):
+@pytest.mark.parametrize(
+    ("imports", "expected"),
+    [
+        ("from pretended.part import name", True),
+        ("from pretended.part import *", True),
+        ("import pretended.part", True),
+        ("from pretended import part", True),
+        ("from pretended.part import late", False),
+        ("import pretended.part.late", False),
+    ],
+)
+def test_what_a_package_imports_on_demand_counts_where_it_is_named(package, imports, expected):
     (package / "part" / "__init__.pyi").write_text("from ..typed import name as name\n")
-    dependencies._imported.cache_clear()
-    assert "pretended.typed" in names(package)
+    dependencies._of_stub.cache_clear()
+    (package / "user.py").write_text(f"{imports}\n")
+    found = names(package, "pretended.user")
+    assert "pretended.part" in found
+    assert ("pretended.typed" in found) is expected
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.__name__)
+def test_a_study_does_not_depend_on_all_that_gas_exports(run):
+    found = reached([run.__module__])
+    assert not [name for name in found if name.startswith(("gas.agent", "gas.endpoints", "gas.service"))]
 
 
 def test_a_module_that_is_not_there_is_an_error(package):
