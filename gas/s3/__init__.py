@@ -9,7 +9,7 @@ Its modules, from the bottom:
     invariants what holds for every schedule
     repair     planning again around processors that are not there
     schedule   `Schedule`: what is held and planned, what can be asked of it, and the steps of each change
-    core       `S3`: submit, reserve, cancel, step, resize
+    core       `S3`: submit, reserve, cancel, reshape, step, resize
     machine    `Machine`: S³ with jobs whose run time is known; time moves on, jobs start and end
     replay     a log driven through a machine up to an instant
     whatif     what a request would have got: a copy of the machine, run to the request's end

@@ -3,6 +3,7 @@
 The core is pure: no clock, no file, no process. Its caller passes the time and the jobs that have ended:
 
     submit, reserve, cancel      what users do; `submit` answers with the promised start
+    reshape                      another size and walltime for a job that waits
     step(now, ended)             one instant: jobs that ended, promotion, jobs to start now
     resize                       the machine made larger or smaller
     go_on                        promotion that was left when patience ended
@@ -10,7 +11,8 @@ The core is pure: no clock, no file, no process. Its caller passes the time and 
     availability(...)            the frames that the profile implies
     check()                      all invariants, or an AssertionError
 
-A *promise* is the planned start of a waiting job: it moves earlier or stays. Only processors that are not there, a
+A *promise* is the planned start of a waiting job: it moves earlier or stays, unless its own user has it reshaped. Only
+processors that are not there, a
 job that cannot be killed or a start that an outage missed, can break one; the schedule is then repaired, keeps every
 promise that can be kept and lists the others in `broken`.
 
@@ -115,6 +117,50 @@ class S3(Schedule):
         self._withdraw([entry])
         self._release(entry.start, entry.end, entry.processors)
         self._promote_queue()
+        return entry
+
+    def reshape(self, id: int, processors: int, walltime: int, *, start_by: int | None = None) -> Entry:
+        """Give a waiting job another size and walltime, and promise it the first slot that delays no other job.
+
+        It keeps its number and its place in the queue; its start may get earlier or later. Others are moved only
+        afterwards, and only to earlier starts, as after a cancellation.
+
+        Raises
+        ------
+        NotFound
+            There is no such entry.
+        Conflict
+            It is no waiting job.
+        BadInput
+            More processors than the machine has, or a size or walltime out of range.
+        StalePlan
+            The first such slot is later than `start_by`; nothing was changed.
+        """
+        entry = self.waiting(id)
+        self._verify_request(processors, walltime)
+        before = entry.start, entry.end, entry.processors
+        self._make_room(4)
+        self._give_back(self._profile, *before)
+        # A job that is due, and waits for processors that are about to be free, is not put off.
+        first = max(entry.earliest, min(self.soonest, entry.start))
+        start = int(self._first_fit(self._profile, processors, walltime, first))
+        if start_by is not None and start > start_by:
+            self._take(self._profile, *before)
+            raise StalePlan(
+                f"job {id}: the first slot for {processors} processors and {walltime} s that delays no other job "
+                f"starts {start - start_by} s after start_by {start_by}, at {iso_time(start)}; nothing was changed, "
+                "plan again"
+            )
+        after = start, start + walltime, processors
+        self._take(self._profile, *after)
+        if after != before:
+            entry.processors, entry.walltime = processors, walltime
+            entry.start = entry.promise = start
+            entry.end = start + walltime
+            self._waiting.update(entry)
+            self._changed.add(id)
+            self.version += 1
+            self._promote_queue()
         return entry
 
     def step(self, now: int, ended: Iterable[int] = ()) -> list[Entry]:
@@ -260,7 +306,9 @@ def warm_up() -> None:
     """Compile the kernels, so that no first request waits for the compiler."""
     schedule = S3(2, 0, machine_code=True)
     first = schedule.submit(2, 10)
-    schedule.submit(2, 10, start_by=10)
+    second = schedule.submit(2, 10, start_by=10)
+    schedule.reshape(second.id, 1, 10)
+    schedule.availability(without=second.id)
     schedule.reserve(1, 30, 10)
     schedule.step(0)
     schedule.step(5, [first.id])

@@ -20,8 +20,8 @@ class Entry:
     """A job or reservation that holds processors now or in future.
 
     `start` is planned while it is queued or reserved and actual while it runs; `promise` is the latest start that it
-    was given. It is not started before `earliest`. `end` is when its processors are due back: ``start + walltime``,
-    later only if it could not be ended.
+    was given, anew when it was reshaped. It is not started before `earliest`. `end` is when its processors are due
+    back: ``start + walltime``, later only if it could not be ended.
     """
 
     id: int

@@ -11,12 +11,13 @@ from typing import Self
 
 from gas.availability import AvailabilityList
 from gas.compiled import compiled
-from gas.errors import NotFound
+from gas.errors import Conflict, NotFound
 from gas.profile.blocks import Blocks, blocks_of, empty_blocks, profile_in, with_rows
 from gas.profile.blocks import check as check_blocks
 from gas.profile.changes import forget, give_back, take
-from gas.profile.flat import Profile
+from gas.profile.flat import Profile, with_room
 from gas.profile.flat import forget as forget_past
+from gas.profile.flat import give_back as give_back_span
 from gas.profile.holes import first_fit
 from gas.s3.entries import Broken, Entry, State, profile_left_by
 from gas.s3.invariants import check_schedule
@@ -122,6 +123,14 @@ class Schedule:
         except KeyError:
             raise NotFound(f"there is no job {id} in the schedule (it never existed, or it has ended)") from None
 
+    def waiting(self, id: int) -> Entry:
+        """Return a waiting job; raise `NotFound`, or `Conflict` if it runs or is a reservation."""
+        entry = self.entry(id)
+        if entry.state != "queued":
+            what = "is running" if entry.state == "running" else "is a reservation"
+            raise Conflict(f"job {id} {what}; only a waiting job can be given another shape")
+        return entry
+
     def next_start(self) -> int | None:
         """Return the next instant after now at which a start falls due; None if nothing waits for one."""
         return self._waiting.next_start(self.now)
@@ -139,9 +148,17 @@ class Schedule:
         first = self.soonest if not_before is None else max(self.soonest, not_before)
         return int(self._first_fit(self._profile, processors, walltime, first))
 
-    def availability(self, scheduler: str = "s3") -> AvailabilityList:
-        """Return the availability list: what the profile leaves free, from the soonest possible start on."""
+    def availability(self, scheduler: str = "s3", *, without: int | None = None) -> AvailabilityList:
+        """Return the availability list: what the profile leaves free, from the soonest possible start on.
+
+        `without` is a waiting job that is left out: what it could be given where it stands in the queue.
+        """
         profile = profile_in(self._profile, machine_code=self._machine_code)
+        if without is not None:
+            entry = self.waiting(without)
+            profile = with_room(profile, 2)
+            give_back_flat = compiled(give_back_span) if self._machine_code else give_back_span
+            give_back_flat(profile, entry.start, entry.end, entry.processors)
         forget_past(profile, self.soonest)
         count = int(profile.used[0])
         return AvailabilityList(

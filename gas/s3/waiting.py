@@ -106,6 +106,17 @@ class Waiting:
         queue.used[0] += 1
         self.jobs.append(entry)
 
+    def update(self, entry: Entry) -> None:
+        """Bring the arrays up to date with a job that has another shape.
+
+        When it was last looked at stays: that order is the queue's, and it starts as early as it can now.
+        """
+        queue, i = self.queue, self._place_of(entry)
+        if self._first_job is not None:
+            self._first_job = min(self._first_job, entry.start) if queue.start[i] != self._first_job else None
+        queue.processors[i], queue.walltime[i], queue.start[i] = entry.processors, entry.walltime, entry.start
+        queue.level[i] = entry.processors.bit_length() - 1
+
     def remove(self, entries: Collection[Entry]) -> None:
         """Remove entries that start or leave the schedule."""
         gone = []
@@ -115,7 +126,7 @@ class Waiting:
                 if entry.start == self._first_reserved:
                     self._first_reserved = None
                 continue
-            gone.append(bisect_left(self.jobs, entry.id, key=lambda e: e.id))
+            gone.append(self._place_of(entry))
             if entry.start == self._first_job:
                 self._first_job = None
         gone.sort()
@@ -144,6 +155,9 @@ class Waiting:
         """Let no job be known to start as early as it can; the next pass begins at the head."""
         self.queue.seen[:] = NOT_LOOKED_AT
         self.queue.used[UNFINISHED] = 0
+
+    def _place_of(self, entry: Entry) -> int:
+        return bisect_left(self.jobs, entry.id, key=lambda e: e.id)
 
     def copy(self, entries: dict[int, Entry]) -> Waiting:
         """Return an independent copy that holds the entries given by id."""

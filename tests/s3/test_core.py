@@ -420,3 +420,102 @@ def test_a_lead_that_is_taken_back_lets_jobs_start_at_once():
     s3.lead = 0
     s3.cancel(s3.reserve(1, 1000, 1).id)
     assert b.start == 10
+
+
+def reshaping():
+    """Return a machine of 10 where A runs until 100, and B (10 for 100 s) and C (4 for 50 s) wait."""
+    s3 = S3(10, 0)
+    a, b, c = s3.submit(8, 100), s3.submit(10, 100), s3.submit(4, 50)
+    s3.step(0)
+    assert [e.start for e in (a, b, c)] == [0, 100, 200]
+    return s3, b, c
+
+
+def test_a_waiting_job_gets_the_first_slot_of_its_new_shape_and_the_others_move_up():
+    s3, b, c = reshaping()
+    version = s3.version
+    assert s3.reshape(b.id, 2, 300) is b
+    assert (b.start, b.promise, b.end, b.processors, b.walltime) == (0, 0, 300, 2, 300)
+    assert (c.start, c.promise) == (100, 100)  # into the hole that B has left
+    assert s3.version > version
+    assert s3.take_changed() == [s3.entry(1), b, c]
+    s3.check()
+
+
+def test_a_new_shape_delays_nobody_so_the_job_itself_may_start_later():
+    s3, b, c = reshaping()
+    r = s3.reserve(10, 250, 10)
+    s3.reshape(b.id, 10, 200)
+    assert (b.start, b.promise, r.start) == (260, 260, 250)
+    assert c.start == 100  # and then moves up
+    s3.check()
+
+
+def test_a_reshaped_job_keeps_its_place_in_the_queue():
+    s3 = S3(10, 0)
+    a, b, c = s3.submit(10, 100), s3.submit(10, 50), s3.submit(10, 50)
+    s3.step(0)
+    s3.reshape(b.id, 10, 60)
+    assert (c.start, b.start) == (100, 150)  # it does not fit any more where it was
+    s3.step(40, [a.id])
+    assert (b.start, c.start) == (40, 100)  # of two that may move up, it is looked at first
+
+
+def test_a_shape_that_would_start_later_than_asked_is_refused_and_nothing_changes():
+    s3, b, c = reshaping()
+    before, version = s3.availability().to_wire(), s3.version
+    with pytest.raises(StalePlan, match="job 2: .* delays no other job starts 150 s after start_by 100"):
+        s3.reshape(b.id, 10, 101, start_by=100)
+    assert (b.start, b.walltime, c.start, s3.version) == (100, 100, 200, version)
+    assert s3.availability().to_wire() == before
+    s3.check()
+    assert s3.reshape(b.id, 10, 101, start_by=250).start == 150  # C has moved up, and made room
+
+
+def test_the_shape_that_a_job_has_changes_nothing():
+    s3, b, _ = reshaping()
+    version = s3.version
+    s3.take_changed()
+    s3.reshape(b.id, 10, 100)
+    assert (s3.version, s3.take_changed()) == (version, [])
+
+
+def test_only_a_job_that_waits_is_reshaped():
+    s3, b, _ = reshaping()
+    r = s3.reserve(1, 500, 10)
+    for id, kind, message in ((1, Conflict, "job 1 is running"), (r.id, Conflict, "reservation"), (77, NotFound, "77")):
+        with pytest.raises(kind, match=message):
+            s3.reshape(id, 1, 10)
+        with pytest.raises(kind, match=message):
+            s3.availability(without=id)
+    for processors, walltime, message in (
+        (11, 10, "the machine has 10"),
+        (0, 10, "processors 0"),
+        (1, 0, "walltime 0"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            s3.reshape(b.id, processors, walltime)
+    s3.check()
+
+
+def test_a_job_that_is_not_to_start_before_an_instant_is_not_reshaped_to_before_it():
+    s3 = S3(10, 0)
+    a = s3.submit(10, 100, not_before=50)
+    s3.reshape(a.id, 1, 10)
+    assert a.start == 50
+
+
+def test_a_smaller_shape_never_puts_off_a_job_that_is_due():
+    s3 = S3(10, 0, lead=1)
+    a, b = s3.submit(10, 100), s3.submit(10, 100)
+    s3.step(1)
+    s3.step(a.end)  # its processors are not back yet, and B waits for them in this instant
+    s3.reshape(b.id, 5, 50)
+    assert b.start == a.end
+    assert s3.step(a.end, [a.id]) == [b]
+
+
+def test_a_list_without_a_job_is_what_the_job_can_choose_from():
+    s3, b, _ = reshaping()
+    frames = [(f.start, f.free) for f in s3.availability(without=b.id).frames]
+    assert frames == [(0, 2), (100, 10), (200, 6), (250, 10)]

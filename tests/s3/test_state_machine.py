@@ -22,7 +22,7 @@ walltimes = st.integers(1, 12)
 
 
 class Orderly(RuleBasedStateMachine):
-    """Users submit, reserve and cancel; jobs end early or at their walltime: no promise is ever broken."""
+    """Users submit, reserve, reshape and cancel; jobs end early or at their walltime: no promise is ever broken."""
 
     @initialize(processors=st.integers(1, 8), now=st.sampled_from([0, TODAY]))
     def begin(self, processors, now):
@@ -70,8 +70,11 @@ class Orderly(RuleBasedStateMachine):
         return [(self.now, held[-1]), *(f for f in frames if f[0] > self.now)]
 
     @contextmanager
-    def verified(self, clock_alone=False):
-        """Verify all that must hold after an operation, and what may have changed in it."""
+    def verified(self, clock_alone=False, reshaped=None):
+        """Verify all that must hold after an operation, and what may have changed in it.
+
+        The promise of a job that is `reshaped` may get later, and no other.
+        """
         s3 = self.s3
         before = {id: asdict(e) for id, e in s3.entries.items()}
         version, frames, broken, in_use = s3.version, self.frames(), len(s3.broken), s3.in_use
@@ -109,7 +112,7 @@ class Orderly(RuleBasedStateMachine):
             if id in new:
                 assert (new[id].promised, new[id].start, new[id].noticed) == (told["promise"], e.start, self.now)
                 assert new[id].start > new[id].promised
-            else:
+            elif id != reshaped:
                 assert e.promise <= told["promise"]
         assert all(e.start == e.promise for e in self.waiting)
         for e in s3.entries.values():
@@ -207,6 +210,32 @@ class Orderly(RuleBasedStateMachine):
         with self.verified():
             assert self.s3.cancel(entry.id) is entry
             assert entry.id not in self.s3.entries
+            self.s3.step(self.now)
+
+    @precondition(lambda self: self.s3.queued)
+    @rule(data=st.data(), processors=sizes, walltime=walltimes, slack=st.sampled_from([None, None, 0, -1]))
+    def reshape(self, data, processors, walltime, slack):
+        """A waiting job gets the first slot beside the planned starts of all others, which get no later."""
+        entry = data.draw(st.sampled_from(self.s3.queued))
+        processors, before = min(processors, self.processors), asdict(entry)
+        others = self.free([e for e in self.s3.entries.values() if e is not entry])
+        assert others.steps() == [(f.start, f.free) for f in self.s3.availability(without=entry.id).frames]
+        first = others.first_fit(processors, walltime, max(self.now, self.wanted_from[entry.id]))
+        start_by = None if slack is None else first + slack
+        with self.verified(reshaped=entry.id):
+            if slack == -1:
+                version = self.s3.version
+                with pytest.raises(StalePlan, match="nothing was changed"):
+                    self.s3.reshape(entry.id, processors, walltime, start_by=start_by)
+                assert (asdict(entry), self.s3.version) == (before, version)
+            else:
+                assert self.s3.reshape(entry.id, processors, walltime, start_by=start_by) is entry
+                assert (entry.processors, entry.walltime) == (processors, walltime)
+                assert entry.start == entry.promise <= first  # earlier if others have moved out of the way
+                assert (entry.end, entry.submitted) == (entry.start + walltime, before["submitted"])
+                if processors <= before["processors"] and walltime <= before["walltime"]:
+                    assert entry.start <= before["start"]
+                assert [e.id for e in self.s3.queued] == sorted(e.id for e in self.s3.queued)
             self.s3.step(self.now)
 
     @precondition(lambda self: self.s3.running)
@@ -418,7 +447,12 @@ def test_all_ways_to_promote_lead_to_the_same_schedule(kind, seed):
             id = int(random.choice([e.id for e in slow.queued]))
             assert slow.cancel(id) == fast.cancel(id)
             ended = []
-        elif dice < 0.705:  # another life, or one planned for the next second
+        elif dice < 0.74 and slow.queued:
+            id = int(random.choice([e.id for e in slow.queued]))
+            assert slow.reshape(id, size, walltime) == fast.reshape(id, size, walltime)
+            assert slow.availability(without=id).to_wire() == fast.availability(without=id).to_wire()
+            ended = []
+        elif dice < 0.745:  # another life, or one planned for the next second
             lives = []
             for s3 in (slow, fast):
                 other = S3(s3.processors, now, lead=(s3.lead + 1) % 2, machine_code=s3._machine_code)
@@ -427,7 +461,7 @@ def test_all_ways_to_promote_lead_to_the_same_schedule(kind, seed):
                 lives.append(other)
             slow, fast = lives
             ended = []
-        elif dice < 0.715:
+        elif dice < 0.755:
             processors = int(random.integers(20, 41))
             assert slow.resize(processors) == fast.resize(processors)
             ended = []
