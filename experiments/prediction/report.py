@@ -19,8 +19,9 @@ from experiments.prediction.choice import choice_sections
 from experiments.prediction.claims import SHARE, claims, ratio, ratio_of_medians
 from experiments.prediction.pictures import draw_ranks, draw_reliability, draw_starts
 from experiments.prediction.results import FULL, POLICY, SIZES, Predictions, Results
-from experiments.prediction.run import REVEALED, SHARES
-from gas.prediction.forecast import TAIL
+from experiments.prediction.run import BEFORE, REVEALED, SHARES
+from gas.prediction.calibration import PRIOR as EVEN
+from gas.prediction.calibration import SPREAD, WINDOW
 from gas.prediction.past import STREAMS
 from gas.prediction.usage import LAST, PRIOR
 from gas.printable import many
@@ -92,7 +93,8 @@ def _predicted(study: Results) -> Section:
         first, last = (_span([run.month for run, _ in study.months(trace, held_out=one)]) for one in (False, True))
         others = f", not held out {first}" if first else "; of the other months none takes part"
         months.append(f"{trace}: held out {last}{others}." if last else f"{trace}: {first}, not held out.")
-    given = {"policy": POLICY, "options": study.options, "last": LAST, "prior": PRIOR, "streams": STREAMS, "tail": TAIL}
+    given = {"policy": POLICY, "options": study.options, "last": LAST, "prior": PRIOR, "streams": STREAMS}
+    given |= {"window": WINDOW, "spread": SPREAD, "even": EVEN, "before": BEFORE}
     return method_section("experiments.prediction", "What is predicted", months, **given, fewest=FEWEST)
 
 
@@ -146,7 +148,7 @@ def _coverage(study: Results) -> Section:
                 "samples are right. High ends: they are too sure.",
             ),
         ]
-    text = "Only intervals of 90% are judged; the constants were chosen for them."
+    text = "Only intervals of 90% are judged; a prediction is a distribution, and the others show it."
     return Section("Are the intervals right?", (Text(text), Table(columns, tuple(rows), _SURE), *blocks))
 
 

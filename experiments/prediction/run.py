@@ -7,6 +7,7 @@ from what can be known there: which jobs run and wait, which have ended by then,
 from __future__ import annotations
 
 from collections.abc import Mapping
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from experiments.framework.logs import load_log
 from experiments.moldable.benchmarks import Form
 from experiments.moldable.outcomes import month_result, outcomes, rows_of
 from experiments.moldable.substitution import Substitute
+from gas.prediction.calibration import Calibration, Level, level_of
 from gas.prediction.forecast import forecast
 from gas.prediction.past import Past
 from gas.prediction.simulated import snapshot_of
@@ -28,13 +30,16 @@ from workloads import RigidJobs, apply_overrun, rigid_jobs
 from workloads.replay import NEVER, ends
 from workloads.selection import months_of
 
-__all__ = ["REVEALED", "SHARES", "calibration_run", "choice_run", "past_before", "prediction_run"]
+__all__ = ["BEFORE", "REVEALED", "SHARES", "calibration_run", "choice_run", "past_before", "prediction_run"]
 
 SHARES = (0.5, 0.8, 0.9, 0.95)
 """Probabilities of the intervals that are looked at."""
 
 REVEALED = {"nothing": "of no job", "running": "of running jobs", "waiting": "of waiting jobs", "all": "of both"}
 """Whose true run times the prediction may know, in words."""
+
+BEFORE = 2
+"""From how many months before, the starts of predicted jobs correct the intervals of a month."""
 
 MOST_SIZES = 24
 """Among how many sizes of an application the prediction chooses; more are thinned out evenly by their logarithm."""
@@ -50,7 +55,8 @@ def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -
     """Return predicted and true starts of jobs of a month of a log; a pure function of its configuration.
 
     The whole log goes through the policy. Of the jobs of the month that were not promised to start at once some are
-    drawn, and each is predicted when it arrives.
+    drawn, and each is predicted when it arrives; so are twice as many of the two months before, by whose starts
+    intervals are corrected, as by those in the month that are known by then.
 
     Parameters
     ----------
@@ -66,22 +72,32 @@ def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -
     labels, index = months_of(log.submit, log.epoch, name=log.name)
     schedule = simulate(jobs, configuration["policy"])
     assert schedule.promise is not None, "only policies that promise are asked"
-    in_month = index[jobs.row] == labels.index(configuration["month"])
-    waits = np.flatnonzero(in_month & (schedule.promise > jobs.submit))
+    month, number = index[jobs.row], labels.index(configuration["month"])
+    in_month, before = month == number, (month < number) & (month >= number - BEFORE)
+    delayed = schedule.promise > jobs.submit
+    waits = np.flatnonzero(in_month & delayed)
     generator = np.random.default_rng([configuration["seed"], int(configuration["month"].replace("-", ""))])
-    asked = np.sort(generator.permutation(waits)[: configuration["jobs"]])
-    simulation = Simulation(jobs, configuration["policy"], ask=asked)
+    asked = generator.permutation(waits)[: configuration["jobs"]]
+    earlier = generator.permutation(np.flatnonzero(before & delayed))[: BEFORE * configuration["jobs"]]
+    simulation = Simulation(jobs, configuration["policy"], ask=np.sort([*asked, *earlier]))
     past = Past(jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, schedule.end, jobs.user)
     if configuration["revealed"] != "nothing":
         past.usage = _Revealed(simulation, configuration["revealed"])
     rows = []
+    known, pending = Calibration(), list[tuple[int, Level]]()
     while (place := simulation.run()) is not None:
+        while pending and pending[0][0] < simulation.now:
+            known.came_true(heappop(pending)[1])
         made = forecast(
             snapshot_of(simulation), past, jobs.processors[[place]], jobs.estimate[[place]], jobs.run_time[[place]],
             samples=configuration["samples"], seed=configuration["seed"], policy=configuration["policy"], alone=1,
         )  # fmt: skip
+        intervals = {share: made.interval(share, known) for share in SHARES}
         simulation.answer()
-        start, samples = int(schedule.start[place]), made.starts[:, 0]
+        start, samples = int(schedule.start[place]), np.sort(made.starts[:, 0])
+        heappush(pending, (start, level_of(start, samples, made.now, int(made.latest[0]))))
+        if not in_month[place]:
+            continue
         row: dict[str, Any] = {
             "now": int(jobs.submit[place]),
             "promise": int(schedule.promise[place]),
@@ -92,7 +108,7 @@ def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -
             "rank": float(((samples < start).mean() + (samples <= start).mean()) / 2),
         }
         for share in SHARES:
-            low, high = made.interval(share)
+            low, high = intervals[share]
             row |= {f"low_{share:g}": int(low[0]), f"high_{share:g}": int(high[0])}
         rows.append(row)
     return {"jobs": int(np.count_nonzero(in_month)), "waiting": len(waits), "outcomes": rows}

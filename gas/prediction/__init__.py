@@ -15,6 +15,7 @@ from what similar jobs used and other jobs arriving, and returns the distributio
     forecast   when candidates are likely to start and finish
     choice     which request of a plan is likely to finish first
     simulated  snapshots of simulations
+    calibration  intervals corrected by what came true
 """
 
 __all__ = ["LEAST_ENDED"]

@@ -223,7 +223,9 @@ def _predictions(plan: Plan, candidates: Sequence[Candidate], found: Forecast, r
     if not candidates:
         return []
     bound = [c.start if c.kind == "promise" else np.iinfo(np.int64).max for c in candidates]
-    found = replace(found, starts=np.minimum(np.maximum(found.starts, plan.now), np.array(bound, np.int64)))
+    promised = np.array(bound, np.int64)
+    starts = np.minimum(np.maximum(found.starts, plan.now), promised)
+    found = replace(found, now=plan.now, latest=np.minimum(found.latest, promised), starts=starts)
     low, high = found.interval(INTERVAL)
     columns = [found.expected_start, found.expected_finish, low, high]
     if risk is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gas.errors import BadInput
+from gas.prediction.calibration import UNTRIED, Calibration, ends_of
 from gas.prediction.forward import latest_starts, starts_of_each, visits_of
 from gas.prediction.past import Past
 from gas.prediction.shortfall import by_nodes
@@ -17,15 +18,10 @@ from gas.prediction.together import starts_of_all
 from gas.simulation.schedule import Policy
 from gas.times import LONGEST
 
-__all__ = ["SAMPLES", "TAIL", "Forecast", "forecast"]
+__all__ = ["SAMPLES", "Forecast", "forecast"]
 
 SAMPLES = 500
 """Default of how many times the queue is simulated forward."""
-
-TAIL = 0.025
-"""Which share of the samples an interval takes at either end beyond those that its probability names, but never more
-than half of what is left there: the samples are somewhat surer than they should be, since they know nothing of habits
-that change. Chosen on the first halves of three logs, for intervals of 90%."""
 
 _WORK = 4e7
 """How many visits to jobs candidates may take that are followed by themselves: a few seconds."""
@@ -80,15 +76,26 @@ class Forecast:
         """Return by when each starts in this share of the samples."""
         return np.asarray(np.quantile(self.starts, share, axis=0), np.float64)
 
-    def interval(self, share: float = 0.9) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return instants between which the start of each lies with this probability."""
-        if not 0 < share < 1:
-            raise BadInput(f"share {share} of an interval: must lie between 0 and 1, say 0.9")
-        left = (1 - share) / 2
-        tail = max(left - TAIL, left / 2)
-        low = np.quantile(self.starts, tail, axis=0, method="inverted_cdf")
-        high = np.quantile(self.starts, 1 - tail, axis=0, method="inverted_cdf")
-        return low.astype(np.int64), high.astype(np.int64)
+    def interval(
+        self, share: float = 0.9, calibration: Calibration = UNTRIED
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return instants between which the start of each lies with this probability.
+
+        Parameters
+        ----------
+        calibration
+            What came true of earlier predictions on this machine.
+
+        Raises
+        ------
+        BadInput
+            The share is not between 0 and 1.
+        """
+        levels = calibration.levels(share)
+        columns = zip(np.sort(self.starts, axis=0).T, self.latest.tolist(), strict=True)
+        ends = np.array([ends_of(levels, starts, self.now, latest) for starts, latest in columns], np.int64)
+        low, high = ends.reshape(-1, 2).T
+        return low, high
 
     def scores(self, risk: float | None = None) -> NDArray[np.float64]:
         """Return what is to be least: the expected finish, or that by which this share of the samples has finished."""

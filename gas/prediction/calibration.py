@@ -1,0 +1,138 @@
+"""Intervals corrected by what came true on the same machine, whatever was wrong with the samples.
+
+A prediction is a distribution: its samples, and a little of everything between the instant of the prediction and the
+latest start that was planned. What came true has a *level* in it, the share of the distribution up to it; were
+predictions right, levels would be spread evenly from 0 to 1. They are not: run times change, jobs share their fate.
+So an interval of 90% does not end at level 0.95 but at the level that 95% of the last outcomes have kept to
+(split conformal prediction: Vovk, Gammerman & Shafer 2005, section 4.2; one-sided for each end as in conformalized
+quantile regression, Romano, Patterson & Candès 2019, over a window that moves on, since habits change). It needs no
+assumption on the samples, and heals by itself as outcomes come in.
+
+Where nothing has come true yet, `PRIOR` outcomes spread evenly stand for what is to come; they make intervals wider.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.errors import BadInput
+
+__all__ = ["PRIOR", "SPREAD", "UNTRIED", "WINDOW", "Calibration", "Level", "ends_of", "level_of"]
+
+WINDOW = 400
+"""How many outcomes count, the last ones."""
+
+PRIOR = 20
+"""How many outcomes, spread evenly, stand for what has not come true yet."""
+
+SPREAD = 0.02
+"""Which share of a prediction lies anywhere between now and the latest planned start, samples or not: less than an
+interval of 90% leaves out at either end before anything came true, so that what all samples agree on is sure then."""
+
+_BEYOND_SECONDS = 60
+"""The least unit, in seconds, by which what came after the latest planned start is measured."""
+
+
+class Level(NamedTuple):
+    """Which share of a prediction lies before what came true, and which up to it; more than 1 if after all of it.
+
+    They differ where many samples agree on an instant, as on "at once".
+    """
+
+    before: float
+    through: float
+
+
+class Calibration:
+    """The last outcomes of predictions, by which the next ones are corrected.
+
+    Parameters
+    ----------
+    outcomes
+        Levels of what came true, the latest last.
+    """
+
+    def __init__(self, outcomes: Iterable[Level] = ()) -> None:
+        self._outcomes: deque[Level] = deque(outcomes, maxlen=WINDOW)
+
+    def __len__(self) -> int:
+        """Return how many outcomes count."""
+        return len(self._outcomes)
+
+    def came_true(self, level: Level) -> None:
+        """Count an outcome; the oldest one is forgotten where there are enough."""
+        self._outcomes.append(level)
+
+    def levels(self, share: float) -> tuple[float, float]:
+        """Return the levels of a prediction at which an interval of this probability begins and ends.
+
+        Raises
+        ------
+        BadInput
+            The share is not between 0 and 1.
+        """
+        if not 0 < share < 1:
+            raise BadInput(f"share {share} of an interval: must lie between 0 and 1, say 0.9")
+        tail = (1 - share) / 2
+        prior = (np.arange(PRIOR) + 0.5) / PRIOR
+        before, through = (np.sort([*prior, *of]) for of in self._columns())
+        count = len(before)
+        low = math.floor(round(tail * (count + 1), 9)) - 1
+        high = math.ceil(round((1 - tail) * (count + 1), 9)) - 1
+        return float(through[low]) if low >= 0 else 0.0, float(before[high]) if high < count else 1.0
+
+    def _columns(self) -> tuple[list[float], list[float]]:
+        return [one.before for one in self._outcomes], [one.through for one in self._outcomes]
+
+
+UNTRIED = Calibration()
+"""Of a machine on which nothing has come true yet."""
+
+
+def level_of(truth: int, samples: NDArray[np.int64], now: int, latest: int) -> Level:
+    """Return the level of what came true in a prediction.
+
+    Parameters
+    ----------
+    samples
+        Starts in the samples, ascending.
+    """
+    now, latest = _span(samples, now, latest)
+    return Level(*(float(_levels(np.array([truth]), samples, now, latest, side)[0]) for side in ("left", "right")))
+
+
+def ends_of(levels: tuple[float, float], samples: NDArray[np.int64], now: int, latest: int) -> tuple[int, int]:
+    """Return the earliest and the latest instant within these levels of a prediction, in whole seconds."""
+    now, latest = _span(samples, now, latest)
+    points = np.unique(np.concatenate([[now], samples, [latest]])).astype(np.int64)
+    left, right = (_levels(points, samples, now, latest, side) for side in ("left", "right"))
+    steps = np.column_stack([left, right]).ravel()  # it jumps at the samples and rises evenly between them
+    low, high = np.interp(levels, steps, np.repeat(points, 2).astype(np.float64)).tolist()
+    if levels[1] > 1:
+        high = latest + _unit(now, latest) * math.expm1(levels[1] - 1)
+    return math.floor(low), math.ceil(high)
+
+
+def _span(samples: NDArray[np.int64], now: int, latest: int) -> tuple[int, int]:
+    """Return the earliest and the latest instant of a prediction."""
+    return min(now, int(samples[0])), max(latest, int(samples[-1]))
+
+
+def _levels(
+    instants: NDArray[np.int64], samples: NDArray[np.int64], now: int, latest: int, side: Literal["left", "right"]
+) -> NDArray[np.float64]:
+    """Return the share of a prediction before instants (left) or up to them (right)."""
+    of_samples = np.searchsorted(samples, instants, side=side) / len(samples)
+    between = np.clip((instants - now) / (latest - now), 0, 1) if latest > now else of_samples
+    beyond = np.log1p(np.maximum(instants - latest, 0) / _unit(now, latest))
+    return np.asarray((1 - SPREAD) * of_samples + SPREAD * between + beyond, np.float64)
+
+
+def _unit(now: int, latest: int) -> int:
+    return max(latest - now, _BEYOND_SECONDS)
