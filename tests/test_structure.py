@@ -33,6 +33,7 @@ FLOORS = [
     {"gas.agent"},
     {"gas.workflows"},
     {"gas.service"},
+    {"gas.guide"},
     {"gas.cli"},
     {"experiments"},
 ]
@@ -260,6 +261,7 @@ def test_each_package_docstring_maps_its_modules():
         "gas.endpoints",
         "gas.endpoints.oar",
         "gas.endpoints.slurm",
+        "gas.guide",
         "gas.pictures",
         "gas.profile",
         "gas.s3",
@@ -312,7 +314,7 @@ def test_the_command_line_decides_nothing(path):
     assert not calls & {"plan", "gather", "where.reserve", "where.submit", "where.reshape", "where.probe"}
 
 
-WRITERS = {"gas.cli.tables", "gas.cli.main", "gas.cli.progress"}
+WRITERS = {"gas.cli.tables", "gas.cli.main", "gas.cli.pager", "gas.cli.progress"}
 """Where text leaves the command line; what others named is made harmless there."""
 
 

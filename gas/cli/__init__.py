@@ -23,6 +23,7 @@ Its modules:
     backup          backup, restore, check
     machine         machine
     guide           guide
+    pager           pages of Markdown on the terminal
     demo            demo
     fit             fit
     workload        workload

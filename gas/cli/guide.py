@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import Annotated
 
 import typer
 
 from documents.fields import nearest
+from gas.cli.pager import show_markdown
 from gas.cli.tables import say
 from gas.errors import NotFound
+from gas.guide.contents import for_terminal, grouped, pages, title_of
 
-__all__ = ["guide_command", "pages"]
-
-
-def pages() -> dict[str, str]:
-    """Return the pages of the guide by name, in Markdown."""
-    found = {each.name: each for each in files("gas").joinpath("guide").iterdir()}
-    return {
-        name.removesuffix(".md"): found[name].read_text(encoding="utf-8")
-        for name in sorted(found)
-        if name.endswith(".md")
-    }
+__all__ = ["guide_command"]
 
 
 def guide_command(
     page: Annotated[
         str | None, typer.Argument(metavar="[PAGE]", help="Name of a page; without one, all pages are listed.")
     ] = None,
+    plain: Annotated[bool, typer.Option("--plain", help="Print the Markdown text, without format or pager.")] = False,
 ) -> None:
-    """List or print the pages of the guide.
+    """List the pages of the guide, or show one.
 
-    gas guide operation
+    gas guide first-plan
+
+    On a terminal a page is formatted and shown in $PAGER (default: less); elsewhere its Markdown text is printed.
     """
     known = pages()
     if page is None:
-        for name, text in known.items():
-            say(f"{name:12} {text.splitlines()[0].lstrip('# ')}")
+        for number, (group, names) in enumerate(grouped(known).items()):
+            say(f"\n{group}" if number else group)
+            for name in names:
+                say(f"  {name:12} {title_of(known[name])}")
         return
     if page not in known:
         raise NotFound(f'there is no page "{page}" in the guide{nearest(page, known)}')
-    say(known[page].rstrip("\n"))
+    show_markdown(for_terminal(known[page]), plain=plain)

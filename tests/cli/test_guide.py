@@ -1,4 +1,11 @@
-from gas.cli.guide import pages
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from gas.guide.contents import GROUPS, for_terminal, grouped, pages, title_of
 
 
 def test_every_page_begins_with_its_title_and_fits_a_terminal():
@@ -8,11 +15,61 @@ def test_every_page_begins_with_its_title_and_fits_a_terminal():
         assert all(len(line) <= 120 for line in text.splitlines() if not line.startswith("|")), name
 
 
-def test_the_guide_lists_its_pages_and_shows_one(gas):
-    listed = gas("guide")
-    assert [line.split()[0] for line in listed.out.splitlines()] == sorted(pages())
+def test_no_page_is_in_two_groups():
+    listed = [name for names in GROUPS.values() for name in names]
+    assert len(listed) == len(set(listed))
+
+
+def test_a_page_of_no_group_is_listed_last():
+    *_, (group, names) = grouped({**pages(), "unheard-of": "# Title\n"}).items()
+    assert (group, names[-1]) == ("Other pages", "unheard-of")
+
+
+def test_the_guide_lists_its_pages_in_groups_and_shows_one(gas):
+    listed = gas("guide").out
+    assert all(f"  {name:12} {title_of(text)}" in listed for name, text in pages().items())
+    assert listed.startswith("First steps\n") or "first-plan" not in pages()
     assert gas("guide", "security").out.startswith("# ")
+
+
+def test_the_name_of_a_file_stands_above_it():
+    text = 'Save this:\n\n```toml title="app.toml"\nname = "a"\n```\n'
+    assert for_terminal(text) == 'Save this:\n\nFile `app.toml`:\n\n```toml\nname = "a"\n```\n'
 
 
 def test_an_unknown_page_is_an_error_that_names_the_nearest(gas):
     assert 'did you mean "security"?' in gas("guide", "securty").err
+
+
+def on_a_terminal(*words, **environment):
+    """Return what a command prints on a terminal of 80 columns."""
+    master, slave = pty.openpty()
+    surroundings = {**os.environ, "TERM": "xterm", "COLUMNS": "80", **environment}
+    command = [sys.executable, "-m", "gas", *words]
+    process = subprocess.Popen(command, stdout=slave, stderr=slave, stdin=subprocess.DEVNULL, env=surroundings)
+    os.close(slave)
+    seen = b""
+    while True:
+        try:
+            seen += os.read(master, 65536)
+        except OSError:  # the other side is closed
+            break
+    os.close(master)
+    assert process.wait() == 0
+    return seen.decode()
+
+
+@pytest.mark.parametrize("surroundings", [{"PAGER": "cat"}, {"PAGER": "no-such-pager", "PATH": ""}])
+def test_on_a_terminal_a_page_is_formatted_and_paged(surroundings):
+    seen = on_a_terminal("guide", "security", **surroundings)
+    assert "\x1b[" in seen
+    assert "Parties" in seen
+    assert "## Parties" not in seen
+
+
+def test_leaving_the_pager_at_once_is_no_error():
+    assert on_a_terminal("guide", "operation", PAGER="true") == ""
+
+
+def test_plain_on_a_terminal_is_the_page_as_it_is_written():
+    assert "## Parties" in on_a_terminal("guide", "security", "--plain")

@@ -1,0 +1,47 @@
+"""The pages of the guide, in groups and in the order of reading: those of `gas guide` and of the site."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+__all__ = ["GROUPS", "for_terminal", "grouped", "pages", "title_of"]
+
+GROUPS = {
+    "First steps": ("first-plan", "slurm", "gpus", "fit", "terminal", "python", "login-nodes"),
+    "Workflows": ("snakemake", "psij", "dask", "parsl", "submitit"),
+    "Simulation": ("simulate", "policies", "studies", "gallery", "rules"),
+    "Running S³": ("operation", "security", "performance"),
+    "Extending Gas": ("endpoints", "design", "profile", "formulas"),
+    "Reference": ("formats", "glossary", "citation", "changes"),
+}
+"""Each page once; a page that is in no group is listed last."""
+
+_FENCE = re.compile(r'^(```\w+) title="(.+)"$', re.MULTILINE)
+
+
+def pages() -> dict[str, str]:
+    """Return the pages of the guide by name, in Markdown."""
+    found = {each.name: each for each in files(__package__).iterdir()}
+    return {
+        name.removesuffix(".md"): found[name].read_text(encoding="utf-8")
+        for name in sorted(found)
+        if name.endswith(".md")
+    }
+
+
+def grouped(known: dict[str, str]) -> dict[str, list[str]]:
+    """Return the names of pages by group, in the order of reading."""
+    listed = {group: [name for name in names if name in known] for group, names in GROUPS.items()}
+    others = sorted(set(known) - {name for names in listed.values() for name in names})
+    return {group: names for group, names in {**listed, "Other pages": others}.items() if names}
+
+
+def title_of(text: str) -> str:
+    """Return the title of a page: its first line."""
+    return text.partition("\n")[0].lstrip("# ")
+
+
+def for_terminal(text: str) -> str:
+    """Return a page with the name of each file above it, which the site shows in its frame."""
+    return _FENCE.sub(r"File `\2`:\n\n\1", text)

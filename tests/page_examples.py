@@ -1,0 +1,335 @@
+"""The examples of a page in Markdown: what they are, and how they are run as a reader would.
+
+A page is read from top to bottom in one folder:
+
+- a block with ``title="NAME"`` is a file of that name, saved there;
+- ``console``: each line that begins with ``$ `` is a command, which goes on after a backslash; the lines below it are
+  what it prints. A line ``...`` stands for any lines, ``…`` within a line for any text, and blanks do not count. A
+  command below which the first line begins with ``gas: `` is an error: it fails, and that is what it says;
+- ``python``: runs after those before it; a block ``text`` that follows it is what it prints;
+- ``toml``: an application, or a configuration;
+- ``json``: an availability list, if it says so, and JSON in any case;
+- ``sh``: is not run; each command `gas` in it is checked against the options there are;
+- ``ini``: a systemd unit.
+
+`gas serve ... &` on a page starts a real S³ on a free port, which takes the place of 8642 in all examples of the page;
+the examples after it find it ready, and it ends with the page.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from gas.cli.commands import app
+from gas.compiled import cache_directory
+from gas.s3.placing import place
+
+ROOT = Path(__file__).parent.parent
+BLOCK = re.compile(r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL)
+SHELL_SIGNS = set("|&;<>()$`\\*?~#=!{}")
+PORT = "8642"
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of code of a page."""
+
+    language: str
+    text: str
+    title: str | None
+    line: int
+
+
+def blocks_of(page: str) -> list[Block]:
+    """Return the blocks of a page that name a language."""
+    return [
+        Block(found["language"], found["text"], found["title"], page.count("\n", 0, found.start()) + 1)
+        for found in BLOCK.finditer(page)
+    ]
+
+
+def commands_of(block: str) -> list[tuple[str, list[str]]]:
+    """Return the commands of a console block, and the lines that are shown below each."""
+    found: list[tuple[str, list[str]]] = []
+    lines = iter(block.splitlines())
+    for line in lines:
+        if line.startswith("$ "):
+            command = line[2:]
+            while command.endswith("\\"):
+                command = command[:-1] + next(lines).lstrip("> ")
+            found.append((command, []))
+        else:
+            assert found, f"a console block begins with a command: {line}"
+            found[-1][1].append(line)
+    return found
+
+
+def differences(shown: list[str], printed: str) -> str:
+    """Return what a page shows and a command did not print; nothing if all is as shown."""
+    pattern = ""
+    for line in shown:
+        if line.strip() == "...":
+            pattern += r"(?:.*\n)*?"
+        else:
+            words = [".*?".join(map(re.escape, word.split("…"))) for word in line.split()]
+            pattern += r"[ \t]*" + r"[ \t]+".join(words) + r"[ \t]*\n"
+    text = printed.rstrip("\n") + "\n" if printed.strip() else ""
+    if re.fullmatch(pattern, text):
+        return ""
+    return "shown:\n  " + "\n  ".join(shown) + "\nprinted:\n  " + "\n  ".join(text.splitlines())
+
+
+@dataclass
+class Reader:
+    """Somebody who follows a page in a folder, with a home of their own."""
+
+    folder: Path
+    port: str = field(default_factory=lambda: str(free_port()))
+    environment: dict[str, str] = field(default_factory=dict)
+    services: list[subprocess.Popen[str]] = field(default_factory=list)
+    names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
+
+    def __post_init__(self) -> None:
+        kept = {name: value for name, value in os.environ.items() if name.startswith(("LANG", "LC_", "PYTHON"))}
+        self.environment = {
+            **kept,
+            "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+            "HOME": str(self.folder / "home"),
+            "USER": "ada",
+            "GAS_CACHE": str(cache_directory(place).parent),  # what was compiled once is not in the new home
+            **self.environment,
+        }
+        (self.folder / "home").mkdir(exist_ok=True)
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for service in self.services:
+            with contextlib.suppress(requests.RequestException):
+                for job in requests.get(f"{self.url}/v1/jobs", timeout=10).json()["jobs"]:
+                    requests.delete(f"{self.url}/v1/jobs/{job['id']}", timeout=10)
+            service.terminate()
+            service.communicate()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def read(self, page: str) -> None:
+        """Do what a page says, from top to bottom."""
+        blocks = blocks_of(page)
+        for number, block in enumerate(blocks):
+            following = blocks[number + 1] if number + 1 < len(blocks) else None
+            try:
+                self.follow(block, following)
+            except AssertionError as error:
+                raise AssertionError(f"line {block.line}: {error}") from None
+
+    def follow(self, block: Block, following: Block | None) -> None:
+        """Do what a block says; the one that follows may be what it prints."""
+        if block.title is not None:
+            path = self.folder / block.title
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text)
+        if block.language == "console":
+            for command, shown in commands_of(block.text):
+                self.type(command, shown)
+        elif block.language == "python" and block.title is None:
+            output = following.text if following is not None and following.language == "text" else None
+            self.run_python(block.text, output)
+        elif block.language == "toml":
+            check_toml(block.text, self.folder)
+        elif block.language == "json":
+            check_json(block.text)
+        elif block.language == "sh":
+            check_shell(block.text)
+        elif block.language == "ini":
+            check_unit(block.text)
+
+    def type(self, command: str, shown: list[str]) -> None:
+        """Type a command and compare what it prints."""
+        command = command.replace(PORT, self.port)
+        words = shlex.split(command, comments=True)
+        if words[0] == "export" and len(words) == 2:
+            name, _, value = words[1].partition("=")
+            self.environment[name] = value
+            return
+        if words[:2] == ["gas", "serve"] and words[-1] == "&":
+            self.serve(words[2:-1], shown)
+            return
+        done = self.shell(command)
+        is_error = bool(shown) and shown[0].startswith("gas: ") and done.returncode != 0
+        assert done.returncode == 0 or is_error, f"$ {command}\nexit code {done.returncode}\n{done.stderr}{done.stdout}"
+        printed = done.stderr if is_error else done.stdout
+        wrong = differences(shown, printed.replace(self.port, PORT).replace(str(self.folder), "~"))
+        assert not wrong, f"$ {command}\n{wrong}\n{done.stderr}"
+
+    def shell(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Run a command; the program `gas` without a shell, where it needs none: that is started faster."""
+        words = shlex.split(command, comments=True)
+        plain = words[0] == "gas" and not SHELL_SIGNS & set(command)
+        argv = [sys.executable, "-m", *words] if plain else ["bash", "-c", command]
+        return subprocess.run(
+            argv,
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=240,
+        )
+
+    def serve(self, options: list[str], shown: list[str]) -> None:
+        """Start S³, and wait until it says where it is."""
+        if "--port" not in options:
+            options = ["--port", self.port, *options]
+        command = [sys.executable, "-m", "gas", "serve", *options]
+        service = subprocess.Popen(
+            command, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        self.services.append(service)
+        assert service.stdout is not None
+        said = service.stdout.readline()
+        assert self.port in said, f"S³ did not start: {shlex.join(command)}"
+        assert not (wrong := differences(shown or ["..."], said.replace(self.port, PORT))), wrong
+        deadline = time.monotonic() + 60
+        while not requests.get(f"{self.url}/healthz", timeout=10).ok:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    def run_python(self, text: str, shown: str | None) -> None:
+        """Run a block in the names of those before it, as a notebook does."""
+        text = text.replace(PORT, self.port)
+        known = set(sys.modules)
+        printed = io.StringIO()
+        kept = dict(os.environ)
+        sys.path.insert(0, str(self.folder))
+        try:
+            os.environ.update(self.environment)
+            with contextlib.chdir(self.folder), contextlib.redirect_stdout(printed):
+                exec(compile(text, "example", "exec"), self.names)
+        finally:
+            sys.path.remove(str(self.folder))
+            os.environ.clear()
+            os.environ.update(kept)
+            for name in set(sys.modules) - known:  # modules of the page, which the next one may name likewise
+                if str(self.folder) in str(getattr(sys.modules[name], "__file__", "")):
+                    del sys.modules[name]
+        if shown is not None:
+            wrong = differences(shown.splitlines(), printed.getvalue().replace(self.port, PORT))
+            assert not wrong, wrong
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def check_toml(text: str, folder: Path) -> None:
+    """Read an application or a configuration; a part of an application is completed by what it leaves out."""
+    import tomllib
+
+    from gas.application import Application
+    from gas.endpoints import load_configuration
+
+    tables = tomllib.loads(text)
+    if "endpoints" in tables:
+        path = folder / "configuration-of-the-page.toml"
+        path.write_text(text)
+        configuration = load_configuration(path)
+        assert configuration.names
+        for name in configuration.names:
+            configuration.endpoint(name)
+        path.unlink()
+        return
+    tables.setdefault("speedup", {"model": "amdahl", "sequential_time": 3600, "serial_fraction": 0.01})
+    if tables["speedup"]["model"] in ("layouts", "goodput"):
+        tables.setdefault("unit", "gpus")
+    Application.from_tables(tables, "example", name="example")
+
+
+def check_json(text: str) -> None:
+    """Read JSON, and an availability list as one."""
+    from gas.availability import SCHEMA, AvailabilityList
+
+    document = json.loads(text)
+    if document.get("schema") == SCHEMA:
+        AvailabilityList.from_wire(document, "example")
+
+
+def check_shell(text: str) -> None:
+    """Have bash parse a script, and each command `gas` in it check its arguments and options."""
+    parsed = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True)
+    assert parsed.returncode == 0, parsed.stderr
+    for line in text.replace("\\\n", " ").splitlines():
+        for words in gas_commands(line):
+            check_command(words)
+
+
+def gas_commands(line: str) -> list[list[str]]:
+    """Return the commands `gas` of a line of a script, each without the program and what follows it in a pipe."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>()")
+    lexer.whitespace_split = True
+    found: list[list[str]] = []
+    begins, inside, skip = True, False, False
+    for word in lexer:
+        if skip or word in ("<", ">", ">>", "2>"):
+            skip = not skip
+        elif word and set(word) <= set("|&;()"):
+            begins, inside = True, False
+        elif begins and not re.match(r"\w+=", word):
+            begins, inside = False, Path(word).name == "gas"
+            found += [[]] if inside else []
+        elif inside:
+            found[-1].append(word)
+    return found
+
+
+def check_command(words: list[str]) -> None:
+    """Check the arguments and options of a command of Gas, without running it."""
+    import typer
+
+    command: Any = typer.main.get_command(app)
+    context: Any = None
+    try:
+        while True:
+            group = hasattr(command, "commands") or hasattr(command, "list_commands")
+            if not group or not words or words[0].startswith("-"):
+                break
+            name, *rest = words
+            context = context or command.make_context("gas", [name])
+            found = command.get_command(context, name)
+            assert found is not None, f"gas {name}: there is no such command"
+            command, words = found, rest
+        command.make_context(command.name, list(words))
+    except Exception as error:
+        if type(error).__name__ == "Exit" or "does not exist" in str(error):
+            return
+        raise AssertionError(f"gas {command.name} {shlex.join(words)}: {getattr(error, 'message', error)}") from None
+
+
+def check_unit(text: str) -> None:
+    """Read a systemd unit: its sections, each setting once but for those that make lists."""
+    import configparser
+
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read_string(text)
+    assert unit.has_section("Unit")
