@@ -13,7 +13,8 @@ forms), `resources` (what a unit of a size brings along), `placeholders` (of com
 `reading` (applications and lists from files), `s3` (the scheduler, pure), `slurm` (Slurm's schedulers, pure),
 `simulation` (any log through any policy), `prediction` (likely starts, from how jobs have used their walltimes),
 `endpoints` (schedulers that can be asked), `pictures`, `agent` (asks, chooses, submits, reshapes and watches for one
-application), `workflows`, `service` (S³ over HTTP), `cli`. Imports point down that list only.
+application), `workflows`, `service` (S³ over HTTP), `cli`, `bundle` (one file for login nodes). Imports point down that
+list only.
 """
 
 

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 SUITES = {"trixie": "24.11", "sid": "26.05"}
@@ -67,8 +68,7 @@ def make(suite: str) -> Path:
     with tempfile.TemporaryDirectory(prefix=f".{suite}-", dir=made.parent) as temporary:
         folder = Path(temporary)
         tree = folder / "tree"
-        for package in _fetched(suite, folder):
-            _run("dpkg-deb", "-x", str(package), str(tree))
+        unpack(suite, PACKAGES, folder, tree)
         shutil.rmtree(made, ignore_errors=True)
         tree.rename(made)  # programs are made to name the place where they stay
     _gather(made)
@@ -83,8 +83,11 @@ def library_of(tree: Path) -> Path:
     return loader.parent
 
 
-def _fetched(suite: str, folder: Path) -> list[Path]:
-    """Return the packages and all that they need, as apt of the system finds and checks them for a bare system."""
+def unpack(suite: str, packages: Sequence[str], folder: Path, tree: Path) -> None:
+    """Unpack packages and all that they need into a tree, as apt of the system finds them for a bare system.
+
+    What is fetched stays in the folder; `NoTree` if something cannot be had.
+    """
     for name in ("state/lists/partial", "cache/archives/partial"):
         (folder / name).mkdir(parents=True)
     (folder / "status").touch()
@@ -98,8 +101,9 @@ def _fetched(suite: str, folder: Path) -> list[Path]:
     if os.getuid() == 0:
         options += ["-o", "APT::Sandbox::User=root"]  # the folder is root's alone
     _run("apt-get", *options, "update", "-q")
-    _run("apt-get", *options, "install", "-y", "-q", "--download-only", *PACKAGES)
-    return sorted((folder / "cache/archives").glob("*.deb"))
+    _run("apt-get", *options, "install", "-y", "-q", "--download-only", *packages)
+    for package in sorted((folder / "cache/archives").glob("*.deb")):
+        _run("dpkg-deb", "-x", str(package), str(tree))
 
 
 def _mirror() -> str:

@@ -35,6 +35,7 @@ FLOORS = [
     {"gas.service"},
     {"gas.guide"},
     {"gas.cli"},
+    {"gas.bundle"},
     {"experiments"},
 ]
 """From the bottom; a module imports from its own package and from lower floors only."""
@@ -257,6 +258,7 @@ def test_deciding_code_acts_on_nothing(path):
 def test_each_package_docstring_maps_its_modules():
     for package in (
         "gas.agent",
+        "gas.bundle",
         "gas.cli",
         "gas.endpoints",
         "gas.endpoints.oar",

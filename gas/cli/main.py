@@ -53,7 +53,7 @@ def run(arguments: list[str] | None = None) -> int:
 
         outcome = outcome_of(error)
         if outcome is not None:
-            return _failed(str(error), outcome.exit_code)
+            return _failed(f"{error}{_elsewhere(error)}", outcome.exit_code)
         if type(error).__name__ == "NoArgsIsHelpError":
             print(str(error), file=sys.stderr)
             return 2
@@ -63,11 +63,20 @@ def run(arguments: list[str] | None = None) -> int:
             return _failed("interrupted", 130)
         if os.environ.get("GAS_DEBUG"):
             raise
+        if isinstance(error, ModuleNotFoundError) and (way_out := _elsewhere(error)):
+            return _failed(f"this needs {error.name}{way_out}", 1)
         return _failed(
             f"internal error ({type(error).__name__}: {error}); please report it with the output of the same command "
             "under GAS_DEBUG=1",
             1,
         )
+
+
+def _elsewhere(error: Exception) -> str:
+    """Return where that is to be had which the one file does not bring; empty for other errors, and elsewhere."""
+    if getattr(sys, "frozen", False) and any(words in str(error) for words in ("pip install", "No module named")):
+        return "; Gas in one file does not bring it: install Gas with pip (gas guide login-nodes)"
+    return ""
 
 
 def _failed(message: str, code: int) -> int:
