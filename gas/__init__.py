@@ -4,7 +4,8 @@ The main path, from top to bottom::
 
     read_application("lu.toml")      application   how long it runs on n processors, which n it takes
     read_availability("kth.json")    availability  free processors per future time frame (endpoints fetch it)
-    plan(application, lists).best    planner       the earliest-finishing request, and why the others lose
+    plan("lu.toml", "kth.json")      agent         the earliest-finishing request, and why the others lose (planner)
+    submit("lu.toml", command)       agent         the same sent to its scheduler, once, as a future
     Agent(application, endpoints)    agent         asks schedulers, plans, submits once, reshapes and watches
 
 and under it, from the bottom: `times`, `errors`, `printable` and `json_text` (what others wrote, safe for a terminal
@@ -20,8 +21,18 @@ list only.
 
 def __getattr__(name: str) -> object:
     """Import names on demand, and even what does that: nothing may come before interruptions are caught."""
+    _attach()
+    return globals()[name] if name in globals() else __getattr__(name)  # the loader's from now on
+
+
+def __dir__() -> list[str]:
+    """Return the names that there are."""
+    _attach()
+    return __dir__()  # likewise
+
+
+def _attach() -> None:
     import lazy_loader
 
     loader = lazy_loader.attach_stub(__name__, __file__)
     globals().update(zip(("__getattr__", "__dir__", "__all__"), loader, strict=True))
-    return globals()[name] if name in globals() else __getattr__(name)  # the loader's from now on

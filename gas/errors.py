@@ -17,6 +17,7 @@
     ├── OverLimit         a limit per user is exceeded
     ├── TooLarge          the request has too many bytes
     ├── TooMany           too many requests
+    ├── JobFailed         a job did not complete
     └── Missing           an optional part of Gas is not installed
 
 Deciding code raises these; the edges (command line, HTTP) translate them by `ERRORS`.
@@ -25,6 +26,7 @@ Deciding code raises these; the edges (command line, HTTP) translate them by `ER
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from documents.fields import Unusable
@@ -37,6 +39,7 @@ __all__ = [
     "Forbidden",
     "GasError",
     "Infeasible",
+    "JobFailed",
     "Missing",
     "NotFound",
     "Outcome",
@@ -138,6 +141,28 @@ class StoreInDoubt(StoreFailed):
 
     Repeating the request with the same key settles it. Until a write succeeds, a crash may lead to either.
     """
+
+
+class JobFailed(GasError):
+    """A job did not complete.
+
+    Attributes
+    ----------
+    job
+        As its scheduler describes it; empty where none is at hand.
+    exit_status
+        None where it has none: it did not start, or a signal ended it.
+    output
+        The end of what it has written, with a line before each stream that says which.
+    """
+
+    def __init__(
+        self, message: str, job: Mapping[str, Any] | None = None, exit_status: int | None = None, output: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.job: Mapping[str, Any] = job or {}
+        self.exit_status = exit_status
+        self.output = output
 
 
 class Missing(GasError):

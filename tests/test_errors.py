@@ -14,7 +14,6 @@ import speedup_models
 import workloads
 from documents.fields import FieldError, Unusable
 from experiments.moldable.substitution import TooFewJobs
-from gas.cli.states import JobFailed
 from gas.cli.tables import OutputLost
 from gas.endpoints.connection import NoAnswer
 from gas.endpoints.endpoint import InDoubt
@@ -29,6 +28,7 @@ from gas.errors import (
     Forbidden,
     GasError,
     Infeasible,
+    JobFailed,
     Missing,
     NotFound,
     Outcome,

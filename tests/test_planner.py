@@ -12,9 +12,9 @@ from strategies import TODAY, availability_lists, constraints, models
 from thorough import examples
 
 from documents.fields import FieldError
-from gas import Application, AvailabilityList, BadInput, Limits, plan
+from gas import Application, AvailabilityList, BadInput, Limits
 from gas.availability import NodeAvailability, Spans
-from gas.planner import soonest
+from gas.planner import plan, soonest
 from gas.profile.flat import NEVER
 from gas.times import LATEST, LONGEST
 from speedup_models import Amdahl, Constraint, Downey, Table

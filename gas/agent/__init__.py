@@ -7,6 +7,8 @@ and says what should be known through callbacks.
 Its modules:
 
     agent           `Agent`: an application and its schedulers; plan, submit, reshape, watch
+    calls           `plan` and `submit` in one call, of what people write in Python
+    values          what they write there for an application, a scheduler, an instant, a share
     options         what a user asks of a plan, of predictions, of another shape; what is to run
     schedulers      schedulers and jobs by name, from the configuration or the local Slurm; all of them
                     asked, with the accounts and QOS that they offer, and lists of other times left out
@@ -18,6 +20,7 @@ Its modules:
     reshaping       another shape for a job that waits, if it then finishes sooner
     watching        a waiting job looked at again at every change of its queue
     following       waiting for the end of a job, and the changes of a schedule as they happen
+    futures         jobs as futures, as those of `concurrent.futures`
     reserving       processors reserved for a fixed time, once
     polling         asking again and again, also one that does not answer for a while
     states          jobs in words

@@ -25,6 +25,7 @@ __all__ = [
     "Run",
     "checked_key",
     "checked_samples",
+    "percentage",
 ]
 
 AUTO = "auto"
@@ -198,3 +199,17 @@ def checked_key(key: str) -> str:
     if not 0 < len(key) <= 200 or not all("\x21" <= c <= "\x7e" for c in key):
         raise BadInput(f"--key {key[:60]!r}: must be 1 to 200 printable ASCII characters without spaces")
     return key
+
+
+def percentage(text: str, what: str) -> float:
+    """Return ``5%`` as 0.05."""
+    given = text.strip()
+    try:
+        if not given.endswith("%"):
+            raise ValueError
+        value = float(given[:-1]) / 100
+    except ValueError:
+        raise BadInput(f"{what} {given!r}: write a percentage like 5%") from None
+    if not 0 <= value <= 1:
+        raise BadInput(f"{what} {given}: must be from 0% to 100%")
+    return value

@@ -10,10 +10,9 @@ import typer
 from gas.agent.schedulers import job_endpoint, job_of
 from gas.agent.states import ENDED, describe
 from gas.cli.options import ConfigFile, Json, OneEndpoint
-from gas.cli.states import JobFailed
 from gas.cli.tables import many, note, print_json, remark, say
 from gas.endpoints import JobEndpoint
-from gas.errors import BadInput, outcome_of
+from gas.errors import BadInput, JobFailed, outcome_of
 
 __all__ = ["cancel_command"]
 

@@ -13,10 +13,10 @@ from gas.agent.schedulers import find_by_key, job_endpoint, job_endpoints, job_o
 from gas.agent.states import describe
 from gas.cli.job_selection import STATES, Selection
 from gas.cli.options import INSTANTS, ConfigFile, Endpoints, Json, KeyOption, OneEndpoint
-from gas.cli.states import JobFailed, ends_text, exit_status_of, report_end, starts_text, walltime_text
+from gas.cli.states import ends_text, exit_status_of, report_end, starts_text, walltime_text
 from gas.cli.tables import note, print_json, print_table, remark, say, write_output
 from gas.endpoints import JobEndpoint
-from gas.errors import BadInput, NotFound, Unreachable, outcome_of
+from gas.errors import BadInput, JobFailed, NotFound, Unreachable, outcome_of
 from gas.times import parse_duration
 
 __all__ = ["logs_command", "reserve_command", "status_command", "wait_command", "wait_for_end"]

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from documents.fields import FieldError
-from gas.errors import BadInput, GasError
+from gas.errors import GasError
 
 __all__ = [
     "INSTANTS",
@@ -24,7 +24,6 @@ __all__ = [
     "KeyOption",
     "OneEndpoint",
     "grouped",
-    "percentage",
 ]
 
 INSTANTS = "18:30, tomorrow 9:00, 30min, +2h, 2026-11-21T08:00 or @EPOCH"
@@ -109,17 +108,3 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     called.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
     called.__annotations__ = {one.name: one.annotation for one in flat} | {"return": None}
     return called
-
-
-def percentage(text: str, what: str) -> float:
-    """Return ``5%`` as 0.05."""
-    given = text.strip()
-    try:
-        if not given.endswith("%"):
-            raise ValueError
-        value = float(given[:-1]) / 100
-    except ValueError:
-        raise BadInput(f"{what} {given!r}: write a percentage like 5%") from None
-    if not 0 <= value <= 1:
-        raise BadInput(f"{what} {given}: must be from 0% to 100%")
-    return value

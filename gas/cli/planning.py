@@ -11,9 +11,9 @@ from typing import Annotated
 import typer
 
 from gas.agent.agent import Agent
-from gas.agent.options import AUTO, MOST_SAMPLES, Forecasting, Instant, PlanOptions, checked_samples
+from gas.agent.options import AUTO, MOST_SAMPLES, Forecasting, Instant, PlanOptions, checked_samples, percentage
 from gas.agent.schedulers import Scheduler
-from gas.cli.options import INSTANTS, percentage
+from gas.cli.options import INSTANTS
 from gas.cli.scripts import Subject, Work
 from gas.cli.tables import note, remark
 from gas.compiled import tell_of_compiling

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gas.agent.options import ReshapeOptions
+from gas.agent.options import ReshapeOptions, percentage
 from gas.agent.schedulers import job_of
 from gas.agent.states import ENDED
 from gas.cli.jobs import JobReference
-from gas.cli.options import ConfigFile, Json, OneEndpoint, grouped, percentage
+from gas.cli.options import ConfigFile, Json, OneEndpoint, grouped
 from gas.cli.planning import MaxProcessorHours, StaleOk, agent_for
 from gas.cli.scripts import Subject
 from gas.cli.states import report_end

@@ -7,14 +7,10 @@ from typing import Any
 
 from gas.agent.states import ENDED, describe
 from gas.cli.tables import say
-from gas.errors import GasError
+from gas.errors import JobFailed
 from gas.times import duration_text, relative_text
 
-__all__ = ["JobFailed", "ends_text", "exit_status_of", "report_end", "starts_text", "walltime_text"]
-
-
-class JobFailed(GasError):
-    """The job did not complete."""
+__all__ = ["ends_text", "exit_status_of", "report_end", "starts_text", "walltime_text"]
 
 
 def starts_text(job: dict[str, Any], now: int) -> str:

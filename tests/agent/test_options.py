@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from gas.agent.options import Forecasting, Instant, Run, checked_key, checked_samples
+from gas.agent.options import Forecasting, Instant, Run, checked_key, checked_samples, percentage
 from gas.endpoints import JobDescription
 from gas.errors import BadInput
 
@@ -57,3 +57,14 @@ def test_a_command_is_a_job_of_the_applications_name():
     assert Run.of(run, "x") is run
     with pytest.raises(BadInput, match=r"write its words one by one, for example \['./ocean', '-v'\]"):
         Run.of("./ocean -v", "ocean")
+
+
+@pytest.mark.parametrize(("text", "share"), [("5%", 0.05), (" 100% ", 1), ("0%", 0)])
+def test_a_percentage_is_a_share(text, share):
+    assert percentage(text, "--x") == share
+
+
+@pytest.mark.parametrize("text", ["5", "x%", "101%", "-1%"])
+def test_what_is_none_is_refused(text):
+    with pytest.raises(BadInput, match="--x"):
+        percentage(text, "--x")

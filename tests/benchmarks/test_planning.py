@@ -17,10 +17,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gas import Application, AvailabilityList, plan
+from gas import Application, AvailabilityList
 from gas import compiled as compiling
 from gas.availability import Kind
 from gas.compiled import compiled
+from gas.planner import plan
 from gas.profile.flat import earliest_fits
 from gas.s3 import S3
 from speedup_models import Amdahl

@@ -6,12 +6,10 @@ import inspect
 from dataclasses import dataclass
 from typing import Annotated
 
-import pytest
 import typer
 from typer.testing import CliRunner
 
-from gas.cli.options import grouped, percentage
-from gas.errors import BadInput
+from gas.cli.options import grouped
 
 
 @dataclass(frozen=True)
@@ -52,14 +50,3 @@ def test_a_command_has_each_option_of_a_group_in_its_place():
 def test_a_group_derived_from_another_may_say_otherwise_what_one_means():
     assert run(packed).output == "20\n"
     assert "Of the box." in run(packed, "--help").output
-
-
-@pytest.mark.parametrize(("text", "share"), [("5%", 0.05), (" 100% ", 1), ("0%", 0)])
-def test_a_percentage_is_a_share(text, share):
-    assert percentage(text, "--x") == share
-
-
-@pytest.mark.parametrize("text", ["5", "x%", "101%", "-1%"])
-def test_what_is_none_is_refused(text):
-    with pytest.raises(BadInput, match="--x"):
-        percentage(text, "--x")

@@ -4,7 +4,8 @@ import pytest
 from made_endpoints import job
 
 from gas.agent.states import ENDED
-from gas.cli.states import JobFailed, ends_text, report_end, starts_text, walltime_text
+from gas.cli.states import ends_text, report_end, starts_text, walltime_text
+from gas.errors import JobFailed
 
 
 @pytest.mark.parametrize(

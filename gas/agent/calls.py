@@ -1,0 +1,252 @@
+"""`plan` and `submit` in one call, of what people write in Python: file names, "5%", a ``datetime``."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
+
+from documents.fields import nearest
+from gas.agent.agent import Agent
+from gas.agent.options import AUTO, Forecasting, PlanOptions, Run
+from gas.agent.values import (
+    ApplicationLike,
+    SchedulerLike,
+    Share,
+    When,
+    all_at_hand,
+    application_of,
+    gas_errors_alone,
+    history_of,
+    instant_of,
+    schedulers_of,
+    share_of,
+)
+from gas.endpoints import JobDescription
+from gas.errors import BadInput
+from gas.planner import Algorithm, Limits, Plan
+
+if TYPE_CHECKING:  # a plan alone needs neither
+    from gas.agent.futures import JobFuture
+    from gas.prediction.history import History
+    from workloads import Log
+
+__all__ = ["Wanted", "agent_and_options", "plan", "submit", "with_wanted"]
+
+
+class Wanted(TypedDict, total=False):
+    """What can be asked of a plan, each as a keyword; see `plan`."""
+
+    not_before: When | None
+    deadline: When | None
+    max_processor_hours: float | None
+    tolerance: Share
+    algorithm: Algorithm
+    probes: int
+    predict: Literal["auto"] | History | Log | str | os.PathLike[str] | None
+    risk: Share | None
+    samples: int | None
+    seed: int
+    stale_ok: bool
+    limits: Mapping[str, Limits] | None
+    config: str | os.PathLike[str] | None
+    remark: Callable[[str], object] | None
+
+
+_DEFAULTS: Wanted = {
+    "not_before": None,
+    "deadline": None,
+    "max_processor_hours": None,
+    "tolerance": 0.0,
+    "algorithm": "exact",
+    "probes": 0,
+    "predict": None,
+    "risk": None,
+    "samples": None,
+    "seed": 0,
+    "stale_ok": False,
+    "limits": None,
+    "config": None,
+    "remark": None,
+}
+
+_Called = TypeVar("_Called", bound=Callable[..., Any])
+
+
+def with_wanted(function: _Called) -> _Called:
+    """Have the keywords of `Wanted` shown one by one where the signature of a function is."""
+    own = inspect.signature(function)
+    given = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    wanted = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default) for name, default in _DEFAULTS.items()
+    ]
+    function.__signature__ = own.replace(parameters=[*given, *wanted])  # type: ignore[attr-defined]
+    return function
+
+
+@with_wanted
+def plan(
+    application: ApplicationLike,
+    schedulers: SchedulerLike | Iterable[SchedulerLike] | None = None,
+    **wanted: Unpack[Wanted],
+) -> Plan:
+    """Find the request that finishes first.
+
+    ::
+
+        gas.plan("ocean.toml", "cluster.json", tolerance="5%", deadline="18:30", stale_ok=True).best
+        gas.plan({16: "4h", 64: timedelta(hours=1)}, ["http://127.0.0.1:8642", "kth"])
+
+    Parameters
+    ----------
+    application
+        The name of an application file, an `Application`, or the walltime of each size.
+    schedulers
+        One or several: the name of a file, an `AvailabilityList`, the address of an S³, a name in the configuration,
+        or an endpoint. Without them, those of ``$GAS_ENDPOINT``, or of the configuration.
+    not_before, deadline
+        No start before, no expected finish after: a ``datetime`` (local unless it names a zone), a ``timedelta`` from
+        now, text as on the command line ("18:30", "+2h"), or epoch seconds.
+    max_processor_hours
+        The most that the run may be expected to use up.
+    tolerance
+        "5%" or 0.05 takes the fewest processors among those that finish nearly as early.
+    algorithm
+        "exact", or "walk" for the paper's own search.
+    probes
+        By how many real jobs, cancelled at once, a Slurm is asked.
+    predict
+        Choose by likely starts: "auto" asks each scheduler for its past; or the name of a log, a `Log` or a `History`.
+    risk
+        With `predict`: "90%" chooses by the finish that 9 of 10 samples meet.
+    samples, seed
+        With `predict`: how often the queue is simulated, and the seed.
+    stale_ok
+        Also plan with lists in files that are more than an hour old. Lists that are given as objects are planned with
+        as of their own instant, unless they stand beside others.
+    limits
+        What the schedulers of lists accept from one request, by name.
+    config
+        The configuration, if not the usual one.
+    remark
+        Called with what should be known; by default it is logged as a warning of ``gas.agent``.
+
+    Returns
+    -------
+    Plan
+        Its `best` is None if no request is possible; its `rejected` say why.
+
+    Raises
+    ------
+    GasError
+        Something given cannot be used (`BadInput`), or no scheduler answers (`Unreachable`).
+    """
+    with gas_errors_alone():
+        agent, options = agent_and_options(application, schedulers, wanted)
+        return agent.plan(options).plan
+
+
+@with_wanted
+def submit(
+    application: ApplicationLike,
+    command: Run | JobDescription | Sequence[str] | None,
+    schedulers: SchedulerLike | Iterable[SchedulerLike] | None = None,
+    *,
+    key: str | None = None,
+    name: str | None = None,
+    directory: str | os.PathLike[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    native: Sequence[str] = (),
+    **wanted: Unpack[Wanted],
+) -> JobFuture:
+    """Submit the request that finishes first, and return a future of its job.
+
+    ::
+
+        job = gas.submit("ocean.toml", ["./ocean", "-n", "{processors}"], "http://127.0.0.1:8642")
+        job.result()                            # waits; a job that fails raises JobFailed
+
+    Parameters
+    ----------
+    application, schedulers, wanted
+        As of `plan`.
+    command
+        Its words, in which ``{processors}`` and others stand for what is chosen. None holds the processors for the
+        expected execution time, on a scheduler that can simulate a job.
+    key
+        A name of your own for this request: however often it is submitted, there is one job of it.
+    name
+        What the job is called; by default the application.
+    directory
+        Where it runs; by default here, on a scheduler of this machine.
+    environment
+        Variables beside those that the scheduler sets.
+    native
+        Options in the words of the scheduler: ``["--account=abc"]``.
+
+    Raises
+    ------
+    Infeasible
+        No request is possible.
+    GasError
+        As of `Agent.submit`.
+    """
+    from gas.agent.futures import JobFuture
+
+    with gas_errors_alone():
+        agent, options = agent_and_options(application, schedulers, wanted)
+        run = _run(command, name or agent.application.name)
+        job = replace(
+            run.job,
+            name=name or run.job.name,
+            directory=run.job.directory if directory is None else os.fspath(directory),
+            environment={**run.job.environment, **(environment or {})},
+            native=(*run.job.native, *native),
+        )
+        return JobFuture(agent.submit(replace(run, job=job), options, key=key), remark=wanted.get("remark"))
+
+
+def agent_and_options(
+    application: ApplicationLike, schedulers: SchedulerLike | Iterable[SchedulerLike] | None, wanted: Wanted
+) -> tuple[Agent, PlanOptions]:
+    """Return the agent of an application, and what is asked of its plans."""
+    for name in wanted:
+        if name not in _DEFAULTS:
+            raise TypeError(f"unexpected keyword argument {name!r}{nearest(name, _DEFAULTS)}")
+    given = cast(Wanted, {**_DEFAULTS, **wanted})
+    found = schedulers_of(schedulers, config=given["config"], limits=given["limits"])
+    options = PlanOptions(
+        instant_of(given["not_before"], "not_before"),
+        instant_of(given["deadline"], "deadline"),
+        _number(given["max_processor_hours"], "max_processor_hours"),
+        share_of(given["tolerance"], "tolerance"),
+        given["algorithm"],
+        given["probes"],
+        _forecasting(given),
+        given["stale_ok"] or all_at_hand(found),
+    )
+    return Agent(application_of(application), found, remark=given["remark"]), options
+
+
+def _forecasting(given: Wanted) -> Forecasting | None:
+    past, risk, samples = given["predict"], given["risk"], given["samples"]
+    if past is None:
+        for name, value in (("risk", risk), ("samples", samples)):
+            if value is not None:
+                raise BadInput(f'{name} {value}: is about predictions; add predict="auto", or leave it out')
+        return None
+    history = None if isinstance(past, str) and past == AUTO else history_of(past)
+    return Forecasting(history, None if risk is None else share_of(risk, "risk"), samples, given["seed"])
+
+
+def _number(given: float | None, what: str) -> float | None:
+    """Return a number, checked to be one."""
+    if given is not None and (isinstance(given, bool | str) or not isinstance(given, int | float)):
+        raise BadInput(f"{what} {given!r}: must be a number")
+    return given
+
+
+def _run(command: Run | JobDescription | Sequence[str] | None, name: str) -> Run:
+    return Run(JobDescription(name), simulate=True) if command is None else Run.of(command, name)

@@ -1,0 +1,276 @@
+"""Jobs as futures: what `concurrent.futures` can do with a call, on any scheduler that takes jobs.
+
+One thread a scheduler asks for all jobs of it that are waited for. Whatever goes wrong while it asks, each future
+ends: with the job, or with an error.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from gas.agent.following import REMEMBERED, WAITING_PATIENCE, WAITING_PAUSES
+from gas.agent.polling import Poll
+from gas.agent.states import ENDED, describe
+from gas.agent.submission import Submitted
+from gas.endpoints import JobEndpoint
+from gas.errors import Conflict, JobFailed, NotFound
+from gas.planner import Plan
+from gas.times import duration_text
+
+__all__ = ["JobFuture", "JobFutureOf", "JobResult"]
+
+SHOWN_BYTES = 2000
+"""Of what a job that failed has written last."""
+
+FEW = 3
+"""Up to so many jobs are asked for one by one; of more, all are listed."""
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, repr=False)
+class JobResult:
+    """A job that has completed.
+
+    Attributes
+    ----------
+    job
+        The JSON object of ``GET /v1/jobs/{id}``.
+    """
+
+    scheduler: str
+    job: dict[str, Any]
+    endpoint: JobEndpoint
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+        return int(self.job["id"])
+
+    @property
+    def exit_status(self) -> int | None:
+        """0, or None where its scheduler does not say."""
+        status: int | None = self.job["exit_status"]
+        return status
+
+    def output(self, *, most: int = 1 << 20) -> str:
+        """Return the end of what it has written to standard output, up to so many bytes."""
+        return self.endpoint.output(self.id, "stdout", most).decode(errors="replace")
+
+    def __repr__(self) -> str:
+        return f"<JobResult of {self.scheduler}: {describe(self.job)}>"
+
+
+class JobFutureOf(Future[_Result], Generic[_Result]):
+    """A job as a future; what its result is, a class derived from it says.
+
+    `concurrent.futures.wait` and ``as_completed`` take it too.
+
+    Parameters
+    ----------
+    remark
+        Called when the scheduler does not answer for a while, and when it does not know the job any more.
+
+    Attributes
+    ----------
+    submitted
+        The job when it was submitted, and the plan that it was made by.
+    job
+        As it was last seen: the JSON object of ``GET /v1/jobs/{id}``.
+    """
+
+    def __init__(self, submitted: Submitted, *, remark: Callable[[str], object] | None = None) -> None:
+        super().__init__()
+        self.submitted = submitted
+        self.job: dict[str, Any] = submitted.job
+        _watching(submitted.endpoint, remark or logging.getLogger("gas.agent").warning).add(self)
+
+    @property
+    def id(self) -> int:
+        """The number of the job."""
+        return int(self.job["id"])
+
+    @property
+    def scheduler(self) -> str:
+        """The name of its scheduler."""
+        return self.submitted.scheduler
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan that it was made by; None if an earlier submission with its key made it."""
+        return None if self.submitted.planned is None else self.submitted.planned.plan
+
+    @property
+    def state(self) -> str:
+        """As it was last seen: queued, running, completed, failed, timeout, cancelled or lost."""
+        return str(self.job["state"])
+
+    def running(self) -> bool:
+        """Return whether the job runs, as it was last seen."""
+        return not self.done() and self.state == "running"
+
+    def cancel(self) -> bool:
+        """Cancel the job, also while it runs; return whether that was in time.
+
+        Raises
+        ------
+        GasError
+            The scheduler does not answer, or refuses it.
+        """
+        if self.done():
+            return self.cancelled()
+        try:
+            found = self.submitted.endpoint.cancel(self.id)
+        except (Conflict, NotFound):  # it has ended
+            return False
+        if found["state"] in ENDED and found["state"] != "cancelled":
+            return False
+        self._cancel()
+        return True
+
+    def _cancel(self) -> None:
+        """Become cancelled, and say so to those who wait."""
+        if super().cancel():
+            try:
+                self.set_running_or_notify_cancel()
+            except (InvalidStateError, RuntimeError):  # another thread has said so
+                return
+
+    def seen(self, job: dict[str, Any]) -> None:
+        """Take note of how the job stands, and end if it has ended."""
+        state = job["state"]  # before anything is believed of it
+        self.job = job
+        if state == "cancelled":
+            self._cancel()
+        elif state in ENDED and (found := self._outcome(job)) is not None:
+            self._end(lambda: self.set_result(found))
+
+    def fail(self, error: BaseException) -> None:
+        """End with an error."""
+        self._end(lambda: self.set_exception(error))
+
+    def _end(self, how: Callable[[], None]) -> None:
+        try:
+            how()
+        except InvalidStateError:  # it was cancelled meanwhile
+            return
+        except BaseException:  # of a function that was to be called at its end: other jobs are waited for too
+            logging.getLogger("gas.agent").exception("a function called at the end of job %s failed", self.id)
+
+    def _outcome(self, job: dict[str, Any]) -> _Result | None:
+        """Return the result of a job that has ended, None if it is not there yet; raise what went wrong."""
+        raise NotImplementedError
+
+    def _failure(self, job: dict[str, Any]) -> JobFailed:
+        """Return how a job failed, with the end of what it has written."""
+        parts = [describe(job), *self._ends(job)]
+        status = job["exit_status"]
+        return JobFailed("\n".join(parts), job, status if isinstance(status, int) else None, "\n".join(parts[1:]))
+
+    def _ends(self, job: dict[str, Any]) -> list[str]:
+        """Return the ends of both streams of a job, each after a line that says which."""
+        found = []
+        for stream in ("stderr", "stdout"):
+            try:
+                text = self.submitted.endpoint.output(int(job["id"]), stream, SHOWN_BYTES)
+            except Exception as error:  # of any plug-in: that the job failed is to be said all the same
+                found.append(f"its {stream} cannot be read: {error}")
+                continue
+            if text.strip():
+                found.append(f"the end of its {stream}:\n{text.decode(errors='replace').rstrip()}")
+        return found
+
+    def __repr__(self) -> str:
+        said = describe(self.job) if "walltime" in self.job else self.state
+        return f"<{type(self).__name__} on {self.scheduler}: {said}>"
+
+
+class JobFuture(JobFutureOf[JobResult]):
+    """The future of a command's job: its result is a `JobResult`, and a job that fails raises `JobFailed`."""
+
+    def _outcome(self, job: dict[str, Any]) -> JobResult:
+        if job["state"] == "completed":
+            return JobResult(self.scheduler, job, self.submitted.endpoint)
+        raise self._failure(job)
+
+
+class _Watch:
+    """Asks one scheduler for the jobs of futures, in a thread that lasts as long as there are any."""
+
+    def __init__(self, where: JobEndpoint, remark: Callable[[str], object]) -> None:
+        self._where, self._remark = where, remark
+        self._futures: list[JobFutureOf[Any]] = []
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def add(self, future: JobFutureOf[Any]) -> None:
+        with self._changed:
+            self._futures.append(future)
+            self._changed.notify()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name=f"jobs on {self._where.name}", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        poll = self._poll()
+        known: dict[int, str] = {}
+        while True:
+            with self._changed:
+                self._futures = [one for one in self._futures if not one.done()]
+                if not self._futures:
+                    self._thread = None
+                    return
+                waiting = list(self._futures)
+            before = dict(known)
+            try:
+                with poll.asking():
+                    self._ask(waiting)
+            except BaseException as error:  # no answer for long; or a plug-in, whose exit is not ours
+                for one in waiting:
+                    one.fail(error)
+                poll = self._poll()
+            known = {id(one): one.state for one in waiting}
+            poll.lengthen(WAITING_PAUSES, changed=known != before)
+            with self._changed:
+                self._changed.wait_for(lambda: len(self._futures) > len(waiting), poll.pause)  # noqa: B023
+
+    def _poll(self) -> Poll:
+        poll = Poll(WAITING_PATIENCE, self._remark, f"asking again for {duration_text(WAITING_PATIENCE)}")
+        poll.heard()  # it has taken the job
+        return poll
+
+    def _ask(self, waiting: list[JobFutureOf[Any]]) -> None:
+        """Ask for the jobs of all, and pass on how each stands; what is wrong with one is its own."""
+        listed: dict[int, dict[str, Any]] = {}
+        if len(waiting) > FEW:
+            listed = {int(job["id"]): job for job in self._where.jobs(REMEMBERED)}
+        for one in waiting:
+            if one.state == "forgotten":
+                one.fail(NotFound(f"{self._where.name}: job {one.id} has ended, and it is not known any more how"))
+                continue
+            try:
+                job = listed.get(one.id)
+                if job is None or job["state"] in ENDED:  # of one that has ended, all is to be known
+                    job = self._where.job(one.id)
+            except NotFound as error:
+                one.fail(error)
+                continue
+            try:
+                one.seen(job)
+            except BaseException as error:  # whatever a job has left behind
+                one.fail(error)
+
+
+_watches: dict[tuple[type, str, str], _Watch] = {}
+_lock = threading.Lock()
+
+
+def _watching(where: JobEndpoint, remark: Callable[[str], object]) -> _Watch:
+    """Return what asks this scheduler."""
+    with _lock:
+        return _watches.setdefault((type(where), where.name, where.target), _Watch(where, remark))

@@ -1,0 +1,132 @@
+"""One call plans, and one submits, with natural Python values."""
+
+import inspect
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import gas
+from gas import AvailabilityList, BadInput, Infeasible, StalePlan
+from gas.planner import plan as planned
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+OCEAN, CLUSTER = EXAMPLES / "ocean.toml", EXAMPLES / "cluster.json"
+NOW = 1_800_000_000
+
+
+def best(**wanted):
+    return gas.plan(OCEAN, gas.read_availability(CLUSTER), **wanted).best
+
+
+def test_a_plan_of_files_is_that_of_what_they_hold():
+    by_hand = planned(gas.read_application(OCEAN), gas.read_availability(CLUSTER))
+    of_files = gas.plan(str(OCEAN), str(CLUSTER), stale_ok=True)
+    assert of_files.candidates
+    assert of_files.best == by_hand.best
+
+
+@pytest.mark.parametrize(
+    ("wanted", "as_epoch_seconds"),
+    [
+        ({"tolerance": "25%"}, {"tolerance": 0.25}),
+        ({"not_before": timedelta(hours=1)}, {"not_before": NOW + 3600}),
+        ({"not_before": "+1h"}, {"not_before": NOW + 3600}),
+        ({"deadline": datetime.fromtimestamp(NOW + 14000, UTC)}, {"deadline": NOW + 14000}),
+        ({"max_processor_hours": 54}, {"max_processor_hours": 54}),
+        ({"algorithm": "walk"}, {"algorithm": "walk"}),
+    ],
+)
+def test_options_are_natural_values(wanted, as_epoch_seconds):
+    lists = gas.read_availability(CLUSTER)
+    expected = planned(gas.read_application(OCEAN), lists, **as_epoch_seconds)
+    found = gas.plan(OCEAN, lists, **wanted)
+    assert (found.best, found.candidates) == (expected.best, expected.candidates)
+
+
+def test_walltimes_by_size_are_an_application():
+    assert best().processors == 32
+    found = gas.plan({16: "4h", 64: timedelta(hours=1)}, gas.read_availability(CLUSTER))
+    assert {(one.processors, one.walltime) for one in found.candidates} <= {(16, 14400), (64, 3600)}
+
+
+def test_several_lists_are_planned_with_together():
+    one, other = (AvailabilityList.of([NOW], [n], scheduler=f"of {n}") for n in (8, 16))
+    found = gas.plan(OCEAN, [one, other])
+    assert found.best.scheduler == "of 16"
+    limited = gas.plan(OCEAN, [one, other], limits={"of 16": gas.Limits(max_processors=4)})
+    assert limited.best.scheduler == "of 8"
+
+
+def test_an_old_file_is_refused_and_a_list_at_hand_is_not():
+    with pytest.raises(BadInput, match="stale"):
+        gas.plan(OCEAN, CLUSTER)
+    assert best() is not None
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"tolerance": "25"},
+        {"tolerance": None},
+        {"deadline": 1.5},
+        {"deadline": NOW - 1},
+        {"max_processor_hours": "many"},
+        {"max_processor_hours": True},
+        {"algorithm": "guess"},
+        {"risk": "90%"},
+        {"samples": 10},
+        {"predict": "no-such-log"},
+        {"predict": "auto"},
+        {"predict": "auto", "risk": "100%"},
+        {"config": "no-such.toml", "stale_ok": True, "predict": 7},
+    ],
+)
+def test_what_cannot_be_is_an_error_of_gas(wanted):
+    with pytest.raises(BadInput):
+        best(**wanted)
+
+
+def test_a_mistyped_keyword_names_the_right_one():
+    with pytest.raises(TypeError, match='did you mean "tolerance"'):
+        best(tolerence="5%")
+
+
+@pytest.mark.parametrize("call", [gas.plan, gas.submit])
+def test_the_signature_shows_every_option(call):
+    names = list(inspect.signature(call).parameters)
+    assert {"application", "schedulers", "deadline", "tolerance", "predict", "stale_ok"} <= set(names)
+    assert "wanted" not in names
+
+
+def test_a_list_takes_no_jobs():
+    with pytest.raises(BadInput, match="takes no jobs"):
+        gas.submit(OCEAN, ["./ocean"], gas.read_availability(CLUSTER))
+
+
+def test_an_unknown_placeholder_is_refused_before_anything_is_asked():
+    with pytest.raises(BadInput, match="procesors"):
+        gas.submit(OCEAN, ["./ocean", "{procesors}"], "http://127.0.0.1:9")
+
+
+def test_errors_are_those_of_gas_whatever_is_wrong():
+    assert issubclass(Infeasible, gas.GasError)
+    assert issubclass(StalePlan, gas.GasError)
+    for broken in ("none.toml", CLUSTER):
+        with pytest.raises(gas.GasError):
+            gas.plan(broken, CLUSTER)
+
+
+def test_dir_shows_what_there_is_before_anything_is_imported():
+    program = (
+        "import sys, gas\n"
+        "assert 'lazy_loader' not in sys.modules\n"
+        "names = dir(gas)\n"
+        "assert {'plan', 'submit', 'Plan', 'Agent', 'GasError'} <= set(names), names\n"
+        "assert not [name for name in sys.modules if name.startswith('gas.')]\n"
+        "assert dir(gas) == names\n"
+        "assert gas.plan.__name__ == 'plan'\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
