@@ -7,7 +7,7 @@ from gas.guide.contents import pages
 
 PAGES = pages()
 
-SLOW: dict[str, str] = {}
+SLOW: dict[str, str] = {"policies": "each simulation takes a process or two, and the kernel is compiled"}
 """Pages whose examples take more than two seconds, and why; they run with the thorough tests."""
 
 

@@ -28,6 +28,7 @@ FLOORS = [
     {"gas.reshaping"},
     {"gas.s3", "gas.slurm"},
     {"gas.simulation"},
+    {"gas.policies"},
     {"gas.prediction"},
     {"gas.endpoints", "gas.pictures"},
     {"gas.agent"},
@@ -52,6 +53,7 @@ PURE = [
     "gas.s3",
     "gas.slurm",
     "gas.simulation",
+    "gas.policies.view",
     "gas.prediction",
     "gas.errors",
 ]
@@ -265,6 +267,7 @@ def test_each_package_docstring_maps_its_modules():
         "gas.endpoints.slurm",
         "gas.guide",
         "gas.pictures",
+        "gas.policies",
         "gas.profile",
         "gas.s3",
         "gas.service",

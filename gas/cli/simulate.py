@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from documents.fields import nearest
 from gas.cli.logs import LARGEST_MACHINE, check_readable, machine_of, read_log_and_digest
 from gas.cli.progress import progress
 from gas.cli.selection import First, From, Lenient, Month, ScaleLoad, Units, Until, check_load, scaled, selected
 from gas.cli.simulation_table import show_results
 from gas.cli.tables import many, note, print_json
 from gas.errors import BadInput, Missing, outcome_of
+from gas.policies.finding import OwnPolicy, find_policies
 from gas.simulation.schedule import POLICIES, Order, Policy
 from workloads import Overrun
 from workloads.formats import SUFFIXES
@@ -29,14 +29,17 @@ if TYPE_CHECKING:
     from gas.simulation.schedule import Schedule
     from workloads import Log, RigidJobs
 
-__all__ = ["chosen_policies", "file_of", "simulate_command"]
+__all__ = ["file_of", "simulate_command"]
 
 _SCHEDULES = (".swf", ".swf.gz", ".csv", ".csv.gz")
 
 
 def _known_policies(incomplete: str) -> list[str]:
+    from gas.policies.finding import plug_ins
+
     before, comma, last = incomplete.rpartition(",")
-    return [f"{before}{comma}{policy}" for policy in POLICIES if policy.startswith(last)]
+    names = (*POLICIES, *(point.name for point in plug_ins()))
+    return [f"{before}{comma}{policy}" for policy in names if policy.startswith(last)]
 
 
 def simulate_command(
@@ -53,7 +56,8 @@ def simulate_command(
             "--policy",
             metavar="P[,P...]",
             autocompletion=_known_policies,
-            help=f"{', '.join(POLICIES)}, or all (default: s3).",
+            help=f"{', '.join(POLICIES)}, or all (default: s3); or one of yours, ./FILE.py:CLASS or the name of a "
+            "plug-in.",
         ),
     ] = None,
     processors: Annotated[
@@ -98,10 +102,12 @@ def simulate_command(
 
     gas simulate log.swf.gz --policy easy,conservative,s3
 
-    With several policies, a star marks the best value of each column. Several logs are simulated one after the other;
-    {trace} in a file name stands for the log's name. A log that cannot be used is reported and skipped.
+    A policy of yours is a Python class: gas guide policies. With several policies, a star marks the best value of each
+    column. Several logs are simulated one after the other; {trace} in a file name stands for the log's name. A log that
+    cannot be used is reported and skipped, and so is a policy of yours that fails.
     """
-    policies = chosen_policies(policy or ["s3"])
+    policies = find_policies(policy or ["s3"])
+    _refuse_by_event(policies, order)
     check_load(scale_load)
     if traces.count("-") > 1:
         raise BadInput("-: standard input can be read only once")
@@ -120,25 +126,31 @@ def simulate_command(
             try:
                 log, jobs, facts = _prepared(trace, asked, thanked)
                 results: list[dict[str, Any]] = []
-                schedules = []
+                schedules, drawn = [], []
                 for i, chosen in enumerate(policies):
-                    schedule = _simulated(jobs, chosen, order, overrun, bar_of(number * len(policies) + i))
-                    results.append(_result(schedule, log, months, facts, asked.command(trace, chosen, jobs.machine)))
+                    show = bar_of(number * len(policies) + i)
+                    try:
+                        schedule = _simulated(jobs, chosen, order, overrun, show)
+                    except BadInput as error:
+                        if not isinstance(chosen, OwnPolicy):
+                            raise
+                        failure = _failed(failed, trace, error, policy=chosen.name)
+                        code = code or failure
+                        continue  # it does not keep the others from going on
+                    command = asked.command(trace, chosen, jobs.machine)
+                    results.append(_result(schedule, log, months, {**facts, **_source(chosen)}, command))
                     if len(results) == 1:
                         logs.append(results)
                     if output:
-                        _write(schedule, log, outputs[trace, chosen])
+                        _write(schedule, log, outputs[trace, str(chosen)])
                     if plot:
                         schedules.append(schedule)
-                if plot:
-                    _draw(schedules, log, [plots[trace, chosen] for chosen in policies])
+                        drawn.append(plots[trace, str(chosen)])
+                if schedules:
+                    _draw(schedules, log, drawn)
             except Exception as error:
-                outcome = outcome_of(error)
-                if outcome is None:
-                    raise
-                note(f"gas: {' '.join(str(error).split())}")
-                failed.append({"path": trace, "error": str(error)})
-                code = code or outcome.exit_code
+                failure = _failed(failed, trace, error)
+                code = code or failure
     if logs:
         if as_json:
             results = [one for of in logs for one in of]
@@ -149,6 +161,22 @@ def simulate_command(
             show_results(logs, months, sys.stderr if output == "-" else sys.stdout)
     if code:
         raise typer.Exit(code)
+
+
+def _refuse_by_event(policies: Sequence[Policy | OwnPolicy], order: Order) -> None:
+    own = [one.named for one in policies if isinstance(one, OwnPolicy)]
+    if own and order != "instant":
+        raise BadInput(f"--order {order}: is for the policies of Gas, not for {own[0]}; leave it out")
+
+
+def _failed(failed: list[dict[str, str]], trace: str, error: Exception, **more: str) -> int:
+    """Report what could not be simulated, and return the exit code; an error that is none of ours goes on."""
+    outcome = outcome_of(error)
+    if outcome is None:
+        raise error
+    note(f"gas: {' '.join(str(error).split())}")
+    failed.append({"path": trace, **more, "error": str(error)})
+    return outcome.exit_code
 
 
 @dataclass(frozen=True)
@@ -175,9 +203,10 @@ class _Asked:
             "scale_load": self.scale_load,
         }
 
-    def command(self, trace: str, policy: Policy, machine: int) -> str:
+    def command(self, trace: str, policy: Policy | OwnPolicy, machine: int) -> str:
         """Return the command line that reproduces a result."""
-        words = ["gas", "simulate", trace, "--policy", policy, "--processors", str(machine)]
+        named = policy.named if isinstance(policy, OwnPolicy) else policy
+        words = ["gas", "simulate", trace, "--policy", named, "--processors", str(machine)]
         words += ["--order", self.order, "--overrun", self.overrun]
         for each in self.month or []:
             words += ["--month", each]
@@ -186,26 +215,6 @@ class _Asked:
             words += [] if value is None else [option, str(value)]
         words += ["--unit", self.unit] if self.unit != "cpus" else []
         return shlex.join([*words, *(["--lenient"] if self.lenient else [])])
-
-
-def chosen_policies(texts: Sequence[str]) -> list[Policy]:
-    """Return the named policies in that order, each once.
-
-    Raises
-    ------
-    BadInput
-        A policy is unknown, or none is named.
-    """
-    words = [word.strip() for text in texts for word in text.split(",") if word.strip()]
-    if not words:
-        raise BadInput(f"--policy: is empty; known: {', '.join(POLICIES)}")
-    found: list[Policy] = []
-    for word in words:
-        known = [policy for policy in POLICIES if word in (policy, "all")]
-        if not known:
-            raise BadInput(f"--policy {word}: is not known{nearest(word, (*POLICIES, 'all'))}")
-        found += known
-    return list(dict.fromkeys(found))
 
 
 def file_of(template: str, trace: str, policy: str) -> str:
@@ -223,11 +232,11 @@ def _files(
     template: str | None,
     option: str,
     traces: Sequence[str],
-    policies: Sequence[Policy],
+    chosen: Sequence[Policy | OwnPolicy],
     suffixes: tuple[str, ...],
     *,
     together: bool = False,
-) -> dict[tuple[str, Policy], str]:
+) -> dict[tuple[str, str], str]:
     """Return the file of each simulation, checked before anything is simulated.
 
     Parameters
@@ -237,6 +246,7 @@ def _files(
     """
     if template is None:
         return {}
+    policies = [str(policy) for policy in chosen]
     if template == "-" and not together:
         if len(traces) * len(policies) > 1:
             raise BadInput(
@@ -346,7 +356,7 @@ def _prepared(trace: str, asked: _Asked, thanked: set[str]) -> tuple[Log, RigidJ
 
 
 def _simulated(
-    jobs: RigidJobs, policy: Policy, order: Order, overrun: Overrun, show: Callable[[float], None]
+    jobs: RigidJobs, policy: Policy | OwnPolicy, order: Order, overrun: Overrun, show: Callable[[float], None]
 ) -> Schedule:
     from gas.compiled import available, is_ready
     from gas.simulation.engine import run
@@ -356,7 +366,16 @@ def _simulated(
         note('gas: without numba, simulations take a hundred times as long: pip install "apples-gas[sim]"')
     elif not is_ready(run):
         note("gas: first use: compiling the simulator (about half a minute)")
+    if isinstance(policy, OwnPolicy):
+        from gas.policies.apart import simulate_apart
+
+        return simulate_apart(jobs, policy, overrun=overrun, progress=show)
     return simulate(jobs, policy, order=order, overrun=overrun, progress=show)
+
+
+def _source(policy: Policy | OwnPolicy) -> dict[str, Any]:
+    """Return what says which policy of others this was, beside its name."""
+    return {"policy_source": policy.source()} if isinstance(policy, OwnPolicy) else {}
 
 
 def _result(schedule: Schedule, log: Log, months: bool, facts: Mapping[str, Any], command: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from documents.whole_file import whole_file
 from gas.errors import BadInput, Missing
 from gas.printable import as_line
-from gas.simulation.schedule import Policy, Schedule
+from gas.simulation.schedule import Schedule
 from workloads import Log
 from workloads.selection import parts_of
 
@@ -54,7 +54,7 @@ Dashes = tuple[float, Sequence[float]]
 
 _SOLID: Dashes = (0, ())
 
-_LINES: dict[Policy | None, tuple[str, Dashes]] = {
+_LINES: dict[str | None, tuple[str, Dashes]] = {
     "fcfs": ("#222222", (0, (1, 1))),
     "easy": ("#D55E00", (0, (5, 1.5))),
     "conservative": ("#009E73", (0, (2, 1))),
@@ -65,6 +65,14 @@ _LINES: dict[Policy | None, tuple[str, Dashes]] = {
     None: ("#7A7A7A", _SOLID),
 }
 """Colour and dashes of each policy's line in all pictures; Okabe and Ito's palette, apart for every kind of vision."""
+
+_OWN: tuple[tuple[str, Dashes], ...] = (
+    ("#6A3D9A", (0, (8, 2))),
+    ("#8C5109", (0, (3, 1.5))),
+    ("#01665E", (0, (1, 1, 4, 1))),
+    ("#C51B7D", (0, (1, 1.5))),
+)
+"""The same for policies that are not ours, in the order of their appearance."""
 
 _AGAIN: tuple[Dashes, ...] = ((0, (1, 2.5)), (0, (8, 3)), (0, (3, 1, 1, 1, 1, 1)))
 """Dashes of further schedules of a policy that has a line already."""
@@ -241,11 +249,13 @@ def policy_styles(schedules: Sequence[Schedule]) -> list[tuple[str, Dashes]]:
 
     Further schedules of the same policy have its colour and other dashes. The line of a single schedule is solid.
     """
+    own = dict.fromkeys(one.policy for one in schedules if one.policy not in _LINES)
+    lines = _LINES | {name: _OWN[i % len(_OWN)] for i, name in enumerate(own)}
     if len(schedules) == 1:
-        return [(_LINES[schedules[0].policy][0], _SOLID)]
+        return [(lines[schedules[0].policy][0], _SOLID)]
     styles = []
     for i, one in enumerate(schedules):
-        colour, dashes = _LINES[one.policy]
+        colour, dashes = lines[one.policy]
         before = sum(other.policy == one.policy for other in schedules[:i])
         styles.append((colour, _AGAIN[(before - 1) % len(_AGAIN)] if before else dashes))
     return styles

@@ -31,6 +31,9 @@ wait would differ by -0.6 to +0.2% on KTH-SP2 and by -3.7 to +1.0% on SDSC-SP2 (
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gas.compiled import lean_kernel
 from gas.profile.blocks import profile_in, with_rows
 from gas.profile.changes import clear, take
@@ -42,6 +45,7 @@ from gas.simulation.ranking import rank
 from gas.simulation.state import (
     ADJUSTMENT,
     ALIVE,
+    BY_CALLER,
     BY_SUBMISSION,
     EASY,
     EVENT,
@@ -76,7 +80,7 @@ from gas.simulation.state import (
     copy_state,
 )
 
-__all__ = ["completes", "expected", "join", "look", "pass_over", "reserve", "withdraw"]
+__all__ = ["completes", "expected", "join", "look", "pass_over", "reserve", "start_all", "withdraw"]
 
 _UNKNOWN = -ENDLESS
 
@@ -126,8 +130,11 @@ def pass_over(state: State) -> None:
     queue, now = state.queue, state.now
     now[SHADOW] = _UNKNOWN
     _bring_up_to_date(state)
-    if state.rules[QUEUE] == WFP and now[FREE] > 0:
-        rank(state)
+    if state.rules[QUEUE] != BY_SUBMISSION:
+        if state.rules[QUEUE] == BY_CALLER:
+            return
+        if now[FREE] > 0:
+            rank(state)
     while now[FRONT] < queue.used[0] and queue.jobs[Q_PROCESSORS, now[FRONT]] <= now[FREE]:
         _pick(state, queue.jobs[Q_JOB, now[FRONT]])
         now[FRONT] += 1
@@ -238,12 +245,27 @@ def completes(state: State, job: int) -> None:
 @lean_kernel
 def withdraw(state: State, job: int) -> None:
     """Take a waiting job out of the queue."""
+    _leave(state, job)
+    state.work[W_STATUS, job] = GONE
+    state.now[ALIVE] -= 1
+
+
+@lean_kernel
+def start_all(state: State, jobs: NDArray[np.int64]) -> None:
+    """Start waiting jobs, for which there are processors: the decision of a caller, under BY_CALLER."""
+    for job in jobs:
+        _leave(state, job)
+        _pick(state, job)
+    if 2 * state.now[FRONT] > state.queue.used[0]:
+        _move_up(state)
+
+
+@lean_kernel
+def _leave(state: State, job: int) -> None:
     q = state.now[FRONT]
     while state.queue.jobs[Q_JOB, q] != job:
         q += 1
     _take_out(state, q)
-    state.work[W_STATUS, job] = GONE
-    state.now[ALIVE] -= 1
 
 
 @lean_kernel

@@ -25,6 +25,7 @@ __all__ = [
     "QueueOrder",
     "Reservation",
     "Schedule",
+    "checked_overrun",
     "checked_rules",
 ]
 
@@ -96,6 +97,8 @@ class Schedule:
         has not ended, in a simulation that stands before its end.
     promise
         The start that each job was promised when it was submitted; None under policies that promise nothing.
+    policy
+        Its name: a `Policy`, or that of one written in Python (`gas.policies.deciding`).
     reserved
         The start that each reservation was given; `NEVER_STARTED` for one that has not been asked for yet.
     queue, adjustment
@@ -108,7 +111,7 @@ class Schedule:
     start: NDArray[np.int64]
     end: NDArray[np.int64]
     promise: NDArray[np.int64] | None = None
-    policy: Policy | None = None
+    policy: str | None = None
     order: Order = "instant"
     overrun: Overrun = "kill"
     reservations: tuple[Reservation, ...] = ()
@@ -155,6 +158,16 @@ class Schedule:
         raise BadInput(f"the simulation stands before its end: {standing}; run it to the end (run() without a limit)")
 
 
+def checked_overrun(overrun: str) -> None:
+    """Raise `BadInput` for a rule that is not known."""
+    _known("overrun rule", overrun, get_args(Overrun))
+
+
+def _known(name: str, value: str | None, known: Sequence[str | None]) -> None:
+    if value not in known:
+        raise BadInput(f'{name} "{value}" is not known; known: {", ".join(map(str, known))}')
+
+
 def checked_rules(
     policy: str, order: str, overrun: str, queue: str, adjustment: str | None, reservations: Sequence[Reservation]
 ) -> None:
@@ -163,15 +176,14 @@ def checked_rules(
     What the scheduler believes of a walltime beside what was asked for, and an order other than that of submission, are
     defined where Tang et al. (2013) use them: under EASY backfilling, with nothing reserved beside the head's place.
     """
+    checked_overrun(overrun)
     for name, value, known in (
         ("policy", policy, POLICIES),
         ("order", order, ORDERS),
-        ("overrun rule", overrun, get_args(Overrun)),
         ("queue", queue, QUEUES),
         ("adjustment", adjustment, (None, *ADJUSTMENTS)),
     ):
-        if value not in known:
-            raise BadInput(f'{name} "{value}" is not known; known: {", ".join(map(str, known))}')
+        _known(name, value, known)
     asked = [f'queue "{queue}"'] * (queue != "fcfs") + [f'adjustment "{adjustment}"'] * (adjustment is not None)
     if asked and policy != "easy":
         raise BadInput(f'{asked[0]}: is for policy "easy", not "{policy}"; leave it out, or simulate "easy"')

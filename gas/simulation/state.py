@@ -42,8 +42,8 @@ INSTANT, EVENT = range(2)
 UNADJUSTED, REGULAR, SELECTIVE = range(3)
 """Adjustments: none, then in the order of `ADJUSTMENTS`."""
 
-BY_SUBMISSION, WFP = range(2)
-"""Orders of the queue, in the order of `QUEUES`."""
+BY_CALLER, BY_SUBMISSION, WFP = range(-1, 2)
+"""Orders of the queue, in the order of `QUEUES`; BY_CALLER starts no job: the caller of the event loop says which."""
 
 ABSENT, WAITING, PICKED, RUNNING, EXPIRED, GONE = range(6)
 """Where a job is. PICKED holds processors before it starts, EXPIRED none any more though it has not completed."""
@@ -108,14 +108,17 @@ class State(NamedTuple):
 
 def initial_state(
     jobs: RigidJobs,
-    policy: Policy,
+    policy: Policy | None,
     order: Order,
-    cancellations: NDArray[np.int64] | None,
-    reservations: Sequence[Reservation],
+    cancellations: NDArray[np.int64] | None = None,
+    reservations: Sequence[Reservation] = (),
     queue: QueueOrder = "fcfs",
     adjustment: Adjustment | None = None,
 ) -> tuple[State, NDArray[np.int64], NDArray[np.int64]]:
-    """Return a simulation before its first event, and where in its work each job and each reservation stands."""
+    """Return a simulation before its first event, and where in its work each job and each reservation stands.
+
+    Without a policy no job starts but by `gas.simulation.queueing.start_all`.
+    """
     count, booked = len(jobs), len(reservations)
     rows = np.array(reservations, np.int64).reshape(-1, 4)
     # Reservations come before the jobs of the same second.
@@ -146,7 +149,8 @@ def initial_state(
     now = np.zeros(17, np.int64)
     now[[NOW, DUE, FREE, SHADOW]] = begin, ENDLESS, jobs.machine, -ENDLESS
     by = (None, *ADJUSTMENTS).index(adjustment)
-    rules = [POLICIES.index(policy), ORDERS.index(order), jobs.machine, booked, QUEUES.index(queue), by]
+    number, queued = (FCFS, BY_CALLER) if policy is None else (POLICIES.index(policy), QUEUES.index(queue))
+    rules = [number, ORDERS.index(order), jobs.machine, booked, queued, by]
     plan = empty_blocks(jobs.machine, begin, walltime=max(1, walltime))
     state = State(
         work,

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_policies import GOOD, install
 
-from gas.cli.simulate import chosen_policies, file_of
-from gas.errors import BadInput
+from gas.cli.simulate import file_of
 from gas.simulation.schedule import POLICIES
 from workloads import offered_load, parse_swf, read_swf, rigid_jobs, write_swf
 from workloads.estimates import uniform_factor
@@ -281,15 +281,6 @@ def test_policies_share_a_picture_unless_its_name_tells_them_apart(gas, three, t
     assert (tmp_path / "both.png").read_bytes().startswith(b"\x89PNG")
     assert gas("simulate", three, "--policy", "easy,s3", "--plot", tmp_path / "{policy}.svg").code == 0
     assert {path.name for path in tmp_path.glob("*.svg")} == {"easy.svg", "s3.svg"}
-
-
-def test_an_unknown_policy_is_refused_with_the_nearest_known_one():
-    with pytest.raises(BadInput, match="conservativ: is not known.*conservative"):
-        chosen_policies(["easy,conservativ"])
-    with pytest.raises(BadInput, match="is empty"):
-        chosen_policies([","])
-    assert chosen_policies(["s3, easy", "s3"]) == ["s3", "easy"]
-    assert chosen_policies(["all"]) == list(POLICIES)
 
 
 BAD = {
@@ -628,11 +619,32 @@ def test_real_logs_go_through(gas, traces):
     assert (result["jobs"], result["skipped"]) == (28475, 1)
 
 
-def test_an_unknown_policy_names_the_known_ones_once():
-    with pytest.raises(BadInput) as refused:
-        chosen_policies(["sjf"])
-    assert all(re.findall(rf"(?<![\w-]){policy}(?![\w-])", str(refused.value)) == [policy] for policy in POLICIES)
-    assert "all" in str(refused.value)
+# -------------------------------------------------------------------------------------------- policies of the user
+
+
+def test_a_policy_of_the_user_is_compared_and_one_that_fails_breaks_no_other(gas, three, tmp_path, monkeypatch):
+    install(tmp_path, monkeypatch)
+    mine = tmp_path / "mine.py"
+    mine.write_text(GOOD)
+    done = gas(
+        "simulate", three, "--policy", f"easy,{mine}:InOrder,leaving,broken", "--json", "-o", tmp_path / "{policy}.swf"
+    )
+    assert done.code == 2
+    easy, own = done.json["results"]
+    assert (easy["policy"], easy["mean_wait"]) == ("easy", 33)
+    assert (own["policy"], own["mean_wait"]) == ("InOrder", 69)
+    assert own["policy_source"]["sha256"] == hashlib.sha256(mine.read_bytes()).hexdigest()
+    assert f"--policy {mine}:InOrder" in own["command"]
+    assert [one["policy"] for one in done.json["failed"]] == ["leaving", "broken"]
+    assert "policy leaving: start at second 1, after job 2: it ended its process" in done.err
+    assert gas("audit", tmp_path / "InOrder.swf", "--log", three).code == 0
+
+
+def test_a_policy_of_the_user_knows_no_order_of_events(gas, three, tmp_path):
+    (tmp_path / "mine.py").write_text(GOOD)
+    refused = gas("simulate", three, "--policy", tmp_path / "mine.py", "--order", "event")
+    assert refused.code == 2
+    assert "is for the policies of Gas" in refused.err
 
 
 # --------------------------------------------------------------------------------------------------- what was asked

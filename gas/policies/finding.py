@@ -1,0 +1,203 @@
+"""Policies of others: from plug-ins (entry points ``gas.policies``) and from files, by what a user names.
+
+They are found by name, without running anything of theirs; `OwnPolicy.make` loads and makes one. A plug-in cannot take
+the name of a policy of Gas. What is registered is a class, or a function that returns an object like one of its
+objects (`gas.policies.deciding`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+from documents.fields import nearest
+from gas.errors import BadInput
+from gas.policies.wording import in_words
+from gas.simulation.schedule import POLICIES, Policy
+
+__all__ = ["PLUG_INS", "OwnPolicy", "find_policies", "find_policy", "plug_ins"]
+
+PLUG_INS = "gas.policies"
+
+_DECIDES = ("start", "kernel")
+"""What makes a class a policy."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,49}")
+
+
+@dataclass(frozen=True)
+class OwnPolicy:
+    """A policy that is not one of Gas, by where it is found.
+
+    Attributes
+    ----------
+    name
+        In tables and messages.
+    named
+        How a command names it: the name of a plug-in, or a file and perhaps the class in it, ``./sjf.py:SJF``.
+    """
+
+    name: str
+    named: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    def make(self) -> object:
+        """Load it, and make one.
+
+        Raises
+        ------
+        BadInput
+            It cannot be found, loaded or made, or does not decide anything.
+        """
+        if file := _file_of(self.named):
+            made = self._class_in(*file)
+        else:
+            points = [point for point in plug_ins() if point.name == self.named]
+            if not points:
+                raise BadInput(f"policy {self.named}: no plug-in registers it (entry points {PLUG_INS})")
+            made = self._loaded(f"{points[0].value} cannot be loaded", points[0].load)
+        if callable(made):
+            return self._loaded("cannot be made (it is made without arguments)", made)
+        return made
+
+    def source(self) -> dict[str, str] | None:
+        """Return its file and the SHA-256 of that, None for a plug-in or where the file cannot be read any more."""
+        file = _file_of(self.named)
+        try:
+            return file and {"path": str(file[0]), "sha256": hashlib.sha256(file[0].read_bytes()).hexdigest()}
+        except OSError:
+            return None
+
+    def _class_in(self, path: Path, wanted: str) -> Any:
+        module = self._loaded("cannot be loaded", lambda: _module_of(path))
+        if not wanted:
+            classes = [
+                name
+                for name, one in vars(module).items()
+                if isinstance(one, type) and one.__module__ == module.__name__ and _decides(one)
+            ]
+            if len(classes) != 1:
+                which = f"{len(classes)}: {', '.join(classes)}" if classes else "none"
+                raise BadInput(
+                    f"policy {self.named}: a policy is a class with a method start (or a kernel), and the file has "
+                    f"{which}; name one as {path}:CLASS"
+                )
+            wanted = classes[0]
+        if not hasattr(module, wanted):
+            known = [name for name, one in vars(module).items() if isinstance(one, type)]
+            raise BadInput(f"policy {self.named}: the file has no class {wanted}{nearest(wanted, known)}")
+        return getattr(module, wanted)
+
+    def _loaded(self, what: str, load: Callable[[], Any]) -> Any:
+        try:
+            return load()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever the code of others does
+            raise BadInput(f"policy {self.named}: {what}: {in_words(error)}") from None
+
+
+def plug_ins() -> list[EntryPoint]:
+    """Return the policies that are registered and can be named; none of them is loaded."""
+    found = {point.name: point for point in entry_points(group=PLUG_INS)}
+    return [point for name, point in sorted(found.items()) if name not in (*POLICIES, "all") and _NAME.fullmatch(name)]
+
+
+def find_policies(texts: Sequence[str]) -> list[Policy | OwnPolicy]:
+    """Return the policies that a user names, in that order, each once; "all" stands for those of Gas.
+
+    Parameters
+    ----------
+    texts
+        Names, or several with commas between.
+
+    Raises
+    ------
+    BadInput
+        A policy is not known, none is named, or two would have the same name.
+    """
+    words = [word.strip() for text in texts for word in text.split(",") if word.strip()]
+    if not words:
+        raise BadInput(f"--policy: is empty; known: {', '.join(POLICIES)}")
+    found: list[Policy | OwnPolicy] = []
+    for word in words:
+        found += POLICIES if word == "all" else [find_policy(word)]
+    found = list(dict.fromkeys(found))
+    names = [str(policy) for policy in found]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        of = " and ".join(one.named for one in found if isinstance(one, OwnPolicy) and one.name == twice[0])
+        raise BadInput(f"--policy: {of} are both called {twice[0]}; rename a class, or simulate them one by one")
+    return found
+
+
+def find_policy(word: str) -> Policy | OwnPolicy:
+    """Return the policy that a word names.
+
+    Raises
+    ------
+    BadInput
+        It is not known, or its file cannot be read.
+    """
+    known = [policy for policy in POLICIES if policy == word]
+    if known:
+        return known[0]
+    if file := _file_of(word):
+        path, name = file
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise BadInput(f"--policy {word}: {path} cannot be read: {error.strerror}") from None
+        title = name or path.stem
+        if title in POLICIES:
+            raise BadInput(f"--policy {word}: would be called {title}, as a policy of Gas; rename it")
+        return OwnPolicy(title, word)
+    names = [point.name for point in plug_ins()]
+    if word in names:
+        return OwnPolicy(word, word)
+    raise BadInput(
+        f"--policy {word}: is not known{nearest(word, (*POLICIES, *names, 'all'))} "
+        "(a policy of yours is named by its file, ./FILE.py:CLASS)"
+    )
+
+
+def _file_of(named: str) -> tuple[Path, str] | None:
+    """Return the file and the class that a word names, "" for none; None if it names no file."""
+    path, colon, name = named.rpartition(":")
+    if not colon:
+        path, name = named, ""
+    return (Path(path), name) if path.endswith(".py") else None
+
+
+def _decides(one: type) -> bool:
+    return any(callable(getattr(one, name, None)) for name in _DECIDES)
+
+
+def _module_of(path: Path) -> Any:
+    """Return a file as a module; it can import its neighbours, as a program can."""
+    whole = path.resolve()
+    name = f"gas_policy_{hashlib.sha256(str(whole).encode()).hexdigest()[:12]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = spec_from_file_location(name, whole)
+    assert spec is not None, "its name ends in .py"
+    assert spec.loader is not None, "a file has one"
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    if str(whole.parent) not in sys.path:
+        sys.path.append(str(whole.parent))
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
