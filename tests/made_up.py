@@ -3,7 +3,7 @@
 import numpy as np
 
 from gas.prediction.past import Past
-from workloads import RigidJobs, lublin, rigid_jobs
+from workloads import Log, RigidJobs, lublin, rigid_jobs
 from workloads.estimates import uniform_factor
 
 NOW = 1_731_000_000
@@ -18,8 +18,13 @@ def past_of(share: float, count: int = 50) -> Past:
     return Past(submit, one, 3600 * one, run_time, submit + run_time, 0 * one)
 
 
-def busy_jobs(jobs: int, machine: int, *, seed: int, load: float = 0.9) -> RigidJobs:
-    """Return jobs of the Lublin-Feitelson model, whose users ask for up to five times the run time."""
+def busy_log(jobs: int, machine: int, *, seed: int, load: float = 0.9) -> Log:
+    """Return a log of the Lublin-Feitelson model, whose users ask for up to five times the run time."""
     generator = np.random.default_rng(seed)
     log = lublin.generate(jobs, machine, generator=generator, load=load)
-    return rigid_jobs(log.with_columns(requested_time=uniform_factor(log.run_time, 5, generator)))
+    return log.with_columns(requested_time=uniform_factor(log.run_time, 5, generator))
+
+
+def busy_jobs(jobs: int, machine: int, *, seed: int, load: float = 0.9) -> RigidJobs:
+    """Return the jobs of such a log."""
+    return rigid_jobs(busy_log(jobs, machine, seed=seed, load=load))

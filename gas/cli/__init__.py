@@ -32,6 +32,7 @@ Its modules:
     simulate        simulate
     simulation_table  its tables, and the meaning of policies and columns
     audit           audit
+    backtest        backtest
     convert         convert
     traces          traces list, get
     selection       options that select jobs of a log and scale its load

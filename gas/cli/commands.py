@@ -83,6 +83,7 @@ COMMANDS = {
     "fit": _Place("gas.cli.fit", "fit"),
     "simulate": _Place("gas.cli.simulate", "simulate_command", _of_simulate),
     "audit": _Place("gas.cli.audit", "audit_command"),
+    "backtest": _Place("gas.cli.backtest", "backtest_command"),
     "workload": _Place("gas.cli.workload", "workload_command", _of_workload),
     "convert": _Place("gas.cli.convert", "convert_command"),
     "traces": _Place("gas.cli.traces", "traces_app"),

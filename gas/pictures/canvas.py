@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "FAINT",
     "GREY",
     "INK",
     "STYLE",
@@ -189,12 +190,12 @@ def add_heading(figure: Figure, log: Log, schedules: Sequence[Schedule]) -> None
 
 
 def add_foot(figure: Figure, log: Log, schedules: Sequence[Schedule], *, remark: str = "") -> None:
-    """Write below a figure the rules of its schedules, a remark, where the log comes from and whom to thank for it."""
+    """Write below a figure the rules of its schedules, if any, a remark, where the log is from and whom to thank."""
     where = ", ".join(text for text in (log.header.computer, log.header.installation) if text)
     thanks = "; ".join(" ".join(text.split()) for text in log.acknowledgements)
     chosen = [part if part.startswith("Load") else f"only jobs {part}" for part in parts_of(log)]
     parts = [
-        rules_text(schedules),
+        rules_text(schedules) if schedules else "",
         *map(_lower, chosen),
         remark,
         where and f"log: {where}",

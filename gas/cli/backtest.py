@@ -1,0 +1,214 @@
+"""``gas backtest``: what would have been predicted for the jobs of a log, and what came true."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gas.cli.logs import machine_of, read_log
+from gas.cli.options import Json
+from gas.cli.progress import progress
+from gas.cli.selection import First, From, Lenient, Month, Until, selected
+from gas.cli.tables import many, print_json, print_table, remark, say, write_text
+from gas.times import duration_text
+
+if TYPE_CHECKING:
+    from gas.prediction.backtest import Outcome, RecordedQueue
+    from gas.prediction.scores import Scores
+    from workloads import Log
+
+__all__ = ["backtest_command"]
+
+_FAR_OFF = 0.5
+"""Predictions of which fewer are within a factor of two are said to be poor."""
+
+_ASKED = (85.0, 95.0)
+"""Per cent of the intervals of 90% that may contain the recorded start."""
+
+
+def backtest_command(
+    log: Annotated[
+        str,
+        typer.Argument(
+            metavar="LOG",
+            help="SWF, what sacct prints, CSV, Parquet or Batsim; plain or gzip; - for standard input. Jobs need a "
+            "walltime, a wait and a run time.",
+        ),
+    ],
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="Submissions to predict, evenly over the log (default: 2000).")
+    ] = None,
+    all_jobs: Annotated[bool, typer.Option("--all", help="Predict every submission.")] = False,
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, max=10_000, help="Simulations of the queue for each prediction.")
+    ] = 100,
+    processors: Annotated[
+        int | None,
+        typer.Option(
+            "--processors", "-p", min=1, max=2**31 - 1, help="Processors of the machine (default: as in the header)."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the samples.")] = 0,
+    month: Month = None,
+    since: From = None,
+    until: Until = None,
+    first: First = None,
+    lenient: Lenient = False,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write each prediction and outcome as CSV.")
+    ] = None,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw predictions and outcomes, .png, .svg or .pdf.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Compare predicted starts with the recorded starts of a log.
+
+    gas backtest sacct.txt --plot backtest.png
+
+    For jobs all over the log, the queue at their submission is simulated forward as `gas plan --predict` does, and the
+    predicted wait is compared with the recorded one, whatever the scheduler was. Only what was known at each
+    submission is used.
+    """
+    from gas.prediction.backtest import JOBS, RecordedQueue, backtest
+
+    if all_jobs and jobs is not None:
+        raise typer.BadParameter("--all and --jobs exclude each other")
+    if plot is not None:
+        from gas.pictures.canvas import picture_suffix
+
+        picture_suffix(plot)
+    part = selected(read_log(log, lenient=lenient), month, since, until, first)
+    recorded = RecordedQueue(part, machine_of(part, processors))
+    if recorded.left_out:
+        remark(f"{part.name}: {many(recorded.left_out, 'job')} without walltime, wait or run time left out")
+    wanted = None if all_jobs else (JOBS if jobs is None else jobs)
+    total = min(len(recorded), wanted or len(recorded))
+    outcomes: list[Outcome] = []
+    _announce_compiling()
+    with progress(f"predicting {total:,} submissions") as show:
+        for one in backtest(recorded, jobs=wanted, samples=samples, seed=seed):
+            outcomes.append(one)
+            show(len(outcomes) / total)
+    if output is not None:
+        write_text(output, _table(outcomes))
+    if plot is not None:
+        from gas.pictures.backtest import draw_backtest
+
+        draw_backtest(outcomes, plot, log=part)
+    if json:
+        print_json(_wire(part, recorded, outcomes))
+    else:
+        _show(part, recorded, outcomes)
+
+
+def _announce_compiling() -> None:
+    from gas.compiled import available, is_ready
+    from gas.prediction.forward import follow_each
+
+    if not available():
+        remark('without numba this takes a hundred times as long: pip install "apples-gas[sim]"')
+    elif not is_ready(follow_each):
+        remark("first use: compiling the predictor (up to a minute)")
+
+
+def _show(log: Log, recorded: RecordedQueue, outcomes: Sequence[Outcome]) -> None:
+    from gas.prediction.scores import NAMES, by_wait, scores_of
+
+    inside = 100 * sum(one.inside for one in outcomes) / len(outcomes)
+    raw = 100 * sum(one.raw_low <= one.wait <= one.raw_high for one in outcomes) / len(outcomes)
+    low, high = _ASKED
+    verdict = "as they should" if low <= inside <= high else f"not within {low:g} to {high:g}%"
+    say(f"{log.name}: {len(outcomes):,} of {many(len(recorded), 'submission')} predicted")
+    say(
+        f"90% intervals contain {inside:.1f}% of the recorded starts ({verdict}; {raw:.1f}% without correction by "
+        "earlier outcomes)"
+    )
+    say()
+    rows = [(words, *_cells(scores_of(outcomes, name))) for name, words in NAMES.items()]
+    print_table(
+        ["prediction", "jobs", "median error", "mean error", "≤ 1 min", "≤ 10 min", "factor 2"],
+        rows,
+        left=("prediction",),
+        whole=("prediction",),
+    )
+    say()
+    rows = []
+    poor = []
+    for bounds, part in by_wait(outcomes):
+        found = scores_of(part, "median")
+        held = 100 * sum(one.inside for one in part) / len(part)
+        factor = found.within_factor_2
+        rows.append((_class(bounds), f"{len(part):,}", _seconds(found.median_error), f"{held:.0f}%", _percent(factor)))
+        if held < low or (factor is not None and factor < _FAR_OFF):
+            poor.append(_class(bounds))
+    print_table(["recorded wait", "jobs", "median error", "in 90% interval", "factor 2"], rows, left=("recorded wait",))
+    say()
+    say("factor 2: of the jobs that waited for more than 10 minutes, those predicted within a factor of two")
+    if poor:
+        say(f"Predictions are poor for jobs that waited {', '.join(poor)}.")
+
+
+def _cells(found: Scores) -> tuple[str, ...]:
+    return (
+        f"{found.jobs:,}",
+        _seconds(found.median_error),
+        _seconds(found.mean_error),
+        _percent(found.within_1_minute),
+        _percent(found.within_10_minutes),
+        _percent(found.within_factor_2),
+    )
+
+
+def _class(bounds: tuple[int, int | None]) -> str:
+    first, end = bounds
+    if end is None:
+        return f"{duration_text(first)} or more"
+    return f"under {duration_text(end)}" if first == 0 else f"{duration_text(first)} to {duration_text(end)}"
+
+
+def _seconds(value: float | None) -> str:
+    return "–" if value is None else duration_text(round(value))
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.0f}%"
+
+
+def _wire(log: Log, recorded: RecordedQueue, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    from gas.prediction.choice import INTERVAL
+    from gas.prediction.scores import NAMES, by_wait, scores_of
+
+    return {
+        "schema": "gas.backtest/1",
+        "log": log.name,
+        "jobs": len(recorded),
+        "left_out": recorded.left_out,
+        "predicted": len(outcomes),
+        "interval": INTERVAL,
+        "inside": sum(one.inside for one in outcomes) / len(outcomes),
+        "scores": {name: scores_of(outcomes, name).to_wire() for name in NAMES},
+        "waits": [
+            {
+                "from": first,
+                "until": end,
+                "inside": sum(one.inside for one in part) / len(part),
+                "scores": {name: scores_of(part, name).to_wire() for name in NAMES},
+            }
+            for (first, end), part in by_wait(outcomes)
+        ],
+    }
+
+
+def _table(outcomes: Sequence[Outcome]) -> str:
+    text = io.StringIO()
+    rows = [{**asdict(one), "inside": int(one.inside)} for one in outcomes]
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,230 @@
+"""What would have been predicted at the submissions of a recorded log, and what came true.
+
+At a submission the log shows what a scheduler would have: who ran, who waited, whose jobs had ended by then. From
+that the start of the job is predicted (`gas.prediction.forecast`), and compared with the recorded one, whatever
+scheduler made it. Nothing that happened later is looked at, and intervals are corrected by the outcomes that were
+known by then (`gas.prediction.calibration`): those of jobs predicted to start at once for themselves, since the
+seconds that a scheduler takes to start a job say nothing of hours in its queue.
+
+Beside it stand two predictions that need no simulation: the start that conservative backfilling would plan if all jobs
+used up their walltimes, and the median wait of the last jobs of the same size and walltime.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.errors import BadInput
+from gas.prediction.calibration import Calibration, Level, ends_of, level_of
+from gas.prediction.choice import INTERVAL
+from gas.prediction.forecast import forecast
+from gas.prediction.past import Past
+from gas.prediction.snapshot import UNPLANNED, Snapshot
+from gas.simulation.schedule import Policy
+from workloads import Log, RigidJobs, rigid_jobs
+from workloads.replay import ends
+
+__all__ = ["FEWEST", "JOBS", "SAMPLES", "SIMILAR", "Outcome", "RecordedQueue", "backtest"]
+
+JOBS = 2_000
+"""How many submissions are predicted unless asked otherwise, evenly over the log."""
+
+SAMPLES = 100
+"""How often the queue is simulated forward for each of them."""
+
+FEWEST = 20
+"""How many jobs have to end before the first prediction."""
+
+SIMILAR = 50
+"""The last so many jobs of a class are those that a job is like."""
+
+_OUTSIDE = (1 - INTERVAL) / 2
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was predicted at a submission and what came true; waits in seconds from it.
+
+    Attributes
+    ----------
+    row
+        Of the log that is backtested.
+    submitted
+        In seconds of the log.
+    wait
+        What came true.
+    median, low, high
+        Predicted: the middle of the samples, and an interval of 90%.
+    raw_low, raw_high
+        That interval without correction by earlier outcomes.
+    planned
+        The wait if all jobs used up their walltimes.
+    similar
+        The median wait of the last jobs that were like it; None where there are none.
+    waiting
+        How many jobs waited before it.
+    """
+
+    row: int
+    submitted: int
+    wait: int
+    median: float
+    low: int
+    high: int
+    raw_low: int
+    raw_high: int
+    planned: int
+    similar: float | None
+    waiting: int
+
+    @property
+    def inside(self) -> bool:
+        """Whether it lay in the interval."""
+        return self.low <= self.wait <= self.high
+
+
+class RecordedQueue:
+    """A log whose queue is known at each instant: when jobs were submitted, started and ended.
+
+    Parameters
+    ----------
+    processors
+        Of the machine; by default what the header says.
+
+    Raises
+    ------
+    BadInput
+        No job has a walltime, a wait and a run time.
+    """
+
+    def __init__(self, log: Log, processors: int | None = None) -> None:
+        known = (log.requested_time > 0) & (log.wait >= 0) & (log.run_time >= 0)
+        self.left_out = int(np.count_nonzero(~known))
+        """How many jobs are left out: their walltime, wait or run time is unknown."""
+        if not known.any():
+            raise BadInput(
+                f"{log.name}: no job has a walltime, a wait and a run time, and predictions are compared with them"
+            )
+        log = log.select(known)
+        self.jobs: RigidJobs = rigid_jobs(log, processors)
+        """The others, in order of submission; those that do not fit the machine are left out."""
+        self.rows = np.flatnonzero(known)[self.jobs.row]
+        """The line of each in the log that was given."""
+        self.end: NDArray[np.int64] = ends(log)[self.jobs.row]
+        self.start: NDArray[np.int64] = np.ceil(log.submit + log.wait).astype(np.int64)[self.jobs.row]
+        self.start = np.maximum(self.start, self.jobs.submit)
+        self._last_end = np.maximum.accumulate(self.end)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def past(self) -> Past:
+        """Return what can be learnt from it, instant by instant."""
+        jobs = self.jobs
+        return Past(jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, self.end, jobs.user)
+
+    def snapshot(self, place: int) -> Snapshot:
+        """Return who ran and waited when a job was submitted, without it and those after it in the log.
+
+        Some logs record more processors in use than their machine has; it has as many then.
+        """
+        jobs, now = self.jobs, int(self.jobs.submit[place])
+        first = int(np.searchsorted(self._last_end[:place], now, side="right"))  # before it all have ended
+        here = first + np.flatnonzero(self.end[first:place] > now)
+        running = self.start[here] <= now
+        machine = max(jobs.machine, int(jobs.processors[here][running].sum()))
+        return Snapshot(
+            now=now,
+            machine=machine,
+            processors=jobs.processors[here],
+            walltime=jobs.estimate[here],
+            start=np.where(running, self.start[here], UNPLANNED),
+            running=running,
+            user=jobs.user[here],
+        )
+
+
+def backtest(
+    recorded: RecordedQueue, *, jobs: int | None = JOBS, samples: int = SAMPLES, seed: int = 0, policy: Policy = "s3"
+) -> Iterator[Outcome]:
+    """Yield the outcome of each job that is predicted, in order of submission.
+
+    Parameters
+    ----------
+    jobs
+        How many, evenly over the log; all for None.
+    policy
+        How the machine is taken to plan its queue.
+
+    Raises
+    ------
+    BadInput
+        Fewer jobs than `FEWEST` have ended before the last submission.
+    """
+    all_jobs, past = recorded.jobs, recorded.past()
+    ended = np.sort(recorded.end)
+    first = len(recorded) if len(ended) < FEWEST else int(np.searchsorted(all_jobs.submit, ended[FEWEST - 1], "right"))
+    places = np.arange(first, len(recorded))
+    if not places.size:
+        raise BadInput(f"only {len(recorded)} usable jobs: before the first prediction, {FEWEST} must have ended")
+    if jobs is not None and places.size > jobs:
+        places = places[np.arange(jobs) * places.size // jobs]
+    calibrations = Calibration(), Calibration()
+    pending: list[tuple[int, int, bool, Level]] = []
+    similar = _Similar(recorded)
+    for place in places.tolist():
+        now = int(all_jobs.submit[place])
+        while pending and pending[0][0] < now:
+            _, _, at_once, level = heappop(pending)
+            calibrations[at_once].came_true(level)
+        snapshot = recorded.snapshot(place)
+        asked = all_jobs.processors[[place]], all_jobs.estimate[[place]], all_jobs.run_time[[place]]
+        made = forecast(snapshot, past, *asked, samples=samples, seed=seed, policy=policy, alone=1)
+        starts, latest, start = np.sort(made.starts[:, 0]), int(made.latest[0]), int(recorded.start[place])
+        at_once = bool(starts[int((1 - _OUTSIDE) * (samples - 1))] == now)
+        low, high = ends_of(calibrations[at_once].levels(INTERVAL), starts, now, latest)
+        raw = np.quantile(starts, (_OUTSIDE, 1 - _OUTSIDE), method="inverted_cdf").astype(np.int64) - now
+        yield Outcome(
+            row=int(recorded.rows[place]),
+            submitted=now,
+            wait=start - now,
+            median=float(np.median(starts)) - now,
+            low=low - now,
+            high=high - now,
+            raw_low=int(raw[0]),
+            raw_high=int(raw[1]),
+            planned=latest - now,
+            similar=similar.wait(place),
+            waiting=snapshot.waiting,
+        )
+        heappush(pending, (start, place, at_once, level_of(start, starts, now, latest)))
+
+
+class _Similar:
+    """Waits of jobs of like size and walltime that had started by an instant that goes forward."""
+
+    def __init__(self, recorded: RecordedQueue) -> None:
+        self._recorded = recorded
+        self._order = np.argsort(recorded.start, kind="stable")
+        self._known = 0
+        self._waits: defaultdict[tuple[int, int], deque[int]] = defaultdict(lambda: deque(maxlen=SIMILAR))
+
+    def wait(self, place: int) -> float | None:
+        """Return the median wait of the last ones that were like a job, known when it was submitted."""
+        jobs, start = self._recorded.jobs, self._recorded.start
+        while self._known < len(self._order) and start[self._order[self._known]] < jobs.submit[place]:
+            one = int(self._order[self._known])
+            self._waits[self._kind(one)].append(int(start[one] - jobs.submit[one]))
+            self._known += 1
+        waits = self._waits.get(self._kind(place))
+        return float(np.median(list(waits))) if waits else None
+
+    def _kind(self, place: int) -> tuple[int, int]:
+        jobs = self._recorded.jobs
+        return int(jobs.processors[place]).bit_length(), int(jobs.estimate[place]).bit_length()

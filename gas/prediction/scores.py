@@ -1,0 +1,84 @@
+"""How good predictions of waits were, in the figures of the field: overall, by wait and by size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.prediction.backtest import Outcome
+
+__all__ = ["NAMES", "WAITS", "Scores", "by_wait", "scores_of"]
+
+NAMES = {"median": "Gas", "planned": "all walltimes used up", "similar": "last similar jobs"}
+"""The predictions that are compared, by the attribute of `Outcome`."""
+
+WAITS = ((0, 60), (60, 600), (600, 3_600), (3_600, 14_400), (14_400, None))
+"""Classes of recorded waits in seconds: from the first and below the second."""
+
+_FACTOR_FROM = 600
+_SLACK = 60
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of one way to predict, over some jobs; None where there is no job to score.
+
+    Attributes
+    ----------
+    jobs
+        How many were predicted this way.
+    median_error, mean_error
+        Of the absolute error, in seconds.
+    within_1_minute, within_10_minutes
+        Share of the jobs.
+    within_factor_2
+        Share of the jobs that waited for more than ten minutes: prediction and truth, a minute added to both, differ by
+        no more.
+    """
+
+    jobs: int
+    median_error: float | None
+    mean_error: float | None
+    within_1_minute: float | None
+    within_10_minutes: float | None
+    within_factor_2: float | None
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return them as JSON."""
+        return dict(self.__dict__)
+
+
+def scores_of(outcomes: Sequence[Outcome], name: str) -> Scores:
+    """Return the scores of one of the predictions in `NAMES`, over the jobs for which it said something."""
+    pairs = np.array(
+        [(one.wait, value) for one in outcomes if (value := getattr(one, name)) is not None], np.float64
+    ).reshape(-1, 2)
+    wait, predicted = pairs.T
+    error = np.abs(predicted - wait)
+    long = wait > _FACTOR_FROM
+    ratio = (predicted + _SLACK) / (wait + _SLACK)
+    return Scores(
+        jobs=len(pairs),
+        median_error=float(np.median(error)) if error.size else None,
+        mean_error=_mean(error),
+        within_1_minute=_mean(error <= 60),
+        within_10_minutes=_mean(error <= 600),
+        within_factor_2=_mean((ratio[long] >= 0.5) & (ratio[long] <= 2.0)),
+    )
+
+
+def by_wait(outcomes: Sequence[Outcome]) -> list[tuple[tuple[int, int | None], list[Outcome]]]:
+    """Return the outcomes by class of recorded wait; classes without any are left out."""
+    found = [
+        ((first, end), [one for one in outcomes if first <= one.wait and (end is None or one.wait < end)])
+        for first, end in WAITS
+    ]
+    return [(bounds, part) for bounds, part in found if part]
+
+
+def _mean(values: NDArray[Any]) -> float | None:
+    return float(values.mean()) if values.size else None

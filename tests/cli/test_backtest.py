@@ -1,0 +1,62 @@
+"""`gas backtest`: how good predictions would have been on a recorded log."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import typer
+from made_up import busy_log
+from typer.testing import CliRunner
+
+from gas.cli.backtest import backtest_command
+from gas.errors import BadInput
+from workloads import write_swf
+
+
+@pytest.fixture
+def run():
+    app = typer.Typer()
+    app.command()(backtest_command)
+    return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def log(tmp_path):
+    made = busy_log(200, 64, seed=2)
+    write_swf(made.with_columns(wait=np.arange(200) % 5 * 300), tmp_path / "made.swf")
+    return tmp_path / "made.swf"
+
+
+def test_the_first_lines_say_how_good_it_is_and_the_last_for_whom_it_is_not(run, log):
+    result = run(log, "--jobs", "40", "--samples", "5")
+    assert result.exit_code == 0, result.output
+    assert "made.swf: 40 of 200 submissions predicted" in result.stdout
+    assert "90% intervals contain" in result.stdout.splitlines()[1]
+    for words in ("Gas", "all walltimes used up", "last similar jobs", "recorded wait"):
+        assert words in result.stdout
+
+
+def test_json_has_the_figures_and_the_csv_each_prediction(run, log, tmp_path):
+    result = run(log, "--all", "--samples", "2", "--json", "-o", tmp_path / "each.csv")
+    document = json.loads(result.stdout)
+    assert document["schema"] == "gas.backtest/1"
+    assert sum(part["scores"]["median"]["jobs"] for part in document["waits"]) == document["predicted"]
+    with (tmp_path / "each.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == document["predicted"]
+    assert sum(row["inside"] == "1" for row in rows) == round(document["inside"] * len(rows))
+
+
+def test_the_same_log_and_seed_give_the_same_bytes(run, log):
+    once, again = (run(log, "--jobs", "20", "--samples", "3", "--json").stdout for _ in range(2))
+    assert once == again
+
+
+def test_what_cannot_be_backtested_is_refused(run, log, tmp_path):
+    write_swf(busy_log(30, 64, seed=2), tmp_path / "simulated.swf")  # without waits
+    refused = run(tmp_path / "simulated.swf")
+    assert isinstance(refused.exception, BadInput)
+    assert "no job has a walltime, a wait and a run time" in str(refused.exception)
+    assert run(log, "--all", "--jobs", "3").exit_code == 2
+    assert "must end in .png" in str(run(log, "--plot", tmp_path / "x.gif").exception)

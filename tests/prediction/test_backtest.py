@@ -1,0 +1,126 @@
+"""Backtests: what was known at a submission of a recorded log, what is predicted from it, and what came true."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_up import busy_log
+
+from gas.errors import BadInput
+from gas.prediction.backtest import FEWEST, RecordedQueue, backtest
+from gas.prediction.snapshot import UNPLANNED
+from gas.simulation.simulate import simulate
+from workloads import Log, rigid_jobs
+from workloads.header import Header
+
+
+def log_of(rows, machine=10):
+    """Return a log of (submit, wait, run time, walltime, processors)."""
+    submit, wait, run_time, walltime, processors = np.array(rows, np.float64).T
+    columns = {"submit": submit, "wait": wait, "run_time": run_time, "requested_time": walltime}
+    columns |= {"allocated_processors": processors, "user": np.zeros(len(rows))}
+    return Log.from_columns(columns, header=Header.of([("MaxProcs", machine)]))
+
+
+def recorded_s3(jobs=600, seed=5):
+    """Return a log whose waits are those of S³, and jobs of users who overestimate."""
+    log = busy_log(jobs, 64, seed=seed)
+    made = rigid_jobs(log)
+    wait = np.full(len(log), -1.0)
+    wait[made.row] = simulate(made, "s3").start - made.submit
+    return log.with_columns(wait=wait)
+
+
+@pytest.fixture(scope="module")
+def busy():
+    return recorded_s3()
+
+
+@pytest.fixture(scope="module")
+def outcomes(busy):
+    return list(backtest(RecordedQueue(busy), jobs=150, samples=30))
+
+
+def test_the_queue_at_a_submission_is_who_ran_and_who_waited():
+    queue = RecordedQueue(
+        log_of(
+            [
+                (0, 0, 50, 100, 4),  # has ended at 60
+                (10, 0, 200, 300, 6),  # runs
+                (20, 60, 10, 100, 5),  # waits until 80
+                (60, 500, 10, 100, 1),  # the job itself
+                (60, 0, 10, 100, 1),  # comes after it
+            ]
+        )
+    )
+    seen = queue.snapshot(3)
+    assert (seen.now, seen.machine) == (60, 10)
+    assert seen.running.tolist() == [True, False]
+    assert seen.start.tolist() == [10, UNPLANNED]
+    assert seen.processors.tolist() == [6, 5]
+
+
+def test_a_machine_has_as_many_processors_as_the_log_says_are_in_use():
+    queue = RecordedQueue(log_of([(0, 0, 100, 100, 8), (1, 0, 100, 100, 8), (2, 10, 5, 10, 1)]))
+    assert queue.snapshot(2).machine == 16
+
+
+def test_jobs_without_walltime_wait_or_run_time_are_left_out_and_counted():
+    queue = RecordedQueue(log_of([(0, 0, 5, 10, 1), (1, -1, 5, 10, 1), (2, 0, -1, 10, 1), (3, 0, 5, -1, 1)]))
+    assert (len(queue), queue.left_out) == (1, 3)
+    with pytest.raises(BadInput, match="no job has a walltime, a wait and a run time"):
+        RecordedQueue(log_of([(0, -1, 5, 10, 1)]))
+
+
+def test_nothing_is_predicted_before_some_jobs_have_ended(busy):
+    assert (
+        min(one.submitted for one in backtest(RecordedQueue(busy), jobs=None, samples=1))
+        >= np.sort(RecordedQueue(busy).end)[FEWEST - 1]
+    )
+    with pytest.raises(BadInput, match="only 2 usable jobs: before the first prediction, 20 must have ended"):
+        list(backtest(RecordedQueue(log_of([(0, 0, 5, 10, 1)] * 2))))
+
+
+def test_where_the_scheduler_is_the_one_that_is_simulated_predictions_beat_its_plans(outcomes):
+    wait, median, planned = (np.array([getattr(one, of) for one in outcomes]) for of in ("wait", "median", "planned"))
+    delayed = planned > 0
+    assert delayed.sum() > 40
+    assert (wait <= planned).all()  # S³ keeps its promises, and they are what is planned here
+    assert np.abs(median - wait)[delayed].mean() < 0.7 * (planned - wait)[delayed].mean()
+    assert np.mean([one.inside for one in outcomes]) >= 0.8
+
+
+def test_an_outcome_has_its_interval_around_its_median(outcomes):
+    for one in outcomes:
+        assert 0 <= one.raw_low <= one.median <= one.raw_high <= one.planned
+        assert 0 <= one.low <= one.high
+
+
+def test_what_is_predicted_does_not_depend_on_what_comes_later(busy, outcomes):
+    """All that is not known at an instant is made different: waits, run times, and who comes."""
+    at = outcomes[len(outcomes) // 2].submitted
+    start = busy.submit + busy.wait
+    changed = busy.with_columns(
+        wait=np.where((start >= at) & (busy.wait >= 0), np.maximum(at - busy.submit, 0) + 7777, busy.wait),
+        run_time=np.where(start + busy.run_time >= at, np.maximum(1, at - start) + 5, busy.run_time),
+        requested_time=np.where(busy.submit > at, 60, busy.requested_time),
+    )
+    queues = RecordedQueue(busy), RecordedQueue(changed)
+    before, after = ([replace(one, wait=0) for one in backtest(of, jobs=None, samples=5)] for of in queues)
+    known = [one for one in before if one.submitted <= at]
+    assert len(known) > 100
+    assert after[: len(known)] == known
+
+
+def test_the_interval_heals_where_a_scheduler_is_later_than_any_plan(busy):
+    late = busy.with_columns(wait=np.where(busy.wait >= 0, 2 * busy.wait + 1800, busy.wait))
+    found = list(backtest(RecordedQueue(late), jobs=400, samples=20))
+    assert np.mean([one.raw_low <= one.wait <= one.raw_high for one in found]) < 0.5
+    assert np.mean([one.inside for one in found[100:]]) > 0.8
+
+
+def test_similar_jobs_are_those_of_like_size_that_have_started(outcomes, busy):
+    assert all(one.similar is not None for one in outcomes[-50:])
+    two = log_of([(i, 0, 1, 10, 1) for i in range(FEWEST)] + [(100, 9, 1, 10, 1), (105, 0, 1, 10, 1)])
+    last = list(backtest(RecordedQueue(two), samples=1))[-1]
+    assert (last.submitted, last.similar) == (105, 0.0)  # the wait of 9 s was not over
