@@ -61,6 +61,8 @@ class Application:
         What a size counts.
     resources
         What a unit brings along; None for a number of processors and nothing else.
+    in_script
+        Whether a job script says what a unit brings along.
     """
 
     model: SpeedupModel
@@ -69,10 +71,12 @@ class Application:
     name: str = "application"
     unit: SizeUnit = "processors"
     resources: Resources | None = None
+    in_script: bool = False
 
     def __post_init__(self) -> None:
         finite_number(self.safety, "safety", minimum=1, maximum=1000)
-        if self.resources is None and (self.unit != "processors" or isinstance(self.model, LayoutModel)):
+        more = self.unit != "processors" or isinstance(self.model, LayoutModel)
+        if self.resources is None and more and not self.in_script:
             from gas.resources import Resources  # most applications count processors and nothing else
 
             object.__setattr__(self, "resources", Resources(self.unit))

@@ -30,6 +30,10 @@ VARIABLES: Final = frozenset(variable(name) for name in NAMES)
 _PIECE: Final = re.compile(r"\{\{(\w+)\}\}|(?<!\$)\{([A-Za-z]\w*)\}")
 
 
+_FORMATTED: Final = re.compile(rf"(?<![${{])\{{({'|'.join(NAMES)})[:!][^{{}}\s]*\}}")
+"""A placeholder with a format, as Python has them."""
+
+
 def pieces(text: str) -> list[tuple[str, str]]:
     """Return a text in pieces, each as it stands and the name of the placeholder that it is; empty if it is none."""
     found, end = [], 0
@@ -44,6 +48,8 @@ def pieces(text: str) -> list[tuple[str, str]]:
 def check(words: Iterable[str]) -> None:
     """Raise `BadInput` for a placeholder that there is not."""
     for word in words:
+        if found := _FORMATTED.search(word):
+            raise BadInput(f"{found[0]}: a placeholder is a name alone, without a format; write {{{found[1]}}}")
         for _, name in pieces(word):
             if name and name not in NAMES:
                 raise BadInput(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from documents.fields import FieldError, Fields, shown
+from gas.printable import many
 from speedup_models.model import UNITS, Layout, SizeUnit
 
 __all__ = ["Resources"]
@@ -102,6 +103,7 @@ class Resources:
             Layout(nodes, per_node, device)
             for device, most in largest.items()
             for nodes, per_node in self._even(size, most, free)
+            if self.unit == "processors" or per_node <= most
         ]
 
     def _even(self, size: int, most: int, free: bool) -> list[tuple[int, int]]:
@@ -120,7 +122,8 @@ class Resources:
         """Return in words why a size has no layout on a machine whose largest node has so many units."""
         if self.unit != "processors" and self.gpus_per_node and min(self.gpus_per_node) > largest:
             kind = f" of type {' or '.join(self.gpu_types)}" if self.gpu_types else ""
-            return f"gpus_per_node is {min(self.gpus_per_node)}, and no node has more than {largest} GPUs{kind}"
+            there = f"more than {many(largest, 'GPU')}" if largest else "GPUs"
+            return f"gpus_per_node is {min(self.gpus_per_node)}, and no node has {there}{kind}"
         if len(self.gpus_per_node) > 1:
             numbers = ", ".join(map(str, self.gpus_per_node))
             return f"{size} are not whole nodes of {numbers} GPUs each"

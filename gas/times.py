@@ -91,6 +91,14 @@ def parse_instant(text: str, now: int, what: str = "instant") -> int:
     return seconds
 
 
+def has_passed_today(text: str, now: int) -> bool:
+    """Return whether a time of day is taken as tomorrow's, because that of today has passed."""
+    found = _TIME_OF_DAY.fullmatch(text.strip())
+    if found is None or found[1]:
+        return False
+    return datetime.fromtimestamp(parse_instant(text, now)).date() > datetime.fromtimestamp(now).date()
+
+
 def parse_past_instant(text: str, now: int, what: str = "instant") -> int:
     """Return the epoch seconds of an instant that is over: ``2h`` is two hours ago, ``18:30`` the last time it was.
 

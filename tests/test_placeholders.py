@@ -42,6 +42,16 @@ def test_what_has_no_value_is_refused_with_the_way_out_unless_the_job_will_know_
     assert filled("{nodes} {processors}", {"processors": 4}, later={"nodes"}) == "{nodes} 4"
 
 
+@pytest.mark.parametrize("word", ["{nodes:3}", "x={gpus:>4}", "{tasks!r}"])
+def test_a_placeholder_with_a_format_is_an_error_with_the_right_one(word):
+    with pytest.raises(BadInput, match=r"is a name alone, without a format; write \{(nodes|gpus|tasks)\}"):
+        check([word])
+
+
+def test_what_is_no_placeholder_may_have_a_format():
+    check(["{{nodes:3}}", "${nodes:-3}", "{a:1}"])
+
+
 @given(st.text(st.sampled_from("{}$ ab") | st.sampled_from("gpus"), max_size=12))
 def test_pieces_make_the_text_but_for_doubled_braces(text):
     whole = "".join(piece for piece, _ in pieces(text))

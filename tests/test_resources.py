@@ -25,6 +25,14 @@ def test_gpus_fill_nodes_and_come_out_even():
     assert four.why_uneven(4, 2) == "gpus_per_node is 4, and no node has more than 2 GPUs"
 
 
+def test_more_gpus_a_node_than_any_has_is_said_to_be_that():
+    eight = of("gpus", gpus_per_node=8, gpu_type="a100")
+    assert eight.layouts(8, {"a100": 4}, free=False) == []
+    assert eight.layouts(4, {"a100": 4}, free=False) == [Layout(1, 4, "a100")]
+    assert eight.why_uneven(8, 4) == "gpus_per_node is 8, and no node has more than 4 GPUs of type a100"
+    assert eight.why_uneven(8, 0) == "gpus_per_node is 8, and no node has GPUs of type a100"
+
+
 def test_of_several_numbers_a_node_the_planner_chooses():
     several = of("gpus", gpus_per_node=[1, 2, 4])
     assert several.layouts(4, ANY, free=False) == [Layout(1, 4), Layout(2, 2), Layout(4, 1)]

@@ -14,6 +14,7 @@ from gas.times import (
     LATEST,
     LONGEST,
     duration_text,
+    has_passed_today,
     iso_time,
     parse_duration,
     parse_instant,
@@ -167,6 +168,11 @@ def test_instants_that_are_over(utc, text, instant):
 def test_what_is_still_to_come_is_not_over(utc, text):
     with pytest.raises(BadInput, match="--since"):
         parse_past_instant(text, NOW, "--since")
+
+
+@pytest.mark.parametrize(("text", "passed"), [("0:01", True), ("23:59", False), ("today 0:01", False), ("+1h", False)])
+def test_a_time_of_day_that_has_passed_is_tomorrows(utc, text, passed):
+    assert has_passed_today(text, 1_800_014_400) is passed  # noon
 
 
 def test_a_date_without_a_zone_is_local(monkeypatch, utc):

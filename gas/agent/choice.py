@@ -15,7 +15,7 @@ from gas.endpoints.asking import ask_again
 from gas.errors import BadInput, Infeasible
 from gas.planner import Candidate, Plan, plan
 from gas.printable import many
-from gas.times import duration_text, iso_time
+from gas.times import duration_text, has_passed_today, iso_time
 
 if TYPE_CHECKING:
     from gas.agent.prediction import Predictor
@@ -96,6 +96,12 @@ class Task:
         )
         if not options.deadline_may_have_passed:
             _check_window(options, now, not_before, deadline)
+        for what, given, at in (
+            ("not-before", options.not_before, not_before),
+            ("deadline", options.deadline, deadline),
+        ):
+            if isinstance(given, Instant) and at is not None and has_passed_today(given.written, now):
+                remark(f"--{what} {given}: has passed today, and is taken as tomorrow's ({iso_time(at)})")
         return cls(application, options, not_before, deadline, predictor, remark, progress)
 
     def plan(self, answers: Sequence[Answer]) -> Planned:
@@ -123,7 +129,7 @@ class Task:
             if best is None or other.finish < best.finish:
                 gain = "" if best is None else f" ({duration_text(best.finish - other.finish)} sooner)"
                 self.remark(
-                    f"{other.scheduler}: left out: {why}; {many(other.processors, 'processor')} would finish there at "
+                    f"{other.scheduler}: left out: {why}; {other.size_text} would finish there at "
                     f"{iso_time(other.finish)}{gain}: to take it, add -e {shlex.quote(other.scheduler)}"
                 )
 

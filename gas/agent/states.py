@@ -7,7 +7,7 @@ from typing import Any
 from gas.printable import as_line, many
 from gas.times import duration_text, iso_time
 
-__all__ = ["ENDED", "describe"]
+__all__ = ["ENDED", "describe", "size_of"]
 
 ENDED = ("completed", "failed", "timeout", "cancelled", "lost")
 
@@ -16,7 +16,7 @@ def describe(job: dict[str, Any]) -> str:
     """Return a job in one line; fields that are hidden for other users' jobs are left out."""
     called = f" ({job['name']})" if job["name"] is not None else f" of {job.get('user', 'another user')}"
     limit = "walltime unlimited" if job["walltime"] is None else f"walltime {job['walltime']} s"
-    head = f"job {job['id']}{called}, {many(job['processors'], 'processor')}, {limit}: {job['state']}"
+    head = f"job {job['id']}{called}, {size_of(job)}, {limit}: {job['state']}"
     promise, start, due, finished = (job[key] for key in ("promise", "start", "due", "finished"))
     expected = job.get("expected")
     if job["state"] == "reserved":
@@ -39,6 +39,11 @@ def describe(job: dict[str, Any]) -> str:
     if broken is not None and start is not None and start > broken:
         said.append(f"{duration_text(start - broken)} later than promised, {job['broken_promise_iso']}")
     return as_line(f"{text} ({'; '.join(said)})" if said else text)
+
+
+def size_of(job: dict[str, Any]) -> str:
+    """Return how large a job is: in GPUs if it has any, as its processors are what each brings along."""
+    return many(job["gpus"], "GPU") if job.get("gpus") else many(job["processors"], "processor")
 
 
 def _predicted(job: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ import typer
 from gas.agent.options import Instant, checked_key
 from gas.agent.reserving import clock_of, reserve
 from gas.agent.schedulers import find_by_key, job_endpoint, job_endpoints, job_of
-from gas.agent.states import describe
+from gas.agent.states import describe, size_of
 from gas.cli.job_selection import STATES, Selection
 from gas.cli.options import INSTANTS, ConfigFile, Endpoints, Json, KeyOption, OneEndpoint
 from gas.cli.states import ends_text, exit_status_of, report_end, starts_text, walltime_text
@@ -153,7 +153,7 @@ def _print_jobs(jobs: Sequence[dict[str, Any]], now: int, none: str) -> None:
                 j["name"] or "",
                 f"{j.get('user', '')}{' (you)' if marked and j['mine'] else ''}",
                 j["state"],
-                str(j["processors"]),
+                size_of(j) if j.get("gpus") else str(j["processors"]),
                 walltime_text(j),
                 starts_text(j, now),
                 ends_text(j, now),

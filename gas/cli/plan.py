@@ -79,7 +79,7 @@ def plan_command(
     else:
         show_plan(found, answers, explain=explain, everything=everything)
         if found.best is not None and work.script is not None:
-            say(f"\nprocessors are {work.counts} ({work.script.path})")
+            say(f"\nprocessors are {work.counts} ({work.script.path})" if app.unit == "processors" else "")
             say(f"submit it: {repeated(context, 'submit')}")
             if (line := _line_of(app, planned)) is not None:
                 say(f"or by hand: {line}")

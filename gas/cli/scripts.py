@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,6 +16,7 @@ from gas.errors import BadInput
 from gas.reading import read_application
 from gas.times import parse_duration
 from speedup_models.constraints import MOST_PROCESSORS
+from speedup_models.model import SizeUnit
 
 __all__ = ["Subject", "Work"]
 
@@ -107,7 +108,9 @@ class Subject:
                 )
         else:
             app = _application(found, self.sizes, self.times, self.unit)
-        return Work(app, found, self.unit, _counted(found, self.unit))
+        own = _options(found, self.unit)
+        counted: SizeUnit = own.unit if own.unit in ("gpus", "nodes") else "processors"
+        return Work(replace(app, unit=counted, in_script=True), found, self.unit, _counted(own))
 
 
 def _is_script(path: str) -> bool:
@@ -132,11 +135,9 @@ def _text_of(path: str) -> str:
 
 def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -> Application:
     """Return the application that a script is whose sizes and walltimes are given, or stand in it."""
-    from gas.endpoints.slurm.directives import from_variables
-    from gas.endpoints.slurm.options import Options
     from gas.endpoints.slurm.sizing import own_size
 
-    own = Options.of([*script.directives, *from_variables(os.environ)], now=int(time.time()), unit=unit)
+    own = _options(script, unit)
     counts = [own_size(own)] if sizes is None else [_size(word) for word in sizes.split(",")]
     if times is not None:
         seconds = [parse_duration(word, "--time") for word in times.split(",")]
@@ -158,15 +159,20 @@ def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -
     return Application(model, safety=1.0, name=own.name or ("sbatch" if script.path == "-" else Path(script.path).stem))
 
 
-def _counted(script: Any, unit: Any) -> str:
-    """Return in words what a size of a script is."""
+def _options(script: Any, unit: Any) -> Any:
+    """Return what a script and the environment ask for."""
     from gas.endpoints.slurm.directives import from_variables
     from gas.endpoints.slurm.options import Options
 
-    own = Options.of([*script.directives, *from_variables(os.environ)], now=int(time.time()), unit=unit)
+    return Options.of([*script.directives, *from_variables(os.environ)], now=int(time.time()), unit=unit)
+
+
+def _counted(own: Any) -> str:
+    """Return in words what a size of a script is."""
     if own.unit == "tasks" and (own.cpus_per_task or 1) > 1:
         return f"tasks of {own.cpus_per_task} CPUs"
-    return {"cpus": "CPUs", "gpus": "GPUs"}.get(own.unit, own.unit)
+    unit: str = own.unit
+    return {"cpus": "CPUs", "gpus": "GPUs"}.get(unit, unit)
 
 
 def _size(word: str) -> int:

@@ -34,6 +34,7 @@ def job_record(
     tagged_name: str,
     state: str,
     processors: int,
+    gpus: int = 0,
     walltime: int | None,
     actuator: str,
     command: str = "",
@@ -53,6 +54,8 @@ def job_record(
     ----------
     asked_by
         Who asks.
+    gpus
+        How many GPUs it has or asks for, whatever its processors are.
     tagged_name
         Its name there, perhaps with a tag.
     signal
@@ -68,6 +71,7 @@ def job_record(
         "name": name_without_tag(tagged_name)[0],
         "state": state,
         "processors": processors,
+        **({"gpus": gpus} if gpus else {}),
         "walltime": walltime,
         "actuator": actuator,
         "command": [command] if command else [],

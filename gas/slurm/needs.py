@@ -79,9 +79,7 @@ class Needs:
         of_task = sum(one.count for one in job.gres_per_task if one.name == "gpu")
         of_job: tuple[Gres, ...] = ()
         if job.cpus_per_gpu is not None:
-            per_task = max(per_task, job.cpus_per_gpu * of_task, -(-job.cpus // max(tasks, 1)))
-            if not self.rules.cpus_of_gpus:
-                per_task, tasks, of_job = self._with_cpus_of_gpus(job, job.cpus_per_gpu, per_task)
+            per_task, tasks, of_job = self._with_cpus_of_gpus(job, job.cpus_per_gpu, of_task)
         elif per_task == 1:
             per_task = max((partition.cpus_per_gpu or self.settings.cpus_per_gpu or 0) * of_task, 1)
         row[fitting.CPUS] = max(job.cpus, least, tasks * per_task)
@@ -103,19 +101,22 @@ class Needs:
         per_cpu = self.with_memory and row[fitting.TASK_MEMORY] > 0
         row[fitting.MULTIPLES] = self.rules.whole_tasks or job.cpus_per_gpu is not None or per_cpu
 
-    def _with_cpus_of_gpus(self, job: Job, each: int, per_task: int) -> tuple[int, int, tuple[Gres, ...]]:
-        """Return CPUs of a task, tasks, and GPUs of a task, where the CPUs of a job are not those of its GPUs.
+    def _with_cpus_of_gpus(self, job: Job, each: int, of_task: int) -> tuple[int, int, tuple[Gres, ...]]:
+        """Return CPUs of a task, tasks, and GPUs of a task, of a job with so many CPUs for each GPU.
 
-        Slurm looks for so many CPUs for each GPU of a node all the same (gres_select_filter.c); the GPUs of a job in
-        all are taken as tasks with one each.
+        The GPUs of a job in all are taken as tasks with one each: however many tasks it has, they may be on several
+        nodes (seen on 22.05, 24.11 and 26.05: --gpus=8 --cpus-per-gpu=2 on two nodes of 8 CPUs). Where the CPUs of a
+        job are not those of its GPUs, Slurm looks for so many of each node all the same (gres_select_filter.c).
         """
-        tasks = job.tasks_asked or 0
+        per_task, tasks = max(job.cpus_per_task, 1), job.tasks_asked or 0
         of_node = sum(one.count for one in job.gres_per_node if one.name == "gpu")
         gpus = sum(one.count for one in job.gres_per_job if one.name == "gpu")
-        if of_node:
-            per_task = max(per_task, each * of_node // max(job.tasks_per_node or 1, 1))
-        elif gpus and len(job.gres_per_job) == 1 and not job.gres_per_task and job.cpus <= gpus * each:
+        alone = len(job.gres_per_job) == 1 and not job.gres_per_task and not of_node
+        if gpus and alone and job.cpus <= gpus * max(each, per_task):
             return max(per_task, each), gpus, (replace(job.gres_per_job[0], count=1),)
+        per_task = max(per_task, each * of_task, -(-job.cpus // max(tasks, 1)))
+        if of_node and not self.rules.cpus_of_gpus:
+            per_task = max(per_task, each * of_node // max(job.tasks_per_node or 1, 1))
         return per_task, tasks, ()
 
     def numbers_of_nodes(self, job: Job, partition: Partition) -> tuple[int, int, int]:

@@ -75,6 +75,12 @@ def test_a_deadline_that_no_start_precedes_is_a_slip():
         planned(PlanOptions(deadline=200, not_before=300))
 
 
+def test_a_time_of_today_that_has_passed_is_said_to_be_tomorrows():
+    said = []
+    planned(PlanOptions(deadline=Instant("0:00")), remark=said.append)
+    assert [one.partition(" (")[0] for one in said] == ["--deadline 0:00: has passed today, and is taken as tomorrow's"]
+
+
 def test_unless_time_may_have_gone_by():
     found = planned(PlanOptions(deadline=160, deadline_may_have_passed=True))
     assert found.plan.best is None

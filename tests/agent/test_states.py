@@ -45,6 +45,10 @@ def test_a_job_in_one_line(found, words):
     assert describe(found) == HEAD + words
 
 
+def test_a_job_on_gpus_is_as_large_as_these_are_many():
+    assert describe({**job(7, "queued"), "gpus": 1}).startswith("job 7 (j7), 1 GPU, walltime 60 s")
+
+
 def test_a_job_without_a_limit():
     found = job(7, "running", start=60, walltime=None)
     assert "walltime unlimited: running" in describe(found)

@@ -103,6 +103,15 @@ def test_cpus_for_each_gpu_that_a_job_asks_for_are_those_of_its_tasks():
     assert (row[fitting.CPUS], row[fitting.TASK_CPUS]) == (6, 3)
 
 
+@pytest.mark.parametrize("version", [OLD, NEW])
+def test_gpus_in_all_with_cpus_each_may_be_on_several_nodes_whatever_the_tasks(version):
+    """Seen on 22.05, 24.11 and 26.05: --gpus=8 --cpus-per-gpu=2 runs on two nodes of 8 CPUs, as one task shown."""
+    eight = (Gres("gpu", "", 8),)
+    row, gres, _ = needs(job(9, 16, tasks_asked=1, cpus_per_gpu=2, gres_per_job=eight), version=version)
+    assert (row[fitting.CPUS], row[fitting.TASK_CPUS]) == (16, 2)
+    assert (gres[fitting.OF_TASK].max(), gres[fitting.OF_JOB].max()) == (1, 0)
+
+
 def test_on_22_05_cpus_of_gpus_are_not_among_those_asked_for():
     """Seen: -n 2 --gpus-per-node=2 --ntasks-per-node=1 --cpus-per-gpu=3 shows 2 CPUs, and needs six of each node."""
     gpu = (Gres("gpu", "", 2),)

@@ -49,7 +49,8 @@ def asked(
         known = shape.nodes is not None or tasks_per_node is not None  # else one node may do
         gpus = max(_gpus(on_job), _gpus(on_node) * (least if known else 1), _gpus(on_task) * tasks)
         cpus = max(cpus, gpus * options.cpus_per_gpu)
-        per_task = max(per_task, -(-cpus // tasks))
+        if not on_job:  # GPUs in all may be on several nodes, whatever the tasks
+            per_task = max(per_task, -(-cpus // tasks))
     return Job(
         0,
         options.name,

@@ -112,7 +112,10 @@ class SlurmAvailability(NodeAvailability):
         """Return how many units the largest node of the partitions has, of a type of GPU only if one is named."""
         there = {name for one in self.partitions for name in one.nodes}
         nodes = [] if self.cluster is None else [one for one in self.cluster.nodes if one.name in there]
-        return max((gpus_on(one, [device]) if device else units_on(one, self.options) for one in nodes), default=0)
+        resources = self.options.resources
+        if device or (resources is not None and resources.unit == "nodes" and resources.gpus_per_node):
+            return max((gpus_on(one, [device] if device else ()) for one in nodes), default=0)
+        return max((units_on(one, self.options) for one in nodes), default=0)
 
     def outlooks(self, requests: Sequence[tuple[int, int, Layout | None]], first: int = 0) -> list[Outlook]:
         """Return what becomes of jobs of so many units for so many seconds each, which do not start before an instant.

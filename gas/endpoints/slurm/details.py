@@ -44,7 +44,8 @@ _GRES = {
     "gres_per_node": "TresPerNode", "gres_per_socket": "TresPerSocket", "gres_per_task": "TresPerTask",
     "gres_per_job": "TresPerJob",
 }  # fmt: skip
-_FILES = re.compile(r" StdErr=(.*?) StdIn=.*? StdOut=(.*?)(?: (?:Power|TresPerTask|SubmitLine)=.*)?$", re.DOTALL)
+_BEHIND = "Power|SubmitLine|Switches|TresBind|TresFreq|CpusPerTres|MemPerTres|TresPer(?:Job|Node|Socket|Task)|MailUser"
+_FILES = re.compile(rf" StdErr=(.*?) StdIn=.*? StdOut=(.*?)(?: (?:{_BEHIND})=.*)?$", re.DOTALL)
 
 
 def unclear_shares(cluster: Cluster) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ earliest possible.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,7 +24,7 @@ from gas.availability import Spans
 from gas.endpoints.slurm.availability import SlurmAvailability
 from gas.endpoints.slurm.caveats import caveats
 from gas.endpoints.slurm.options import Options, Unit
-from gas.endpoints.slurm.sizing import units_on
+from gas.endpoints.slurm.sizing import gpu_types, units_on
 from gas.errors import Infeasible, NotFound
 from gas.profile.flat import ENDLESS
 from gas.slurm.cluster import Cluster, Partition, Reservation
@@ -169,7 +169,7 @@ def interpret(
     units = {place: units_on(cluster.nodes[place], options) for place in usable if state.names[place] in there}
     at = {place: index for index, place in enumerate(place for place, count in units.items() if count > 0)}
     if not at and units:
-        raise Infeasible(f"{where} has no node with {'GPUs of that kind' if unit == 'gpus' else 'so many CPUs a task'}")
+        raise Infeasible(f"{where} has {_instead(cluster, units, options)}")
     if not at:
         raise Infeasible(f"{where} has no node on which a job starts (all are down, drained or reserved)")
     capacity = np.array([units[place] for place in at], np.int64)
@@ -209,6 +209,20 @@ def interpret(
     )
     own_placed = sum(not one.published for one in seen.plans)
     return Interpretation(availability, seen.unplanned, sum(unseen.values()), age, own_placed, remarks, seen, alike)
+
+
+def _instead(cluster: Cluster, places: Iterable[int], options: Options) -> str:
+    """Return in words what nodes have none of, and what they have."""
+    if options.unit != "gpus":
+        return "no node with so many CPUs a task"
+    kinds: Counter[str] = Counter()
+    for place in places:
+        kinds.update({one.type: one.count for one in cluster.nodes[place].gres if one.name == "gpu"})
+    if not kinds:
+        return "no node with GPUs"
+    wanted = " or ".join(sorted(gpu_types(options)))
+    there = ", ".join(f"{kind or 'without a type'} ({count})" for kind, count in sorted(kinds.items()))
+    return f"no GPUs of type {wanted}; there are {there}"
 
 
 def _alike(cluster: Cluster, limits: Limits) -> tuple[int, int]:

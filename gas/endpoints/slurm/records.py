@@ -48,6 +48,7 @@ def record_of(job: Job, unit: str, user: str) -> dict[str, Any]:
         tagged_name=job.name,
         state=state,
         processors=size_of(job, unit),
+        gpus=size_of(job, "gpus"),
         walltime=job.time_limit,
         actuator="slurm",
         exit_status=job.exit_status if ran and not job.signal else None,

@@ -16,7 +16,7 @@ from gas.resources import Resources
 from gas.slurm.cluster import Gres, Job, Node
 from speedup_models.model import Layout
 
-__all__ = ["gpus_on", "laid_out", "own_size", "shape_of", "size_of", "units_on", "whole_minutes"]
+__all__ = ["gpu_types", "gpus_on", "laid_out", "own_size", "shape_of", "size_of", "units_on", "whole_minutes"]
 
 
 def whole_minutes(walltime: int) -> int:
@@ -90,13 +90,18 @@ def units_on(node: Node, options: Options) -> int:
     if options.unit == "nodes":
         return 1
     if options.unit == "gpus":
-        asked = options.gpus or _per_node(options) or options.gpus_per_task
-        types = () if options.resources is None else options.resources.gpu_types
-        return gpus_on(node, types or {one.type for one in asked} - {""})
+        return gpus_on(node, gpu_types(options))
     if options.unit == "cpus":
         return node.cpus
     most = node.cpus // (options.cpus_per_task or 1)
     return most if options.tasks_per_node is None else min(most, options.tasks_per_node)
+
+
+def gpu_types(options: Options) -> frozenset[str]:
+    """Return the types of GPU that will do; none if any will."""
+    types = () if options.resources is None else options.resources.gpu_types
+    asked = options.gpus or _per_node(options) or options.gpus_per_task
+    return frozenset(types or {one.type for one in asked} - {""})
 
 
 def gpus_on(node: Node, types: Iterable[str] = ()) -> int:
@@ -114,11 +119,11 @@ def size_of(job: Job, unit: str) -> int:
         return job.tasks_asked or job.cpus // max(job.cpus_per_task, 1)
     if unit != "gpus":
         return job.cpus
-    if held := sum(_count(one) for one in (job.gres_on or {}).values()):  # one that has ended holds none
+    if held := sum(_gpus(one) for one in (job.gres_on or {}).values()):  # one that has ended holds none
         return held
     tasks = job.tasks_asked or 1
     kinds = (job.gres_per_job, 1), (job.gres_per_node, nodes), (job.gres_per_task, tasks)
-    return max(_count(gres) * times for gres, times in kinds)
+    return max(_gpus(gres) * times for gres, times in kinds)
 
 
 def _of_gpus(options: Options, size: int, minutes: int) -> Shape:
@@ -192,6 +197,10 @@ def _fixed_nodes(options: Options) -> int | None:
 
 def _count(gres: Iterable[Gres]) -> int:
     return sum(one.count for one in gres)
+
+
+def _gpus(gres: Iterable[Gres]) -> int:
+    return _count(one for one in gres if one.name == "gpu")
 
 
 def _scaled(value: int | None, size: int, own: int | None, what: str, unit: str) -> int | None:

@@ -18,7 +18,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -55,9 +55,6 @@ HELD = re.compile(
 
 NEXT, AT_RANDOM = 6, 7
 """How many requests are tried at a site with a queue: the first ones by Gas's plan, and others."""
-
-PER_CLUSTER = {"limits": 25, "choice": 5}
-"""How many situations are made of one cluster."""
 
 
 @dataclass(frozen=True)
@@ -177,12 +174,16 @@ class Situation:
 
     @property
     def right(self) -> bool:
-        """Whether what is taken finishes first, or within 2%; nothing is, where nothing is planned."""
+        """Whether what is taken finishes first, or nearly so; nothing is, where nothing is planned.
+
+        Nearly is within 2%, of shapes within a cycle, in whose whole minutes Slurm plans.
+        """
         if self.first is None:
             return self.taken is None or self.taken.said is None or not self.taken.wrong_now
         if self.taken is None or self.taken.finish is None:
             return False
-        return self.taken.finish <= (1 + NEAR) * (self.first.finish or 0)
+        first = self.first.finish or 0
+        return self.taken.finish <= (first + SOON if self.table == "shapes" else (1 + NEAR) * first)
 
     @property
     def cause(self) -> str:
@@ -423,29 +424,39 @@ def choosing(release: str, seed: str, situations: int) -> Iterator[Situation]:
             application = application_of(sizes, round(math.exp(chance.uniform(9, 11.5))), chance)
             asking = Asking(application, (), own.partitions, own.choices)
             found = made(asking, ways[name])
-            now = int(time.time())
-            taken = None
-            tried: list[Tried] = []
-            least = math.inf
-            for key in probed(found, chance):
-                one = found.requests[key]
-                if one.execution >= least:
-                    continue
-                one, id = answered(slurm, one, user, now)
-                if id is not None:
-                    behind = [job.id for job in overtaken(ways["commands"].cluster("private"), id) if job.pending]
-                    slurm.cancel(id)
-                    if behind:  # their plans have made room for it
-                        slurm.settle(behind[0], cycles=1)
-                least = least if one.finish is None else min(least, one.finish)
-                if key == found.best:
-                    taken = one
-                else:
-                    tried.append(one)
+            taken, tried = answered_all(
+                slurm, ways["commands"], user, found.best, [(key, found.requests[key]) for key in probed(found, chance)]
+            )
             yield Situation(
                 "choice", release, slurm.version, seed, number, name, " ".join(type(one).__name__ for one in aspects),
                 taken, tuple(tried), len(found.requests), found.error, round(time.monotonic() - began, 1),
             )  # fmt: skip
+
+
+def answered_all(
+    slurm: PrivateSlurm, reader: Transport, user: str | None, best: Any, requests: Iterable[tuple[Any, Tried]]
+) -> tuple[Tried | None, list[Tried]]:
+    """Submit requests one after the other; return what becomes of the one that is taken, and of the others.
+
+    One that runs for longer than the first of them until its finish is not tried.
+    """
+    now = int(time.time())
+    taken, tried, least = None, [], math.inf
+    for key, one in requests:
+        if one.execution >= least:
+            continue
+        done, id = answered(slurm, one, user, now)
+        if id is not None:
+            behind = [job.id for job in overtaken(reader.cluster("private"), id) if job.pending]
+            slurm.cancel(id)
+            if behind:  # their plans have made room for it
+                slurm.settle(behind[0], cycles=1)
+        least = least if done.finish is None else min(least, done.finish)
+        if key == best:
+            taken = done
+        else:
+            tried.append(done)
+    return taken, tried
 
 
 def probed(found: Made, chance: random.Random) -> list[tuple[str, int]]:
@@ -480,7 +491,9 @@ def changed(slurm: PrivateSlurm, site: Any, aspects: Any, chance: random.Random)
 
 # -- measuring
 
-TABLES: dict[str, Callable[[str, str, int], Iterator[Situation]]] = {"limits": at_limits, "choice": choosing}
+Maker = Callable[[str, str, int], Iterator[Situation]]
+TABLES: dict[str, tuple[Maker, int]] = {"limits": (at_limits, 25), "choice": (choosing, 5)}
+"""What makes the situations of a cluster, and how many of them."""
 
 
 def line_of(one: Situation) -> str:
@@ -503,17 +516,17 @@ def read_plans(paths: Sequence[Path]) -> list[Situation]:
     return found
 
 
-def measure(table: str, found: Path, situations: int, name: str, releases: Sequence[str]) -> None:
+def measure(make: Maker, per_cluster: int, found: Path, situations: int, name: str, releases: Sequence[str]) -> None:
     """Make one cluster after the other, those that are not there yet, and write every situation when it is there."""
     done = {(one.release, one.seed) for one in read_plans([found])} if found.exists() else set()
     for place, (number, release) in enumerate(itertools.product(range(situations), releases)):
-        if place * PER_CLUSTER[table] >= situations:
+        if place * per_cluster >= situations:
             return
         seed = f"{name}-{number}"
         if (release, seed) in done:
             continue
         try:
-            for one in TABLES[table](release, seed, PER_CLUSTER[table]):
+            for one in make(release, seed, min(per_cluster, situations - place * per_cluster)):
                 with found.open("a") as file:
                     file.write(line_of(one))
                 print(told(one), file=sys.stderr, flush=True)
@@ -532,16 +545,21 @@ def told(one: Situation) -> str:
     )
 
 
+def add_arguments(parser: argparse.ArgumentParser, situations: int) -> None:
+    """Add what a measurement is asked for by."""
+    parser.add_argument("found", type=Path, help="a file of a line of JSON a situation")
+    parser.add_argument("--situations", type=int, default=situations)
+    parser.add_argument("--seeds", default="1", help="names the release of the table: another one has other seeds")
+    parser.add_argument("--releases", nargs="+", choices=RELEASES, default=RELEASES)
+
+
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", choices=list(TABLES))
-    parser.add_argument("found", type=Path, help="a file of a line of JSON a situation")
-    parser.add_argument("--situations", type=int, default=60)
-    parser.add_argument("--seeds", default="1", help="names the release of the table: another one has other seeds")
-    parser.add_argument("--releases", nargs="+", choices=RELEASES, default=RELEASES)
+    add_arguments(parser, 60)
     asked = parser.parse_args()
-    measure(asked.table, asked.found, asked.situations, asked.seeds, asked.releases)
+    measure(*TABLES[asked.table], asked.found, asked.situations, asked.seeds, asked.releases)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,12 @@ def test_sizes_are_derived_as_at_submission(words, unit, size, cpus, tasks, leas
     assert not found.exclusive
 
 
+def test_cpus_of_gpus_in_all_are_not_those_of_a_task():
+    """Seen: the GPUs of --gpus=8 --cpus-per-gpu=2 may be on several nodes, though there is one task."""
+    found = job("-G8 --cpus-per-gpu=2", 8)
+    assert (found.cpus, found.cpus_per_task) == (16, 1)
+
+
 def test_gpus_stand_where_they_are_asked_for():
     assert job("-Ga100:4", 8).gres_per_job == (Gres("gpu", "a100", 8),)
     assert job("--gpus-per-node=4", 2).gres_per_node == (Gres("gpu", "", 2),)

@@ -9,9 +9,10 @@ import pytest
 from gas.endpoints.slurm import json_answers
 from gas.endpoints.slurm.interpretation import interpret, partition_of
 from gas.endpoints.slurm.notation import LATEST
+from gas.endpoints.slurm.options import Options
 from gas.errors import Infeasible, NotFound
 from gas.profile.flat import NEVER
-from gas.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling, Tasks
+from gas.slurm.cluster import Cluster, Gres, Job, Node, Partition, Reservation, Scheduling, Tasks
 from gas.slurm.settings import Settings
 from gas.slurm.why import Why
 
@@ -341,6 +342,16 @@ def test_a_partition_that_starts_nothing_is_refused():
         interpret(machine(partitions=(Partition("p", ("n0",), state="DRAIN"),)))
     with pytest.raises(Infeasible, match="no node on which a job starts"):
         interpret(replace(machine(), nodes=(Node("n0", 4, why_not=("DOWN",)),)))
+
+
+def test_types_of_gpu_that_there_are_are_named_where_there_are_none_of_a_type():
+    kinds = (Gres("gpu", "a100", 4), Gres("gpu", "", 1))
+    of = replace(machine(), nodes=(Node("n0", 4, gres=kinds), Node("n1", 4, gres=kinds[:1])))
+    asked = Options(unit="gpus", gpus_per_node=(Gres("gpu", "v100", 1),))
+    with pytest.raises(Infeasible, match=r"no GPUs of type v100; there are without a type \(1\), a100 \(8\)"):
+        interpret(replace(of, partitions=(Partition("p", ("n0", "n1")),)), options=asked)
+    with pytest.raises(Infeasible, match="no node with GPUs"):
+        interpret(machine(), options=asked)
 
 
 def kept(name, start=NOW - 60, end=NOW + 600, nodes=("n0",), **fields):

@@ -6,7 +6,7 @@ import pytest
 
 from gas.cli.states import describe
 from gas.endpoints.slurm.records import record_of
-from gas.slurm.cluster import Job
+from gas.slurm.cluster import Gres, Job
 
 RAN = Job(
     7, "ocean", "ann", "COMPLETED", ("main",), cpus=4, priority=1, start=60, end=90, time_limit=600,
@@ -31,6 +31,15 @@ def test_a_job_that_was_cancelled_while_it_waited_has_none_either(start):
     found = record_of(replace(RAN, state="CANCELLED", nodes=(), start=start, end=90), "cpus", "ann")
     assert (found["state"], found["exit_status"], found["signal"], found["start"]) == ("cancelled", None, None, None)
     assert describe(found).endswith(": cancelled, at 1970-01-01T00:01:30Z")
+
+
+@pytest.mark.parametrize("state", ["PENDING", "RUNNING", "COMPLETED"])
+def test_gpus_of_a_job_are_the_same_in_each_state(state):
+    gpus, other = Gres("gpu", "a100", 4), Gres("shard", "", 8)
+    held = {"gres_on": {"n1": (gpus, other), "n2": (gpus, other)}, "nodes": ("n1", "n2")} if state == "RUNNING" else {}
+    one = replace(RAN, state=state, gres_per_node=(gpus, other), least_nodes=2, **{"nodes": (), **held})
+    assert record_of(one, "cpus", "ann")["gpus"] == 8
+    assert "gpus" not in record_of(replace(RAN, state=state), "cpus", "ann")
 
 
 @pytest.mark.parametrize("state", ["PENDING", "RUNNING"])
