@@ -110,8 +110,8 @@ def _kinds(**keys: Callable[[Any], bool]) -> dict[str, Callable[[Any], bool]]:
 
 
 _INSTANTS = (
-    "submitted", "not_before", "promise", "first_promise", "broken_promise", "start", "due", "finished", "expected",
-    "predicted_start", "predicted_low", "predicted_high",
+    "submitted", "reshaped", "not_before", "promise", "first_promise", "broken_promise", "start", "due", "finished",
+    "expected", "predicted_start", "predicted_low", "predicted_high",
 )  # fmt: skip
 _JOB = {
     **_kinds(id=_count, kind=_text, user=_text, mine=_truth, name=_text, state=_text, processors=_count),

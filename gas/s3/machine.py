@@ -113,7 +113,7 @@ class Machine:
 
     def reshape(
         self, id: int, processors: int, walltime: int, run_time: int | None = None, *, start_by: int | None = None
-    ) -> Entry:
+    ) -> tuple[Entry, list[Event]]:
         """Give a waiting job another shape at the present instant; what can start at once does.
 
         `run_time` is that of a simulated job in its new shape. `S3.reshape` names the errors.
@@ -121,9 +121,7 @@ class Machine:
         entry = self.schedule.reshape(id, processors, walltime, start_by=start_by)
         if run_time is not None:
             self.run_times[id] = run_time
-        for started in self.schedule.step(self.schedule.now):
-            self._begin(started.id, self.schedule.now)
-        return entry
+        return entry, self.advance(self.schedule.now)
 
     def go_on(self) -> list[Event]:
         """Go on with promotion where patience ended (`S3.go_on`); what can start at once does."""

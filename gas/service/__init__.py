@@ -39,6 +39,7 @@ Its modules, from the bottom:
     token_file   salted hashes of bearer tokens
     tokens       who asks
     turnstile    the lock of the service, in order
+    reshaping    another shape for a waiting job
     admission    what a request must pass to become a job
     dispatcher   the book kept up to the present, and what falls due started
     live         `LiveScheduler`: all of it together, safe to call from many threads

@@ -1,4 +1,4 @@
-"""Admission: what a request must pass to become a job, and the job that it becomes."""
+"""Admission: what a request must pass to become a job, or to change one, and the job that it becomes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from gas.errors import BadInput, Conflict, Draining, GasError
 from gas.s3 import Entry
 from gas.service.book import Book
-from gas.service.jobs import Job, JobRequest
+from gas.service.jobs import Job, JobRequest, Reshape
 from gas.service.limits import Limits
+from gas.service.reshaping import reshape
 
 __all__ = ["Admission", "job_of"]
 
@@ -46,7 +47,7 @@ class Admission:
         if request.key is None:
             return None
         earlier = self._book.store.by_key(request.user, request.key)
-        if earlier is not None and earlier.request != request:
+        if earlier is not None and earlier.submission != request:
             raise Conflict(f"key {request.key!r} was used for a different request, job {earlier.id}; use a new key")
         return None if earlier is None else self._book.jobs.get(earlier.id, earlier)
 
@@ -58,6 +59,11 @@ class Admission:
             self._book.write([])
             return job
 
+    def reshape(self, job: Job, wanted: Reshape) -> Job:
+        """Give a waiting job another shape; `LiveScheduler.reshape` names the errors."""
+        with self._counting_refusals():
+            return reshape(self._book, self._limits, job, wanted)
+
     def _place(self, request: JobRequest) -> Entry:
         book = self._book
         if not self.accepting:
@@ -65,10 +71,7 @@ class Admission:
         active, processor_seconds, size = book.usage.of(request.user)
         self._limits.check_queue(request.user, active, processor_seconds, request.processors, request.walltime)
         self._limits.check_bytes(request.user, size, request.size)
-        start_by = request.start_by
-        if start_by is not None:
-            # On a fast clock, many seconds pass while a request is on its way: grant one real second.
-            start_by += max(0, int(book.clock.speed) - 1)
+        start_by = None if request.start_by is None else book.clock.leeway(request.start_by)
         if request.kind == "reservation":
             if request.start is None:
                 raise BadInput("start: is required for a reservation")

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 from documents.fields import shown
-from gas.errors import ERRORS, BadInput, GasError, StalePlan
+from gas.errors import ERRORS, BadInput, Conflict, GasError, NotFound, StalePlan
 from gas.service.connections import most_connections
 from gas.service.gate import Gate, principal_of
 from gas.service.jobs import Job, JobState
@@ -45,6 +45,7 @@ from gas.service.schemas import (
     MachineBody,
     OneJobAnswer,
     ReserveBody,
+    ReshapeBody,
     SubmitBody,
 )
 from gas.service.stream import MOST_FOLLOWERS, EventStream, Followers, events
@@ -154,12 +155,20 @@ def _add_schedule(app: FastAPI, scheduler: LiveScheduler, planners: Planners, la
     @app.get(
         "/v1/availability",
         response_model=AvailabilityAnswer,
-        responses={304: {"description": "The schedule has not changed"}},
+        responses={
+            304: {"description": "The schedule has not changed"},
+            404: {"model": ErrorAnswer, "description": "The job left out is not in the schedule"},
+            409: {"model": ErrorAnswer, "description": "The job left out does not wait"},
+        },
     )
     @lanes.reads.by_caller
-    def availability(caller: Caller, if_none_match: Annotated[str | None, Header()] = None) -> Any:
+    def availability(
+        caller: Caller,
+        if_none_match: Annotated[str | None, Header()] = None,
+        without: Annotated[JobId | None, Query(description="Leave out this waiting job, to plan another shape")] = None,
+    ) -> Any:
         """Return free processors per future time frame; the ETag changes with the schedule, not with the clock."""
-        answer = scheduler.availability()
+        answer = scheduler.availability(without=without)
         etag = f'"{answer.version}"'
         if if_none_match is not None and etag in [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]:
             return Response(status_code=304, headers={"ETag": etag})
@@ -265,6 +274,33 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes) -> None:
         """Cancel a job or a reservation; a running job is terminated, an ended one stays as it is."""
         require(Action.CANCEL, caller, scheduler.job(id).request.user, f"job {id}")
         return JSONResponse(_seen_by(caller, scheduler.cancel(id, caller.user).snapshot()))
+
+    @app.patch(
+        "/v1/jobs/{id}",
+        response_model=JobAnswer,
+        responses={
+            **_GONE,
+            409: {"model": ErrorAnswer, "description": "It does not wait, or the key was used for another change"},
+            412: {"model": ErrorAnswer, "description": "It would start later than `start_by`; nothing was changed"},
+        },
+    )
+    @lanes.changes.by_caller
+    def reshape(id: JobId, body: ReshapeBody, caller: Caller) -> Any:
+        """Change size and walltime of a waiting job; it gets the first slot that delays no other job."""
+        require(Action.RESHAPE, caller, scheduler.job(id).request.user, f"job {id}")
+        try:
+            job = scheduler.reshape(body.request(id, caller.user))
+        except StalePlan as error:
+            return refusal(error, _left_without(scheduler, id))
+        return JSONResponse(_seen_by(caller, job))
+
+
+def _left_without(scheduler: LiveScheduler, id: int) -> Any:
+    """Return what a waiting job can be given another shape from; None if it has started in this moment."""
+    try:
+        return scheduler.availability(without=id).to_wire()
+    except (NotFound, Conflict):
+        return None
 
 
 MachineFor = Callable[[dict[str, Any], Principal], dict[str, Any]]

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from gas.errors import BadInput, Conflict, NotFound, StoreDamaged, StoreFailed
 from gas.service.database import first_problem, open_database
-from gas.service.jobs import Job
+from gas.service.jobs import Job, Reshape
 from gas.service.mark import Mark, MarkFile
 from gas.service.reconciling import directories
-from gas.service.rows import DamagedRow, job_of, seal
+from gas.service.rows import DamagedRow, job_of, reshape_of, seal
 from gas.service.store import COMMANDED, Store
 from gas.service.tables import SCHEMA_VERSION
 
@@ -186,6 +186,7 @@ def save_sound(path: Path, target: Path) -> tuple[int, list[str]]:
     left_out: list[str] = []
     jobs: list[Job] = []
     facts: dict[str, str] = {}
+    reshapes: list[Reshape] = []
     with _opened(path) as database:
         for id in _numbers(database):
             try:
@@ -195,6 +196,10 @@ def save_sound(path: Path, target: Path) -> tuple[int, list[str]]:
                 jobs.append(job_of(row))
             except (sqlite3.Error, ValueError, TypeError, OverflowError) as error:
                 left_out.append(str(error) if isinstance(error, DamagedRow) else f"job {id}: {error}")
+        with suppress(sqlite3.Error):
+            for row in database.execute("SELECT * FROM reshapes"):
+                with suppress(DamagedRow):
+                    reshapes.append(reshape_of(row))
         with suppress(sqlite3.Error):
             for row in database.execute("SELECT key, value, seal FROM meta"):
                 if row["seal"] == seal((row["key"], row["value"])):
@@ -207,7 +212,7 @@ def save_sound(path: Path, target: Path) -> tuple[int, list[str]]:
         saved = 0
         for job in jobs:
             try:
-                store.write(new=[job])
+                store.write(new=[job], reshapes=[each for each in reshapes if each.id == job.id])
                 saved += 1
             except sqlite3.Error as error:
                 left_out.append(f"job {job.id}: {error}")
@@ -232,6 +237,11 @@ def problems_of(path: Path) -> tuple[list[str], int]:
                 try:
                     job_of(row)
                     sound += 1
+                except DamagedRow as error:
+                    problems.append(str(error))
+            for row in database.execute("SELECT * FROM reshapes"):
+                try:
+                    reshape_of(row)
                 except DamagedRow as error:
                     problems.append(str(error))
             facts = {}

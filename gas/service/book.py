@@ -24,7 +24,7 @@ from gas.service.clock import RECORD_SECONDS, Clock
 from gas.service.database import CommitInDoubt
 from gas.service.feed import Feed
 from gas.service.grace import Grace
-from gas.service.jobs import Job, JobState
+from gas.service.jobs import Job, JobState, Reshape
 from gas.service.journal import count, note, note_broken
 from gas.service.metrics import Metrics
 from gas.service.outage import end_by_itself, missed_starts, restored
@@ -271,10 +271,17 @@ class Book:
         self.read_back()
         return self.jobs[job.id]
 
-    def write(self, gone: list[Job], meta: dict[str, str] | None = None, *, noted: Sequence[Job] = ()) -> None:
+    def write(
+        self,
+        gone: list[Job],
+        meta: dict[str, str] | None = None,
+        *,
+        noted: Sequence[Job] = (),
+        reshapes: Sequence[Reshape] = (),
+    ) -> None:
         """Make the present schedule durable, publish the changes, then start the processes that are due.
 
-        `gone` are the jobs that have left the schedule, `noted` others whose message has changed.
+        `gone` are the jobs that have left the schedule, `noted` others whose message or shape has changed.
 
         Raises
         ------
@@ -284,13 +291,13 @@ class Book:
         schedule = self.machine.schedule
         changed: list[Job] = []
         begin: list[Job] = []
-        unwritten = {job.id for job in self._new}
+        unwritten, remarked = {job.id for job in self._new}, {job.id for job in noted}
         promoted: set[int] = set()
         for entry in schedule.take_changed():
             job = self.jobs[entry.id]
             if entry.state == "running" and job.request.actuator == "process":
                 begin.append(job)
-            if entry.state == job.state == "queued" and job.id not in unwritten:
+            if entry.state == job.state == "queued" and job.id not in unwritten and job.id not in remarked:
                 promoted.add(job.id)
             job.start, job.promise, job.due, job.state = entry.start, entry.promise, entry.end, entry.state
             changed.append(job)
@@ -309,7 +316,7 @@ class Book:
         facts = {key: value for key, value in facts.items() if self.facts.get(key) != value}
         try:
             old = [job for job in (*gone, *changed) if job.id not in unwritten]
-            self.store.write(new=self._new, changed=old, meta=facts)
+            self.store.write(new=self._new, changed=old, meta=facts, reshapes=reshapes)
         except sqlite3.Error as error:
             failed = self._failed(error)
             self.distrust()

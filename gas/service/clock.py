@@ -140,6 +140,13 @@ class Clock:
 
     # -------------------------------------------------------------------------------------------------------- ask
 
+    def leeway(self, start_by: int) -> int:
+        """Return until when a start that must not come after an instant may be planned.
+
+        On a fast clock, many seconds pass while a request is on its way: one real second is granted.
+        """
+        return start_by + max(0, int(self.speed) - 1)
+
     def now(self) -> int:
         """Return the scheduler's present second."""
         self._latest = max(self._latest, int(self._shown(self.real_now())))

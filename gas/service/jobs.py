@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from gas.times import iso_time
+from gas.placeholders import filled, variable
+from gas.times import LONGEST, iso_time
 
 __all__ = [
     "ACTIVE",
@@ -22,6 +23,8 @@ __all__ = [
     "JobState",
     "Kind",
     "Predicted",
+    "Reshape",
+    "Shape",
 ]
 
 JobState = Literal["queued", "reserved", "running", "completed", "failed", "timeout", "cancelled", "lost"]
@@ -48,7 +51,8 @@ class JobRequest:
 
     `actuator` is how the job runs: a `process` starts `command` on this machine, a `simulated` job lasts `run_time`, a
     reservation has `none`. `start` is the start of a reservation, and the earliest start of a job. `key` is the
-    idempotency key; each `user` has separate keys.
+    idempotency key; each `user` has separate keys. With `cpus_per_task`, placeholders in the command stand for the
+    shape in which the job starts.
     """
 
     kind: Kind
@@ -64,6 +68,22 @@ class JobRequest:
     start_by: int | None = None
     key: str | None = None
     user: str = ""
+    cpus_per_task: int | None = None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The values of placeholders."""
+        each = self.cpus_per_task or _number(self.environment.get(variable("cpus_per_task"), ""))
+        tasks = max(1, self.processors // each)
+        return {"processors": self.processors, "tasks": tasks, "cpus_per_task": each, "walltime": self.walltime}
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The command as it runs; raises `BadInput` for a placeholder without a value."""
+        if self.cpus_per_task is None:
+            return self.command
+        sizes = self.sizes
+        return tuple(filled(word, sizes) for word in self.command)
 
     @cached_property
     def command_bytes(self) -> int:
@@ -89,6 +109,40 @@ class JobRequest:
         return self
 
 
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a waiting job can be given: `run_time` if it is simulated, `promise` is the start promised with it."""
+
+    processors: int
+    walltime: int
+    run_time: int | None
+    promise: int
+
+
+def _in_shape(request: JobRequest, shape: Shape) -> JobRequest:
+    return replace(request, processors=shape.processors, walltime=shape.walltime, run_time=shape.run_time)
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape:
+    """Another shape for a waiting job, as requested by a client: what is None stays as it is.
+
+    `user` is who requests it; of each, a `key` is of one request for this job.
+    """
+
+    id: int
+    processors: int | None = None
+    walltime: int | None = None
+    run_time: int | None = None
+    start_by: int | None = None
+    key: str | None = None
+    user: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Predicted:
     """The predicted start of a waiting job: the mean, and the bounds of the 90% interval."""
@@ -102,11 +156,12 @@ class Predicted:
 class Job:
     """A job or reservation and its life so far; instants in epoch seconds of the scheduler.
 
-    `first_promise` is the start promised at submission, `promise` the present one, `start` the planned or actual start,
-    `due` the latest instant at which the processors are free again, `finished` the actual one. `broken_promise` is the
-    latest promise that could not be kept. `identity`, drawn at random when the job is accepted, distinguishes it from
-    another job of the same number (after a store was restored or damaged); jobs of stores older than identities have
-    none.
+    `first_promise` is the start promised at submission or with its present shape, `promise` the present one, `start`
+    the planned or actual start, `due` the latest instant at which the processors are free again, `finished` the actual
+    one. `broken_promise` is the latest promise that could not be kept. `identity`, drawn at random when the job is
+    accepted, distinguishes it from another job of the same number (after a store was restored or damaged); jobs of
+    stores older than identities have none. A job that was given another shape has that in its `request`, since the
+    instant `reshaped`; `submitted_shape` is the one that it was submitted with.
     """
 
     id: int
@@ -123,6 +178,48 @@ class Job:
     message: str | None = None
     broken_promise: int | None = None
     identity: str = ""
+    reshaped: int | None = None
+    submitted_shape: Shape | None = None
+
+    @property
+    def shape(self) -> Shape:
+        """Its present shape."""
+        request = self.request
+        return Shape(request.processors, request.walltime, request.run_time, self.first_promise)
+
+    def reshape(self, shape: Shape, instant: int) -> None:
+        """Take another shape from an instant on."""
+        self.submitted_shape, self.reshaped = self.submitted_shape or self.shape, instant
+        request = self.request
+        self.request = _in_shape(request, shape).with_length(request.command_bytes)
+        self.first_promise = shape.promise
+
+    def reshaped_run_time(self, walltime: int) -> int | None:
+        """Return the run time of a simulated job at another walltime: the same part of it; None of other jobs.
+
+        It is rounded up, so that a job is killed at its walltime if it was to be before.
+        """
+        lasts = self.request.run_time
+        return None if lasts is None else min(LONGEST, -(-lasts * walltime // self.request.walltime))
+
+    @property
+    def submission(self) -> JobRequest:
+        """What it was submitted as."""
+        first = self.submitted_shape
+        return self.request if first is None else _in_shape(self.request, first)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment variables that pass its shape to its command, where that is not what was submitted."""
+        request = self.request
+        if request.cpus_per_task is None and self.submitted_shape is None:
+            return {}
+        always = ("processors", "walltime")
+        return {
+            variable(name): str(value)
+            for name, value in request.sizes.items()
+            if request.cpus_per_task is not None or name in always or variable(name) in request.environment
+        }
 
     @property
     def directory_name(self) -> str:
@@ -170,6 +267,10 @@ class Job:
             "submitted": self.submitted,
             "first_promise": self.first_promise,
             "start": self.start,
+            "reshaped": self.reshaped,
+            "submitted_shape": None if self.submitted_shape is None else astuple(self.submitted_shape),
+            "cpus_per_task": request.cpus_per_task,
+            "command": None if request.cpus_per_task is None else list(request.command),
         }
         return {name: value for name, value in facts.items() if value is not None}
 
@@ -198,7 +299,7 @@ class Job:
             "processors": request.processors,
             "walltime": request.walltime,
             "actuator": request.actuator,
-            "command": None if request.command_bytes > 2 and not request.command else list(request.command),
+            "command": None if request.command_bytes > 2 and not request.command else list(request.words),
             "command_bytes": request.command_bytes,
             "run_time": request.run_time,
             "exit_status": self.exit_status,
@@ -209,6 +310,7 @@ class Job:
             wire[key] = None
         instants = {
             "submitted": self.submitted,
+            "reshaped": self.reshaped,
             "not_before": request.start if request.kind == "job" else None,
             "promise": self.promise,
             "first_promise": self.first_promise,

@@ -26,7 +26,7 @@ from gas.service.book import LEAD_SECONDS, PATIENCE
 from gas.service.clock import Clock
 from gas.service.dispatcher import Dispatcher
 from gas.service.feed import Feed
-from gas.service.jobs import BEING, Job, JobRequest, Predicted
+from gas.service.jobs import BEING, Job, JobRequest, Predicted, Reshape
 from gas.service.limits import Limits
 from gas.service.listing import Page, Wanted, page_of, waiting_in_line
 from gas.service.metrics import Metrics
@@ -164,10 +164,10 @@ class LiveScheduler:
         """Whether it was draining and the schedule is empty."""
         return self._admission.draining and not self._book.jobs
 
-    def availability(self) -> AvailabilityList:
-        """Return the availability list from now on."""
+    def availability(self, *, without: int | None = None) -> AvailabilityList:
+        """Return the availability list from now on; `without` is a waiting job that is left out."""
         with self._present():
-            return self._book.machine.schedule.availability(self.name)
+            return self._book.machine.schedule.availability(self.name, without=without)
 
     def machine(self) -> dict[str, Any]:
         """Return the state of the machine."""
@@ -308,6 +308,28 @@ class LiveScheduler:
                 book.machine.schedule.cancel(id)
                 book.write([book.leave(job, "cancelled")])
             return job
+
+    def reshape(self, wanted: Reshape) -> Job:
+        """Give a waiting job another shape, in the first slot that delays no other job; durable on return.
+
+        A key that was used before changes nothing again. A simulated job uses the same part of its walltime unless its
+        run time is given.
+
+        Raises
+        ------
+        NotFound
+            There is no such job.
+        Conflict
+            It does not wait, or the key was used for another change of it.
+        StalePlan, BadInput
+            As `S3.reshape`.
+        OverLimit
+            A limit on its user would be exceeded.
+        StoreFailed
+            The store cannot be written; nothing was changed.
+        """
+        with self._present(changes=True):
+            return self._admission.reshape(self._find(wanted.id), wanted)
 
     def resize(self, processors: int, *, cancel_larger: bool = False, by: str | None = None) -> list[Broken]:
         """Change the size of the machine; return the broken promises.

@@ -35,7 +35,10 @@ class Metrics:
             }.items()
         }
         self.submitted = Counter("gas_submissions", "Accepted jobs and reservations", ["kind"], registry=registry)
-        self.refused = Counter("gas_refusals", "Refused submissions, by kind of error", ["error"], registry=registry)
+        self.reshaped = Counter("gas_reshapes", "Waiting jobs given another shape", registry=registry)
+        self.refused = Counter(
+            "gas_refusals", "Refused submissions and changes of shape, by kind of error", ["error"], registry=registry
+        )
         self.ended = Counter("gas_jobs_ended", "Jobs that have left the schedule", ["state"], registry=registry)
         self.promises_kept = Counter(
             "gas_promises_kept", "Jobs that started no later than they were first promised", registry=registry

@@ -58,6 +58,7 @@ __all__ = [
     "cancel_process",
     "forestall",
     "job_environment",
+    "may_have_wrapper",
     "overpower",
     "passes",
     "read_state",
@@ -307,6 +308,14 @@ def cancel_process(job_directory: Path, reach: Reach = _ALONE) -> bool:
         message = f"job directory {job_directory}: the job cannot be cancelled there: {problem}"
         raise GasError(message) from problem
     return not isinstance(settle(job_directory, reach=reach), Ended | None) or claimed
+
+
+def may_have_wrapper(job_directory: Path) -> bool:
+    """Return whether there is, or may come up, a wrapper of a job: it was told what to run."""
+    try:
+        return _is_there(job_directory / wrapper.JOB)  # without it a wrapper starts nothing
+    except Unknown:
+        return True
 
 
 def forestall(job_directory: Path) -> bool:

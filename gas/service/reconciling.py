@@ -14,6 +14,7 @@ import logging
 import os
 import re
 import sqlite3
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from gas.availability import MOST_PROCESSORS
 from gas.printable import first_control
 from gas.service import processes
 from gas.service.clock import Clock
-from gas.service.jobs import Job, JobRequest
+from gas.service.jobs import Job, JobRequest, Shape
 from gas.service.records import open_regular
 from gas.service.runner import Runner
 from gas.service.store import Loss, Store
@@ -117,12 +118,16 @@ def _listed(jobs: list[Job]) -> str:
 
 
 def note_start(job: Job, directory: Path, clock: Clock) -> None:
-    """Note that a waiting job has started: when it was planned to, by its directory."""
+    """Note that a waiting job has started: when it was planned to and in which shape, by its directory."""
     record = _record_of(directory)
-    try:
-        start = record.table("facts").integer("start", minimum=0) if record is not None else job.start
-    except FieldError:
-        start = job.start
+    start = job.start
+    if record is not None:
+        with suppress(FieldError):
+            facts = record.table("facts")
+            start = facts.integer("start", minimum=0)
+            if "reshaped" in facts:  # since the store was as it is now
+                shape = Shape(*_size_of(facts), None, _within(facts, "first_promise", 0, LATEST))
+                job.reshape(shape, _within(facts, "reshaped", 0, LATEST))
     job.state, job.start = "running", min(start, clock.now())
     job.promise = min(job.promise, job.start)
     job.due = job.start + job.request.walltime
@@ -138,13 +143,14 @@ def _job_in(directory: Path, id: int, identity: str, store: str) -> Job | None:
         if (facts.integer("id"), facts.text("identity"), facts.text("store")) != (id, identity, store):
             return None
         environment = record.value("environment")
-        command = record.value("command")
+        command = record.value("command") if "command" not in facts else facts.value("command")
+        processors, walltime = _size_of(facts)
         declared = facts.value("declared")
         request = JobRequest(
             kind="job",
             name=facts.text("name"),
-            processors=_within(facts, "processors", 1, MOST_PROCESSORS),
-            walltime=_within(facts, "walltime", 1, LONGEST),
+            processors=processors,
+            walltime=walltime,
             actuator="process",
             command=tuple(str(each) for each in command),
             environment={str(name): str(environment[name]) for name in declared},
@@ -153,6 +159,7 @@ def _job_in(directory: Path, id: int, identity: str, store: str) -> Job | None:
             start_by=_within(facts, "start_by", 0, LATEST) if "start_by" in facts else None,
             key=facts.text("key", None),
             user=facts.text("user"),
+            cpus_per_task=_within(facts, "cpus_per_task", 1, MOST_PROCESSORS) if "cpus_per_task" in facts else None,
         )
         texts = (
             request.name,
@@ -166,6 +173,7 @@ def _job_in(directory: Path, id: int, identity: str, store: str) -> Job | None:
             return None
         "".join((*texts, *request.environment.values())).encode()  # SQLite takes no lone surrogates
         start = _within(facts, "start", 0, LATEST)
+        first = facts.value("submitted_shape", None)
         return Job(
             id,
             request,
@@ -177,9 +185,24 @@ def _job_in(directory: Path, id: int, identity: str, store: str) -> Job | None:
             start + request.walltime,
             message="its row was lost; found again in its directory",
             identity=identity,
+            reshaped=None if first is None else _within(facts, "reshaped", 0, LATEST),
+            submitted_shape=None if first is None else _shape_of(first),
         )
-    except (FieldError, TypeError, KeyError, AttributeError, UnicodeError):
+    except (FieldError, ValueError, TypeError, KeyError, AttributeError, UnicodeError):
         return None
+
+
+def _size_of(facts: Fields) -> tuple[int, int]:
+    return _within(facts, "processors", 1, MOST_PROCESSORS), _within(facts, "walltime", 1, LONGEST)
+
+
+def _shape_of(values: list[object]) -> Shape:
+    """Return the shape of a process as `Job.facts` has it."""
+    processors, walltime, run_time, promise = values
+    numbers = ((processors, MOST_PROCESSORS), (walltime, LONGEST), (promise, LATEST))
+    if run_time is not None or not all(type(value) is int and 0 <= value <= most for value, most in numbers):
+        raise ValueError("no shape")
+    return Shape(processors, walltime, None, promise)  # type: ignore[arg-type]  # they are numbers
 
 
 def _within(facts: Fields, key: str, least: int, most: int) -> int:

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 
 from documents.fields import nearest, shown
 from gas.errors import TooMany, Unauthorized, outcome_of
-from gas.service.schemas import ReserveBody, SubmitBody
+from gas.service.schemas import ReserveBody, ReshapeBody, SubmitBody
 
 __all__ = ["first_problem", "refusal", "refuse"]
 
@@ -40,9 +40,9 @@ def first_problem(errors: Any) -> str:
     place = ".".join(str(part) for part in error["loc"] if part not in ("process", "simulated"))
     kind, given = error["type"], error.get("input")
     if kind == "extra_forbidden":
-        known = [*SubmitBody.model_fields, *ReserveBody.model_fields]
+        known = [*SubmitBody.model_fields, *ReserveBody.model_fields, *ReshapeBody.model_fields]
         if "actuator" in error["loc"]:
-            known = ["kind", "command", "environment", "directory", "run_time"]
+            known = ["kind", "command", "cpus_per_task", "environment", "directory", "run_time"]
         return f"{place}: there is no such key{nearest(str(error['loc'][-1]), set(known))}"
     if kind == "missing":
         return f"{place}: is missing; add it"

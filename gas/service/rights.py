@@ -16,6 +16,7 @@
     command    no         own   own        read a job's command, environment and message
     output     no         own   own        read the output of a job
     cancel     no         own   yes        cancel a job or a reservation
+    reshape    no         own   yes        change size and walltime of a waiting job
     machine    no         no    yes        change the machine: its size, whether it accepts jobs
 
 *Anonymous* is a request without a token although tokens are required, *own* a job of the same user. What a job runs and
@@ -87,6 +88,7 @@ class Action(StrEnum):
     COMMAND = "command"
     OUTPUT = "output"
     CANCEL = "cancel"
+    RESHAPE = "reshape"
     MACHINE = "machine"
 
 
@@ -119,6 +121,7 @@ RIGHTS: dict[Action, Row] = {
     Action.COMMAND: Row("no", "own", "own"),
     Action.OUTPUT: Row("no", "own", "own"),
     Action.CANCEL: Row("no", "own", "yes"),
+    Action.RESHAPE: Row("no", "own", "yes"),
     Action.MACHINE: Row("no", "no", "yes"),
 }
 
@@ -132,6 +135,7 @@ ROUTES: dict[tuple[str, str], Action] = {
     ("POST", "/v1/jobs"): Action.SUBMIT,
     ("GET", "/v1/jobs/{id}"): Action.SCHEDULE,  # and `hidden_keys` of the answer
     ("DELETE", "/v1/jobs/{id}"): Action.CANCEL,
+    ("PATCH", "/v1/jobs/{id}"): Action.RESHAPE,
     ("GET", "/v1/jobs/{id}/output"): Action.OUTPUT,
     ("POST", "/v1/reservations"): Action.RESERVE,
     ("POST", "/v1/plan"): Action.PLAN,
@@ -161,6 +165,7 @@ _DOING: dict[Action, str] = {
     Action.COMMAND: "reading the command of",
     Action.OUTPUT: "reading the output of",
     Action.CANCEL: "cancelling",
+    Action.RESHAPE: "reshaping",
     Action.MACHINE: "changing the machine",
 }
 

@@ -11,12 +11,25 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import astuple
 from typing import Any, get_args
 
 from gas.errors import StoreDamaged
-from gas.service.jobs import Actuator, Job, JobRequest, JobState, Kind
+from gas.service.jobs import Actuator, Job, JobRequest, JobState, Kind, Reshape, Shape
 
-__all__ = ["ASKED", "LIFE", "DamagedRow", "asked_row", "command_row", "job_of", "life_row", "seal"]
+__all__ = [
+    "ASKED",
+    "LIFE",
+    "RESHAPED",
+    "DamagedRow",
+    "asked_row",
+    "command_row",
+    "job_of",
+    "life_row",
+    "reshape_of",
+    "reshape_row",
+    "seal",
+]
 
 ASKED = (
     "id", "identity", "user", "kind", "name", "processors", "walltime", "actuator", "directory", "run_time",
@@ -27,8 +40,11 @@ ASKED = (
 LIFE = ("state", "start", "promise", "due", "finished", "exit_status", "signal", "message", "broken_promise")
 """The columns that change, in the order in which they are sealed (after id and identity)."""
 
+RESHAPED = ("reshaped", "shape_processors", "shape_walltime", "shape_run_time", "shape_promise")
+"""Those of a job that was given another shape, sealed behind the others; of others they are NULL, and not sealed."""
+
 _INTEGERS = ("id", "processors", "walltime", "submitted", "first_promise", "start", "promise", "due")
-_OPTIONAL_INTEGERS = ("run_time", "wished_start", "start_by", "finished", "exit_status", "broken_promise")
+_OPTIONAL_INTEGERS = ("run_time", "wished_start", "start_by", "finished", "exit_status", "broken_promise", *RESHAPED)
 _OPTIONAL_TEXTS = ("directory", "client_key", "signal", "message")
 _CHOICES: dict[str, tuple[str, ...]] = {
     "state": get_args(JobState),
@@ -48,28 +64,62 @@ def seal(values: Iterable[object]) -> int:
 
 def asked_row(job: Job) -> tuple[object, ...]:
     """Return the values of `ASKED`, and their seal."""
-    request = job.request
+    request, shape = job.request, job.submitted_shape or job.shape
     values = (
-        job.id, job.identity, request.user, request.kind, request.name, request.processors, request.walltime,
-        request.actuator, request.directory, request.run_time, request.start, request.start_by, request.key,
-        job.submitted, job.first_promise,
+        job.id, job.identity, request.user, request.kind, request.name, shape.processors, shape.walltime,
+        request.actuator, request.directory, shape.run_time, request.start, request.start_by, request.key,
+        job.submitted, shape.promise,
     )  # fmt: skip
     return *values, seal(values)
 
 
 def life_row(job: Job) -> tuple[object, ...]:
-    """Return the values of `LIFE`, and their seal."""
+    """Return the values of `LIFE` and `RESHAPED`, and their seal."""
     values = (
         job.state, job.start, job.promise, job.due, job.finished, job.exit_status, job.signal, job.message,
         job.broken_promise,
     )  # fmt: skip
-    return *values, seal((job.id, job.identity, *values))
+    shape: tuple[int | None, ...] = (None,) * len(RESHAPED)
+    if job.reshaped is not None:
+        shape = (job.reshaped, *astuple(job.shape))
+    return *values, *shape, _life_seal(job.id, job.identity, values, shape)
+
+
+def _life_seal(id: int, identity: str, values: Iterable[object], shape: Iterable[object]) -> int:
+    known = tuple(shape)
+    return seal((id, identity, *values, *(known if any(value is not None for value in known) else ())))
 
 
 def command_row(job: Job) -> tuple[object, ...]:
-    """Return number, command, environment and their seal; both are JSON."""
-    command, environment = json.dumps(job.request.command), json.dumps(job.request.environment)
+    """Return number, command, environment and their seal; both are JSON.
+
+    A command with placeholders is an object with its words and `JobRequest.cpus_per_task`.
+    """
+    request = job.request
+    words: object = request.command
+    if request.cpus_per_task is not None:
+        words = {"words": request.command, "cpus_per_task": request.cpus_per_task}
+    command, environment = json.dumps(words), json.dumps(request.environment)
     return job.id, command, environment, seal((job.id, job.identity, command, environment))
+
+
+def reshape_row(wanted: Reshape) -> tuple[object, ...]:
+    """Return number, user, key, what was requested (JSON) and their seal, of a request with a key."""
+    values = wanted.id, wanted.user, wanted.key, json.dumps(_changes(wanted))
+    return *values, seal(values)
+
+
+def reshape_of(row: Mapping[str, Any] | sqlite3.Row) -> Reshape:
+    """Return the request of a row of `reshape_row`, or raise `DamagedRow`."""
+    values = tuple(row[name] for name in ("id", "user", "client_key", "changes"))
+    if row["seal"] != seal(values):
+        raise DamagedRow(f"job {row['id']!r}: a request for another shape is damaged")
+    processors, walltime, run_time, start_by = json.loads(row["changes"])
+    return Reshape(row["id"], processors, walltime, run_time, start_by, row["client_key"], row["user"])
+
+
+def _changes(wanted: Reshape) -> list[int | None]:
+    return [wanted.processors, wanted.walltime, wanted.run_time, wanted.start_by]
 
 
 def job_of(row: Mapping[str, Any] | sqlite3.Row) -> Job:
@@ -84,10 +134,14 @@ def job_of(row: Mapping[str, Any] | sqlite3.Row) -> Job:
     _check(row, present)
     command: tuple[str, ...] = ()
     environment: dict[str, str] = {}
+    cpus_per_task: int | None = None
     if "command_seal" in present and row["command_seal"] is not None:
         try:
-            command, environment = tuple(json.loads(row["command"])), dict(json.loads(row["environment"]))
-        except (ValueError, TypeError) as error:
+            words, environment = json.loads(row["command"]), dict(json.loads(row["environment"]))
+            if isinstance(words, dict):
+                words, cpus_per_task = words["words"], int(words["cpus_per_task"])
+            command = tuple(words)
+        except (ValueError, TypeError, KeyError) as error:
             raise DamagedRow(f"job {row['id']}: its command is damaged ({error})") from None
     request = JobRequest(
         kind=row["kind"],
@@ -103,9 +157,13 @@ def job_of(row: Mapping[str, Any] | sqlite3.Row) -> Job:
         start_by=row["start_by"],
         key=row["client_key"],
         user=row["user"],
+        cpus_per_task=cpus_per_task,
     )
     life = {name: row[name] for name in ("id", "identity", "submitted", "first_promise", *LIFE)}
-    return Job(request=request, **life)
+    job = Job(request=request, **life)
+    if row["reshaped"] is not None:
+        job.reshape(Shape(*(row[name] for name in RESHAPED[1:])), row["reshaped"])
+    return job
 
 
 def _check(row: Mapping[str, Any] | sqlite3.Row, present: set[str]) -> None:
@@ -113,7 +171,8 @@ def _check(row: Mapping[str, Any] | sqlite3.Row, present: set[str]) -> None:
     called = f"job {row['id']!r}"
     if row["seal"] != seal(row[name] for name in ASKED):
         raise DamagedRow(f"{called}: what was asked for is damaged")
-    if row["life_seal"] != seal((row["id"], row["identity"], *(row[name] for name in LIFE))):
+    values, shape = ([row[name] for name in names] for names in (LIFE, RESHAPED))
+    if row["life_seal"] != _life_seal(row["id"], row["identity"], values, shape):
         raise DamagedRow(f"{called}: what became of it is damaged")
     if "command_seal" in present:
         if row["command_seal"] is None:

@@ -268,6 +268,10 @@ class Runner:
                 log.error("job %d cannot be cancelled yet: %s", job.id, error)
             self._uncancelled.add(job.id)
 
+    def may_have_wrapper(self, job: Job) -> bool:
+        """Return whether a waiting job was handed to a wrapper in an earlier life, which may come up late."""
+        return job.request.actuator == "process" and processes.may_have_wrapper(self.directory_of(job))
+
     def forestall(self, job: Job) -> bool:
         """Keep a waiting job from being started; return False if a wrapper of an earlier life has."""
         return job.request.actuator != "process" or processes.forestall(self.directory_of(job))
@@ -299,6 +303,7 @@ def command_of(job: Job, directory: Path, account: Account | None = None) -> pro
         "GAS_PROCESSORS": str(request.processors),
         "GAS_WALLTIME": str(request.walltime),
         **request.environment,
+        **job.variables,
     }
     usual = str(directory / WORK) if account is None else account.home
-    return processes.Command(request.command, environment, request.directory or usual)
+    return processes.Command(request.words, environment, request.directory or usual)

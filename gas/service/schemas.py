@@ -17,7 +17,7 @@ from pydantic import (
 
 from gas.availability import MOST_PROCESSORS
 from gas.printable import first_control
-from gas.service.jobs import JobRequest
+from gas.service.jobs import JobRequest, Reshape
 from gas.times import LATEST, LONGEST
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "MachineBody",
     "OneJobAnswer",
     "ReserveBody",
+    "ReshapeBody",
     "SubmitBody",
     "few_keys",
 ]
@@ -92,6 +93,13 @@ class ProcessActuator(_Body):
 
     kind: Literal["process"]
     command: Annotated[list[Text], FailFast(), Field(min_length=1, max_length=10_000)]
+    cpus_per_task: Annotated[
+        Processors | None,
+        Field(
+            description="If given, {processors}, {tasks}, {cpus_per_task} and {walltime} in the command stand for the "
+            "shape in which the job starts, as do GAS_PROCESSORS and so on"
+        ),
+    ] = None
     environment: Annotated[dict[Variable, Text], BeforeValidator(_few_variables), Field(max_length=MOST_VARIABLES)] = (
         Field(default_factory=dict)
     )
@@ -156,6 +164,7 @@ class SubmitBody(_Body):
                 start_by=self.start_by,
                 key=self.key,
                 user=user,
+                cpus_per_task=actuator.cpus_per_task,
             )
         return JobRequest(
             "job",
@@ -201,6 +210,31 @@ class ReserveBody(_Body):
             key=self.key,
             user=user,
         )
+
+
+_SHARE = "Of a simulated job; by default the same part of its walltime"
+
+
+class ReshapeBody(_Body):
+    """Another shape for a waiting job; what is left out stays as it is."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"processors": 32, "walltime": 4200}]})
+
+    processors: Processors | None = None
+    walltime: Walltime | None = None
+    run_time: Annotated[int | None, Field(strict=True, ge=0, le=LONGEST, description=_SHARE)] = None
+    start_by: Annotated[Instant | None, Field(description="Latest acceptable start, else nothing is changed")] = None
+    key: Annotated[Key | None, Field(description="Idempotency key: used again, it changes nothing again")] = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> ReshapeBody:
+        if self.processors is None and self.walltime is None and self.run_time is None:
+            raise ValueError("an object with processors or walltime")
+        return self
+
+    def request(self, id: int, user: str) -> Reshape:
+        """Return the request of this user for the scheduler."""
+        return Reshape(id, self.processors, self.walltime, self.run_time, self.start_by, self.key, user)
 
 
 class MachineBody(_Body):
@@ -276,11 +310,13 @@ class JobAnswer(BaseModel):
     message: str | None
     submitted: int
     submitted_iso: str
+    reshaped: Annotated[int | None, Field(description="When it was last given another shape; null if never")]
+    reshaped_iso: str | None
     not_before: Annotated[int | None, Field(description="Earliest start requested by the user")]
     not_before_iso: str | None
-    promise: Annotated[int, Field(description="Promised start; it never gets later")]
+    promise: Annotated[int, Field(description="Promised start; it never gets later, unless its user has it reshaped")]
     promise_iso: str
-    first_promise: Annotated[int, Field(description="Start promised at submission")]
+    first_promise: Annotated[int, Field(description="Start promised at submission, or when it was last reshaped")]
     first_promise_iso: str
     broken_promise: Annotated[int | None, Field(description="The latest broken promise; null if there is none")]
     broken_promise_iso: str | None

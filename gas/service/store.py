@@ -19,11 +19,29 @@ from pathlib import Path
 
 from gas.errors import Conflict, StoreDamaged
 from gas.service.database import Connect, Database, first_problem, open_database
-from gas.service.jobs import LONG_COMMAND, TEACHING, Job
+from gas.service.jobs import LONG_COMMAND, TEACHING, Job, Reshape
 from gas.service.listing import Wanted
 from gas.service.mark import Mark, MarkFile
-from gas.service.rows import ASKED, LIFE, DamagedRow, asked_row, command_row, job_of, life_row
-from gas.service.tables import ADD_COMMAND, ADD_JOB, SCHEMA_VERSION, create_tables, upgrade_tables
+from gas.service.rows import (
+    LIFE,
+    RESHAPED,
+    DamagedRow,
+    asked_row,
+    command_row,
+    job_of,
+    life_row,
+    reshape_of,
+    reshape_row,
+)
+from gas.service.tables import (
+    ADD_COMMAND,
+    ADD_JOB,
+    ADD_RESHAPE,
+    JOB_COLUMNS,
+    SCHEMA_VERSION,
+    create_tables,
+    upgrade_tables,
+)
 
 __all__ = [
     "COMMANDED",
@@ -35,12 +53,12 @@ __all__ = [
 
 log = logging.getLogger("gas.s3")
 
-_JOB = f"SELECT {', '.join((*ASKED, 'seal', *LIFE, 'life_seal'))} FROM jobs"
+_JOB = f"SELECT {', '.join(JOB_COLUMNS)} FROM jobs"
 COMMANDED = (
-    f"SELECT {', '.join(f'jobs.{name}' for name in (*ASKED, 'seal', *LIFE, 'life_seal'))}, "
+    f"SELECT {', '.join(f'jobs.{name}' for name in JOB_COLUMNS)}, "
     "command, environment, command_seal FROM jobs LEFT JOIN commands ON commands.id = jobs.id"
 )
-_CHANGE = f"UPDATE jobs SET {', '.join(f'{name} = ?' for name in LIFE)}, life_seal = ? WHERE id = ?"
+_CHANGE = f"UPDATE jobs SET {', '.join(f'{name} = ?' for name in (*LIFE, *RESHAPED))}, life_seal = ? WHERE id = ?"
 _LONG_ENVIRONMENT = 2**16  # with one of more characters, a command is not read for a list
 _ENDED_KEPT = 10_000  # jobs that have ended and were listed are kept in memory: as many as a client may ask for
 _ACTIVE = "state IN ('queued', 'reserved', 'running')"
@@ -134,7 +152,7 @@ class Store:
         if found == 0:
             create_tables(database)
         elif found < SCHEMA_VERSION:
-            upgrade_tables(database, user)
+            upgrade_tables(database, found, user)
         self._identify()
 
     def _identify(self) -> None:
@@ -206,9 +224,16 @@ class Store:
     # -------------------------------------------------------------------------------------------------- write
 
     def write(
-        self, *, new: Sequence[Job] = (), changed: Iterable[Job] = (), meta: dict[str, str] | None = None
+        self,
+        *,
+        new: Sequence[Job] = (),
+        changed: Iterable[Job] = (),
+        meta: dict[str, str] | None = None,
+        reshapes: Iterable[Reshape] = (),
     ) -> None:
         """Write new jobs, what became of others, and facts in one transaction, durable on return.
+
+        Of requests for another shape, those with a key are kept, as long as their job is.
 
         Raises
         ------
@@ -226,6 +251,7 @@ class Store:
             rows = [(*life_row(job), job.id) for job in changed]
             if rows and database.executemany(_CHANGE, rows).rowcount != len(rows):
                 raise DamagedRow("jobs that were written are not in the store any more")
+            database.executemany(ADD_RESHAPE, (reshape_row(each) for each in reshapes if each.key is not None))
 
         self._transact(work, meta or {}, last_id, jobs)
 
@@ -237,7 +263,8 @@ class Store:
             found = database.executemany("DELETE FROM jobs WHERE id = ?", rows).rowcount
             if found != len(rows):
                 raise DamagedRow("jobs that were written are not in the store any more")
-            database.executemany("DELETE FROM commands WHERE id = ?", rows)
+            for table in ("commands", "reshapes"):
+                database.executemany(f"DELETE FROM {table} WHERE id = ?", rows)
 
         self._transact(work, {}, self._last_id, self._jobs - len(ids))
 
@@ -277,6 +304,12 @@ class Store:
         """Return the job that a user submitted with this key."""
         row = self._database.execute(f"{COMMANDED} WHERE user = ? AND client_key = ?", (user, key)).fetchone()
         return None if row is None else job_of(row)
+
+    def reshape_by_key(self, id: int, user: str, key: str) -> Reshape | None:
+        """Return the request for another shape of a job that a user made with this key."""
+        statement = "SELECT * FROM reshapes WHERE id = ? AND user = ? AND client_key = ?"
+        row = self._database.execute(statement, (id, user, key)).fetchone()
+        return None if row is None else reshape_of(row)
 
     def recent(self, limit: int) -> list[Job]:
         """Return the latest jobs that have ended, newest first, without what may be long (`Job.snapshot`)."""

@@ -6,11 +6,20 @@ import json
 import sqlite3
 
 from gas.service.jobs import Job, JobRequest
-from gas.service.rows import ASKED, LIFE, asked_row, command_row, life_row, seal
+from gas.service.rows import ASKED, LIFE, RESHAPED, asked_row, command_row, life_row, seal
 
-__all__ = ["ADD_COMMAND", "ADD_JOB", "PUT_FACT", "SCHEMA_VERSION", "create_tables", "upgrade_tables"]
+__all__ = [
+    "ADD_COMMAND",
+    "ADD_JOB",
+    "ADD_RESHAPE",
+    "JOB_COLUMNS",
+    "PUT_FACT",
+    "SCHEMA_VERSION",
+    "create_tables",
+    "upgrade_tables",
+]
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal INTEGER NOT NULL) WITHOUT ROWID"
 _JOBS = """
@@ -25,6 +34,11 @@ CREATE TABLE jobs (
     finished INTEGER, exit_status INTEGER, signal TEXT, message TEXT, broken_promise INTEGER,
     life_seal INTEGER NOT NULL
 )"""
+_RESHAPED = tuple(f"ALTER TABLE jobs ADD COLUMN {name} INTEGER" for name in RESHAPED)
+_RESHAPES = (
+    "CREATE TABLE reshapes (id INTEGER NOT NULL, user TEXT NOT NULL, client_key TEXT NOT NULL, "
+    "changes TEXT NOT NULL, seal INTEGER NOT NULL, PRIMARY KEY (id, user, client_key)) WITHOUT ROWID"
+)
 _REST = (
     # Commands may be long and never change: in a table of their own, a promise that moves does not write them anew.
     "CREATE TABLE commands (id INTEGER PRIMARY KEY, command TEXT NOT NULL, environment TEXT NOT NULL, "
@@ -36,8 +50,9 @@ _REST = (
     "CREATE INDEX ended_at ON jobs (finished) WHERE state NOT IN ('queued', 'reserved', 'running')",
 )
 
-_JOB_COLUMNS = (*ASKED, "seal", *LIFE, "life_seal")
-ADD_JOB = f"INSERT INTO jobs ({', '.join(_JOB_COLUMNS)}) VALUES ({', '.join('?' * len(_JOB_COLUMNS))})"
+JOB_COLUMNS = (*ASKED, "seal", *LIFE, *RESHAPED, "life_seal")
+ADD_JOB = f"INSERT INTO jobs ({', '.join(JOB_COLUMNS)}) VALUES ({', '.join('?' * len(JOB_COLUMNS))})"
+ADD_RESHAPE = "INSERT INTO reshapes (id, user, client_key, changes, seal) VALUES (?, ?, ?, ?, ?)"
 ADD_COMMAND = "INSERT INTO commands (id, command, environment, command_seal) VALUES (?, ?, ?, ?)"
 PUT_FACT = "INSERT OR REPLACE INTO meta (key, value, seal) VALUES (?, ?, ?)"
 
@@ -45,24 +60,30 @@ PUT_FACT = "INSERT OR REPLACE INTO meta (key, value, seal) VALUES (?, ?, ?)"
 def create_tables(database: sqlite3.Connection) -> None:
     """Make the tables of a new store, wholly or not at all."""
     with _Transaction(database):
-        for statement in (_META, _JOBS, *_REST):
+        for statement in (_META, _JOBS, *_REST, *_RESHAPED, _RESHAPES):
             database.execute(statement)
 
 
-def upgrade_tables(database: sqlite3.Connection, user: str) -> None:
-    """Bring the tables of schema 1 or 2 up to date, wholly or not at all.
+def upgrade_tables(database: sqlite3.Connection, found: int, user: str) -> None:
+    """Bring the tables of an earlier schema up to date, wholly or not at all.
 
     Parameters
     ----------
+    found
+        Which schema that is.
     user
         The user of the jobs that were submitted before a store knew of users.
     """
     with _Transaction(database):
+        if found == 3:
+            for statement in (*_RESHAPED, _RESHAPES):
+                database.execute(statement)
+            return
         for index in ("active_jobs", "keys"):
             database.execute(f"DROP INDEX IF EXISTS {index}")
         database.execute("ALTER TABLE jobs RENAME TO earlier_jobs")
         database.execute("ALTER TABLE meta RENAME TO earlier_meta")
-        for statement in (_META, _JOBS, *_REST):
+        for statement in (_META, _JOBS, *_REST, *_RESHAPED, _RESHAPES):
             database.execute(statement)
         facts = {row["key"]: row["value"] for row in database.execute("SELECT key, value FROM earlier_meta")}
         highest = 0

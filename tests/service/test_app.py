@@ -153,6 +153,7 @@ def test_the_openapi_document_describes_every_route_with_examples(s3):
         ("GET", "/v1/jobs"),
         ("GET", "/v1/jobs/{id}"),
         ("DELETE", "/v1/jobs/{id}"),
+        ("PATCH", "/v1/jobs/{id}"),
         ("GET", "/v1/jobs/{id}/output"),
         ("POST", "/v1/reservations"),
         ("GET", "/healthz"),
@@ -253,6 +254,8 @@ def test_a_bad_reservation_is_refused(idle, start, status):
     [
         ("GET", "/v1/jobs/1", 404),
         ("DELETE", "/v1/jobs/1", 404),
+        ("GET", "/v1/availability?without=1", 404),
+        ("PATCH", "/v1/jobs/1", 422),
         ("GET", "/v1/jobs/1/output", 404),
         ("GET", "/v1/jobs/0", 422),
         ("GET", "/v1/jobs/one", 422),
@@ -266,6 +269,64 @@ def test_a_bad_path_has_its_status_and_one_clear_message(idle, method, path, sta
     answer = requests.request(method, idle + path, timeout=30)
     assert answer.status_code == status
     assert set(answer.json()["error"]) == {"kind", "message"}
+
+
+def patch(url, id, body):
+    return requests.patch(f"{url}/v1/jobs/{id}", json=body, timeout=30)
+
+
+def test_a_waiting_job_is_given_another_shape_and_the_schedule_a_new_version(s3):
+    running = s3.simulated(8, 3600)
+    waiting = s3.simulated(10, 3600, 1800)
+    tag = s3.get("/v1/availability").headers["ETag"]
+    without = s3.get(f"/v1/availability?without={waiting['id']}").json()["frames"]
+    assert [frame["free"] for frame in without][-2:] == [2, 10]
+    answer = patch(s3.url, waiting["id"], {"processors": 2, "walltime": 7200, "key": "r"})
+    job = answer.json()
+    assert (answer.status_code, job["processors"], job["walltime"], job["run_time"]) == (200, 2, 7200, 3600)
+    assert job["promise"] == job["first_promise"] < waiting["promise"]
+    assert (job["id"], job["submitted"], waiting["reshaped"]) == (waiting["id"], waiting["submitted"], None)
+    assert job["reshaped"] >= job["submitted"]
+    assert s3.get("/v1/availability", headers={"If-None-Match": tag}).status_code == 200
+    assert patch(s3.url, waiting["id"], {"processors": 2, "walltime": 7200, "key": "r"}).json()["promise"]
+    assert patch(s3.url, waiting["id"], {"processors": 3, "key": "r"}).status_code == 409
+    s3.until(running["id"], "running")
+    refused = patch(s3.url, running["id"], {"processors": 1})
+    assert (refused.status_code, refused.json()["error"]["kind"]) == (409, "Conflict")
+    assert s3.get(f"/v1/availability?without={running['id']}").status_code == 409
+
+
+def test_a_shape_that_comes_too_late_is_refused_with_what_the_job_could_have(s3):
+    running = s3.simulated(10, 3600)
+    waiting = s3.simulated(10, 3600)
+    answer = patch(s3.url, waiting["id"], {"processors": 5, "start_by": running["promise"]})
+    assert answer.status_code == 412
+    assert answer.json()["availability"]["frames"][-1]["start"] == running["promise"] + 3600
+    assert "nothing was changed" in answer.json()["error"]["message"]
+    assert s3.job(waiting["id"])["processors"] == 10
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({}, "body: {}: must be an object with processors or walltime"),
+        ({"start_by": 5}, "processors or walltime"),
+        ({"processors": "4"}, "body.processors: '4'"),
+        ({"processors": 0}, "body.processors: 0"),
+        ({"processors": True}, "body.processors"),
+        ({"walltime": 2**63}, "body.walltime: 9223372036854775808"),
+        ({"processors": 1, "wall_time": 5}, 'did you mean "walltime"'),
+        ({"processors": 1, "actuator": {"kind": "simulated", "run_time": 1}}, "body.actuator: there is no such key"),
+        ({"processors": 1, "key": "with space"}, "body.key"),
+        ({"run_time": -1}, "body.run_time: -1"),
+        ([], "must be a JSON object"),
+        ({str(n): n for n in range(100)}, "at most 64 keys"),
+    ],
+)
+def test_a_bad_change_of_shape_is_refused_with_the_place(idle, body, problem):
+    answer = patch(idle, 1, body)
+    assert answer.status_code == 422
+    assert problem in answer.json()["error"]["message"]
 
 
 def test_only_a_process_has_output(s3):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gas.service.clock import Clock
-from gas.service.jobs import Job, JobRequest
+from gas.service.jobs import Job, JobRequest, Shape
 from gas.service.reconciling import directories, reconcile
 from gas.service.runner import Runner
 from gas.service.store import Store
@@ -141,3 +141,37 @@ def test_only_names_of_jobs_are_directories_of_jobs(tmp_path):
         (tmp_path / name).mkdir()
     assert directories(tmp_path) == {"12": (12, ""), f"13.{IDENTITY}": (13, IDENTITY)}
     assert directories(tmp_path / "nowhere") == {}
+
+
+def reshaped(one):
+    other = replace(one)
+    other.reshape(Shape(2, 100, None, NOW - 25), NOW - 40)
+    return other
+
+
+def test_a_job_that_was_reshaped_and_started_since_runs_in_that_shape(site):
+    waits = job(1)
+    site.store.write(new=[waits])
+    started = reshaped(replace(waits, start=NOW - 25))
+    site.directory(started)
+    (site.jobs / started.directory_name / "claim.json").write_text("{}")
+    site.store.go_on_from_here("a backup was restored")
+    site.reconciled()
+    found = site.store.job(1)
+    assert (found.state, found.start, found.due) == ("running", NOW - 25, NOW + 75)
+    assert (found.shape, found.submission, found.reshaped) == (started.shape, REQUEST, NOW - 40)
+
+
+def test_a_job_that_was_submitted_and_reshaped_since_is_taken_in_with_both_shapes(site):
+    request = replace(REQUEST, command=("run", "{processors}"), cpus_per_task=1)
+    site.directory(reshaped(job(5, request=request)))
+    site.reconciled()
+    found = site.store.job(5)
+    assert (found.request.processors, found.due, found.submission) == (2, found.start + 100, request)
+
+
+@pytest.mark.parametrize("first", [[1, 2], [1, 2, 3, 4], [True, 2, None, 4], [-1, 2, None, 4], "abcd", 7])
+def test_a_first_shape_that_no_service_wrote_is_not_taken_in(site, first):
+    site.directory(reshaped(job(5)), submitted_shape=first)
+    site.reconciled()
+    assert site.store.job(5) is None

@@ -6,7 +6,7 @@ import pytest
 
 from gas.errors import Conflict, StoreDamaged
 from gas.service.database import open_database
-from gas.service.jobs import Job, JobRequest
+from gas.service.jobs import Job, JobRequest, Reshape, Shape
 from gas.service.listing import Wanted
 from gas.service.store import SCHEMA_VERSION, Store
 
@@ -214,3 +214,41 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(path):
     assert database.execute("PRAGMA user_version").fetchone()[0] == 1
     assert database.execute("SELECT count(*) FROM jobs").fetchone()[0] == 2
     database.close()
+
+
+def reshaped(job=JOB):
+    other = replace(job)
+    other.reshape(Shape(32, 40, None, 9), 3)
+    return other
+
+
+def test_a_job_of_another_shape_is_read_back_with_both_and_what_was_asked_for(path):
+    store = Store(path)
+    store.write(new=[JOB])
+    wanted = Reshape(1, 32, 40, start_by=9, key="r", user="alice")
+    store.write(changed=[reshaped()], reshapes=[wanted, Reshape(1, 8)])
+    store.close()
+    again = Store(path)
+    found = again.job(1)
+    assert found == reshaped()
+    assert (found.request.processors, found.first_promise, found.submission) == (32, 9, REQUEST)
+    assert again.reshape_by_key(1, "alice", "r") == wanted
+    assert again.reshape_by_key(2, "alice", "r") is again.reshape_by_key(1, "bob", "r") is None
+    again.remove([1])
+    assert again.reshape_by_key(1, "alice", "r") is None
+    again.close()
+
+
+def test_a_store_without_shapes_is_brought_up_to_date(path):
+    store = Store(path)
+    store.write(new=[JOB])
+    for statement in ("DROP TABLE reshapes", "PRAGMA user_version = 3"):
+        store._database.execute(statement)
+    for column in ("reshaped", "shape_processors", "shape_walltime", "shape_run_time", "shape_promise"):
+        store._database.execute(f"ALTER TABLE jobs DROP COLUMN {column}")
+    store.close()
+    again = Store(path)
+    assert again.active() == [JOB]
+    again.write(changed=[reshaped()], reshapes=[Reshape(1, 32, 40, key="r", user="alice")])
+    assert again.job(1) == reshaped()
+    again.close()

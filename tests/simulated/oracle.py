@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gas.errors import GasError, StoreFailed, StoreInDoubt
-from gas.service.jobs import ACTIVE, Job, JobRequest
+from gas.service.jobs import ACTIVE, Job, JobRequest, Reshape
 
 SLACK = 3.0
 """Seconds by which a start or an end may be late on a machine without faults: polling, a new wrapper, its graces."""
@@ -19,6 +19,13 @@ SLACK = 3.0
 
 CLOCK_SLACK = 10.0
 """Seconds by which the service's clock may be behind the wall clock in the end."""
+
+
+def shape_of(wanted: Reshape) -> tuple[int, int]:
+    """Return the processors and the walltime that a request names."""
+    assert wanted.processors is not None
+    assert wanted.walltime is not None
+    return wanted.processors, wanted.walltime
 
 
 @dataclass
@@ -33,6 +40,12 @@ class Asked:
         The latest answer says that nothing was changed.
     lost
         A restored backup is older than it: it need not exist any more.
+    shapes
+        Processors and walltimes that it may have: what was answered last, and what was asked for since.
+    reshaping
+        A request for another shape is on its way, which may put its start off.
+    reshapes
+        All requests for another shape so far.
     """
 
     token: str
@@ -53,8 +66,15 @@ class Asked:
     ended: float | None = None
     status: int | None = None
     processors: int = 0
+    walltime: int = 0
     disturbed_run: bool = False
     seen_at: float = -1.0
+    shapes: set[tuple[int, int]] = field(default_factory=set)
+    reshaping: bool = False
+    reshapes: list[Reshape] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.shapes = {(self.request.processors, self.request.walltime)}
 
 
 @dataclass
@@ -124,6 +144,25 @@ class Oracle:
         asked.id = job.id
         self.see(job)
 
+    def asks_for_shape(self, asked: Asked, wanted: Reshape) -> None:
+        asked.reshaping, asked.promise = True, None
+        asked.reshapes.append(wanted)
+        asked.shapes.add(shape_of(wanted))
+
+    def reshaped(
+        self, asked: Asked, wanted: Reshape, answer: Job | GasError | None, before: set[tuple[int, int]]
+    ) -> None:
+        """Judge the answer to a request for another shape; None if it was lost, `before` are the shapes before it."""
+        asked.reshaping = False
+        if isinstance(answer, Job):
+            shape = answer.request.processors, answer.request.walltime
+            if shape != shape_of(wanted) and wanted is asked.reshapes[-1] and not asked.lost:
+                self.fail(f"{asked.token} was given {shape_of(wanted)} by an answer that says {shape}")
+            asked.shapes = {shape}
+            self.see(answer)
+        elif answer is not None and not isinstance(answer, StoreInDoubt):
+            asked.shapes = before
+
     # ------------------------------------------------------------------------------------------------------ seen
 
     def see(self, job: Job) -> None:
@@ -148,13 +187,16 @@ class Oracle:
         asked.seen_at = self.now()
         if asked.state and asked.state not in ACTIVE and job.state != asked.state and not asked.lost:
             return self.fail(f"{token} (job {job.id}) was {asked.state} and is {job.state} now")
+        if (job.request.processors, job.request.walltime) not in asked.shapes:
+            shape = job.request.processors, job.request.walltime
+            return self.fail(f"{token} (job {job.id}) has the shape {shape}, and may have {sorted(asked.shapes)}")
         if job.state in ("queued", "reserved"):
             if asked.promise is not None and job.promise > asked.promise[0] and self.disturbed_until < asked.promise[1]:
                 self.fail(
                     f"{token} (job {job.id}) was promised {asked.promise[0]} at {asked.promise[1]:.3f} and is promised "
                     f"{job.promise}, and no fault since explains that"
                 )
-            asked.promise = (job.promise, self.now())
+            asked.promise = None if asked.reshaping else (job.promise, self.now())
             if asked.cancelled_waiting and not asked.lost:
                 self.fail(f"{token} (job {job.id}) was cancelled while it waited, and waits again")
         if job.state == "cancelled" and not asked.cancel_asked and not self.evictions:
@@ -188,8 +230,8 @@ class Oracle:
 
     # -------------------------------------------------------------------------------------------------- commands
 
-    def executes(self, token: str, id: int, processors: int, other: int, clock: int | None) -> None:
-        """Judge that a command is executed now.
+    def executes(self, token: str, id: int, processors: int, walltime: int, other: int, clock: int | None) -> None:
+        """Judge that a command is executed now, with so many processors for so long.
 
         `other` are processors that simulated jobs and reservations hold at this moment, `clock` the service's second.
         """
@@ -206,7 +248,9 @@ class Oracle:
         before = self.names.setdefault(id, token)
         if before != token:
             return self.fail(f"number {id} was {before}'s and is given again, to {token}, whose command runs")
-        asked.processors, asked.began = processors, self.now()
+        if (processors, walltime) not in asked.shapes:
+            self.fail(f"{token} (job {id}) runs as {(processors, walltime)}, and may have {sorted(asked.shapes)}")
+        asked.processors, asked.walltime, asked.began = processors, walltime, self.now()
         asked.disturbed_run = self.runs_disturbed_until >= self.now()
         in_use = sum(each.processors for each in self.executing.values()) + processors
         self.executing[token] = asked
@@ -228,10 +272,8 @@ class Oracle:
         asked.ended = self.now()
         asked.disturbed_run |= self.runs_disturbed_until >= self.now()
         lasted = asked.ended - asked.began
-        if lasted > asked.request.walltime + SLACK and not asked.disturbed_run:
-            self.fail(
-                f"{token} ran {lasted:.1f} s with a walltime of {asked.request.walltime} s, and no fault explains it"
-            )
+        if lasted > asked.walltime + SLACK and not asked.disturbed_run:
+            self.fail(f"{token} ran {lasted:.1f} s with a walltime of {asked.walltime} s, and no fault explains it")
 
     def command_ended(self, token: str, status: int) -> None:
         """Note how a command itself ended."""
@@ -239,8 +281,8 @@ class Oracle:
         asked.status = status
         lasted = self.now() - asked.began
         killed = status < 0 and not asked.cancel_asked and not asked.disturbed_run
-        if killed and self.runs_disturbed_until < asked.began and lasted < 0.9 * asked.request.walltime - SLACK:
-            self.fail(f"{token} was killed after {lasted:.1f} s of its walltime of {asked.request.walltime} s")
+        if killed and self.runs_disturbed_until < asked.began and lasted < 0.9 * asked.walltime - SLACK:
+            self.fail(f"{token} was killed after {lasted:.1f} s of its walltime of {asked.walltime} s")
 
     # ---------------------------------------------------------------------------------------------------- whole
 
@@ -287,3 +329,4 @@ class Oracle:
                 asked.cancelled_waiting = False
             asked.promise = None
             asked.refused = ""
+            asked.shapes |= {(asked.request.processors, asked.request.walltime), *map(shape_of, asked.reshapes)}

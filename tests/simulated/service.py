@@ -232,7 +232,8 @@ class Service:
 
     def command_began(self, process: Process, token: str) -> None:
         environment = process.environment
-        id, processors = int(environment["GAS_JOB_ID"]), int(environment["GAS_PROCESSORS"])
+        names = ("GAS_JOB_ID", "GAS_PROCESSORS", "GAS_WALLTIME")
+        id, processors, walltime = (int(environment[name]) for name in names)
         self.note(f"{token} is executed as job {id} on {processors}")
         self.counts["executions"] += 1
         other, clock = 0, None
@@ -245,9 +246,9 @@ class Service:
                 if sizes[0] != sizes[1]:
                     other = 0
         process.on_death = lambda status: self.oracle.command_ended(token, status)
-        self.oracle.executes(token, id, processors, other, clock)
+        self.oracle.executes(token, id, processors, walltime, other, clock)
         if process.arguments[4] in commands.HOSTILE:  # which then cannot end it
-            self.oracle.disturb(self.kernel.now + self.oracle.asked[token].request.walltime + 10)
+            self.oracle.disturb(self.kernel.now + walltime + 10)
 
     def process_ended(self, process: Process) -> None:
         token = process.tag
@@ -308,6 +309,7 @@ class Service:
         for asked in self.oracle.asked.values():
             if asked.pending:
                 asked.pending, asked.maybe = 0, True
+            asked.reshaping = False
         self.disk.crash_in = None
         self.kernel.lose_power(how)
         if process is not None:
@@ -320,5 +322,6 @@ class Service:
             for asked in self.oracle.asked.values():
                 if asked.pending:
                     asked.pending, asked.maybe = 0, True
+                asked.reshaping = False
             self.oracle.disturb(self.kernel.now + 40)
             self.process.die(-signal.SIGKILL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gas.errors import BadInput, Conflict, GasError
-from gas.service.jobs import Job, JobRequest
+from gas.service.jobs import Job, JobRequest, Reshape
 from simulated import commands
 from simulated.oracle import Asked
 from simulated.service import Backup, Service
@@ -107,6 +107,32 @@ class Users(Service):
 
         if not self.request(f"cancel {asked.token}", lambda s: s.cancel(id), then):
             asked.cancel_asked = before
+
+    def reshape(self) -> None:
+        """Give a job another shape, or repeat the latest such request."""
+        asked = self._some(12)
+        if asked is None or asked.id is None or asked.reshaping:
+            return
+        again = bool(asked.reshapes) and self.rng.random() < 0.3
+        if again:
+            wanted = asked.reshapes[-1]
+        else:
+            self.tokens += 1
+            processors, walltime = self.rng.randint(1, self.size), self.rng.randint(2, self.longest)
+            start_by = self._now() + self.rng.randint(0, 60) if self.rng.random() < 0.3 else None
+            key = f"k{self.tokens}"
+            wanted = Reshape(asked.id, processors, walltime, None, start_by, key, self.rng.choice([asked.user, "op"]))
+        self.note(f"{wanted.user} reshapes {asked.token} (job {asked.id}){' again' if again else ''}: {wanted}")
+        before, heard = set(asked.shapes), self.rng.random() > 0.05
+        self.oracle.asks_for_shape(asked, wanted)
+
+        def then(answer: Any) -> None:
+            said = answer if isinstance(answer, GasError) else f"{answer.state}, promised {answer.promise}"
+            self.note(f"reshape of {asked.token}: {type(answer).__name__}: {said}{'' if heard else ', lost'}")
+            self.oracle.reshaped(asked, wanted, answer if heard else None, before)
+
+        if not self.request(f"reshape {asked.token}", lambda s: s.reshape(wanted), then):
+            self.oracle.reshaped(asked, wanted, Conflict("no service there"), before)
 
     def look_at_one(self) -> None:
         asked = self._some()

@@ -1,0 +1,72 @@
+"""Another shape for a waiting job: what a request for it must pass, and the change, durable before it is answered."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from gas.errors import BadInput, Conflict
+from gas.service.book import Book
+from gas.service.jobs import Job, Reshape, Shape
+from gas.service.limits import Limits
+
+__all__ = ["reshape"]
+
+log = logging.getLogger("gas.s3")
+
+
+def reshape(book: Book, limits: Limits, job: Job, wanted: Reshape) -> Job:
+    """Give a job the shape that is wanted, and write that; `LiveScheduler.reshape` says more.
+
+    A key that was used before changes nothing again.
+    """
+    if wanted.key is not None:
+        earlier = book.store.reshape_by_key(job.id, wanted.user, wanted.key)
+        if earlier is not None and earlier != wanted:
+            raise Conflict(f"key {wanted.key!r} was used for another change of job {job.id}; use a new key")
+        if earlier is not None:
+            return job.snapshot()
+    if job.state != "queued":
+        what = "a reservation" if job.state == "reserved" else job.state
+        raise Conflict(f"job {job.id} is {what}; only a waiting job can be given another shape")
+    if book.runner.may_have_wrapper(job):
+        raise Conflict(
+            f"job {job.id} was about to start when the service stopped, and may start in the shape that it has; it "
+            "keeps that, or cancel it and submit another"
+        )
+    shape = _wanted_shape(job, wanted)
+    _check_limits(book, limits, job, shape)
+    start_by = None if wanted.start_by is None else book.clock.leeway(wanted.start_by)
+    entry, events = book.machine.reshape(job.id, shape.processors, shape.walltime, shape.run_time, start_by=start_by)
+    book.usage.remove(job)
+    job.reshape(replace(shape, promise=entry.promise), book.machine.schedule.now)
+    book.usage.add(job)
+    gone = book.apply(events)
+    book.write(gone, noted=[] if job in gone else [job], reshapes=[wanted])
+    book.metrics.reshaped.inc()
+    log.info(
+        "job %d was given %d processors for %d s by %s", job.id, shape.processors, shape.walltime, wanted.user,
+        extra={"event": "reshaped", "job": job.id, "user": wanted.user},
+    )  # fmt: skip
+    return job.snapshot()
+
+
+def _wanted_shape(job: Job, wanted: Reshape) -> Shape:
+    """Return the shape that a job would have; a promise for it is not made yet."""
+    present = job.shape
+    processors, walltime = wanted.processors or present.processors, wanted.walltime or present.walltime
+    run_time = job.reshaped_run_time(walltime)
+    if wanted.run_time is not None:
+        if job.request.actuator != "simulated":
+            raise BadInput(f"run_time: job {job.id} is a process, and lasts as long as its command runs; leave it out")
+        run_time = wanted.run_time
+    return Shape(processors, walltime, run_time, present.promise)
+
+
+def _check_limits(book: Book, limits: Limits, job: Job, shape: Shape) -> None:
+    """Raise `OverLimit` if a job would take more than before, and its user more than allowed."""
+    user = job.request.user
+    _, processor_seconds, _ = book.usage.of(user)
+    if shape.processors * shape.walltime > job.processor_seconds:
+        others = processor_seconds - job.processor_seconds
+        limits.check_queue(user, 0, others, shape.processors, shape.walltime)

@@ -1,0 +1,64 @@
+"""Jobs as rows: what is written is read back, and a value that has changed since is noticed."""
+
+from dataclasses import replace
+
+import pytest
+
+from gas.service.jobs import Job, JobRequest, Reshape, Shape
+from gas.service.rows import DamagedRow, asked_row, command_row, job_of, life_row, reshape_of, reshape_row, seal
+from gas.service.tables import JOB_COLUMNS
+
+REQUEST = JobRequest("job", "lu", 64, 17, "process", ("./lu", "{processors}"), {"A": "1"}, key="k", user="ada")
+JOB = Job(1, REQUEST, 0, "queued", 5, 5, 7, 22, identity="0123456789abcdef")
+
+
+def reshaped(job=JOB):
+    other = replace(job)
+    other.reshape(Shape(32, 40, None, 9), 3)
+    return other
+
+
+def row_of(job):
+    command = dict(zip(("id", "command", "environment", "command_seal"), command_row(job), strict=True))
+    return {**dict(zip(JOB_COLUMNS, (*asked_row(job), *life_row(job)), strict=True)), **command}
+
+
+@pytest.mark.parametrize(
+    "job", [JOB, reshaped(), replace(JOB, request=replace(REQUEST, cpus_per_task=2)), replace(JOB, state="lost")]
+)
+def test_a_job_is_read_back_from_its_row(job):
+    assert job_of(row_of(job)) == job
+
+
+def test_what_was_asked_for_never_changes():
+    assert asked_row(reshaped()) == asked_row(JOB)
+    assert reshaped().submission == REQUEST
+    assert reshaped(reshaped()).submitted_shape == JOB.shape
+
+
+def test_a_job_that_was_never_reshaped_is_sealed_as_by_earlier_versions():
+    values = ("queued", 5, 5, 22, None, None, None, None, None)
+    assert life_row(JOB) == (*values, *[None] * 5, seal((1, JOB.identity, *values)))
+
+
+@pytest.mark.parametrize("column", [name for name in JOB_COLUMNS if name != "id"])
+@pytest.mark.parametrize("job", [JOB, reshaped()], ids=["as submitted", "reshaped"])
+def test_a_value_that_has_changed_is_noticed(job, column):
+    with pytest.raises(DamagedRow, match="job 1: what (was asked for|became of it) is damaged"):
+        job_of({**row_of(job), column: 77})
+
+
+@pytest.mark.parametrize("command", ["[1", "{}", '{"words": [], "cpus_per_task": "x"}'])
+def test_a_sealed_command_that_cannot_be_understood_is_damage(command):
+    row = {**row_of(JOB), "command": command}
+    row["command_seal"] = seal((1, JOB.identity, command, row["environment"]))
+    with pytest.raises(DamagedRow, match="job 1: its command is damaged"):
+        job_of(row)
+
+
+def test_a_request_for_another_shape_is_read_back_or_noticed_to_be_damaged():
+    wanted = Reshape(1, 32, 40, start_by=9, key="r", user="ada")
+    row = dict(zip(("id", "user", "client_key", "changes", "seal"), reshape_row(wanted), strict=True))
+    assert reshape_of(row) == wanted
+    with pytest.raises(DamagedRow, match="job 1: a request for another shape is damaged"):
+        reshape_of({**row, "changes": "[1, 1, 1, 1]"})
