@@ -135,14 +135,14 @@ def execution_times(
 ) -> NDArray[np.int64]:
     """Return t(p): the model's seconds rounded up to whole seconds, at least 1; 0 where the model has no answer.
 
+    They are rounded to microseconds first. What is 55 in real arithmetic may come out of floating point as
+    55.000000000000007, and rounding that up would charge a second for nothing; no model knows microseconds.
+    (From 2**33 s on, neighbouring floating-point numbers lie further apart than that and are taken as they are.)
+
     Parameters
     ----------
     layouts
         That of each size; a model of sizes alone does not look at them.
-
-    They are rounded to microseconds first. What is 55 in real arithmetic may come out of floating point as
-    55.000000000000007, and rounding that up would charge a second for nothing; no model knows microseconds.
-    (From 2**33 s on, neighbouring floating-point numbers lie further apart than that and are taken as they are.)
 
     Raises
     ------

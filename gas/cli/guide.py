@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,13 +21,23 @@ def guide_command(
         str | None, typer.Argument(metavar="[PAGE]", help="Name of a page; without one, all pages are listed.")
     ] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Print the Markdown text, without format or pager.")] = False,
+    site: Annotated[
+        Path | None, typer.Option("--site", metavar="DIR", help="Write all pages, with pictures, as a web site.")
+    ] = None,
 ) -> None:
     """List the pages of the guide, or show one.
 
     gas guide first-plan
 
     On a terminal a page is formatted and shown in $PAGER (default: less); elsewhere its Markdown text is printed.
+    --site also writes the reference of the Python interface; open DIR/index.html in a browser.
     """
+    if site is not None:
+        from gas.guide.site import build_site
+
+        build_site(site)
+        say(f"{site / 'index.html'}")
+        return
     known = pages()
     if page is None:
         for number, (group, names) in enumerate(grouped(known).items()):

@@ -3,4 +3,5 @@
 Its modules:
 
     contents        which pages there are, in groups and in the order of reading
+    site            the pages, pictures and the Python reference as a web site
 """
