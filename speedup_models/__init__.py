@@ -11,6 +11,8 @@
 `goodput`            AdaptDL's model of training a network (Pollux), by layout and batch
 `nas`                the NAS Parallel Benchmarks, from the packaged ``data/npb.csv``
 `fitting`            Downey's model and Amdahl's law fitted to timings, and which of them to believe
+`goodput_fit`        the goodput model's parameters fitted to times of a step
+`estimates`          fitted parameters with their intervals
 `families`           both of those as a least-squares search sees them
 `timings`            measured pairs of processors and seconds, from CSV
 ===================  ===================================================================================

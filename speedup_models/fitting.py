@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from documents.fields import shown
 from speedup_models.amdahl import Amdahl
 from speedup_models.downey import Downey
+from speedup_models.estimates import COVERAGE, POOR, Estimate, percent
 from speedup_models.families import (
     FAMILIES,
     LARGEST_SIGMA,
@@ -38,9 +39,6 @@ from speedup_models.model import ModelError, SizeUnit
 from speedup_models.timings import Timings, read_timings
 
 __all__ = ["Estimate", "FitReport", "ModelFit", "ModelName", "Timings", "application_text", "fit", "read_timings"]
-
-COVERAGE: Final = 0.95
-"""Share of the bootstrap samples inside of an interval or a band."""
 
 DECISIVE: Final = 2.0
 """Models whose AICc differs by less cannot be distinguished (Burnham and Anderson's rule of thumb)."""
@@ -70,26 +68,6 @@ MOST_COUNTS: Final = 1_000
 """Distinct ones; some ten have a shape."""
 
 MOST_SAMPLES: Final = 100_000
-
-POOR: Final = 0.15
-"""Typical relative error from which a fit is called poor."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A fitted parameter with its interval: None if there is none, infinite if the timings set no limit."""
-
-    value: float
-    low: float | None
-    high: float | None
-
-    def interval(self) -> str:
-        """Return the interval in words."""
-        if self.low is None or self.high is None:
-            return "no interval"
-        if self.low == 0 and math.isinf(self.high):
-            return "not limited"
-        return f"at least {self.low:.4g}" if math.isinf(self.high) else f"{self.low:.4g} to {self.high:.4g}"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -274,15 +252,6 @@ def _measured_sizes(sizes: NDArray[np.int64]) -> list[str]:
     lines = [f'{likely[0]}\n# as the measured sizes are; "any" allows those in between'] if likely else []
     lines += [f"min = {given[0]}"] if given[0] > 1 else []
     return [*lines, f"max = {given[-1]}  # the most that was measured; beyond it the model extrapolates"]
-
-
-def percent(share: float | None) -> str:
-    """Return a relative error as text, a dash for None."""
-    if share is None:
-        return "-"
-    if share < 1e-4:
-        return "0%" if share == 0 else "<0.01%"
-    return f"{100 * share:.2g}%" if share < 0.1 else f"{100 * share:.0f}%"
 
 
 def _fitted(family: Family, timings: Timings, groups: Groups, rng: np.random.Generator, bootstrap: int) -> ModelFit:

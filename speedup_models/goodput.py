@@ -1,8 +1,9 @@
 """The goodput model of AdaptDL: how long the training of a network takes on so many GPUs over so many nodes.
 
 Source: Qiao et al., "Pollux: Co-adaptive Cluster Scheduling for Goodput-Optimized Deep Learning" (OSDI 2021), sections
-3.1 (statistical efficiency) and 3.2 (throughput); parameters are called as in AdaptDL's `PerfParams`. With K GPUs, each
-of which works on m samples a step and accumulates s times before gradients are exchanged:
+3.1 ("Modeling Statistical Efficiency") and 3.2 ("Modeling System Throughput"); parameters are called as in AdaptDL's
+`PerfParams`. With K GPUs, each of which works on m samples a step and accumulates s times before gradients are
+exchanged:
 
     compute     T_c = alpha_c + beta_c · m
     network     T_n = 0 on one GPU; alpha_r + beta_r · (K - 2) on one node; alpha_n + beta_n · (K - 2) on several
@@ -11,14 +12,15 @@ of which works on m samples a step and accumulates s times before gradients are 
     efficiency  E   = (noise + M0) / (noise + M), progress a sample brings, against the initial batch M0
     goodput     G   = M / T · E
 
-A training takes `samples` / G seconds, at the batch with the largest goodput.
+A training takes `samples` / G seconds, at the batch with the largest goodput. Where the batch of each GPU is fixed, and
+that of a step grows with the GPUs (weak scaling), E is 1: the samples are those that are processed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +28,27 @@ from numpy.typing import NDArray
 from documents.fields import Fields
 from speedup_models.model import Layout, ModelError
 
-__all__ = ["Goodput", "Network", "goodput_from_fields"]
+__all__ = ["Goodput", "Network", "Work", "goodput_from_fields"]
 
 BATCHES: Final = 64
 """How many batches between the bounds are looked at, in equal ratios."""
+
+
+class Work(NamedTuple):
+    """What steps consist of: arrays of equal length, or that numpy makes so.
+
+    Attributes
+    ----------
+    local
+        Samples on each GPU at a time.
+    accumulated
+        How many times gradients are accumulated before they are exchanged; 0 for an exchange after each time.
+    """
+
+    nodes: NDArray[np.int64] | int
+    gpus: NDArray[np.int64] | int
+    local: NDArray[np.float64]
+    accumulated: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -41,7 +60,7 @@ class Network:
     alpha_c, beta_c
         Computing: constant, and for each sample.
     alpha_n, beta_n
-        Exchange between nodes: constant, and for each GPU beyond two.
+        Exchange between nodes: constant, and for each GPU beyond two; NaN if nothing is known of it.
     alpha_r, beta_r
         The same within a node.
     gamma
@@ -56,18 +75,46 @@ class Network:
     beta_r: float
     gamma: float
 
-    def step(
-        self, nodes: int, gpus: int, local: NDArray[np.float64], accumulated: NDArray[np.float64], speed: float
-    ) -> NDArray[np.float64]:
-        """Return the seconds of a step for numbers of samples on each GPU, accumulated so many times."""
-        compute = (self.alpha_c + self.beta_c * local) / speed
-        alpha, beta = (self.alpha_n, self.beta_n) if nodes > 1 else (self.alpha_r, self.beta_r)
-        network = 0.0 if gpus == 1 else alpha + beta * (gpus - 2)
-        largest = np.maximum(compute, network)  # so that no power overflows
-        overlapped = largest * ((compute / largest) ** self.gamma + (network / largest) ** self.gamma) ** (
-            1 / self.gamma
+    def step(self, work: Work, speed: float = 1.0) -> NDArray[np.float64]:
+        """Return the seconds of each step; NaN over links that nothing is known of."""
+        compute, network = self._parts(work, speed)
+        return np.asarray(work.accumulated * compute + self._overlapped(compute, network), np.float64)
+
+    def slopes(self, work: Work) -> NDArray[np.float64]:
+        """Return the derivatives of each step by the seven parameters in their order, shape (steps, 7)."""
+        compute, network = self._parts(work, 1.0)
+        both = self._overlapped(compute, network)
+        part, other = compute / both, network / both
+        by_compute = work.accumulated + part ** (self.gamma - 1)
+        by_network = np.where(work.gpus == 1, 0.0, other ** (self.gamma - 1))
+        shares = ((x**self.gamma * np.log(np.maximum(x, 1e-300))) for x in (part, other))
+        several = work.nodes > 1
+        beyond = work.gpus - 2
+        return np.stack(
+            [
+                by_compute,
+                by_compute * work.local,
+                np.where(several, by_network, 0.0),
+                np.where(several, by_network * beyond, 0.0),
+                np.where(several, 0.0, by_network),
+                np.where(several, 0.0, by_network * beyond),
+                both / self.gamma * sum(shares),
+            ],
+            axis=-1,
         )
-        return np.asarray(accumulated * compute + overlapped, np.float64)
+
+    def _parts(self, work: Work, speed: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the seconds of computing and of exchange."""
+        several = work.nodes > 1
+        alpha = np.where(several, self.alpha_n, self.alpha_r)
+        beta = np.where(several, self.beta_n, self.beta_r)
+        network = np.where(work.gpus == 1, 0.0, alpha + beta * (work.gpus - 2))
+        return (self.alpha_c + self.beta_c * work.local) / speed, network
+
+    def _overlapped(self, compute: NDArray[np.float64], network: NDArray[np.float64]) -> NDArray[np.float64]:
+        largest = np.maximum(compute, network)  # so that no power overflows
+        sums = (compute / largest) ** self.gamma + (network / largest) ** self.gamma
+        return np.asarray(largest * sums ** (1 / self.gamma))
 
 
 @dataclass(frozen=True)
@@ -88,6 +135,8 @@ class Goodput:
         Gradient noise scale in samples: from here on larger batches bring little.
     speeds
         By type of GPU, how many times as fast it computes; empty if any will do.
+    local_batch
+        Samples on each GPU, where that is what is fixed; then no other batch matters.
     """
 
     samples: float
@@ -97,6 +146,7 @@ class Goodput:
     largest_local: int | None = None
     noise: float = 0.0
     speeds: Mapping[str, float] = field(default_factory=dict)
+    local_batch: int | None = None
 
     def __post_init__(self) -> None:
         if self.largest_batch < self.batch:
@@ -140,12 +190,19 @@ class Goodput:
     def best_batch(self, layout: Layout) -> tuple[int, float]:
         """Return the batch with the largest goodput in a layout, and that goodput in samples a second.
 
+        The goodput is NaN over links that nothing is known of.
+
         Raises
         ------
         ModelError
             There are more GPUs than the largest batch has samples.
         """
         gpus = max(1, layout.nodes * max(1, layout.per_node))
+        speed = self.speeds.get(layout.device, 1.0)
+        if self.local_batch is not None:
+            work = Work(layout.nodes, gpus, np.array([float(self.local_batch)]), np.zeros(1))
+            batch = gpus * self.local_batch
+            return batch, float(batch / self.network.step(work, speed)[0])
         if gpus > self.largest_batch:
             raise ModelError(f"goodput: a batch of {self.largest_batch} has no sample for each of {gpus} GPUs")
         totals = np.unique(np.round(np.geomspace(max(self.batch, gpus), self.largest_batch, BATCHES)))
@@ -155,8 +212,7 @@ class Goodput:
             accumulated = np.ceil(share / self.largest_local - 1e-9) - 1
         local = np.ceil(share / (accumulated + 1) - 1e-9)
         batches = gpus * local * (accumulated + 1)
-        speed = self.speeds.get(layout.device, 1.0)
-        steps = self.network.step(layout.nodes, gpus, local, accumulated, speed)
+        steps = self.network.step(Work(layout.nodes, gpus, local, accumulated), speed)
         # What rounding up adds to a batch brings no progress: it stands in the time alone.
         efficiency = (self.noise + self.batch) / (self.noise + totals)
         goodput = totals / steps * efficiency
@@ -172,12 +228,22 @@ class Goodput:
 
 def goodput_from_fields(fields: Fields) -> Goodput:
     """Return the model of a [speedup] table; the module's docstring says what its keys stand for."""
-    batch = fields.integer("batch", minimum=1)
-    names = ("alpha_c", "beta_c", "alpha_n", "beta_n", "alpha_r", "beta_r")
-    parameters = {name: fields.number(name, minimum=0) for name in names}
+    local = fields.integer("local_batch", None, minimum=1)
+    batch = fields.integer("batch", minimum=1) if local is None else local
+    parameters = {name: fields.number(name, minimum=0) for name in ("alpha_c", "beta_c")}
+    for kind in "nr":
+        # Of links that were not measured nothing is written; a layout over them has no time.
+        known = f"alpha_{kind}" in fields or f"beta_{kind}" in fields
+        for name in (f"alpha_{kind}", f"beta_{kind}"):
+            parameters[name] = fields.number(name, minimum=0) if known else float("nan")
     network = Network(**parameters, gamma=fields.number("gamma", 1.0, minimum=1, maximum=10))
     if network.alpha_c + network.beta_c <= 0:
         raise fields.fail("alpha_c", "and beta_c are 0; computing takes time")
+    for key in ("batch", "max_batch", "max_local_batch", "noise_scale"):
+        if local is not None and key in fields:
+            raise fields.fail(
+                key, "does not go with local_batch, which fixes the samples on each GPU; keep one of them"
+            )
     speeds = fields.table("speeds", {})
     found = Goodput(
         samples=fields.number("samples", above=0),
@@ -187,6 +253,7 @@ def goodput_from_fields(fields: Fields) -> Goodput:
         largest_local=fields.integer("max_local_batch", None, minimum=1),
         noise=fields.number("noise_scale", 0.0, minimum=0),
         speeds={str(key): speeds.number(str(key), above=0) for key in speeds.keys()},  # noqa: SIM118  # no mapping
+        local_batch=local,
     )
     speeds.done()
     return found

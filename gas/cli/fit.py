@@ -12,7 +12,8 @@ import typer
 
 from gas.cli.tables import note, print_json_line, say, show
 from gas.errors import BadInput
-from speedup_models.fitting import FitReport, ModelFit, ModelName, application_text, percent, read_timings
+from speedup_models.estimates import percent
+from speedup_models.fitting import FitReport, ModelFit, ModelName, application_text, read_timings
 from speedup_models.fitting import fit as fit_models
 
 __all__ = ["fit", "report_document"]

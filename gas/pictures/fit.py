@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gas.pictures.canvas import write_picture
-from speedup_models.fitting import FitReport, ModelFit, percent
+from speedup_models.estimates import percent
+from speedup_models.fitting import FitReport, ModelFit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

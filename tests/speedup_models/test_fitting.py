@@ -8,8 +8,9 @@ from documents.fields import Fields
 from gas.application import Application
 from speedup_models.amdahl import Amdahl
 from speedup_models.downey import Downey
+from speedup_models.estimates import Estimate
 from speedup_models.families import FAMILIES, Groups, solve
-from speedup_models.fitting import Estimate, application_text, fit
+from speedup_models.fitting import application_text, fit
 from speedup_models.model import ModelError, execution_times
 from speedup_models.nas import Nas
 from speedup_models.registry import model_from_table

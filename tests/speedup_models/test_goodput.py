@@ -1,6 +1,7 @@
 """AdaptDL's goodput model, against its formulas written out for one layout and batch."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from documents.fields import FieldError, Fields
 from speedup_models import ModelError, model_from_table
-from speedup_models.goodput import Goodput, Network
+from speedup_models.goodput import Goodput, Network, Work
 from speedup_models.model import Layout, execution_times
 
 NETWORK = Network(0.02, 0.004, 0.05, 0.002, 0.01, 0.0005, 2.0)
@@ -103,3 +104,34 @@ def test_the_keys_of_a_speedup_table_are_its_parameters():
 def test_what_cannot_be_is_refused(changed, message):
     with pytest.raises((FieldError, ModelError), match=message):
         model_from_table(Fields({**KEYS, **changed}, "a.toml [speedup]"))
+
+
+@given(networks, st.integers(1, 8), st.integers(1, 8), st.integers(1, 256), st.integers(0, 3))
+def test_slopes_are_the_derivatives_of_a_step(network, nodes, per_node, local, accumulated):
+    work = Work(
+        np.array([nodes]), np.array([nodes * per_node]), np.array([float(local)]), np.array([float(accumulated)])
+    )
+    slopes = network.slopes(work)[0]
+    for slope, (name, value) in zip(slopes, network.__dict__.items(), strict=True):
+        step = 1e-6 * value
+        up, down = (replace(network, **{name: value + sign * step}).step(work)[0] for sign in (1, -1))
+        assert slope == pytest.approx((up - down) / (2 * step), rel=1e-3, abs=1e-6)
+
+
+def test_a_batch_fixed_on_each_gpu_grows_with_them():
+    model = model_from_table(Fields({"model": "goodput", "samples": 1e6, "local_batch": 32, **NETWORK.__dict__}, "x"))
+    seconds = model.seconds_on(np.array([4]), [Layout(2, 2)])[0]
+    assert seconds == pytest.approx(1e6 / (4 * 32) * by_hand(NETWORK, 2, 4, 32, 0))
+    with pytest.raises(FieldError, match="batch: does not go with local_batch"):
+        model_from_table(Fields({**KEYS, "local_batch": 32}, "x"))
+
+
+def test_links_that_nothing_is_known_of_have_no_time():
+    keys = {key: value for key, value in KEYS.items() if key not in ("alpha_n", "beta_n")}
+    model = model_from_table(Fields(keys, "x"))
+    there, elsewhere = model.seconds_on(np.array([4, 4]), [Layout(1, 4), Layout(2, 2)])
+    assert there > 0
+    assert math.isnan(elsewhere)
+    assert execution_times(model, [4], [Layout(2, 2)]).tolist() == [0]
+    with pytest.raises(FieldError, match="beta_n: is missing"):
+        model_from_table(Fields({**keys, "alpha_n": 0.1}, "x"))

@@ -1,0 +1,41 @@
+"""Fitted parameters with their intervals, and how far a fit may be off and still be of use."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["COVERAGE", "POOR", "Estimate", "percent"]
+
+COVERAGE: Final = 0.95
+"""Of intervals and bands."""
+
+POOR: Final = 0.15
+"""Typical relative error, of a fit or at sizes left out of it, from which a model is not to be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A fitted parameter with its interval: None if there is none, infinite if the timings set no limit."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+    def interval(self) -> str:
+        """Return the interval in words."""
+        if self.low is None or self.high is None:
+            return "no interval"
+        if self.low == 0 and math.isinf(self.high):
+            return "not limited"
+        return f"at least {self.low:.4g}" if math.isinf(self.high) else f"{self.low:.4g} to {self.high:.4g}"
+
+
+def percent(share: float | None) -> str:
+    """Return a relative error as text, a dash for None."""
+    if share is None:
+        return "-"
+    if share < 1e-4:
+        return "0%" if share == 0 else "<0.01%"
+    return f"{100 * share:.2g}%" if share < 0.1 else f"{100 * share:.0f}%"
