@@ -53,7 +53,7 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 _compiled: dict[types.FunctionType, Any] = {}  # what Python calls
-_inner: dict[types.FunctionType, Any] = {}  # what only machine code calls
+_inner: dict[types.FunctionType, Any] = {}  # what only other kernels call
 _turn: list[Path] = []  # whose locks this process holds
 
 
@@ -110,6 +110,7 @@ def cache_directory(function: Callable[..., Any]) -> Path:
     """
     digest = hashlib.sha256()
     digest.update(f"{sys.version}|{platform.machine()}|{_numba_version()}".encode())
+    digest.update(_source(str(Path(__file__).with_name("machine_code.py"))))
     kernels = sorted(_reached(cast(types.FunctionType, function)), key=lambda k: (k.__module__, k.__name__))
     for module, path in sorted({(k.__module__, k.__code__.co_filename) for k in kernels}):
         digest.update(module.encode() + b"\0" + _source(path))
@@ -216,16 +217,12 @@ def _import_numba() -> None:
 
 
 def _compile(function: types.FunctionType, *, inner: bool = False) -> Any:
-    """Return the machine code of a kernel, compiled or loaded when it is first called.
-
-    One that only machine code calls, `inner`, goes without what translates Python's objects: for a state of dozens of
-    arrays that takes a seventh of the time of compiling.
-    """
+    """Return the machine code of a kernel, compiled or loaded when it is first called; `inner`: by other kernels."""
     _import_numba()
-    import numba
+    from gas.machine_code import file_cache, part, program
 
     namespace = dict(function.__globals__)
-    # Each in the directory of its own sources: what two kernels call is compiled once, by the first.
+    # Each in the directory of its own sources: what two kernels call is typed and lowered once, by the first.
     namespace.update({name: _called(callee) for name, callee in _callees(function)})
     clone = types.FunctionType(
         function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
@@ -234,67 +231,35 @@ def _compile(function: types.FunctionType, *, inner: bool = False) -> Any:
     options: dict[str, Any] = {"_nrt": False} if getattr(function, "__gas_lean__", False) else {}
     if getattr(function, "__gas_inlined__", False):
         options["forceinline"] = True
-    if inner:
-        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    machine_code: Any = numba.njit(nogil=True, **options)(clone)
+    dispatcher: Any = (part if inner else program)(clone, options)
     with contextlib.suppress(OSError):  # nowhere to write: compile in every process
         directory = cache_directory(function)
-        machine_code._cache = _cache_in(directory, _file_name(function, inner=inner))(clone)
-        machine_code.compile = _in_turn(machine_code.compile, directory)
-    return machine_code
+        _make(directory)
+        dispatcher._cache = file_cache(clone, directory, _file_name(function, inner=inner), of_part=inner)
+        dispatcher.compile = _in_turn(dispatcher.compile, directory)
+    return dispatcher
 
 
 def _called(function: types.FunctionType) -> Any:
-    """Return the machine code of a kernel for another that calls it."""
-    if function in _compiled:
-        return _compiled[function]
+    """Return the code of a kernel for another that calls it."""
     if function not in _inner:
         _inner[function] = _compile(function, inner=True)
     return _inner[function]
 
 
-def _cache_in(directory: Path, file_name: str) -> Callable[[types.FunctionType], Any]:
-    """Return numba's file cache, but in this directory only, whose name says all that the machine code depends on.
-
-    numba's own asks where the source file stands and, in releases before 0.68, when it was last written, and where it
-    cannot write, goes on to ``__pycache__``, whose files do not notice that a callee has changed.
+def _make(directory: Path) -> None:
+    """Make a directory for machine code.
 
     Raises
     ------
     OSError
-        The directory cannot be made or written to.
+        It cannot be made or written to.
     """
-    from numba.core import caching
-
     if not directory.exists():  # a source has changed, or this is another release: the time to see what is left over
         forget_unused(directory.parent, time.time())
     directory.mkdir(parents=True, exist_ok=True)
     tempfile.TemporaryFile(dir=directory).close()
     (directory / "lock").touch()  # in use from now on, though it is called later
-
-    class Locator(caching.UserProvidedCacheLocator):
-        def __init__(self, function: types.FunctionType) -> None:
-            self._py_file = function.__code__.co_filename  # for a warning
-
-        def get_cache_path(self) -> str:
-            return str(directory)
-
-        def get_source_stamp(self) -> str:
-            return directory.name
-
-        def get_disambiguator(self) -> str:
-            return ""  # names differ within a module
-
-    class Implementation(caching.CompileResultCacheImpl):
-        def __init__(self, function: types.FunctionType) -> None:
-            self._locator = Locator(function)
-            self._lineno = function.__code__.co_firstlineno
-            self._filename_base = file_name
-
-    class Cache(caching.FunctionCache):
-        _impl_class = Implementation
-
-    return Cache
 
 
 UNUSED_DAYS = 90
@@ -361,8 +326,8 @@ def tell_of_compiling(say: Callable[[str], None]) -> None:
 def fastest(function: F, steps: int, *, large: str = "") -> F:
     """Return the form of a kernel that answers soonest: compiled if it is at hand or the problem is large.
 
-    A large kernel, which takes up to a minute to compile, is compiled only for `WORTH_WAITING`; what it does is said in
-    words before, once.
+    A large kernel, which takes up to half a minute to compile, is compiled only for `WORTH_WAITING`; what it does is
+    said in words before, once.
     """
     if function in _compiled:
         return compiled(function)
@@ -372,6 +337,6 @@ def fastest(function: F, steps: int, *, large: str = "") -> F:
         if steps <= WORTH_WAITING:
             return function
         for say in _telling:
-            say(f"compiling {large}, once; this takes up to a minute")
+            say(f"compiling {large}, once; this takes up to half a minute")
         _telling.clear()
     return compiled(function)

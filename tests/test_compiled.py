@@ -294,7 +294,7 @@ def test_a_large_kernel_is_compiled_only_where_that_pays_and_what_takes_so_long_
     machine_code = fastest(earliest_fit, WORTH_WAITING + 1, large="what fits")
     assert machine_code is not earliest_fit
     assert fastest(place, WORTH_WAITING + 1, large="what fits") is not place
-    assert said == ["compiling what fits, once; this takes up to a minute"]
+    assert said == ["compiling what fits, once; this takes up to half a minute"]
 
 
 def test_a_large_kernel_that_is_kept_is_taken_as_any_other(nothing_compiled, monkeypatch):

@@ -20,6 +20,7 @@ MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob
 FLOORS = [
     {"documents"},
     {"speedup_models", "workloads"},
+    {"gas.machine_code"},
     {"gas.errors", "gas.compiled", "gas.collector", "gas.printable", "gas.json_text"},
     {"gas.times", "gas.profile", "gas.resources", "gas.placeholders"},
     {"gas.walk"},

@@ -36,7 +36,7 @@ def backfilling_options(
     hand, every figure beside the published one, as HTML, Markdown, CSV and Parquet.
 
     With five logs and two processors it takes 20 to 40 s, with --quick 6 to 20 s; the first time the simulator is
-    compiled, which takes half a minute more.
+    compiled, which takes some 15 seconds more.
     """
     return Options(seed, QUICK_LOADS if quick else LOADS, jobs_per_point or (QUICK_JOBS if quick else None))
 

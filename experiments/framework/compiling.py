@@ -24,7 +24,7 @@ def compile_simulator() -> None:
     elif not all(is_ready(kernel) for kernel in (run, follow, earliest_fits)):
         from workloads.lublin import generate
 
-        note("gas: compiling the simulator, once; this takes about a minute")
+        note("gas: compiling the simulator, once; this takes about half a minute")
         simulation = Simulation(rigid_jobs(generate(10, 16, generator=np.random.default_rng(0))), "easy", ask=[0])
         simulation.run()
         simulation.outcomes([1], [1], [1])

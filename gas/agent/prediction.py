@@ -187,7 +187,7 @@ def _saying_what_takes_long(scheduler: str, samples: int, remark: Callable[[str]
     from gas.prediction.forward import follow_each
     from gas.prediction.together import follow_all
 
-    compiling = "compiling what predicts, once; this takes up to a minute"
+    compiling = "compiling what predicts, once; this takes up to half a minute"
     only_one_kept = False
     if not available():
         remark('without numba this takes a hundred times as long: pip install "apples-gas[sim]"')

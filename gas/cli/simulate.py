@@ -365,7 +365,7 @@ def _simulated(
     if not available():
         note('gas: without numba, simulations take a hundred times as long: pip install "apples-gas[sim]"')
     elif not is_ready(run):
-        note("gas: first use: compiling the simulator (about half a minute)")
+        note("gas: first use: compiling the simulator (about 15 seconds)")
     if isinstance(policy, OwnPolicy):
         from gas.policies.apart import simulate_apart
 

@@ -325,7 +325,7 @@ _compiling_lock = threading.Lock()
 
 
 def _prepare() -> bool:
-    """Return whether the machine code is at hand; if it has to be made, that begins, and takes a minute."""
+    """Return whether the machine code is at hand; if it has to be made, that begins, and takes half a minute."""
     from gas.prediction.forward import follow_waiting
 
     with _compiling_lock:
@@ -333,7 +333,7 @@ def _prepare() -> bool:
             return not _compiling[0].is_alive()
         if is_ready(follow_waiting):
             return True
-        log.info("first use: compiling the predictor (up to a minute)", extra={"event": "compiling"})
+        log.info("first use: compiling the predictor (up to half a minute)", extra={"event": "compiling"})
         # Nothing waits for this thread, neither here nor at the end of the program.
         _compiling.append(threading.Thread(target=_make, name="s3-compiling", daemon=True))
         _compiling[0].start()
@@ -352,8 +352,8 @@ def _make() -> None:
 def _compile_elsewhere() -> bool:
     """Have the machine code made and kept by a process of low priority; return whether it says that it did.
 
-    In a thread of this one the compiler, most of which is Python, would make all requests wait for a minute. If
-    that cannot be, nothing is lost: a process that finds nothing kept compiles for itself.
+    In a thread of this one the compiler, most of which is Python, would make all requests wait. If that cannot be,
+    nothing is lost: a process that finds nothing kept compiles for itself.
     """
     try:
         process = start_aside(f"import {__name__} as it; it.compile_predictions()", nice=19)

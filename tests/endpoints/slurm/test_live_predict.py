@@ -75,7 +75,7 @@ def started(slurm, job):
 
 def test_a_job_starts_when_it_was_predicted_to_and_long_before_it_was_promised_to(slurm, tmp_path, capsys):
     gas = Program(tmp_path, slurm)
-    assert gas("plan")["predicted_best"]["processors"] == 16  # compiles the simulator too, which takes a minute
+    assert gas("plan")["predicted_best"]["processors"] == 16  # compiles the simulator too
     holding = slurm.submit("-n", "16", "-t", str(MINUTES), seconds=RUNS)
     began = slurm.planned_start(holding)
     found = gas("submit", "--", "true")

@@ -1,0 +1,196 @@
+"""Machine code of kernels: *parts*, which only other kernels call, linked into *programs*, which Python calls.
+
+numba optimises and translates each function on its own, together with all that it reaches, so that what stands deep
+below is worked on again for each of its callers. A part is only typed and lowered. A program links the parts that it
+reaches and is optimised and translated once, as a whole. Nothing but its entry is called from outside, so what a
+part does not need of a state of dozens of words is not passed to it: the code gets faster, too.
+
+Imports numba; `gas.compiled` imports this module when it compiles.
+"""
+
+from __future__ import annotations
+
+import types
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+import numba
+from numba.core import caching
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, compile_result
+
+__all__ = ["file_cache", "part", "program"]
+
+_MANGLED = "_ZN"
+"""How the names of functions that numba has compiled begin."""
+
+_code_of = attrgetter("library")
+"""The code in what numba returns of a compiled function."""
+
+
+def program(function: types.FunctionType, options: dict[str, Any]) -> Any:
+    """Return numba's dispatcher of a kernel that Python calls."""
+    options = options | {"nogil": True, "pipeline_class": _ProgramCompiler}
+    return numba.njit(**options)(function)
+
+
+def part(function: types.FunctionType, options: dict[str, Any]) -> Any:
+    """Return numba's dispatcher of a kernel that only others call: it goes without what translates Python's objects."""
+    options = options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options |= {"nogil": True, "pipeline_class": _PartCompiler}
+    return numba.njit(**options)(function)
+
+
+class _Part(JITCodeLibrary):
+    """The code of one function, as it was lowered, and of what it calls."""
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self.environments: dict[str, Any] = {}
+
+    def finalize(self) -> None:
+        self._finalize_dynamic_globals()
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                function.linkage = "linkonce_odr"
+        self._shared_module = self._final_module
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return 0, as for what is not defined: there is nothing that Python could call."""
+        return 0
+
+    @property
+    def codegen(self) -> _Part:
+        """Who is given the environment: it is set where the program stands in memory."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Note an environment, the constants that the code may refer to."""
+        self.environments[name] = environment
+
+    def reached(self) -> list[Any]:
+        """Return this and all libraries that it reaches, parts or not."""
+        return _reached([self])
+
+    def saved(self) -> list[bytes]:
+        """Return the code, its own first, as it is written to the cache."""
+        self._ensure_finalized()
+        return list(dict.fromkeys(library.serialize_using_bitcode()[-1] for library in self.reached()))
+
+    @classmethod
+    def loaded(cls, codegen: Any, name: str, codes: list[bytes]) -> _Part:
+        """Return what was saved."""
+        self = cls(codegen, name)
+        self._final_module = llvm.parse_bitcode(codes[0])
+        self._linking_libraries = [cls.loaded(codegen, name, [code]) for code in codes[1:]]
+        self._ensure_finalized()
+        return self
+
+
+class _Program(JITCodeLibrary):
+    """The code of a kernel and of all that it reaches."""
+
+    def finalize(self) -> None:
+        self._linking_libraries = _reached(self._linking_libraries)
+        super().finalize()
+        codegen: Any = self.codegen
+        defined = {variable.name for variable in self._final_module.global_variables}
+        for library in self._linking_libraries:
+            if isinstance(library, _Part):
+                for name in library.environments.keys() & defined:
+                    codegen.set_env(name, library.environments[name])
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if function.linkage == llvm.Linkage.linkonce_odr and function.name.startswith(_MANGLED):
+                function.linkage = "internal"
+        super()._optimize_final_module()
+
+
+def _reached(libraries: list[Any]) -> list[Any]:
+    found = list(dict.fromkeys(libraries))
+    for library in found:  # grows
+        if isinstance(library, _Part):
+            found += [other for other in library._linking_libraries if other not in found]
+    return found
+
+
+class _PartCompiler(Compiler):
+    kind: type[JITCodeLibrary] = _Part
+
+    def define_pipelines(self) -> Any:
+        state = self.state
+        code = self.kind(state.targetctx.codegen(), state.func_id.func_qualname)
+        code.enable_object_caching()
+        state["library"] = code
+        return super().define_pipelines()
+
+
+class _ProgramCompiler(_PartCompiler):
+    kind = _Program
+
+
+def file_cache(function: types.FunctionType, directory: Path, file_name: str, *, of_part: bool) -> Any:
+    """Return numba's file cache, but in this directory only, whose name says all that the machine code depends on.
+
+    numba's own asks where the source file stands and, in releases before 0.68, when it was last written, and where it
+    cannot write, goes on to ``__pycache__``, whose files do not notice that a callee has changed.
+    """
+
+    class Locator(caching.UserProvidedCacheLocator):
+        def __init__(self, function: types.FunctionType) -> None:
+            self._py_file = function.__code__.co_filename  # for a warning
+
+        def get_cache_path(self) -> str:
+            return str(directory)
+
+        def get_source_stamp(self) -> str:
+            return directory.name
+
+        def get_disambiguator(self) -> str:
+            return ""  # names differ within a module
+
+    class Files(_PartFiles if of_part else caching.CompileResultCacheImpl):  # type: ignore[misc]
+        def __init__(self, function: types.FunctionType) -> None:
+            self._locator = Locator(function)
+            self._lineno = function.__code__.co_firstlineno
+            self._filename_base = file_name
+
+    class Cache(caching.FunctionCache):
+        _impl_class = Files
+
+    return Cache(function)
+
+
+class _PartFiles(caching.CompileResultCacheImpl):
+    """What is written of a part."""
+
+    def reduce(self, compiled: Any) -> Any:
+        compiled.fndesc.typemap = compiled.fndesc.calltypes = None  # large, and only used while it was lowered
+        code = _code_of(compiled)
+        parts = [each for each in code.reached() if isinstance(each, _Part)]
+        environments = [each for one in parts for each in one.environments.values() if each.can_cache()]
+        return code.saved(), compiled.fndesc, compiled.environment, compiled.signature, environments
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        codes, fndesc, environment, signature, environments = payload
+        library = _Part.loaded(target_context.codegen(), fndesc.qualname, codes)
+        for each in environments:
+            library.set_env(each.env_name, each)
+        return compile_result(
+            target_context=target_context,
+            typing_context=target_context.typing_context,
+            library=library,
+            environment=environment,
+            entry_point=target_context.get_executable(library, fndesc, environment),
+            fndesc=fndesc,
+            signature=signature,
+            objectmode=False,
+            lifted=(),
+        )
+
+    def check_cachable(self, compiled: Any) -> bool:
+        return not any(each.has_dynamic_globals for each in _code_of(compiled).reached())

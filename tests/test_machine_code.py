@@ -1,0 +1,137 @@
+"""Programs that are linked from parts: they answer as the plain kernels do, and what was lowered once is not again."""
+
+from operator import attrgetter
+
+import numpy as np
+import pytest
+
+from gas import compiled as module
+from gas.compiled import compiled, kernel, lean_kernel
+
+
+@lean_kernel
+def leaf(x):
+    return 100 // x
+
+
+@lean_kernel
+def middle(x):
+    return leaf(x) + leaf(x + 1)
+
+
+@kernel
+def upper(x):
+    return middle(x) + 1
+
+
+@kernel
+def other(x):
+    return 2 * middle(x) + leaf(x)
+
+
+@kernel
+def largest(numbers):
+    return np.sort(numbers)[-1] + leaf(10)  # code of numba's own, and of a part
+
+
+@kernel
+def says(x):
+    print("x is", x)
+    return x
+
+
+@kernel
+def asks(x):
+    return says(x) + 1
+
+
+@pytest.fixture
+def anew(monkeypatch, tmp_path):
+    """Return what makes this process know of no machine code, as a new one does, beside an empty cache."""
+    monkeypatch.setenv("GAS_CACHE", str(tmp_path))
+
+    def forget():
+        monkeypatch.setattr(module, "_compiled", {})
+        monkeypatch.setattr(module, "_inner", {})
+
+    forget()
+    return forget
+
+
+def files(folder):
+    return sorted(path.name.split(".")[-3].removesuffix("-inner") for path in folder.rglob("*.nbc"))
+
+
+def hits(function):
+    return sum(module._inner[function].stats.cache_hits.values())
+
+
+code_of = attrgetter("library")
+
+
+def test_a_program_answers_as_the_plain_kernel_and_so_does_it_when_it_is_loaded(anew):
+    for _ in range(2):
+        assert compiled(upper)(7) == upper(7) == 27
+        assert compiled(largest)(np.array([3, 9, 4])) == 19
+        anew()
+
+
+def test_parts_are_kept_with_all_that_they_reach_for_the_next_program(anew, tmp_path):
+    assert compiled(upper)(7) == upper(7)
+    assert files(tmp_path) == ["leaf", "middle", "upper"]
+    for path in tmp_path.rglob("*.leaf-inner.*"):  # `middle` holds what it needs of it
+        path.unlink()
+    anew()
+    assert compiled(other)(7) == other(7)
+    assert hits(middle) == 1
+    assert files(tmp_path) == ["leaf", "middle", "other", "upper"]  # and `leaf` was lowered again, for `other`
+    anew()
+    assert compiled(other)(3) == other(3)
+    assert module._inner[middle].stats.cache_hits == {}  # a program that is loaded needs no parts
+
+
+def test_a_part_has_no_machine_code_of_its_own_and_a_program_no_entry_but_its_own(anew):
+    compiled(upper)(7)
+    (part,) = module._inner[middle].overloads.values()
+    assert code_of(part)._compiled_object is None
+    (program,) = compiled(upper).overloads.values()
+    called = {
+        function.name for function in code_of(program).get_defined_functions() if function.linkage.name == "external"
+    }
+    assert called
+    assert all("upper" in name for name in called)
+
+
+def test_what_a_part_raises_reaches_the_caller(anew):
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            compiled(upper)(-1)
+        anew()
+
+
+def test_a_part_finds_its_constants_also_when_it_is_loaded(anew, capfd, tmp_path):
+    for _ in range(2):
+        assert compiled(asks)(4) == 5
+        assert capfd.readouterr().out == "x is 4\n"
+        for path in tmp_path.rglob("*.asks.*"):
+            path.unlink()  # so that the part is loaded, and the program made anew
+        anew()
+
+
+TABLE = np.arange(200_000)
+
+
+@kernel
+def looked_up(i):
+    return TABLE[i]
+
+
+@kernel
+def looks_up(i):
+    return looked_up(i) + 1
+
+
+def test_what_names_an_address_of_this_process_is_not_kept(anew, tmp_path, recwarn):
+    assert compiled(looks_up)(5) == 6
+    assert files(tmp_path) == []
+    assert "dynamic globals" in str(recwarn.pop().message)
