@@ -1,4 +1,4 @@
-"""What becomes of jobs: waiting for the end of one, and the changes of a schedule as they happen.
+"""What becomes of jobs: waiting for the end of one, what it writes, and the changes of a schedule as they happen.
 
 An S³ sends events; other schedulers are polled every few seconds.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from gas.agent.polling import Poll
 from gas.agent.states import ENDED, describe
@@ -16,7 +16,7 @@ from gas.endpoints.events import ServiceEvent
 from gas.errors import NotFound
 from gas.times import duration_text
 
-__all__ = ["Change", "follow", "wait"]
+__all__ = ["Change", "follow", "follow_output", "wait"]
 
 WAITING_PAUSES = (0.1, 2.0)
 """Seconds between two polls of a job that is waited for: after a change, and after a long time without one."""
@@ -29,6 +29,12 @@ PAUSES = (1.0, 5.0)
 
 PATIENCE = 300.0
 """Seconds for which such a one is retried."""
+
+PIECE = 2**20
+"""Bytes of output that are read at once."""
+
+WAITING = ("queued", "reserved")
+"""States in which a job has written nothing yet."""
 
 REMEMBERED = 100
 """How many ended jobs are requested, to learn how they ended."""
@@ -77,6 +83,59 @@ def wait(
         poll.lengthen(WAITING_PAUSES, changed=state != before)
         if limit is not None and time.monotonic() + poll.pause > limit:
             return state or "unknown"
+        time.sleep(poll.pause)
+
+
+def follow_output(
+    where: JobEndpoint,
+    number: int,
+    stream: Literal["stdout", "stderr"],
+    write: Callable[[bytes], object],
+    *,
+    patience: int = WAITING_PATIENCE,
+    remark: Callable[[str], object],
+) -> dict[str, Any]:
+    """Pass on what a job writes, from its beginning, as it is written; return the job once it has ended.
+
+    Parameters
+    ----------
+    write
+        Called with each piece.
+    patience, remark
+        As of `wait`.
+
+    Raises
+    ------
+    NotFound, Conflict
+        There is no such job, or what it has written cannot be read here.
+    Unreachable
+        As of `wait`.
+    """
+    poll = Poll(patience, remark, f"asking again for {duration_text(patience)}")
+    position, began, grown, missing = 0, None, False, False
+    while True:
+        ended: dict[str, Any] | None = None
+        with poll.asking():
+            job = where.job(number)
+            if job["state"] not in WAITING:
+                if began is not None and job["start"] != began:
+                    remark(f"job {number} has started again, and so does its output")
+                    position = 0
+                began, grown = job["start"], False
+                try:
+                    while piece := where.output(number, stream, PIECE, position):
+                        write(piece)
+                        position, grown = position + len(piece), True
+                except NotFound as absent:  # a node may take a moment to make the file, and longer to show it
+                    if job["state"] in ENDED:
+                        raise
+                    if not missing:
+                        remark(f"{absent}; looking again until it has ended")
+                    missing = True
+            ended = job if job["state"] in ENDED else None
+        if ended is not None:
+            return ended
+        poll.lengthen(WAITING_PAUSES, changed=grown)
         time.sleep(poll.pause)
 
 

@@ -10,7 +10,8 @@ Its modules:
     plan            plan
     candidates      tables of a plan's candidates: trade-offs, others, what is impossible
     submit          submit
-    jobs            status, wait, logs, reserve
+    jobs            status, wait, reserve
+    job_output      logs
     job_selection   which jobs status lists
     cancel          cancel
     why             why: why a job of a Slurm waits

@@ -66,7 +66,7 @@ COMMANDS = {
     "status": _Place("gas.cli.jobs", "status_command"),
     "why": _Place("gas.cli.why", "why_command"),
     "wait": _Place("gas.cli.jobs", "wait_command"),
-    "logs": _Place("gas.cli.jobs", "logs_command"),
+    "logs": _Place("gas.cli.job_output", "logs_command"),
     "cancel": _Place("gas.cli.cancel", "cancel_command"),
     "reserve": _Place("gas.cli.jobs", "reserve_command"),
     "reshape": _Place("gas.cli.reshape", "reshape_command"),

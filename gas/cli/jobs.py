@@ -1,4 +1,4 @@
-"""``gas status``, ``wait``, ``logs`` and ``reserve``: jobs after their submission."""
+"""``gas status``, ``wait`` and ``reserve``: jobs after their submission."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from gas.agent.reserving import clock_of, reserve
 from gas.agent.schedulers import find_by_key, job_endpoint, job_endpoints, job_of
 from gas.agent.states import describe, size_of
 from gas.cli.job_selection import STATES, Selection
-from gas.cli.options import INSTANTS, ConfigFile, Endpoints, Json, KeyOption, OneEndpoint
+from gas.cli.options import INSTANTS, ConfigFile, Endpoints, JobReference, Json, KeyOption, OneEndpoint
 from gas.cli.states import ends_text, exit_status_of, report_end, starts_text, walltime_text
-from gas.cli.tables import note, print_json, print_table, remark, say, write_output
+from gas.cli.tables import note, print_json, print_table, remark, say
 from gas.endpoints import JobEndpoint
 from gas.errors import BadInput, JobFailed, NotFound, Unreachable, outcome_of
 from gas.times import parse_duration
 
-__all__ = ["logs_command", "reserve_command", "status_command", "wait_command", "wait_for_end"]
-
-JobReference = Annotated[str, typer.Argument(metavar="JOB", help="A job's number, or SCHEDULER:NUMBER.")]
+__all__ = ["reserve_command", "status_command", "wait_command", "wait_for_end"]
 
 
 def status_command(
@@ -236,37 +234,6 @@ def wait_for_end(
     if isinstance(found, str):
         raise JobFailed(f"job {number}: is still {found} after {timeout}; it was not cancelled")
     return found
-
-
-def logs_command(
-    job: JobReference,
-    endpoint: OneEndpoint = None,
-    stderr: Annotated[bool, typer.Option("--stderr", help="Print its standard error instead.")] = False,
-    limit: Annotated[
-        int, typer.Option("--bytes", min=1, max=2**24, help="Print at most the last N bytes.", metavar="N")
-    ] = 2**20,
-    raw: Annotated[
-        bool, typer.Option("--raw", help="Pass control sequences (such as colours) to the terminal.")
-    ] = False,
-    config: ConfigFile = None,
-    json: Json = False,
-) -> None:
-    """Print the output of a job.
-
-    gas logs 12 --stderr
-
-    On a terminal, control sequences are shown as text unless --raw is given; files and pipes get the output unchanged.
-    """
-    where, number = job_of(job, endpoint, config)
-    stream = "stderr" if stderr else "stdout"
-    output = where.output(number, "stderr" if stderr else "stdout", limit)
-    if json:
-        text = output.decode(errors="replace")
-        print_json({"schema": "gas.output/1", "id": number, "stream": stream, "text": text})
-        return
-    write_output(output, raw=raw)
-    if len(output) == limit:
-        remark(f"only the last {limit:,} bytes are shown; --bytes N shows more")
 
 
 def reserve_command(

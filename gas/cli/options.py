@@ -20,6 +20,7 @@ __all__ = [
     "AvailabilityFiles",
     "ConfigFile",
     "Endpoints",
+    "JobReference",
     "Json",
     "KeyOption",
     "OneEndpoint",
@@ -73,6 +74,7 @@ OneEndpoint = Annotated[
         help="Scheduler: a name in the configuration, or the address of an S³ (default: the only one configured).",
     ),
 ]
+JobReference = Annotated[str, typer.Argument(metavar="JOB", help="A job's number, or SCHEDULER:NUMBER.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 KeyOption = Annotated[
     str | None,

@@ -10,8 +10,7 @@ import typer
 from gas.agent.options import ReshapeOptions, percentage
 from gas.agent.schedulers import job_of
 from gas.agent.states import ENDED
-from gas.cli.jobs import JobReference
-from gas.cli.options import ConfigFile, Json, OneEndpoint, grouped
+from gas.cli.options import ConfigFile, JobReference, Json, OneEndpoint, grouped
 from gas.cli.planning import MaxProcessorHours, StaleOk, agent_for
 from gas.cli.scripts import Subject
 from gas.cli.states import report_end

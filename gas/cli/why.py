@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from gas.agent.schedulers import job_of
 from gas.agent.states import describe
-from gas.cli.options import ConfigFile, Json, OneEndpoint
+from gas.cli.options import ConfigFile, JobReference, Json, OneEndpoint
 from gas.cli.tables import many, note, print_json, say
 from gas.times import duration_text, iso_time, relative_text
 
@@ -16,7 +14,7 @@ __all__ = ["why_command"]
 
 
 def why_command(
-    job: Annotated[str, typer.Argument(metavar="JOB", help="A job's number, or SCHEDULER:NUMBER.")],
+    job: JobReference,
     endpoint: OneEndpoint = None,
     config: ConfigFile = None,
     json: Json = False,

@@ -244,8 +244,8 @@ class JobEndpoint(Endpoint, Protocol):
     def jobs(self, ended: int) -> list[dict[str, Any]]:
         """Return the jobs in the schedule, after the latest `ended` ones that have ended."""
 
-    def output(self, id: int, stream: Literal["stdout", "stderr"], limit: int) -> bytes:
-        """Return the end of what a job has written."""
+    def output(self, id: int, stream: Literal["stdout", "stderr"], limit: int, after: int | None = None) -> bytes:
+        """Return the end of what a job has written, at most `limit` bytes; or those after so many."""
 
     def cancel(self, id: int) -> dict[str, Any]:
         """Cancel a job or a reservation."""

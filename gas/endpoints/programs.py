@@ -24,7 +24,16 @@ from gas.endpoints.pipes import TooMuchSaid, conversation
 from gas.endpoints.sending import NotSent, Unclear
 from gas.errors import BadInput, Forbidden, NotFound, Unreachable
 
-__all__ = ["SECRETS", "Finished", "Programs", "end_of_file", "own_groups", "user_name", "whole_path", "without_secrets"]
+__all__ = [
+    "SECRETS",
+    "Finished",
+    "Programs",
+    "own_groups",
+    "part_of_file",
+    "user_name",
+    "whole_path",
+    "without_secrets",
+]
 
 SECRETS = frozenset({"GAS_TOKEN", "SLURM_JWT"})
 """What of the environment is for a service that Gas speaks to itself, and for no program that it starts."""
@@ -189,8 +198,8 @@ def own_groups(user: str | None = None) -> frozenset[str]:
     return frozenset(found)
 
 
-def end_of_file(path: Path, limit: int, whose: str) -> bytes:
-    """Return the last `limit` bytes of a file that a job writes.
+def part_of_file(path: Path, limit: int, after: int | None, whose: str) -> bytes:
+    """Return the last `limit` bytes of a file that a job writes, or the first ones after so many.
 
     Raises
     ------
@@ -201,8 +210,8 @@ def end_of_file(path: Path, limit: int, whose: str) -> bytes:
     """
     try:
         with path.open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - limit))
+            size = file.seek(0, 2)
+            file.seek(max(0, size - limit) if after is None else after)
             return file.read(limit)
     except FileNotFoundError:
         raise NotFound(f"{path}: is not here ({whose}); look for it where the scheduler's own nodes see it") from None

@@ -229,9 +229,12 @@ class S3Endpoint(JobEndpoint):
             after = self._next_page(answer, after)
         return listed
 
-    def output(self, id: int, stream: Literal["stdout", "stderr"] = "stdout", limit: int = 2**20) -> bytes:
-        """Return the last `limit` bytes of what a job has written."""
-        return self._call("GET", f"/v1/jobs/{id}/output?stream={stream}&limit={limit}").content
+    def output(
+        self, id: int, stream: Literal["stdout", "stderr"] = "stdout", limit: int = 2**20, after: int | None = None
+    ) -> bytes:
+        """Return the last `limit` bytes of what a job has written, or those after so many."""
+        begin = "" if after is None else f"&after={after}"
+        return self._call("GET", f"/v1/jobs/{id}/output?stream={stream}&limit={limit}{begin}").content
 
     def cancel(self, id: int) -> dict[str, Any]:
         """Cancel a job or a reservation and return it."""

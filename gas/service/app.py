@@ -263,10 +263,11 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes) -> None:
         caller: Caller,
         stream: Literal["stdout", "stderr"] = "stdout",
         limit: Annotated[int, Query(ge=1, le=2**24, description="Bytes, from the end")] = 2**20,
+        after: Annotated[int | None, Query(ge=0, le=2**62, description="Return those after so many instead")] = None,
     ) -> Any:
-        """Return the last bytes of the output of a job."""
+        """Return the last bytes of the output of a job, or the first ones after a place in it."""
         require(Action.OUTPUT, caller, scheduler.job(id).request.user, f"job {id}")
-        return Response(scheduler.output(id, stream, limit), media_type="application/octet-stream")
+        return Response(scheduler.output(id, stream, limit, after), media_type="application/octet-stream")
 
     @app.delete("/v1/jobs/{id}", response_model=JobAnswer, responses=_GONE)
     @lanes.changes.by_caller

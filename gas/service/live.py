@@ -226,11 +226,11 @@ class LiveScheduler:
         """The number of jobs in the store, in any state."""
         return self._store.count
 
-    def output(self, id: int, stream: str, limit: int) -> bytes:
-        """Return the last `limit` bytes of the output of a process, "stdout" or "stderr"."""
+    def output(self, id: int, stream: str, limit: int, after: int | None = None) -> bytes:
+        """Return the last `limit` bytes of the output of a process, "stdout" or "stderr", or those after so many."""
         with self._lock:
             job = self._find(id)
-        return self._book.runner.output(job, stream, limit)
+        return self._book.runner.output(job, stream, limit, after)
 
     def health(self) -> dict[str, object]:
         """Return the health of the service without blocking: the lock may be held by an operation on a hanging disk."""

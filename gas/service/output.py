@@ -14,8 +14,13 @@ OUTPUT_LIMIT = 64 * 1024
 """Bytes of a stream that `output` returns by default."""
 
 
-def output(job_directory: Path, stream: str = "stdout", limit: int = OUTPUT_LIMIT) -> bytes:
+def output(job_directory: Path, stream: str = "stdout", limit: int = OUTPUT_LIMIT, after: int | None = None) -> bytes:
     """Return the last bytes, at most `limit`, of what a job has printed so far; nothing if it has not been started.
+
+    Parameters
+    ----------
+    after
+        Return in their place the first ones after so many.
 
     Raises
     ------
@@ -26,22 +31,22 @@ def output(job_directory: Path, stream: str = "stdout", limit: int = OUTPUT_LIMI
         raise BadInput(f'stream "{stream}": is neither stdout nor stderr')
     if limit < 0:
         raise BadInput(f"limit {limit}: is below 0")
-    return _end_of_file(job_directory / stream, limit)
+    return _part_of_file(job_directory / stream, limit, after)
 
 
 def last_words(job_directory: Path) -> str:
     """Return what the wrapper itself printed at last: nothing, unless Python could not start or the disk is full."""
-    lines = _end_of_file(job_directory / "wrapper.log", 1000).strip().splitlines()
+    lines = _part_of_file(job_directory / "wrapper.log", 1000).strip().splitlines()
     return f"wrapper.log ends: {lines[-1].decode(errors='replace')}" if lines else "wrapper.log is empty"
 
 
-def _end_of_file(path: Path, limit: int) -> bytes:
-    """Return the last bytes of a file, nothing if it is none or cannot be read."""
+def _part_of_file(path: Path, limit: int, after: int | None = None) -> bytes:
+    """Return the last bytes of a file, or those after so many; nothing if it is none or cannot be read."""
     try:
         number = open_regular(path)
     except OSError:
         return b""
     try:
-        return os.pread(number, limit, max(0, os.fstat(number).st_size - limit))
+        return os.pread(number, limit, max(0, os.fstat(number).st_size - limit) if after is None else after)
     finally:
         os.close(number)

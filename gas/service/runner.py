@@ -276,11 +276,11 @@ class Runner:
         """Keep a waiting job from being started; return False if a wrapper of an earlier life has."""
         return job.request.actuator != "process" or processes.forestall(self.directory_of(job))
 
-    def output(self, job: Job, stream: str, limit: int) -> bytes:
-        """Return the last `limit` bytes that a process has written to "stdout" or "stderr"."""
+    def output(self, job: Job, stream: str, limit: int, after: int | None = None) -> bytes:
+        """Return the last `limit` bytes that a process has written to "stdout" or "stderr", or those after so many."""
         if job.request.actuator != "process":
             raise Conflict(f"job {job.id} is not a process ({job.request.actuator}); it has no output")
-        return output(self.directory_of(job), stream, limit)
+        return output(self.directory_of(job), stream, limit, after)
 
 
 def _make_durable(directory: Path) -> None:

@@ -24,7 +24,9 @@ def folder(tmp_path_factory):
     assert build(folder / "gas") < 40e6
     for name in ("ocean.toml", "cluster.json", "small.swf"):
         (folder / name).write_bytes((EXAMPLES / name).read_bytes())
-    (folder / "job.sh").write_text("#!/bin/sh\n#SBATCH -n 4\nsleep 600\n")
+    output = f"#SBATCH -o {folder}/job.out\n"
+    lines = f"echo begun; while [ ! -e {folder}/go ]; do sleep 0.1; done; echo ended\n"
+    (folder / "job.sh").write_text(f"#!/bin/sh\n#SBATCH -n 4\n{output}{lines}")
     (folder / "times.csv").write_text("processors,seconds\n1,400\n2,210\n4,110\n8,60\n")
     return folder
 
@@ -80,5 +82,10 @@ def test_it_plans_and_submits_on_a_slurm_of_that_debian(tree, folder):
         number, cpus = job.split()
         assert cpus == "8"
         assert f"job {number} (job), 8 processors" in gas("status", number).stdout
-        assert gas("cancel", number).returncode == 0
-        assert "cancelled" in gas("status", number, "--json").stdout
+        (folder / "go").touch()
+        followed = gas("logs", "--follow", number)
+        assert (followed.returncode, followed.stdout) == (0, "begun\nended\n"), followed.stderr
+        (folder / "go").unlink()
+        second = json.loads(gas("submit", *request, "--json").stdout)["job"]["id"]
+        assert gas("cancel", str(second)).returncode == 0
+        assert "cancelled" in gas("status", str(second), "--json").stdout

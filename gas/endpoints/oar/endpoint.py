@@ -37,7 +37,7 @@ from gas.endpoints.oar.quotas import FILE, Quota, quotas_of
 from gas.endpoints.oar.records import asked_by, record_of
 from gas.endpoints.oar.submission import Batch, batch_of, options_from
 from gas.endpoints.oar.transport import Transport
-from gas.endpoints.programs import end_of_file, whole_path
+from gas.endpoints.programs import part_of_file, whole_path
 from gas.endpoints.sending import RefusedAs
 from gas.endpoints.tagging import PATIENCE_SECONDS, Spans, TaggingEndpoint
 from gas.endpoints.wording import option_list, tag_of
@@ -251,13 +251,15 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         now_there = {job.id for job in there}
         return [self._record(job) for job in (*(job for job in past if job.id not in now_there), *there)]
 
-    def output(self, id: int, stream: Literal["stdout", "stderr"] = "stdout", limit: int = 2**20) -> bytes:
-        """Return the end of what a job has written, from its file, which must be readable here."""
+    def output(
+        self, id: int, stream: Literal["stdout", "stderr"] = "stdout", limit: int = 2**20, after: int | None = None
+    ) -> bytes:
+        """Return a part of what a job has written, from its file, which must be readable here."""
         job = self._one(id)
         file = job.stdout if stream == "stdout" else job.stderr
         if not file:
             raise NotFound(f"{self.name}: OAR does not say where the output of job {id} is")
-        return end_of_file(Path(job.directory) / file, limit, f"job {id} is {job.state}")
+        return part_of_file(Path(job.directory) / file, limit, after, f"job {id} is {job.state}")
 
     def cancel(self, id: int) -> dict[str, Any]:
         """Cancel a job and return it; it may take a moment to end."""

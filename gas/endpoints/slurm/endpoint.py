@@ -29,7 +29,7 @@ from documents.fields import Fields
 from gas.availability import Availability
 from gas.collector import uncollected
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, Standing, limits_from
-from gas.endpoints.programs import end_of_file, own_groups, whole_path
+from gas.endpoints.programs import own_groups, part_of_file, whole_path
 from gas.endpoints.sending import NotSent, RefusedAs
 from gas.endpoints.slurm.choices import MOST, choices
 from gas.endpoints.slurm.commands import TIMEOUT_SECONDS, CommandTransport, sbatch_line, shown_line
@@ -444,15 +444,15 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         past = sorted((one for one in records if one["finished"] is not None), key=lambda one: int(one["finished"]))
         return past[len(past) - min(ended, len(past)) :] + [one for one in records if one["finished"] is None]
 
-    def output(self, id: int, stream: Literal["stdout", "stderr"], limit: int) -> bytes:
-        """Return the end of what a job has written, from its file, which must be readable here."""
+    def output(self, id: int, stream: Literal["stdout", "stderr"], limit: int, after: int | None = None) -> bytes:
+        """Return a part of what a job has written, from its file, which must be readable here."""
         job = self._one(id)
         if job.pending:
             raise Conflict(f"{self.name}: job {id} waits, and has written nothing yet")
         path = job.stdout if stream == "stdout" else job.stderr
         if not path:
             raise NotFound(f"{self.name}: Slurm does not say where the output of job {id} is")
-        return end_of_file(Path(path), limit, f"job {id} is {job.state.lower()}")
+        return part_of_file(Path(path), limit, after, f"job {id} is {job.state.lower()}")
 
     def cancel(self, id: int) -> dict[str, Any]:
         """Cancel a job and return it."""
