@@ -16,7 +16,7 @@ from gas.cli.planning import Everything, Explain, Planning, Plot, agent_for, rep
 from gas.cli.scripts import Subject
 from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import Answer, Request
-from gas.errors import Infeasible
+from gas.errors import BadInput, Infeasible
 from gas.planner import Candidate, Plan
 from gas.times import duration_text, iso_time, relative_text
 
@@ -38,7 +38,7 @@ def plan_command(
     everything: Everything = False,
     plot: Plot = None,
     form: Annotated[
-        Literal["sbatch", "psij", "dask", "snakemake", "parsl"] | None,
+        Literal["sbatch", "psij", "submitit", "dask", "snakemake", "parsl"] | None,
         typer.Option("--as", help="Print the best request in the words of another program instead."),
     ] = None,
     config: ConfigFile = None,
@@ -66,6 +66,11 @@ def plan_command(
         from gas.workflows.conversions import converted
 
         line = _line_of(app, planned)
+        if form != "sbatch" and work.script is not None:
+            raise BadInput(
+                f"--as {form}: {work.script.path} is a job script, which says itself what it needs; --as sbatch prints "
+                "the command that submits it"
+            )
         if form == "sbatch" and line is not None:  # of a scheduler that knows its partition, account and unit
             words: Any = line
         else:

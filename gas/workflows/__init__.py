@@ -2,7 +2,8 @@
 
 Its modules:
 
-    conversions   a request as sbatch arguments, PSI/J JobSpec, dask-jobqueue, Snakemake or Parsl arguments
+    conversions   a request as sbatch arguments, PSI/J JobSpec, submitit, dask-jobqueue, Snakemake or Parsl arguments
+    shapes        the same of a job on nodes and GPUs: ranks of MPI, or one launcher on each node
     scheduling    which schedulers are meant, planning with them, and submitting exactly once, with patience
     memory        one plan per job of a workflow, whichever process asks, and however often
     snakemake     resources of a Snakemake rule that Gas plans, and the commands that submit to S³

@@ -1,4 +1,4 @@
-"""A request in the words of those who take it: sbatch, PSI/J, dask-jobqueue, Snakemake and Parsl.
+"""A request in the words of those who take it: sbatch, PSI/J, submitit, dask-jobqueue, Snakemake and Parsl.
 
 Every conversion takes what the planner found (a `Candidate`) or what a scheduler is asked for (a `Request`), and what
 is to run. Processors are kept: where the other side counts in nodes or in workers' jobs, these hold at least as many.
@@ -19,6 +19,7 @@ from gas.endpoints import JobDescription, Request
 from gas.errors import BadInput, Infeasible, Missing
 from gas.planner import Plan
 from gas.resources import Resources
+from gas.workflows import shapes
 
 if TYPE_CHECKING:
     from psij import JobSpec
@@ -40,7 +41,7 @@ __all__ = [
 Unit = Literal["tasks", "cpus", "nodes"]
 BatchSystem = Literal["slurm", "oar", "pbs", "moab", "sge", "lsf"]
 ParslProvider = Literal["slurm", "pbspro", "lsf", "torque", "gridengine", "local"]
-Form = Literal["sbatch", "psij", "dask", "snakemake", "parsl"]
+Form = Literal["sbatch", "psij", "submitit", "dask", "snakemake", "parsl"]
 
 
 class Sized(Protocol):
@@ -80,12 +81,7 @@ def sbatch_arguments(
         arguments.append(f"--begin={datetime.fromtimestamp(request.not_before).isoformat()}")
     if job is not None:
         job = job.sized(request.processors, request.walltime)
-        arguments.append(f"--job-name={job.name}")
-        if job.directory is not None:
-            arguments.append(f"--chdir={job.directory}")
-        if job.command:
-            settings = [f"{name}={value}" for name, value in job.environment.items()]
-            arguments.append(f"--wrap={shlex.join(['env', *settings, *job.command])}")
+        arguments += [f"--job-name={job.name}", *_wrapped(job)]
     return arguments
 
 
@@ -97,6 +93,7 @@ def psij_job_spec(
     stderr: str | Path | None = None,
     launcher: str | None = None,
     threads: bool = False,
+    shape: shapes.JobShape | None = None,
 ) -> JobSpec:
     """Return the ``JobSpec`` of PSI/J, for any of its executors.
 
@@ -108,6 +105,8 @@ def psij_job_spec(
         What starts the processes: "single" (PSI/J's default, once), "multiple", "mpirun", "srun" and so on.
     threads
         One process with so many cores, rather than so many processes.
+    shape
+        Its tasks, nodes and GPUs, where the request is more than a number of processors; the job is filled in already.
 
     Raises
     ------
@@ -118,12 +117,16 @@ def psij_job_spec(
         from psij import JobAttributes, JobSpec, ResourceSpecV1
     except ImportError as error:
         raise _missing("psij-python", error) from None
-    job = job.sized(request.processors, request.walltime)
+    job = job if shape is not None else job.sized(request.processors, request.walltime)
     count = request.processors
+    resources: dict[str, Any] = {"cpu_cores_per_process": count} if threads else {"process_count": count}
     own: dict[str, object] = {}
     if isinstance(request, Request):
         times = {"s3.start_by": request.start_by, "s3.not_before": request.not_before}
         own = {name: instant for name, instant in times.items() if instant is not None}
+    if shape is not None:
+        resources, more = shapes.psij_words(shape)
+        own |= more
     return JobSpec(
         executable=job.command[0] if job.command else None,
         arguments=list(job.command[1:]),
@@ -133,7 +136,7 @@ def psij_job_spec(
         stdout_path=stdout,
         stderr_path=stderr,
         launcher=launcher,
-        resources=ResourceSpecV1(cpu_cores_per_process=count) if threads else ResourceSpecV1(process_count=count),
+        resources=ResourceSpecV1(**resources),
         attributes=JobAttributes(duration=timedelta(seconds=request.walltime), custom_attributes=own or None),
     )
 
@@ -248,7 +251,8 @@ def converted(
     """Return the best request of a plan in another's words, to be printed.
 
     ``sbatch`` is a command line, the others are JSON objects: ``psij`` a JobSpec that PSI/J's serializer reads,
-    ``dask`` with ``arguments`` and ``jobs``, ``snakemake`` and ``parsl`` keyword arguments.
+    ``submitit`` what its ``update_parameters`` takes, ``dask`` with ``arguments`` and ``jobs``, ``snakemake`` and
+    ``parsl`` keyword arguments.
 
     Parameters
     ----------
@@ -260,7 +264,7 @@ def converted(
     Raises
     ------
     BadInput
-        The request is more than a number of processors, which is not worded here yet.
+        The other side has no words for it.
     Infeasible
         The plan found nothing.
     Missing
@@ -269,18 +273,17 @@ def converted(
     best = found.best
     if best is None:
         raise Infeasible(f"{found.application}: no request is possible, so there is none to convert")
-    more = resources not in (None, Resources())
-    if more or best.unit != "processors" or best.layout is not None:  # a wrong line is worse than none
-        raise BadInput(
-            f"--as {form}: words a number of processors and nothing else, and {found.application} asks for "
-            f"{best.size_text} with what its file says of them; on a Slurm --as sbatch prints the whole request, and "
-            "gas submit submits it"
-        )
     job = job or JobDescription(found.application)
+    shape = shapes.JobShape.of(best, resources)
+    if form == "submitit":
+        return {"name": job.name, **shapes.submitit_words(shape)}
+    if resources not in (None, Resources()) or best.unit != "processors" or best.layout is not None:
+        known = (resources or Resources(best.unit)).values(best.processors, best.layout)
+        return _shaped(best, form, job.sized(best.processors, best.walltime, known), shape)
     if form == "sbatch":
         return shlex.join(["sbatch", *sbatch_arguments(best, job)])
     if form == "psij":
-        return _psij_json(best, job)
+        return _psij_json(best, job.sized(best.processors, best.walltime), shape)
     if form == "dask":
         return dask_jobs(best, job)._asdict()
     if form == "snakemake":
@@ -290,19 +293,63 @@ def converted(
     raise BadInput(f"form {form!r}: is none of {', '.join(get_args(Form))}")
 
 
-def _psij_json(request: Sized, job: JobDescription) -> dict[str, Any]:
-    spec = psij_job_spec(request, job)
+def _shaped(request: Sized, form: Form, job: JobDescription, shape: shapes.JobShape) -> str | dict[str, Any]:
+    """Return a request that is more than a number of processors; the job is filled in already."""
+    if form == "psij":
+        return _psij_json(request, job, shape)
+    if form == "snakemake":
+        return dict(shapes.snakemake_words(shape))
+    if form == "dask":
+        arguments, jobs = shapes.dask_words(shape)
+        named = {"job_name": job.name, "job_script_prologue": _lines(job)}
+        return DaskJobs({**arguments, **named}, jobs)._asdict()
+    if form == "parsl":
+        return {**shapes.parsl_words(shape), "worker_init": "\n".join(_lines(job))}
+    words = shapes.sbatch_words(shape).items()
+    options = [f"--{name}" if value is None else f"--{name}={value}" for name, value in words]
+    return shlex.join(["sbatch", "--parsable", f"--job-name={job.name}", *options, *_wrapped(job)])
+
+
+def _wrapped(job: JobDescription) -> list[str]:
+    """Return the options of sbatch that say where and what to run."""
+    words = [] if job.directory is None else [f"--chdir={job.directory}"]
+    if job.command:
+        settings = [f"{name}={value}" for name, value in job.environment.items()]
+        words.append(f"--wrap={shlex.join(['env', *settings, *job.command])}")
+    return words
+
+
+def _psij_json(request: Sized, job: JobDescription, shape: shapes.JobShape | None = None) -> dict[str, Any]:
+    """Return a JobSpec as JSON; a launcher on each node is started by srun.
+
+    PSI/J 0.9 reads the fields of its resources back, and not the numbers of nodes and processes that follow from them,
+    which its scripts have: for Slurm these stand among the attributes too, which come after them.
+    """
+    per_node = shape is not None and shape.tasks_per_node == 1
+    spec = psij_job_spec(request, job, shape=shape, launcher="srun" if per_node else None)
     from psij.serialize import JSONSerializer
 
     wire: dict[str, Any] = json.loads(JSONSerializer().dumps(spec))
     # PSI/J 0.9 writes "90061.0 s", of which it reads back "0 s"
-    wire["attributes"] = {**wire.get("attributes", {}), "duration": _clock(request.walltime)}
+    attributes = {**wire.get("attributes", {}), "duration": _clock(request.walltime)}
+    if shape is not None and shape.tasks > 1:
+        attributes["custom_attributes"] = {
+            **attributes.get("custom_attributes", {}),
+            "slurm.nodes": str(shape.nodes or f"1-{shape.tasks}"),
+            "slurm.ntasks": str(shape.tasks),
+            "slurm.ntasks-per-node": str(shape.tasks_per_node or shape.tasks),
+        }
+    wire["attributes"] = attributes
     return wire
 
 
 def _prologue(request: Sized, job: JobDescription) -> list[str]:
     """Return the lines of a shell that make a job's surroundings."""
-    job = job.sized(request.processors, request.walltime)
+    return _lines(job.sized(request.processors, request.walltime))
+
+
+def _lines(job: JobDescription) -> list[str]:
+    """Return the lines of a shell for a job that is filled in already."""
     lines = [f"export {name}={shlex.quote(value)}" for name, value in job.environment.items()]
     return lines if job.directory is None else [f"cd {shlex.quote(job.directory)}", *lines]
 

@@ -250,10 +250,11 @@ def shaping(release: str, seed: str, situations: int) -> Iterator[Situation]:
 HEAD = """\
 # Shapes of jobs on GPUs, against real Slurms
 
-{count} situations on {clusters} random clusters with typed GPUs (or GPUs without a type) and a queue, private Slurms
-{versions}, seeds {seeds}. In each, Gas plans an application in GPUs or nodes, or a job script in GPUs, as an ordinary
-user, by commands or by slurmrestd; then every shape that could still finish first is submitted as a real job, whose
-start, planned or real, is the truth, and cancelled at once. *First*: what Gas takes finishes first of all of them by
+{count} situations on {clusters} random clusters with typed GPUs (or GPUs without a type) and a random queue, private
+Slurms {versions}, seeds {seeds}; jobs wait in the order of their submission, and there are no
+reservations. In each, Gas plans an application in GPUs or nodes, or a job script in GPUs, as an ordinary user, by
+commands or by slurmrestd; then every shape that could still finish first is submitted as a real job, whose start,
+planned or real, is the truth, and cancelled at once. *First*: what Gas takes finishes first of all of them by
 Slurm's own plans, or within {cycle} s (bf_resolution, the step of these plans). This page is made by
 `python tests/endpoints/slurm/shapes.py measure found.jsonl` and `... page found.jsonl -o measured_shapes.md`.
 """
