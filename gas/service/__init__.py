@@ -7,6 +7,7 @@ Its modules, from the bottom:
     rows         jobs as rows of the store, sealed
     tables       the tables of the store, and older ones brought up to date
     mark         how far the store had got, beside it
+    file_system  whether a folder is on a network file system
     database     the SQLite file: transactions that are surely on disk, or surely not
     store        every job in that file
     command      what a job runs, and its environment

@@ -21,6 +21,7 @@ import uvicorn
 from gas.errors import BadInput, Conflict, Unreachable
 from gas.service.app import create_app
 from gas.service.connections import Connection, Connections, Door, most_connections
+from gas.service.file_system import network_file_system
 from gas.service.limits import Limits
 from gas.service.live import LiveScheduler
 from gas.service.planners import Planners
@@ -119,7 +120,14 @@ def hold_state(directory: Path) -> StateHolder:
     ------
     Conflict
         Another service uses it.
+    BadInput
+        It cannot be used, or is on a network file system.
     """
+    if name := network_file_system(directory):
+        raise BadInput(
+            f"--state {directory}: is on {name}, where SQLite's locks and writes are not safe; name a local one: "
+            f"--state /var/lib/{directory.name or 's3'} (gas backup FILE may save it anywhere)"
+        )
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)  # commands and their environment are in there
         handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
