@@ -25,7 +25,7 @@ def network_file_system(path: Path) -> str | None:
 
     Where the system does not say what is mounted, none is assumed.
     """
-    os.path.exists(path)  # what is mounted on demand is mounted by this
+    path.exists()  # what is mounted on demand is mounted by this
     try:
         mounts = MOUNTS.read_text(errors="surrogateescape")
     except OSError:
