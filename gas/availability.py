@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from documents.fields import FieldError, Fields, shown
 from gas.compiled import fastest
 from gas.errors import BadInput
-from gas.printable import first_control
+from gas.printable import Shown, first_control, many
 from gas.profile.flat import Profile, earliest_fits, profile_of
-from gas.times import LATEST
+from gas.times import LATEST, iso_time
 from speedup_models.model import Layout
 
 if TYPE_CHECKING:  # imported where it is needed: planning with counts needs none of it
@@ -58,8 +58,8 @@ class Frame(NamedTuple):
     free: int
 
 
-@dataclass(frozen=True, eq=False)
-class AvailabilityList:
+@dataclass(frozen=True, eq=False, repr=False)
+class AvailabilityList(Shown):
     """Free processors per future time frame of one scheduler.
 
     Attributes
@@ -111,6 +111,12 @@ class AvailabilityList:
                 ],
             },
             "availability",
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<AvailabilityList of {self.scheduler}: {int(self.free[0]):,} of {many(self.processors, 'processor')} "
+            f"free, {many(len(self.starts), 'frame')}, starts are {self.kind}s, as of {iso_time(self.now)}>"
         )
 
     @property
@@ -246,8 +252,8 @@ class Spans:
         return len(self.node)
 
 
-@dataclass(frozen=True, eq=False)
-class NodeAvailability:
+@dataclass(frozen=True, eq=False, repr=False)
+class NodeAvailability(Shown):
     """What is free of each node from now on; the planner reads it as it does an `AvailabilityList`.
 
     Attributes
@@ -282,6 +288,12 @@ class NodeAvailability:
                 at = int(np.flatnonzero(bad)[0])
                 span = f"node {taken.node[at]}, {taken.units[at]} units"
                 raise BadInput(f"{self.scheduler}: span {at} takes {what}: {span}")
+
+    def __repr__(self) -> str:
+        return (
+            f"<NodeAvailability of {self.scheduler}: {many(len(self.capacity), 'node')}, {self.processors:,} units, "
+            f"starts are {self.kind}s, as of {iso_time(self.now)}>"
+        )
 
     @property
     def processors(self) -> int:

@@ -22,9 +22,9 @@ from gas.application import Application, Requests
 from gas.availability import Availability, AvailabilityList, Kind, LaidOut, NodeAvailability
 from gas.compiled import fastest
 from gas.errors import BadInput
-from gas.printable import many
+from gas.printable import Shown, many
 from gas.profile.flat import NEVER
-from gas.times import LATEST, LONGEST, duration_text, iso_time
+from gas.times import LATEST, LONGEST, duration_text, iso_time, relative_text
 from speedup_models.model import Layout, LayoutModel, SizeUnit
 
 __all__ = [
@@ -140,12 +140,12 @@ class Limits:
         finite_number(self.speed, "speed", minimum=SLOWEST, maximum=FASTEST)
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(Shown):
     """What the planner found: `best` (None if nothing is possible) and everything that it looked at.
 
     `candidates` stand best first, by finish, processors, start and the order of the schedulers; `best` is the first
-    of them unless a tolerance asked for a smaller one.
+    of them unless a tolerance asked for a smaller one. `lists` are what it was made from.
     """
 
     application: str
@@ -154,6 +154,25 @@ class Plan:
     best: Candidate | None
     candidates: list[Candidate]
     rejected: list[Rejected] = field(default_factory=list)
+    lists: Sequence[Availability] = field(default=(), compare=False)
+
+    def __repr__(self) -> str:
+        looked_at = f"{many(len(self.candidates), 'candidate')}, {len(self.rejected):,} rejected"
+        return f"<{type(self).__name__} of {self.application}: {self.in_words} ({looked_at})>"
+
+    @property
+    def in_words(self) -> str:
+        """The best request in words, or that there is none."""
+        best = self.best
+        if best is None:
+            return "no request is possible"
+        start, finish = relative_text(best.start, self.now), relative_text(best.finish, self.now)
+        return f"{best.size_text} on {best.scheduler}, starts {start}, finishes {finish}"
+
+    @property
+    def likely_starts(self) -> Mapping[Candidate, tuple[int, int, int]]:
+        """Of candidates that are predicted: between which instants their starts lie, and the mean between them."""
+        return {}
 
     def turnaround(self, candidate: Candidate) -> int:
         """Return how many seconds from now the candidate finishes."""
@@ -282,7 +301,7 @@ def plan(
         latest = now + round((best.finish - now) * (1 + tolerance), 6)  # 20 s and 15% are 23 s, not 22.999999999999996
         near = [c for c in candidates if c.finish <= latest]
         best = min(near, key=lambda c: (c.processors, c.finish, _nodes(c), c.start, order[c.scheduler]))
-    return Plan(application.name, algorithm, now, best, candidates, rejected)
+    return Plan(application.name, algorithm, now, best, candidates, rejected, lists)
 
 
 def soonest(requests: Requests, availability: Availability, first: int | None = None) -> Candidate | None:

@@ -2,6 +2,8 @@
 
 A terminal obeys more than escape sequences: U+009B begins one, U+202E turns the order of letters round, U+200B makes
 two names look alike. All that Unicode calls control and format characters is replaced, and so are lone surrogates.
+
+And, for notebooks, what everything has in common that is shown there: `Shown`.
 """
 
 from __future__ import annotations
@@ -9,8 +11,13 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as type checkers know it: the command line begins in here, before there is anything else
 if TYPE_CHECKING:
     import re
+    from collections.abc import Sequence
+    from typing import Any
 
-__all__ = ["as_line", "escaped_json", "first_control", "many", "printable"]
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Shown", "as_line", "escaped_json", "first_control", "many", "printable"]
 
 _CONTROL = (
     "[\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
@@ -63,3 +70,48 @@ def _escape(found: re.Match[str]) -> str:
         return f"\\u{code:04x}"
     code -= 0x10000
     return f"\\u{0xD800 | code >> 10:04x}\\u{0xDC00 | code & 0x3FF:04x}"
+
+
+class Shown:
+    """Has a picture and a table in a notebook, a frame of pandas, and a figure of matplotlib, by `gas.notebook`."""
+
+    __slots__ = ()
+
+    def to_frame(self) -> Any:
+        """Return its rows as a frame of pandas; instants know their time zone, durations are timedeltas.
+
+        Raises
+        ------
+        Missing
+            pandas is not installed.
+        """
+        return _above("frames").frame_of(self)
+
+    def plot(self, axes: Axes | Sequence[Axes] | None = None) -> Figure:
+        """Draw it, into a new figure or into these axes, and return the figure.
+
+        Parameters
+        ----------
+        axes
+            One for each panel, from the top; a single one need not be in a list.
+
+        Raises
+        ------
+        BadInput
+            There are not as many axes as panels.
+        Missing
+            matplotlib is not installed.
+        """
+        found: Figure = _above("plots").plotted(self, axes)
+        return found
+
+    def _repr_html_(self) -> str:
+        found: str = _above("cards").card_of(self)
+        return found
+
+
+def _above(name: str) -> Any:
+    """Return a module of `gas.notebook`, which imports this one, and much that is heavy."""
+    from importlib import import_module
+
+    return import_module(f"gas.notebook.{name}")

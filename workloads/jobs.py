@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from workloads.header import Epoch
 from workloads.log import PARTIAL, Log, LogError, is_unknown
 
 __all__ = ["Overrun", "RigidJobs", "apply_overrun", "machine_size", "rigid_jobs"]
@@ -49,6 +50,8 @@ class RigidJobs:
     """Processors of the machine."""
     skipped: Mapping[str, int] = field(default_factory=dict)
     """Jobs of the log left out, counted by reason."""
+    epoch: Epoch | None = None
+    """What second 0 is on the calendar, for those who show it; None if that is not known."""
 
     def __post_init__(self) -> None:
         for name in _COLUMNS:
@@ -122,6 +125,7 @@ def rigid_jobs(log: Log, processors: int | None = None) -> RigidJobs:
         row=kept.astype(np.int64, copy=False),
         machine=machine,
         skipped={name: number for name, number in reversed(counted) if number},
+        epoch=log.epoch,
     )
 
 

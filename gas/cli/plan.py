@@ -314,8 +314,5 @@ def draw(found: Plan, answers: Sequence[Answer], path: str) -> None:
     """Draw the plan into a file."""
     from gas.pictures.plan import draw_plan
 
-    starts = None
-    if (likely := predicted(found)) is not None:
-        starts = {c: (p.start_low, p.start, p.start_high) for c, p in likely.predictions.items()}
-    draw_plan(found, [a.availability for a in answers if a.availability is not None], path, starts=starts)
+    draw_plan(found, [a.availability for a in answers if a.availability is not None], path, starts=found.likely_starts)
     note(f"drawn: {path}")

@@ -28,11 +28,13 @@ __all__ = [
     "FAINT",
     "GREY",
     "INK",
+    "SCHEDULE_STYLE",
     "STYLE",
     "SUFFIXES",
     "add_foot",
     "add_heading",
     "check_finished",
+    "drawn_into",
     "fix_layout",
     "legend_below",
     "one_line",
@@ -93,7 +95,7 @@ STYLE: Mapping[str, Any] = {
 }
 """What all pictures have in common, as settings of matplotlib."""
 
-_OF_SCHEDULES = {
+SCHEDULE_STYLE = {
     **STYLE,
     "font.size": 9,
     "axes.titlesize": 10,
@@ -101,6 +103,7 @@ _OF_SCHEDULES = {
     "legend.frameon": False,
     "legend.fontsize": 9,
 }
+"""Settings of matplotlib under which pictures of schedules are drawn and written."""
 
 _FOOT_WIDTH = 165  # characters of the foot's type across the picture
 
@@ -129,7 +132,21 @@ def write_figure(make: Callable[[], Figure], path: str | Path) -> None:
             ax.set_position((left, bottom, width, height))
         return figure
 
-    write_picture(laid_out, path, _OF_SCHEDULES)
+    write_picture(laid_out, path, SCHEDULE_STYLE)
+
+
+def drawn_into(axes: Sequence[Axes], panels: int) -> tuple[Figure, list[Axes]]:
+    """Return the axes into which so many panels are drawn, and the figure that they are of.
+
+    Raises
+    ------
+    BadInput
+        There are not as many axes as panels.
+    """
+    if len(axes) != panels:
+        raise BadInput(f"{len(axes)} axes for {panels} panels; give as many, or none for a figure of its own")
+    figure: Any = axes[0].figure
+    return figure, list(axes)
 
 
 def fix_layout(figure: Figure) -> None:

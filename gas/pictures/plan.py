@@ -2,6 +2,7 @@
 
     draw_plan           one panel a scheduler, the candidates as rectangles, the best one filled
     draw_availability   one scheduler's free processors over time
+    plan_figure, availability_figure   the same as figures, or drawn into axes
     selection           which candidates of many are drawn
 
 matplotlib is imported by what draws, and used without pyplot, so that nothing global is touched. Equal arguments give
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from gas.availability import Availability, AvailabilityList, NodeAvailability
 from gas.errors import BadInput
-from gas.pictures.canvas import GREY, INK, STYLE, fix_layout, one_line, write_picture
+from gas.pictures.canvas import GREY, INK, STYLE, drawn_into, fix_layout, one_line, write_picture
 from gas.pictures.terminal import least_free, processors_text, readable_horizon, request_text, tick_text, time_ticks
 from gas.planner import Candidate, Plan
 from gas.times import duration_text, iso_time, relative_text
@@ -31,7 +32,15 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
     from matplotlib.transforms import Bbox
 
-__all__ = ["MOST_DRAWN", "draw_availability", "draw_plan", "selection"]
+__all__ = [
+    "MOST_DRAWN",
+    "PLAN_STYLE",
+    "availability_figure",
+    "draw_availability",
+    "draw_plan",
+    "plan_figure",
+    "selection",
+]
 
 MOST_DRAWN = 30
 """A panel with more candidates than these shows a selection."""
@@ -49,7 +58,8 @@ _BROWN, _GREEN, _RED = "#8A5A00", "#007558", "#B8420A"
 _LIKELY: dict[str, Any] = {"color": _GREEN, "lw": 2.0, "marker": "o", "ms": 5}
 _LIKELY_BEST: dict[str, Any] = {"color": _RED, "lw": 3.2, "marker": "D", "ms": 6.5}
 
-_STYLE = {**STYLE, "hatch.linewidth": 0.8}
+PLAN_STYLE = {**STYLE, "hatch.linewidth": 0.8}
+"""Settings of matplotlib under which these pictures are drawn and written."""
 
 
 class _Panel(NamedTuple):
@@ -107,6 +117,18 @@ def draw_plan(
     Missing
         matplotlib is not installed.
     """
+    write_picture(lambda: plan_figure(plan, availabilities, title=title, starts=starts), path, PLAN_STYLE)
+
+
+def plan_figure(
+    plan: Plan,
+    availabilities: Sequence[Availability],
+    *,
+    title: str | None = None,
+    starts: Mapping[Candidate, tuple[int, int, int]] | None = None,
+    axes: Sequence[Axes] | None = None,
+) -> Figure:
+    """Return the picture of a plan as a figure, as `draw_plan` draws it, or draw its panels into axes."""
     given = list(availabilities)
     lists = [one.counts for one in given]
     if not lists:
@@ -129,7 +151,7 @@ def draw_plan(
     if title is None and plan.best is None:
         heading += ": no request is possible"
     span = readable_horizon(lists, plan.now, plan.candidates, plan.best)
-    write_picture(lambda: _figure(panels, plan.now, span, heading), path, _STYLE)
+    return _figure(panels, plan.now, span, heading, axes)
 
 
 def draw_availability(availability: Availability, path: str | Path, *, title: str | None = None) -> None:
@@ -140,10 +162,17 @@ def draw_availability(availability: Availability, path: str | Path, *, title: st
     title
         None for no title; the panel names the scheduler anyway.
     """
+    write_picture(lambda: availability_figure(availability, title=title), path, PLAN_STYLE)
+
+
+def availability_figure(
+    availability: Availability, *, title: str | None = None, axes: Sequence[Axes] | None = None
+) -> Figure:
+    """Return the picture of a list as a figure, as `draw_availability` draws it, or draw it into axes."""
     counts = availability.counts
     panel = _Panel(counts, [], None, isinstance(availability, NodeAvailability), {})
     span = readable_horizon([counts], counts.now)
-    write_picture(lambda: _figure([panel], counts.now, span, title or ""), path, _STYLE)
+    return _figure([panel], counts.now, span, title or "", axes)
 
 
 def selection(candidates: Sequence[Candidate], best: Candidate | None, now: int, span: int) -> list[Candidate]:
@@ -171,13 +200,10 @@ def selection(candidates: Sequence[Candidate], best: Candidate | None, now: int,
     return drawn
 
 
-def _figure(panels: Sequence[_Panel], now: int, span: int, title: str) -> Figure:
-    from matplotlib.figure import Figure
-
-    many = len(panels)
-    figure = Figure(figsize=(9.5, 4.8 if many == 1 else 1.6 + 2.7 * many), layout="constrained", facecolor="white")
-    axes: list[Axes] = list(figure.subplots(many, 1, sharex=True, squeeze=False)[:, 0])
-    if title:
+def _figure(panels: Sequence[_Panel], now: int, span: int, title: str, given: Sequence[Axes] | None = None) -> Figure:
+    """Draw panels into a figure of their own, or into axes that are given: then without what frames a figure."""
+    figure, axes = _own_figure(len(panels)) if given is None else drawn_into(given, len(panels))
+    if title and given is None:
         figure.suptitle(one_line(title, 75), x=0.012, ha="left", fontsize=13, fontweight="bold", parse_math=False)
     drawn = [selection(panel.candidates, panel.best, now, span) for panel in panels]
     curves = [_curve(panel.availability, now, span) for panel in panels]
@@ -195,7 +221,11 @@ def _figure(panels: Sequence[_Panel], now: int, span: int, title: str) -> Figure
     axes[-1].set_xlabel(f"time from now ({_instant(now)})")
     units = [one.unit for panel in panels for one in panel.candidates] or ["processors"]
     counted = {"gpus": "GPUs"}.get(units[0], units[0])
-    figure.supylabel(counted, fontsize=10)
+    if given is None:
+        figure.supylabel(counted, fontsize=10)
+    else:
+        for ax in axes:
+            ax.set_ylabel(counted)
     best = next((panel.best for panel, shown in zip(panels, drawn, strict=True) if panel.best in shown), None)
     handles = _legend(
         free=f"free (least in each {duration_text(span // _COLUMNS)})" if any(c.joined for c in curves) else "free",
@@ -204,20 +234,26 @@ def _figure(panels: Sequence[_Panel], now: int, span: int, title: str) -> Figure
         others=any(c != panel.best for panel, shown in zip(panels, drawn, strict=True) for c in shown),
         likely=any(c in panel.starts for panel, shown in zip(panels, drawn, strict=True) for c in shown if c != best),
     )
-    figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=5 if len(handles) <= 5 else 3,
-        frameon=False,
-        fontsize=9,
-        handlelength=1.8,
-        columnspacing=1.5,
-    )
-    # Labels need to know where things came to stand, and must not move them.
-    fix_layout(figure)
+    look: dict[str, Any] = {"handles": handles, "frameon": False, "fontsize": 9, "handlelength": 1.8}
+    if given is None:
+        columns = 5 if len(handles) <= 5 else 3
+        figure.legend(loc="outside lower center", ncols=columns, columnspacing=1.5, **look)
+        # Labels need to know where things came to stand, and must not move them.
+        fix_layout(figure)
+    else:
+        axes[-1].legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3, columnspacing=1.5, **look)
     for ax, panel, shown in zip(axes, panels, drawn, strict=True):
         _label(ax, panel, shown, now, span)
     return figure
+
+
+def _own_figure(panels: int) -> tuple[Figure, list[Axes]]:
+    """Return a figure with panels below each other."""
+    from matplotlib.figure import Figure
+
+    size = (9.5, 4.8 if panels == 1 else 1.6 + 2.7 * panels)
+    figure = Figure(figsize=size, layout="constrained", facecolor="white")
+    return figure, list(figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0])
 
 
 def _draw_free(ax: Axes, panel: _Panel, curve: _Curve) -> None:

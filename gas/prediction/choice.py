@@ -14,7 +14,8 @@ import numpy as np
 
 from gas.errors import BadInput
 from gas.planner import Candidate, Plan, Rejected
-from gas.times import duration_text, iso_time
+from gas.printable import Shown
+from gas.times import duration_text, iso_time, relative_text
 
 if TYPE_CHECKING:  # a simulator hangs on it, and a plan is shown without
     from gas.prediction.forecast import Forecast
@@ -26,7 +27,7 @@ INTERVAL = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(Shown):
     """What is expected of one candidate, in epoch seconds.
 
     Attributes
@@ -60,7 +61,7 @@ class Prediction:
         return wire
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PredictedPlan(Plan):
     """A plan whose `best` and whose order of candidates are those of predictions.
 
@@ -85,6 +86,21 @@ class PredictedPlan(Plan):
     def unpredicted(self) -> tuple[str, ...]:
         """The schedulers without a forecast that have candidates, in the order of these."""
         return tuple(dict.fromkeys(c.scheduler for c in self.candidates if c not in self.predictions))
+
+    @property
+    def in_words(self) -> str:
+        """The best request in words, or that there is none."""
+        best = self.best
+        found = None if best is None else self.predictions.get(best)
+        if best is None or found is None:
+            return super().in_words
+        start, finish = relative_text(found.start, self.now), relative_text(self.score(best), self.now)
+        return f"{best.size_text} on {best.scheduler}, expected to start {start} and to finish {finish}"
+
+    @property
+    def likely_starts(self) -> Mapping[Candidate, tuple[int, int, int]]:
+        """Of candidates that are predicted: between which instants their starts lie, and the mean between them."""
+        return {one: (found.start_low, found.start, found.start_high) for one, found in self.predictions.items()}
 
     def score(self, candidate: Candidate) -> int:
         """Return what is to be least."""
@@ -189,7 +205,7 @@ def choose(
         predictions.update(zip(candidates, _predictions(plan, candidates, found, risk), strict=True))
     order = {name: place for place, name in enumerate(schedulers)}
     whole = PredictedPlan(
-        plan.application, plan.algorithm, plan.now, plan.best, list(plan.candidates), plan.rejected,
+        plan.application, plan.algorithm, plan.now, plan.best, list(plan.candidates), plan.rejected, plan.lists,
         planned=plan, predictions=predictions, risk=risk, details=details or {},
     )  # fmt: skip
     if deadline is not None:

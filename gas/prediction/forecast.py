@@ -15,8 +15,9 @@ from gas.prediction.past import Past
 from gas.prediction.shortfall import by_nodes
 from gas.prediction.snapshot import Snapshot
 from gas.prediction.together import starts_of_all
+from gas.printable import Shown, many
 from gas.simulation.schedule import Policy
-from gas.times import LONGEST
+from gas.times import LONGEST, iso_time
 
 __all__ = ["SAMPLES", "Forecast", "forecast"]
 
@@ -37,8 +38,8 @@ class _Options(TypedDict):
     machine_code: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Forecast:
+@dataclass(frozen=True, eq=False, repr=False)
+class Forecast(Shown):
     """What is likely to become of some candidates; arrays have one value, or one column, a candidate.
 
     Attributes
@@ -61,6 +62,10 @@ class Forecast:
     starts: NDArray[np.int64]
     execution_time: NDArray[np.int64]
     alone: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        samples, candidates = self.starts.shape
+        return f"<Forecast of {many(candidates, 'candidate')} in {many(samples, 'sample')}, as of {iso_time(self.now)}>"
 
     @property
     def expected_start(self) -> NDArray[np.float64]:

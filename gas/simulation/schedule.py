@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.errors import BadInput
+from gas.printable import Shown, many
 from workloads import Overrun, RigidJobs
 
 __all__ = [
@@ -82,8 +83,8 @@ class Reservation(NamedTuple):
     """Seconds, at least 1."""
 
 
-@dataclass(frozen=True, eq=False)
-class Schedule:
+@dataclass(frozen=True, eq=False, repr=False)
+class Schedule(Shown):
     """Jobs and when they ran, in seconds of their log; arrays have one value a job, in the order of `jobs`.
 
     Attributes
@@ -125,6 +126,11 @@ class Schedule:
             column = getattr(self, name)
             if column is not None and (column.dtype != np.int64 or column.shape != self.jobs.id.shape):
                 raise ValueError(f"{name} has {column.dtype}{column.shape}, expected int64{self.jobs.id.shape}")
+
+    def __repr__(self) -> str:
+        policy = "unknown policy" if self.policy is None else self.policy
+        standing = f", {self.unfinished:,} unfinished" if self.unfinished else ""
+        return f"<Schedule of {many(len(self), 'job')} on {many(self.jobs.machine, 'processor')}: {policy}{standing}>"
 
     def __len__(self) -> int:
         return len(self.jobs)

@@ -1,0 +1,158 @@
+"""Plans, lists, predictions and schedules as figures of matplotlib, new ones or drawn into axes.
+
+The figures are matplotlib's own, and notebooks show them; nothing global is touched, and no pyplot is needed.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+from gas.availability import AvailabilityList, NodeAvailability
+from gas.errors import BadInput, Missing
+from gas.pictures.canvas import SCHEDULE_STYLE, drawn_into, fix_layout, legend_below, policy_handles, tidy
+from gas.pictures.machine_use import machine_use_panels, whole_window
+from gas.pictures.plan import PLAN_STYLE, availability_figure, plan_figure
+from gas.planner import Plan
+from gas.prediction.choice import Prediction
+from gas.prediction.forecast import Forecast
+from gas.simulation.schedule import Schedule
+from gas.times import duration_text, iso_time
+from workloads import Epoch
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["plotted", "png_of"]
+
+_POINT = "#007558"
+
+
+def plotted(shown: object, axes: Axes | Iterable[Axes] | None = None) -> Figure:
+    """Return the picture of what is shown as a figure, drawn into axes if some are given.
+
+    Raises
+    ------
+    BadInput
+        There are not as many axes as panels, or there is nothing to draw.
+    Missing
+        matplotlib is not installed.
+    """
+    try:
+        from matplotlib.axes import Axes
+        from matplotlib.style import context
+    except ImportError:
+        raise Missing('pictures need matplotlib; pip install "apples-gas[plot]"') from None
+    given = None if axes is None else [axes] if isinstance(axes, Axes) else list(axes)
+    draw, style = _drawing(shown)
+    figure: Figure
+    if given is not None:  # in the style of the figure that they are of
+        figure = draw(given)
+    else:
+        with context(["default", dict(style)]):
+            figure = draw(None)
+    return figure
+
+
+def png_of(shown: object, dpi: int = 90) -> bytes:
+    """Return the picture as PNG; errors as of `plotted`."""
+    figure, buffer = plotted(shown), io.BytesIO()
+    from matplotlib.style import context
+
+    with context(["default", dict(_drawing(shown)[1])]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a name in a script that the font lacks
+        figure.savefig(buffer, format="png", dpi=dpi)
+    return buffer.getvalue()
+
+
+Drawing = tuple[Callable[[Any], Any], Mapping[str, Any]]
+"""What draws into axes, or with None into a figure of its own, which it returns; and in what style."""
+
+
+@singledispatch
+def _drawing(shown: object) -> Drawing:
+    """Return what draws it, into axes or a figure of its own, and in what style."""
+    raise TypeError(f"{type(shown).__name__} has no picture")
+
+
+@_drawing.register
+def _of_plan(plan: Plan) -> Drawing:
+    return lambda axes: plan_figure(plan, plan.lists, starts=plan.likely_starts, axes=axes), PLAN_STYLE
+
+
+@_drawing.register
+def _of_list(availability: AvailabilityList | NodeAvailability) -> Drawing:
+    return lambda axes: availability_figure(availability, axes=axes), PLAN_STYLE
+
+
+@_drawing.register
+def _of_prediction(prediction: Prediction) -> Drawing:
+    rows = [("start", prediction.start_low, prediction.start, prediction.start_high)]
+    rows.append(("finish", prediction.finish, prediction.finish, prediction.finish))  # there is only the mean
+    return lambda axes: _intervals(rows, prediction.start_low, axes, 1.9), SCHEDULE_STYLE
+
+
+@_drawing.register
+def _of_forecast(forecast: Forecast) -> Drawing:
+    low, high = forecast.interval()
+    means = forecast.expected_start.round().astype(int).tolist()
+    spans = zip(low.tolist(), means, high.tolist(), strict=True)
+    rows = [(f"candidate {place}", *span) for place, span in enumerate(spans)]
+    return lambda axes: _intervals(rows, forecast.now, axes, 1.2 + 0.32 * max(2, len(rows))), SCHEDULE_STYLE
+
+
+@_drawing.register
+def _of_schedule(schedule: Schedule) -> Drawing:
+    return lambda axes: _machine_use(schedule, axes), SCHEDULE_STYLE
+
+
+def _figure(panels: int, size: tuple[float, float], axes: Sequence[Axes] | None) -> tuple[Figure, list[Axes]]:
+    if axes is not None:
+        return drawn_into(axes, panels)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained", facecolor="white")
+    return figure, list(figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0])
+
+
+def _intervals(
+    rows: Sequence[tuple[str, int, int, int]], now: int, axes: Sequence[Axes] | None, height: float
+) -> Figure:
+    """Draw between which instants each lies, and the mean, as bars below each other."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    figure, (ax,) = _figure(1, (8.0, height), axes)
+    for place, (_, low, mean, high) in enumerate(rows):
+        ax.plot([low - now, high - now], [place, place], color=_POINT, lw=3, solid_capstyle="butt", marker="|", ms=9)
+        ax.plot([mean - now], [place], color=_POINT, marker="o", ms=6, mec="white")
+    ax.set_yticks(range(len(rows)), [name for name, *_ in rows])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.xaxis.set_major_locator(MaxNLocator(7, integer=True, steps=[1, 1.8, 3.6, 6, 9, 10]))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: duration_text(round(seconds))))
+    ax.set_xlabel(f"time from {iso_time(now)}: 9 of 10 samples, and the mean")
+    tidy(ax)
+    return figure
+
+
+def _machine_use(schedule: Schedule, axes: Sequence[Axes] | None) -> Figure:
+    """Draw free processors, queue and queued work over time."""
+    if not schedule.finished().started.any():
+        raise BadInput("no job started, so there is nothing to draw")
+    figure, panels = _figure(3, (10.0, 6.0), axes)
+    epoch = schedule.jobs.epoch
+    if epoch is None:
+        from datetime import UTC
+
+        epoch = Epoch(0, UTC)
+    machine_use_panels(panels, [schedule], whole_window([schedule]), epoch)
+    if axes is None:
+        policy = schedule.policy or "unknown policy"
+        figure.suptitle(f"{policy}: {len(schedule):,} jobs on {schedule.jobs.machine:,} processors", x=0.012, ha="left")
+        fix_layout(figure)
+    else:
+        legend_below(panels[-1], policy_handles([schedule]), columns=1, handlelength=3)
+    return figure
