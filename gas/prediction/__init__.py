@@ -16,6 +16,7 @@ from what similar jobs used and other jobs arriving, and returns the distributio
     choice     which request of a plan is likely to finish first
     simulated  snapshots of simulations
     calibration  intervals corrected by what came true
+    blend      a simulation and the waits of similar jobs made one prediction
     backtest   what would have been predicted for the jobs of a log, and what came true
     scores     how good that was
 """

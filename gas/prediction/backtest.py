@@ -1,13 +1,13 @@
 """What would have been predicted at the submissions of a recorded log, and what came true.
 
 At a submission the log shows what a scheduler would have: who ran, who waited, whose jobs had ended by then. From
-that the start of the job is predicted (`gas.prediction.forecast`), and compared with the recorded one, whatever
-scheduler made it. Nothing that happened later is looked at, and intervals are corrected by the outcomes that were
-known by then (`gas.prediction.calibration`): those of jobs predicted to start at once for themselves, since the
-seconds that a scheduler takes to start a job say nothing of hours in its queue.
+that the queue is simulated forward (`gas.prediction.forecast`), what the last similar jobs waited is mixed in
+(`gas.prediction.blend`), and the result is compared with the recorded start, whatever scheduler made it. Nothing that
+happened later is looked at. The outcomes that were known by then decide how much each counts, and correct the intervals
+(`gas.prediction.calibration`): those of jobs whose simulation starts at once for themselves, since the seconds that a
+scheduler takes to start a job say nothing of hours in its queue.
 
-Beside it stand two predictions that need no simulation: the start that conservative backfilling would plan if all jobs
-used up their walltimes, and the median wait of the last jobs of the same size and walltime.
+Beside it stand its parts, and the start that conservative backfilling would plan if all jobs used up their walltimes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gas.errors import BadInput
-from gas.prediction.calibration import Calibration, Level, ends_of, level_of
+from gas.prediction.blend import Blend, mixture
+from gas.prediction.calibration import Calibration, ends_of, level_of
 from gas.prediction.choice import INTERVAL
 from gas.prediction.forecast import forecast
 from gas.prediction.past import Past
@@ -60,9 +62,13 @@ class Outcome:
     wait
         What came true.
     median, low, high
-        Predicted: the middle of the samples, and an interval of 90%.
+        Predicted: the middle, and an interval of 90%.
     raw_low, raw_high
         That interval without correction by earlier outcomes.
+    weight
+        How much the simulation counts in it, from 0 to 1.
+    simulated
+        The median of the simulation alone.
     planned
         The wait if all jobs used up their walltimes.
     similar
@@ -79,6 +85,8 @@ class Outcome:
     high: int
     raw_low: int
     raw_high: int
+    weight: float
+    simulated: float
     planned: int
     similar: float | None
     waiting: int
@@ -175,35 +183,63 @@ def backtest(
         raise BadInput(f"only {len(recorded)} usable jobs: before the first prediction, {FEWEST} must have ended")
     if jobs is not None and places.size > jobs:
         places = places[np.arange(jobs) * places.size // jobs]
-    calibrations = Calibration(), Calibration()
-    pending: list[tuple[int, int, bool, Level]] = []
+    learnt = {at_once: _Learnt(Blend(), Calibration()) for at_once in (False, True)}
+    pending: list[tuple[int, int, bool, _Made]] = []
     similar = _Similar(recorded)
     for place in places.tolist():
         now = int(all_jobs.submit[place])
         while pending and pending[0][0] < now:
-            _, _, at_once, level = heappop(pending)
-            calibrations[at_once].came_true(level)
+            start, _, at_once, before = heappop(pending)
+            learnt[at_once].came_true(start - before.now, before)
         snapshot = recorded.snapshot(place)
         asked = all_jobs.processors[[place]], all_jobs.estimate[[place]], all_jobs.run_time[[place]]
         made = forecast(snapshot, past, *asked, samples=samples, seed=seed, policy=policy, alone=1)
-        starts, latest, start = np.sort(made.starts[:, 0]), int(made.latest[0]), int(recorded.start[place])
-        at_once = bool(starts[int((1 - _OUTSIDE) * (samples - 1))] == now)
-        low, high = ends_of(calibrations[at_once].levels(INTERVAL), starts, now, latest)
-        raw = np.quantile(starts, (_OUTSIDE, 1 - _OUTSIDE), method="inverted_cdf").astype(np.int64) - now
+        waits, planned = np.sort(made.starts[:, 0]) - now, int(made.latest[0]) - now
+        like = similar.waits(place)
+        at_once = bool(waits[int((1 - _OUTSIDE) * (samples - 1))] == 0)
+        weight = learnt[at_once].blend.weight if like.size else 1.0
+        mixed = mixture(weight, waits, like)
+        low, high = ends_of(learnt[at_once].calibration.levels(INTERVAL), mixed, 0, planned)
+        raw = np.quantile(mixed, (_OUTSIDE, 1 - _OUTSIDE), method="inverted_cdf").tolist()
+        start = int(recorded.start[place])
         yield Outcome(
             row=int(recorded.rows[place]),
             submitted=now,
             wait=start - now,
-            median=float(np.median(starts)) - now,
-            low=low - now,
-            high=high - now,
+            median=float(np.median(mixed)),
+            low=low,
+            high=high,
             raw_low=int(raw[0]),
             raw_high=int(raw[1]),
-            planned=latest - now,
-            similar=similar.wait(place),
+            weight=weight,
+            simulated=float(np.median(waits)),
+            planned=planned,
+            similar=float(np.median(like)) if like.size else None,
             waiting=snapshot.waiting,
         )
-        heappush(pending, (start, place, at_once, level_of(start, starts, now, latest)))
+        heappush(pending, (start, place, at_once, _Made(now, waits, like, mixed, planned)))
+
+
+class _Made(NamedTuple):
+    """A prediction whose outcome is not known yet: sorted waits, of the simulation, similar jobs, and both."""
+
+    now: int
+    simulated: NDArray[np.int64]
+    similar: NDArray[np.int64]
+    mixed: NDArray[np.int64]
+    planned: int
+
+
+class _Learnt(NamedTuple):
+    """What outcomes have taught."""
+
+    blend: Blend
+    calibration: Calibration
+
+    def came_true(self, wait: int, made: _Made) -> None:
+        self.calibration.came_true(level_of(wait, made.mixed, 0, made.planned))
+        if made.similar.size:
+            self.blend.came_true(wait, made.simulated, made.similar)
 
 
 class _Similar:
@@ -215,15 +251,14 @@ class _Similar:
         self._known = 0
         self._waits: defaultdict[tuple[int, int], deque[int]] = defaultdict(lambda: deque(maxlen=SIMILAR))
 
-    def wait(self, place: int) -> float | None:
-        """Return the median wait of the last ones that were like a job, known when it was submitted."""
+    def waits(self, place: int) -> NDArray[np.int64]:
+        """Return the waits of the last ones that were like a job, known when it was submitted, sorted."""
         jobs, start = self._recorded.jobs, self._recorded.start
         while self._known < len(self._order) and start[self._order[self._known]] < jobs.submit[place]:
             one = int(self._order[self._known])
             self._waits[self._kind(one)].append(int(start[one] - jobs.submit[one]))
             self._known += 1
-        waits = self._waits.get(self._kind(place))
-        return float(np.median(list(waits))) if waits else None
+        return np.sort(np.array(self._waits.get(self._kind(place), ()), np.int64))
 
     def _kind(self, place: int) -> tuple[int, int]:
         jobs = self._recorded.jobs

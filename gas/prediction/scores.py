@@ -13,7 +13,12 @@ from gas.prediction.backtest import Outcome
 
 __all__ = ["NAMES", "WAITS", "Scores", "by_wait", "scores_of"]
 
-NAMES = {"median": "Gas", "planned": "all walltimes used up", "similar": "last similar jobs"}
+NAMES = {
+    "median": "Gas",
+    "simulated": "simulation alone",
+    "similar": "last similar jobs",
+    "planned": "all walltimes used up",
+}
 """The predictions that are compared, by the attribute of `Outcome`."""
 
 WAITS = ((0, 60), (60, 600), (600, 3_600), (3_600, 14_400), (14_400, None))

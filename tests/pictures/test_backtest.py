@@ -6,7 +6,22 @@ from gas.pictures.backtest import draw_backtest
 from gas.prediction.backtest import Outcome
 
 OUTCOMES = [
-    Outcome(i, 3600 * i, 60 * i, 50.0 * i, 0, 3000, 0, 2000, planned=4000, similar=None, waiting=1) for i in range(80)
+    Outcome(
+        i,
+        3600 * i,
+        60 * i,
+        50.0 * i,
+        0,
+        3000,
+        0,
+        2000,
+        weight=0.5,
+        simulated=0.0,
+        planned=4000,
+        similar=None,
+        waiting=1,
+    )
+    for i in range(80)
 ]
 
 

@@ -5,7 +5,21 @@ from gas.prediction.scores import WAITS, by_wait, scores_of
 
 
 def outcome(wait, median=0.0, similar=None):
-    return Outcome(0, 0, wait, median, 0, 10_000, 0, 10_000, planned=10_000, similar=similar, waiting=0)
+    return Outcome(
+        0,
+        0,
+        wait,
+        median,
+        0,
+        10_000,
+        0,
+        10_000,
+        weight=0.5,
+        simulated=median,
+        planned=10_000,
+        similar=similar,
+        waiting=0,
+    )
 
 
 def test_scores_are_those_of_the_field():

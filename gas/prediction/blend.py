@@ -1,0 +1,79 @@
+"""Two predictions of a wait made one: the queue simulated forward, and what the last similar jobs waited.
+
+A simulation knows the queue, and not by what a real scheduler orders it; similar jobs know that, and not the queue.
+How much each counts is learnt from what came true on the machine: the weight whose mixtures would have been best
+lately, by the continuous ranked probability score of the wait on a logarithmic scale (Gneiting & Raftery 2007, section
+4.2), so that minutes count where waits are of minutes and hours where they are of hours.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LEAST", "POINTS", "WEIGHTS", "Blend", "mixture"]
+
+POINTS = 100
+"""Of how many waits a mixture is made."""
+
+WEIGHTS = np.linspace(0.0, 1.0, 11)
+"""The weights of the simulation that are tried."""
+
+LEAST = 20
+"""From so many outcomes on their best weight counts; until then both predictions count alike."""
+
+_WINDOW = 400
+_UNIT_SECONDS = 60.0
+_LEVELS = (np.arange(POINTS) + 0.5) / POINTS
+
+
+class Blend:
+    """How much the simulation counts beside similar jobs, by what came true lately."""
+
+    def __init__(self) -> None:
+        self._scores: deque[NDArray[np.float64]] = deque(maxlen=_WINDOW)
+
+    def __len__(self) -> int:
+        """Return how many outcomes count."""
+        return len(self._scores)
+
+    @property
+    def weight(self) -> float:
+        """Of the simulation, from 0 to 1."""
+        if len(self._scores) < LEAST:
+            return 0.5
+        return float(WEIGHTS[int(np.argmin(np.mean(self._scores, axis=0)))])
+
+    def came_true(self, wait: int, simulated: NDArray[np.int64], similar: NDArray[np.int64]) -> None:
+        """Learn from an outcome; the predictions are sorted waits."""
+        truth = _scaled(np.array(wait))
+        each = [_scaled(mixture(weight, simulated, similar)) for weight in WEIGHTS.tolist()]
+        self._scores.append(np.array([_score(one, float(truth)) for one in each]))
+
+
+def mixture(weight: float, simulated: NDArray[np.int64], similar: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return sorted waits of which this share is from the simulation, the others from similar jobs.
+
+    Both predictions are sorted waits; without similar jobs all are from the simulation.
+    """
+    count = round(weight * POINTS) if similar.size else POINTS
+    return np.sort(np.concatenate([_spread(simulated, count), _spread(similar, POINTS - count)]))
+
+
+def _spread(waits: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return so many quantiles of sorted waits, evenly."""
+    if not count:
+        return np.zeros(0, np.int64)
+    levels = (np.arange(count) + 0.5) / count
+    return waits[np.minimum((levels * waits.size).astype(np.intp), waits.size - 1)]
+
+
+def _scaled(wait: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.asarray(np.log1p(np.maximum(wait, 0) / _UNIT_SECONDS), np.float64)
+
+
+def _score(predicted: NDArray[np.float64], truth: float) -> float:
+    """Return the continuous ranked probability score, as the mean pinball loss of the quantiles, twice."""
+    return float(2 * np.mean((truth - predicted) * (_LEVELS - (truth < predicted))))
