@@ -149,7 +149,7 @@ class Molding(JobEndpoint):
         seen = story.availability() if story.record["state"] == "queued" else None
         return Standing(dict(story.record), seen, f"{story.version} {story.record['expected']}")
 
-    def reshape(self, id, processors, walltime):
+    def reshape(self, id, processors, walltime, *, start_by=None):
         self._answer(id)
         story = self.story
         story.asked.append((story.clock, processors, walltime))

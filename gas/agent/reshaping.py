@@ -9,15 +9,25 @@ from typing import Any
 from gas.agent.options import ReshapeOptions
 from gas.agent.schedulers import Scheduler, why_old
 from gas.agent.states import describe
+from gas.agent.submission import ATTEMPTS, slack
 from gas.application import Application
 from gas.endpoints import JobEndpoint, ReshapingEndpoint, Standing
-from gas.errors import BadInput, Conflict, Unreachable
+from gas.errors import BadInput, Conflict, StalePlan, Unreachable
 from gas.planner import Candidate
 from gas.printable import many
 from gas.reshaping import Reshaping, reshaping
 from gas.times import duration_text, relative_text
 
-__all__ = ["Reshaped", "decided", "expected_as_it_is", "new_shape", "reshape", "reshaping_endpoint", "wire_of"]
+__all__ = [
+    "Reshaped",
+    "changed",
+    "decided",
+    "expected_as_it_is",
+    "new_shape",
+    "reshape",
+    "reshaping_endpoint",
+    "wire_of",
+]
 
 
 @dataclass(frozen=True)
@@ -81,18 +91,31 @@ def reshape(
         The job does not wait any more.
     BadInput
         It cannot run on so many processors.
+    StalePlan
+        The schedule changed again and again meanwhile; the job was left as it is.
     """
-    standing = where.standing(number)
-    if standing.availability is None:
-        raise Conflict(f"{describe(standing.job)}; only a job that waits can be given another shape")
-    found = decided(application, where, standing, options)
-    chosen = found.best if found.worth_it else None
-    if processors is not None:
-        chosen = _of_size(found, processors)
-    why = found.why() if processors is None else "as asked"
-    if chosen is None or dry_run:
-        return Reshaped(number, found, chosen, False, why, standing.job)
-    return Reshaped(number, found, chosen, True, why, where.reshape(number, chosen.processors, chosen.walltime))
+    for _ in range(ATTEMPTS):
+        standing = where.standing(number)
+        if standing.availability is None:
+            raise Conflict(f"{describe(standing.job)}; only a job that waits can be given another shape")
+        found = decided(application, where, standing, options)
+        chosen = found.best if found.worth_it else None
+        if processors is not None:
+            chosen = _of_size(found, processors)
+        why = found.why() if processors is None else "as asked"
+        if chosen is None or dry_run:
+            return Reshaped(number, found, chosen, False, why, standing.job)
+        try:
+            return Reshaped(number, found, chosen, True, why, changed(where, number, chosen, found))
+        except StalePlan as error:
+            problem = error
+    raise StalePlan(f"{problem}; the schedule changed {ATTEMPTS} times meanwhile")
+
+
+def changed(where: ReshapingEndpoint, number: int, chosen: Candidate, found: Reshaping) -> dict[str, Any]:
+    """Give a job the shape that was chosen and return it; raise `StalePlan` if that is promised a later start."""
+    start_by = chosen.start + slack(found.plan, chosen) if chosen.kind == "promise" else None
+    return where.reshape(number, chosen.processors, chosen.walltime, start_by=start_by)
 
 
 def decided(

@@ -27,7 +27,7 @@ from gas.endpoints.journal import Page, open_page
 from gas.errors import BadInput, Conflict, Draining, Forbidden, GasError, OverLimit, StalePlan
 from gas.planner import Candidate, Plan
 
-__all__ = ["Prepared", "Submission", "Submitted", "prepared"]
+__all__ = ["ATTEMPTS", "Prepared", "Submission", "Submitted", "prepared", "slack"]
 
 ATTEMPTS = 5
 """How often a plan that went stale is made again."""
@@ -84,10 +84,10 @@ def _request(planned: Planned, options: PlanOptions) -> Request:
     wanted = None if options.not_before is None else Instant.of(options.not_before).at(found.now)
     others = ((c.processors, c.walltime) for c in found.candidates if c.scheduler == best.scheduler and c != best)
     alternatives = tuple(others) if planned.endpoint.moldable else ()
-    return Request(best.processors, best.walltime, best.start + _slack(found, best), wanted, alternatives, best.layout)
+    return Request(best.processors, best.walltime, best.start + slack(found, best), wanted, alternatives, best.layout)
 
 
-def _slack(found: Plan, best: Candidate) -> int:
+def slack(found: Plan, best: Candidate) -> int:
     """Return how much later than planned a start may be without planning again: 1% of the turn-around, at least 1 s.
 
     A start "now" is a second later by the time the request arrives, and that changes no decision.

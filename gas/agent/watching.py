@@ -16,11 +16,11 @@ from typing import Any
 
 from gas.agent.options import ReshapeOptions
 from gas.agent.polling import Poll
-from gas.agent.reshaping import decided, expected_as_it_is, new_shape, wire_of
+from gas.agent.reshaping import changed, decided, expected_as_it_is, new_shape, wire_of
 from gas.agent.states import ENDED, describe
 from gas.application import Application
 from gas.endpoints import ReshapingEndpoint, Standing
-from gas.errors import Forbidden, GasError, Infeasible, NotFound, Unreachable
+from gas.errors import Forbidden, GasError, Infeasible, NotFound, StalePlan, Unreachable
 from gas.planner import Candidate
 from gas.reshaping import Reshaping
 from gas.times import duration_text, iso_time, relative_text
@@ -216,9 +216,11 @@ class Watch:
         size, self.said = best.processors, None
         before, self.version, self.plan = self.plan, "", ""
         try:
-            self.where.reshape(self.number, best.processors, best.walltime)
+            changed(self.where, self.number, best, found)
         except (Forbidden, NotFound):
             raise
+        except StalePlan:  # it is looked at again next time
+            return
         except Unreachable as error:
             self.tried[size] = self.tried.get(size, 0) + 1
             if self.tried[size] < TRIES:
@@ -231,7 +233,10 @@ class Watch:
         self.tried.pop(size, None)
         self.tell("changed", f"now asks for {new_shape(best, found)}; {found.why()}", found=found)
         self.asked = self.last = best
-        self.gain, self.plan = found.gain, before
+        self.gain = found.gain
+        if best.kind == "promise":  # which was made with the change
+            return
+        self.plan = before
         clock = time.monotonic()
         self.until = clock + PLAN_SECONDS
         with suppress(Unreachable):

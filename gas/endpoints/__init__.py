@@ -5,6 +5,7 @@ Its modules:
     endpoint        what every endpoint answers, and what those that take jobs answer besides
     s3              S³ over HTTP, and why nothing is submitted twice
     s3_queue        who runs and who waits on an S³
+    s3_requests     what an S³ is sent of a job
     s3_answers      what an S³ says, every value of the kind that it must be
     connection      one exchange over HTTP: an answer, a refusal, or neither
     exchange        a request and its whole answer, within a deadline and a number of bytes; sockets keeps the deadline

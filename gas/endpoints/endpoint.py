@@ -324,13 +324,15 @@ class ReshapingEndpoint(JobEndpoint, Protocol):
     def standing(self, id: int) -> Standing:
         """Return how a job stands, or raise `NotFound`."""
 
-    def reshape(self, id: int, processors: int, walltime: int) -> dict[str, Any]:
+    def reshape(self, id: int, processors: int, walltime: int, *, start_by: int | None = None) -> dict[str, Any]:
         """Have a waiting job ask for so many processors for so many seconds, and return it.
 
         Raises
         ------
         Conflict
             It does not wait any more.
+        StalePlan
+            It would be promised a start after `start_by`; nothing was changed. Estimates are not held to that.
         Unreachable
             It may or may not have been changed.
         """

@@ -29,6 +29,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
@@ -37,10 +38,11 @@ from documents.fields import FieldError, Fields, shown
 from gas.availability import AvailabilityList
 from gas.endpoints.access import Access, split_address
 from gas.endpoints.connection import Connection, NoAnswer, age_of
-from gas.endpoints.endpoint import InDoubt, JobDescription, JobEndpoint, Request, limits_from
+from gas.endpoints.endpoint import InDoubt, JobDescription, JobEndpoint, Request, Standing, limits_from
 from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
 from gas.endpoints.s3_answers import job_of, jobs_of, machine_of, standing_of
-from gas.errors import BadInput, Conflict, Draining, GasError, TooMany, Unreachable
+from gas.endpoints.s3_requests import actuator_of
+from gas.errors import BadInput, Conflict, Draining, GasError, NotFound, TooMany, Unreachable
 from gas.planner import Limits
 from gas.times import duration_text
 
@@ -138,9 +140,10 @@ class S3Endpoint(JobEndpoint):
         fields.done()
         return cls(name, url, timeout=timeout, retries=retries, patience=patience, limits=limits, access=access)
 
-    def availability(self) -> AvailabilityList:
-        """Return the list, or raise `Unreachable`."""
-        answer = self._call("GET", "/v1/availability")
+    def availability(self, *, without: int | None = None) -> AvailabilityList:
+        """Return the list, or raise `Unreachable`; `without` is a waiting job that is left out of it."""
+        left_out = "" if without is None else f"?without={without}"
+        answer = self._call("GET", f"/v1/availability{left_out}")
         if (age := age_of(answer.headers)) > OLDEST_SECONDS:
             raise Unreachable(
                 f"{self.name}: something between here and {self.address} answered with a list of {duration_text(age)} "
@@ -167,22 +170,13 @@ class S3Endpoint(JobEndpoint):
         GasError
             The service refused it.
         """
-        if job.run_time is None:
-            actuator: dict[str, Any] = {
-                "kind": "process",
-                "command": list(job.command),
-                "environment": dict(job.environment),
-                "directory": job.directory,
-            }
-        else:
-            actuator = {"kind": "simulated", "run_time": job.run_time}
         body = {
             "name": job.name,
             "processors": request.processors,
             "walltime": request.walltime,
             "not_before": request.not_before,
             "start_by": request.start_by,
-            "actuator": actuator,
+            "actuator": actuator_of(job),
         }
         return self._post("/v1/jobs", body, key or uuid.uuid4().hex)
 
@@ -239,6 +233,29 @@ class S3Endpoint(JobEndpoint):
     def cancel(self, id: int) -> dict[str, Any]:
         """Cancel a job or a reservation and return it."""
         return self._job_of(self._call("DELETE", f"/v1/jobs/{id}"))
+
+    def standing(self, id: int) -> Standing:
+        """Return how a job stands, and what it could get beside the planned starts of all others."""
+        found: AvailabilityList | None = None
+        with suppress(Conflict, NotFound):  # it does not wait (any more)
+            found = self.availability(without=id)
+        job = self.job(id)  # after the list: how it stands is newer, if anything
+        if found is None or job["state"] != "queued":
+            return Standing(job, None, "")
+        return Standing({**job, "expected": job["promise"]}, found, found.version)
+
+    def reshape(self, id: int, processors: int, walltime: int, *, start_by: int | None = None) -> dict[str, Any]:
+        """Give a waiting job another shape in the first slot that delays no other job, and return it.
+
+        Repeated with one key if there is no answer.
+        """
+        body = {"processors": processors, "walltime": walltime, "start_by": start_by, "key": uuid.uuid4().hex}
+        try:
+            return self._job_of(self._call("PATCH", f"/v1/jobs/{id}", body))
+        except NoAnswer as problem:
+            if not problem.sent:
+                raise
+            raise Unreachable(f"{problem}; job {id} may have been changed: check with gas status {id}") from None
 
     def snapshot(self, users: Mapping[str, int]) -> Snapshot:
         """Return who runs and who waits."""

@@ -8,7 +8,17 @@ from importlib.resources import files
 __all__ = ["GROUPS", "for_terminal", "grouped", "pages", "title_of"]
 
 GROUPS = {
-    "First steps": ("first-plan", "slurm", "gpus", "fit", "predictions", "terminal", "python", "login-nodes"),
+    "First steps": (
+        "first-plan",
+        "slurm",
+        "gpus",
+        "fit",
+        "predictions",
+        "reshape",
+        "terminal",
+        "python",
+        "login-nodes",
+    ),
     "Workflows": ("snakemake", "psij", "dask", "parsl", "submitit"),
     "Simulation": ("simulate", "policies", "studies", "gallery", "rules"),
     "Running S³": ("operation", "security", "performance"),

@@ -110,10 +110,10 @@ def test_one_key_is_one_job(agent, full):
         one.submit(run, key="two words")
 
 
-def test_an_s3_cannot_change_a_job_that_waits(agent, full):
+def test_a_waiting_job_is_reshaped_on_an_s3(agent, full):
     waiting = full.simulated(4, 140)
-    with pytest.raises(BadInput, match="cannot change a job that waits"):
-        agent(S3Endpoint(full.url, full.url)).reshape(waiting["id"])
+    done = agent(S3Endpoint(full.url, full.url)).reshape(waiting["id"], processors=8)
+    assert (done.changed, done.job["processors"], full.job(waiting["id"])["processors"]) == (True, 8, 8)
 
 
 def test_who_does_not_answer_is_a_remark_as_long_as_one_does(agent, full, remarks):

@@ -9,7 +9,7 @@ from gas.agent import reshaping
 from gas.agent.options import ReshapeOptions
 from gas.agent.reshaping import reshape, reshaping_endpoint
 from gas.endpoints import S3Endpoint
-from gas.errors import BadInput, Conflict, Unreachable
+from gas.errors import BadInput, Conflict, StalePlan, Unreachable
 from speedup_models import Table
 
 APP = Application(Table.of({2: 240.0, 4: 125.0, 8: 68.0, 16: 40.0}), name="lu")
@@ -78,17 +78,55 @@ def test_a_job_that_does_not_wait_is_refused(story):
 
 
 def test_who_cannot_change_a_job_says_what_to_do():
-    with pytest.raises(BadInput, match=r"s3: cannot change a job that waits; cancel it and submit another"):
-        reshaping_endpoint(S3Endpoint("s3", "http://127.0.0.1:9"), 7)
-
-    class Moldable(Queue):
+    class Rigid(Queue):
         def __init__(self):
             pass
 
         name = "oar"
 
+    with pytest.raises(BadInput, match=r"oar: cannot change a job that waits; cancel it and submit another"):
+        reshaping_endpoint(Rigid(), 7)
+
+    class Moldable(Rigid):
         def why_unchanged(self, id):
             return f"oar: OAR itself watches job {id}"
 
     with pytest.raises(BadInput, match="OAR itself watches job 7"):
         reshaping_endpoint(Moldable(), 7)
+
+
+@pytest.fixture
+def waiting(s3):
+    """Return a job of 4 processors that waits behind one of 6 of 10, where 2 processors would finish sooner."""
+    s3.simulated(6, 3600)
+    s3.simulated(2, 3600)
+    return s3.simulated(4, 140, 125)
+
+
+def test_on_s3_a_job_is_given_a_shape_that_finishes_sooner_and_its_promise(s3, waiting):
+    done = reshape(APP, S3Endpoint("kth", s3.url), waiting["id"], ReshapeOptions(), processors=None, dry_run=False)
+    assert (done.changed, done.job["processors"], done.job["walltime"], done.job["run_time"]) == (True, 2, 264, 236)
+    assert done.job["promise"] == done.chosen.start < waiting["promise"]
+    assert s3.job(waiting["id"])["reshaped"] is not None
+
+
+def test_when_the_schedule_changes_meanwhile_the_job_is_planned_again(s3, waiting, monkeypatch):
+    endpoint, stale = S3Endpoint("kth", s3.url), []
+    give = endpoint.reshape
+
+    def late(id, processors, walltime, *, start_by):
+        if len(stale) < 1:
+            stale.append(s3.simulated(2, 3600))  # takes what the job was to get
+        return give(id, processors, walltime, start_by=start_by)
+
+    monkeypatch.setattr(endpoint, "reshape", late)
+    done = reshape(APP, endpoint, waiting["id"], ReshapeOptions(), processors=2, dry_run=False)
+    assert (done.changed, done.job["processors"]) == (True, 2)
+    assert done.job["promise"] > stale[0]["promise"]
+
+    def never(*_, **__):
+        raise StalePlan("too late")
+
+    monkeypatch.setattr(endpoint, "reshape", never)
+    with pytest.raises(StalePlan, match="too late; the schedule changed 5 times meanwhile"):
+        reshape(APP, endpoint, waiting["id"], ReshapeOptions(), processors=4, dry_run=False)

@@ -1,5 +1,7 @@
 """A watched job is looked at when its queue has changed, and what was done is told; gas watch prints the same."""
 
+import time
+
 import made_reshaping
 import pytest
 
@@ -7,6 +9,7 @@ from gas import Application
 from gas.agent import reshaping, watching
 from gas.agent.options import ReshapeOptions
 from gas.agent.watching import Event, Watch
+from gas.endpoints import S3Endpoint
 from gas.errors import Forbidden, Infeasible, Unreachable
 from speedup_models import Table
 
@@ -100,3 +103,42 @@ def test_an_event_for_people_and_for_programs():
         "schema": "gas.watch/1", "id": 7, "time": 0, "time_iso": "1970-01-01T00:00:00Z", "text": "waits",
         "event": "left", "gain": None,
     }  # fmt: skip
+
+
+class Steps:
+    """A clock whose next pause does the next thing, and after the last one lets the job start."""
+
+    def __init__(self, *steps):
+        self.steps = list(steps)
+        self.time, self.monotonic = time.time, time.monotonic
+
+    def sleep(self, seconds):
+        assert self.steps, "the program never ends"
+        self.steps.pop(0)()
+
+
+def test_on_s3_a_hole_is_taken_with_a_promise_and_a_stale_look_is_repeated(s3, monkeypatch):
+    s3.simulated(8, 3600)
+    in_the_way = s3.simulated(2, 3600)
+    waiting = s3.simulated(4, 140, 125)
+    endpoint = S3Endpoint("kth", s3.url)
+    give, taken = endpoint.reshape, []
+
+    def late(id, processors, walltime, *, start_by):
+        if not taken:
+            taken.append(s3.simulated(2, 3600))
+        return give(id, processors, walltime, start_by=start_by)
+
+    monkeypatch.setattr(endpoint, "reshape", late)
+    steps = Steps(
+        lambda: s3.delete(f"/v1/jobs/{in_the_way['id']}"),  # 2 processors are free; and taken before they are asked for
+        lambda: s3.delete(f"/v1/jobs/{taken[0]['id']}"),  # free again
+        lambda: None,
+        lambda: s3.until(waiting["id"], "running"),
+    )
+    monkeypatch.setattr(watching, "time", steps)
+    events = []
+    watch = Watch(APP, endpoint, waiting["id"], ReshapeOptions(), 5, False, events.append)
+    last = watch.run(print, until_end=False)
+    assert [event.kind for event in events] == ["left", "changed", "planned", "left", "started"]
+    assert (last["processors"], last["state"], events[2].details["late"]) == (2, "running", 0)

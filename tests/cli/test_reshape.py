@@ -4,10 +4,13 @@ import json
 import os
 import pwd
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import made_reshaping
 import pytest
@@ -19,6 +22,7 @@ from thorough import examples
 
 from gas.agent import reshaping, watching
 from gas.errors import BadInput, Conflict, Forbidden, Infeasible, Unreachable
+from gas.guide.contents import pages
 
 TIMES = {2: 240, 4: 125, 8: 68, 16: 40}
 LU = f"""
@@ -201,13 +205,44 @@ def test_the_file_of_another_application_is_noticed(story, gas, config, tmp_path
     assert "the job asks for 4 processors, which other does not allow" in found.err
 
 
-@pytest.mark.parametrize("command", ["reshape", "watch"])
-def test_a_scheduler_that_cannot_change_jobs_says_what_to_do(gas, s3, app, command):
-    s3.simulated(10, 100)
-    waiting = s3.simulated(4, 140)
-    found = gas(command, str(waiting["id"]), app, "-e", s3.url)
-    assert found.code == 2
-    assert "cannot change a job that waits; cancel it and submit another (gas submit)" in found.err
+def test_a_job_of_an_s3_is_reshaped(gas, s3, app):
+    running = s3.simulated(8, 3600)
+    s3.simulated(1, 3600)
+    waiting = s3.simulated(4, 140, 125)
+    found = gas("reshape", str(waiting["id"]), app, "-e", s3.url, "--dry-run")
+    assert found.out == (
+        "job 3 is left as it is (8 processors would finish 57s sooner; it is changed for 3m06s or more): waits for 4 "
+        "processors, planned to start in 1h00m and to finish in 1h02m\n"
+    )
+    s3.delete("/v1/jobs/2")
+    found = gas("reshape", str(waiting["id"]), app, "-e", s3.url)
+    assert found.code == 0
+    assert re.match(r"job 3 asks for 2 processors instead of 4, walltime 4m24s, to start (now|in \ds) ", found.out)
+    assert s3.job(3)["promise"] < running["promise"] + 10
+    assert gas("status", "3", "-e", s3.url).out.startswith("job 3 (job), 2 processors, walltime 264 s: ")
+    s3.until(1, "running")
+    found = gas("reshape", "1", app, "-e", s3.url)
+    assert (found.code, found.err.count("only a job that waits can be given another shape")) == (1, 1)
+
+
+def test_the_examples_of_the_guide_run(gas, start_s3, tmp_path, monkeypatch):
+    (tmp_path / "ocean.toml").write_text((Path(__file__).parent.parent / "examples" / "ocean.toml").read_text())
+    monkeypatch.chdir(tmp_path)
+    s3 = start_s3(64)
+    monkeypatch.setenv("GAS_ENDPOINT", s3.url)
+    s3.simulated(64, 3600)
+    blocks = re.findall(r"```sh\n(.*?)```", pages()["reshape"], re.DOTALL)
+    commands = [shlex.split(line, comments=True) for block in blocks for line in block.splitlines()]
+    assert [words[1] for words in commands] == ["submit", "reshape", "reshape", "reshape", "watch"]
+    sizes = []
+    pause = lambda _: s3.until(s3.delete("/v1/jobs/1") and 2, "failed")  # noqa: E731
+    monkeypatch.setattr(watching, "time", SimpleNamespace(time=time.time, monotonic=time.monotonic, sleep=pause))
+    for _, *words in commands:
+        found = gas(*words)
+        assert found.code == (1 if words[0] == "watch" else 0), found.err  # there is no ./ocean here
+        sizes.append(s3.job(2)["processors"])
+    assert sizes[:4] == [64, 64, 64, 4]
+    assert "now asks for 64 processors instead of 4" in found.out
 
 
 @pytest.mark.parametrize("command", ["reshape", "watch"])

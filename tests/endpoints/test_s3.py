@@ -4,7 +4,7 @@ import pytest
 from faulty_proxy import Proxy
 
 from gas import AvailabilityList
-from gas.endpoints import InDoubt, JobDescription, JobEndpoint, Request, S3Endpoint
+from gas.endpoints import InDoubt, JobDescription, JobEndpoint, Request, ReshapingEndpoint, S3Endpoint
 from gas.errors import (
     BadInput,
     Conflict,
@@ -355,5 +355,53 @@ def test_what_it_cannot_do_is_said_as_for_any_other_endpoint():
     kth = S3Endpoint("kth", "http://127.0.0.1:1")
     with pytest.raises(BadInput, match="kth: is no Slurm; gas status 7 says when the job starts"):
         kth.why(7)
-    assert kth.why_unchanged(7) == "kth: cannot change a job that waits; cancel it and submit another (gas submit)"
     assert (kth.line(None, "x"), kth.preview(None, None), kth.choices(), kth.target) == (None, None, (), kth.address)
+
+
+def test_a_waiting_job_is_seen_beside_the_plans_of_others_and_given_another_shape(s3):
+    endpoint = S3Endpoint("kth", s3.url)
+    assert isinstance(endpoint, ReshapingEndpoint)
+    first, waiting = s3.simulated(8, 3600), s3.simulated(10, 3600)
+    seen = endpoint.standing(waiting["id"])
+    assert (seen.job["expected"], seen.version) == (waiting["promise"], seen.availability.version)
+    assert [frame.free for frame in seen.availability.frames][-2:] == [2, 10]
+    with pytest.raises(StalePlan, match="kth: job 2: the first slot"):
+        endpoint.reshape(waiting["id"], 10, 60, start_by=first["promise"])
+    job = endpoint.reshape(waiting["id"], 2, 60, start_by=first["promise"])
+    assert (job["id"], job["processors"], job["walltime"], job["promise"]) == (2, 2, 60, first["promise"])
+    s3.until(first["id"], "running")
+    seen = endpoint.standing(first["id"])
+    assert (seen.job["state"], seen.availability) == ("running", None)
+    with pytest.raises(Conflict, match="only a waiting job"):
+        endpoint.reshape(first["id"], 1, 60)
+    with pytest.raises(NotFound, match="no job 99"):
+        endpoint.standing(99)
+
+
+def test_a_change_of_shape_whose_answer_is_lost_is_repeated_with_its_key(scripted):
+    scripted.answers = [("cut", b""), (503, b"{}"), (200, JOB)]
+    assert S3Endpoint("x", scripted.url).reshape(7, 1, 2)["id"] == 7
+    assert {(method, path) for method, path, _ in scripted.asked} == {("PATCH", "/v1/jobs/7")}
+    assert len({body["key"] for _, _, body in scripted.asked}) == 1
+    scripted.answers = [("cut", b"")] * 9
+    with pytest.raises(Unreachable, match="job 7 may have been changed: check with gas status 7"):
+        S3Endpoint("x", scripted.url).reshape(7, 1, 2)
+    with pytest.raises(Unreachable, match="cannot be reached"):
+        S3Endpoint("x", "http://127.0.0.1:9").reshape(7, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("job", "sent"),
+    [
+        (JobDescription("a", ("run", "{processors}", "{{x}}")).sized(8, 60), ["run", "{processors}", "{{x}}"]),
+        (JobDescription("a", ("run", "8")).sized(8, 60), None),
+        (JobDescription("a", ("run", "{gpus}")).sized(8, 60, {"gpus": 2, "processors": 8}), None),
+        (JobDescription("a", ("run", "{processors}")), None),
+    ],
+)
+def test_placeholders_are_left_to_the_service_where_it_knows_them(scripted, job, sent):
+    scripted.answers = [(201, JOB)]
+    S3Endpoint("x", scripted.url).submit(Request(8, 60), job)
+    actuator = scripted.asked[0][2]["actuator"]
+    assert actuator["command"] == (list(job.command) if sent is None else sent)
+    assert actuator.get("cpus_per_task") == (None if sent is None else 1)

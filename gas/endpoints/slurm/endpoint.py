@@ -494,7 +494,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         groups = self._groups()
         return why(cluster, found, user=self.transport.user, groups=groups)
 
-    def reshape(self, id: int, processors: int, walltime: int) -> dict[str, Any]:
+    def reshape(self, id: int, processors: int, walltime: int, *, start_by: int | None = None) -> dict[str, Any]:
         """Have a waiting job ask for another shape; its place in the queue stays."""
         before = self._one(id)
         if before.user and before.user != self.transport.user:

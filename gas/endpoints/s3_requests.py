@@ -1,0 +1,40 @@
+"""What an S³ is sent of a job: its command with placeholders where the service can fill them in, or its run time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gas.endpoints.endpoint import JobDescription
+
+__all__ = ["actuator_of"]
+
+_VARYING = ("processors", "tasks", "cpus_per_task", "walltime")
+"""The placeholders that the service knows."""
+
+
+def actuator_of(job: JobDescription) -> dict[str, Any]:
+    """Return how a job runs, as ``POST /v1/jobs`` takes it."""
+    if job.run_time is not None:
+        return {"kind": "simulated", "run_time": job.run_time}
+    return {
+        "kind": "process",
+        "command": list(job.command),
+        "environment": dict(job.environment),
+        "directory": job.directory,
+        **_settled_at_start(job),
+    }
+
+
+def _settled_at_start(job: JobDescription) -> dict[str, Any]:
+    """Return the command with its placeholders, which the service fills in when the job starts; {} if it has none.
+
+    By then the job may have been given another shape. How many processors a task has stays.
+    """
+    from gas.placeholders import filled, variable
+
+    sizes = {name: int(job.environment[variable(name)]) for name in _VARYING if variable(name) in job.environment}
+    if len(sizes) < len(_VARYING) or job.template == job.command:
+        return {}
+    if tuple(filled(word, sizes) for word in job.template) != job.command:
+        return {}
+    return {"command": list(job.template), "cpus_per_task": sizes["cpus_per_task"]}
