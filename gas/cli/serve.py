@@ -163,9 +163,10 @@ def serve_command(
         raise BadInput(f"--name {name!r}: use letters, digits, - and _")
     try:
         from gas.service.limits import Limits
+        from gas.service.listening import check_passed, is_loopback, listen, passed_socket
         from gas.service.live import LiveScheduler
         from gas.service.logs import begin_logging
-        from gas.service.server import ask_to_drain, hold_state, listen, serve
+        from gas.service.server import ask_to_drain, hold_state, serve
         from gas.service.tokens import Tokens, the_service_user
     except ImportError as error:
         raise Missing(f'gas serve needs {error.name}: pip install "apples-gas[server]"') from None
@@ -184,6 +185,7 @@ def serve_command(
     if drain and directory.exists() and (pid := ask_to_drain(directory)) is not None:
         _wait_until_drained(directory, pid)
         return
+    passed = passed_socket()
     begin_logging(log_format, log_level)
     file = tokens or directory / "tokens"
     runs_in = host_of(user, directory, cgroup, file, insecure=insecure)
@@ -191,7 +193,9 @@ def serve_command(
     anywhere = insecure or known_users is not None
     asked_to_drain: list[int] = []  # signals that arrive before the service handles them
     signal.signal(signal.SIGUSR1, lambda number, frame: asked_to_drain.append(number))
-    with listen(host, port, anywhere=anywhere) as listener, hold_state(directory):
+    if passed is not None:
+        check_passed(passed, anywhere=anywhere)
+    with passed or listen(host, port, anywhere=anywhere) as listener, hold_state(directory):
         if trace is None:
             scheduler = LiveScheduler(
                 name,
@@ -224,7 +228,7 @@ def serve_command(
                 )
             else:
                 note(f"jobs run as the Unix users named by their tokens; the service runs as {account}")
-            if encryption is None and anywhere and host not in ("127.0.0.1", "::1", "localhost"):
+            if encryption is None and not is_loopback(listener):
                 note("tokens cross the network unencrypted: use --ssl-certfile or a TLS proxy")
         elif insecure:
             note(f"every user who can reach this address can submit commands, which run as {account}")

@@ -58,5 +58,6 @@ Its modules, from the bottom:
     backup       copies of a store: made, put back, checked; what is sound of a damaged one saved
     preload      a log, or a generated load, as the state to begin with
     logs         the service's own log
+    listening    the socket of the service: its own, or one of systemd
     server       `serve` and `Embedded`: the app on a socket
 """

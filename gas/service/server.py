@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import ipaddress
 import os
 import signal
 import socket
@@ -23,11 +22,12 @@ from gas.service.app import create_app
 from gas.service.connections import Connection, Connections, Door, most_connections
 from gas.service.file_system import network_file_system
 from gas.service.limits import Limits
+from gas.service.listening import listen, url_of
 from gas.service.live import LiveScheduler
 from gas.service.planners import Planners
 from gas.service.tokens import Tokens
 
-__all__ = ["Embedded", "Encryption", "ask_to_drain", "hold_state", "listen", "serve"]
+__all__ = ["Embedded", "Encryption", "ask_to_drain", "hold_state", "serve"]
 
 
 @dataclass(frozen=True)
@@ -53,45 +53,6 @@ class Encryption:
                     Path(path).read_bytes()
             except OSError as error:
                 raise BadInput(f"--{name.replace('_', '-')} {path}: cannot be read: {error.strerror}") from None
-
-
-def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
-    """Return a listening socket on a loopback address, or `anywhere` (port 0: any free one).
-
-    Raises
-    ------
-    BadInput
-        The address is not loopback: without tokens every user who can reach the service could run commands.
-    Unreachable
-        The port is taken.
-    """
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    except (socket.gaierror, UnicodeError) as error:
-        raise BadInput(f"host {host}: is not an address of this machine ({error})") from None
-    if not anywhere and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
-        raise BadInput(
-            f"host {host}: is not a loopback address; without tokens all who can reach it could run commands, so "
-            "S³ listens on 127.0.0.1, ::1 or localhost only; make tokens with gas token add, or insist with --insecure"
-        )
-    # asyncio turns off Nagle's algorithm (40 ms an answer, with delayed acknowledgements) only where TCP is named
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind(address)
-    except OSError as error:
-        listener.close()
-        raise Unreachable(
-            f"port {port} on {host}: {error.strerror}; name another with --port, or 0 for a free one"
-        ) from None
-    listener.listen(socket.SOMAXCONN)
-    return listener
-
-
-def url_of(listener: socket.socket, scheme: str = "http") -> str:
-    """Return the address of a listening socket as clients write it."""
-    host, port = listener.getsockname()[:2]
-    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 class StateHolder:

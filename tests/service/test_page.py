@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from gas.errors import BadInput
+from gas.service.listening import listen
 from gas.service.live import LiveScheduler
 from gas.service.page import page as served_page
-from gas.service.server import Embedded, listen
+from gas.service.server import Embedded
 from gas.service.tokens import Tokens
 from gas.times import parse_instant
 

@@ -3,35 +3,9 @@ import socket
 
 import pytest
 
-from gas.errors import BadInput, Conflict, Unreachable
+from gas.errors import BadInput, Conflict
 from gas.service.live import LiveScheduler
-from gas.service.server import Embedded, ask_to_drain, hold_state, listen, url_of
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.53"])
-def test_it_listens_on_loopback(host):
-    with listen(host, 0) as listener:
-        assert url_of(listener).startswith("http://")
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "no such host", ""])
-def test_without_access_control_it_listens_nowhere_else(host):
-    with pytest.raises(BadInput, match="host"):
-        listen(host, 0)
-
-
-def test_with_access_control_or_when_told_to_it_listens_anywhere():
-    with listen("0.0.0.0", 0, anywhere=True) as listener:
-        assert url_of(listener, "https").startswith("https://0.0.0.0:")
-
-
-def test_a_port_that_is_taken_is_named():
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        port = other.getsockname()[1]
-        with pytest.raises(Unreachable, match=f"port {port} .*--port"):
-            listen("127.0.0.1", port)
+from gas.service.server import Embedded, ask_to_drain, hold_state
 
 
 def test_two_services_never_share_a_state_directory(tmp_path):
