@@ -468,7 +468,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     def standing(self, id: int) -> Standing:
         """Return how a job stands, and what it could get in its place of the queue."""
         cluster = self.transport.cluster(self.name)
-        found = next((job for job in cluster.jobs if job.id == id), None) or self._one(id)
+        found = next((job for job in cluster.jobs if job.id == id and job.pending), None) or self._one(id)
         availability = None
         if found.pending:
             chosen = partitions_of(cluster, self.partition)[0]
