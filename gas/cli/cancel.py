@@ -64,7 +64,7 @@ def cancel_command(
         if not json:
             if before in ENDED:
                 remark(f"job {number} had already ended; nothing was cancelled")
-            say(describe(after))
+            say(describe(after) if after["state"] in ENDED else _ending(after))
     if json and len(references) == 1 and not everything:
         print_json({"schema": "gas.job/1", **found[0]})
     elif json:
@@ -73,6 +73,12 @@ def cancel_command(
         note("you have no queued or running jobs")
     if failed:
         raise JobFailed(f"{many(len(failed), 'job')} of {len(references)} not cancelled")
+
+
+def _ending(job: dict[str, Any]) -> str:
+    """Return of a job that is cancelled and has not ended yet that it will."""
+    name = f" ({job['name']})" if job["name"] else ""
+    return f"job {job['id']}{name}: is being cancelled; it is still {job['state']}, and ends in a moment"
 
 
 def _own(where: JobEndpoint) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,6 +16,7 @@ from gas.errors import BadInput, Missing
 from gas.times import parse_duration
 
 if TYPE_CHECKING:
+    from gas.service.jobs import Job
     from gas.service.limits import Limits
     from gas.service.live import LiveScheduler
     from gas.service.runner import Host
@@ -27,6 +28,9 @@ PORT = 8642
 
 SYSTEM_STATE = Path("/var/lib/gas")
 """State directories of services that run each job as its user (``--user``)."""
+
+NAMED = 20
+"""Jobs that are named while a service drains."""
 
 KEEP = "90d"
 """Default of ``--keep``: how long ended jobs and their output are kept."""
@@ -162,6 +166,7 @@ def serve_command(
     if not name.strip() or any(c in name for c in ":/ \t\n"):
         raise BadInput(f"--name {name!r}: use letters, digits, - and _")
     try:
+        from gas.service.draining import remaining
         from gas.service.limits import Limits
         from gas.service.listening import check_passed, is_loopback, listen, passed_socket
         from gas.service.live import LiveScheduler
@@ -237,6 +242,7 @@ def serve_command(
         if drain or asked_to_drain:
             scheduler.drain()
             note("draining: no new jobs are accepted")
+            _note_remaining(remaining(directory))
         serve(
             scheduler,
             listener,
@@ -323,16 +329,21 @@ def _encryption(certificate: str | None, key: str | None, password: Path | None,
 
 
 def _wait_until_drained(directory: Path, pid: int) -> None:
-    """Wait until the draining service has stopped."""
-    from gas.errors import Conflict
-    from gas.service.server import hold_state
+    """Wait until the draining service has stopped; name what it waits for, and again what remains of that."""
+    from gas.service.draining import until_drained
 
     note(f"draining {directory} (process {pid}): no new jobs are accepted; waiting until all jobs have ended")
-    while True:
-        try:
-            hold_state(directory).close()
-        except Conflict:
-            time.sleep(0.5)
-        else:
-            say("drained")
-            return
+    for jobs in until_drained(directory):
+        _note_remaining(jobs)
+    say("drained")
+
+
+def _note_remaining(jobs: Sequence[Job]) -> None:
+    """Say which jobs a draining service still has, the first to start first."""
+    from gas.agent.states import describe
+
+    note(f"{many(len(jobs), 'job')} remain{'s' if len(jobs) == 1 else ''}:")
+    for job in jobs[:NAMED]:
+        note(f"  {describe(job.to_wire())}{f', of {job.request.user}' if job.request.user else ''}")
+    if len(jobs) > NAMED:
+        note(f"  and {len(jobs) - NAMED} more (gas status lists them)")

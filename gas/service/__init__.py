@@ -60,4 +60,5 @@ Its modules, from the bottom:
     logs         the service's own log
     listening    the socket of the service: its own, or one of systemd
     server       `serve` and `Embedded`: the app on a socket
+    draining     what a draining service still has to finish
 """

@@ -22,6 +22,14 @@ def test_several_jobs_at_once(gas, s3, jobs):
     s3.until(jobs[1], "running")
 
 
+def test_a_running_job_that_takes_a_moment_to_end_is_not_called_running(gas, s3):
+    job = s3.process(1, 60, "sleep", "60")["id"]
+    s3.until(job, "running")
+    said = gas("cancel", str(job), "-e", s3.url).out
+    assert "is being cancelled; it is still running, and ends in a moment" in said or ": cancelled" in said
+    assert "at the latest" not in said
+
+
 def test_a_bad_number_does_not_stop_the_others(gas, s3, jobs):
     result = gas("cancel", "99", str(jobs[1]), "x", str(jobs[2]), "-e", s3.url)
     assert result.code == 1

@@ -147,14 +147,18 @@ def test_a_running_service_is_drained_and_stops_when_its_last_job_has_ended(tmp_
     first = gas(*submit, "sh", "-c", f"sleep 2.5; echo 1 >> {tmp_path}/proof")
     second = gas(*submit, "sh", "-c", f"echo 2 >> {tmp_path}/proof")
     assert (first.code, second.code) == (0, 0)
-    drain = subprocess.Popen([*GAS, "serve", "--drain", "--state", state], stdout=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    drain = subprocess.Popen([*GAS, "serve", "--drain", "--state", state], **pipes)
     until(lambda: requests.get(url + "/healthz", timeout=5).json()["accepting"] is False)
     refused = gas(*submit, "true")
     assert refused.code == 1
     assert "accepts no new jobs" in refused.err
     _, err = service.communicate(timeout=30)
     assert (service.returncode, "drained" in err) == (0, True)
-    assert drain.communicate(timeout=10)[0] == "drained\n"
+    out, told = drain.communicate(timeout=10)
+    assert out == "drained\n"
+    both, one = told.index("2 jobs remain:\n  job 1 (app), 2 processors,"), told.index("1 job remains:\n  job 2 (app)")
+    assert both < one, "what remains is named, and again when a job has ended"
     assert (tmp_path / "proof").read_text() == "1\n2\n", "what was promised was kept"
 
 
