@@ -14,3 +14,4 @@ from .errors import (
 )
 from .planner import Candidate as Candidate, Limits as Limits, Plan as Plan
 from .reading import read_application as read_application, read_availability as read_availability
+from .workflows.functions import Executor as Executor

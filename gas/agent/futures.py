@@ -148,7 +148,7 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
         if state == "cancelled":
             self._cancel()
         elif state in ENDED and (found := self._outcome(job)) is not None:
-            self._end(lambda: self.set_result(found))
+            self._end(lambda: self.set_result(found[0]))
 
     def fail(self, error: BaseException) -> None:
         """End with an error."""
@@ -162,8 +162,8 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
         except BaseException:  # of a function that was to be called at its end: other jobs are waited for too
             logging.getLogger("gas.agent").exception("a function called at the end of job %s failed", self.id)
 
-    def _outcome(self, job: dict[str, Any]) -> _Result | None:
-        """Return the result of a job that has ended, None if it is not there yet; raise what went wrong."""
+    def _outcome(self, job: dict[str, Any]) -> tuple[_Result] | None:
+        """Return the result of a job that has ended, None if there is none yet; raise what went wrong."""
         raise NotImplementedError
 
     def _failure(self, job: dict[str, Any]) -> JobFailed:
@@ -193,9 +193,9 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
 class JobFuture(JobFutureOf[JobResult]):
     """The future of a command's job: its result is a `JobResult`, and a job that fails raises `JobFailed`."""
 
-    def _outcome(self, job: dict[str, Any]) -> JobResult:
+    def _outcome(self, job: dict[str, Any]) -> tuple[JobResult]:
         if job["state"] == "completed":
-            return JobResult(self.scheduler, job, self.submitted.endpoint)
+            return (JobResult(self.scheduler, job, self.submitted.endpoint),)
         raise self._failure(job)
 
 

@@ -1,0 +1,268 @@
+"""Python functions as moldable jobs: an executor like those of `concurrent.futures`, on any scheduler.
+
+A call is pickled into a folder that this machine and those of the scheduler share, a job of the size that finishes
+first makes it, and what it returns or raises comes back through the same folder.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import pickle
+import re
+import shutil
+import stat
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, Unpack
+
+from gas.agent.calls import Wanted, agent_and_options, with_wanted
+from gas.agent.futures import JobFutureOf
+from gas.agent.options import Run
+from gas.agent.submission import Submitted
+from gas.agent.values import ApplicationLike, Duration, SchedulerLike, gas_errors_alone, seconds_of
+from gas.endpoints import InDoubt, JobDescription
+from gas.errors import BadInput, JobFailed
+from gas.placeholders import check
+from gas.workflows.call import CALL, FOLDER, OUTCOME, Call, Outcome, dumped
+
+__all__ = ["Executor", "FunctionFuture"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+LATE_SECONDS = {"completed": 60.0}
+"""For how long an outcome may come later than the end of its job is known, by the state of that; network file systems
+show it late on other machines. `OTHERWISE_LATE_SECONDS` after another end, which may have left none."""
+
+OTHERWISE_LATE_SECONDS = 5.0
+
+PREFIX = "call-"
+
+_PLACEHOLDER = re.compile(r"\{[A-Za-z]\w*\}")
+
+
+class FunctionFuture(JobFutureOf[T]):
+    """The future of a function's job: its result is what the function returns, and it raises what that raises.
+
+    A job that ends without either (killed, out of time, never started) raises `JobFailed`.
+    """
+
+    def __init__(
+        self, submitted: Submitted, folder: Path, *, keep: bool = False, remark: Callable[[str], object] | None = None
+    ) -> None:
+        self.folder = folder
+        self._keep = keep
+        self._ended: float | None = None
+        super().__init__(submitted, remark=remark)
+
+    def _tidy(self) -> None:
+        """Remove the folder of the call, which its job needs no more; before those go on who wait for its end."""
+        if not self._keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _cancel(self) -> None:
+        self._tidy()
+        super()._cancel()
+
+    def _outcome(self, job: dict[str, Any]) -> tuple[T] | None:
+        try:
+            found = self._read(job)
+        except BaseException:
+            self._tidy()
+            raise
+        if found is not None:
+            self._tidy()
+        return found
+
+    def _read(self, job: dict[str, Any]) -> tuple[T] | None:
+        try:
+            found = Outcome(*pickle.loads((self.folder / OUTCOME).read_bytes()))
+        except FileNotFoundError:
+            if self._may_be_late(str(job["state"])):
+                return None
+            raise self._failure(job) from None
+        if found.value is not None:
+            try:
+                return (pickle.loads(found.value),)
+            except BaseException as error:
+                raise JobFailed(f"job {self.id} has a result that cannot be loaded here: {error!r}", job, 0) from None
+        raise self._raised(found, job)
+
+    def _may_be_late(self, state: str) -> bool:
+        if self.submitted.endpoint.is_local:
+            return False
+        if self._ended is None:
+            self._ended = time.monotonic()
+        return time.monotonic() < self._ended + LATE_SECONDS.get(state, OTHERWISE_LATE_SECONDS)
+
+    def _raised(self, found: Outcome, job: dict[str, Any]) -> Exception:
+        """Return what the function raised, with the traceback there as its cause; in words, if it cannot be had."""
+        there = JobFailed(f"in job {self.id} on {self.scheduler}:\n{found.text.rstrip()}", job, 1, found.text)
+        try:
+            error = None if found.error is None else pickle.loads(found.error)
+            if isinstance(error, Exception):
+                error.__cause__ = there
+                return error
+        except BaseException:  # of a class that cannot be made here, or not changed
+            return there
+        return there
+
+
+class Executor(concurrent.futures.Executor):
+    """Runs Python functions as moldable jobs, of the size and on the scheduler where they finish first.
+
+    ::
+
+        with gas.Executor({4: "2h", 16: "40m"}, "kth", folder="/shared/calls") as executor:
+            job = executor.submit(solve, "mesh.h5", processors="{processors}")
+            print(job.result())
+
+    The function runs once, in one process, in this folder and by this Python, which the machines of the scheduler have
+    to share. An argument ``"{processors}"`` (or another placeholder) is the number that was chosen; the environment
+    says it too (``GAS_PROCESSORS``).
+
+    Parameters
+    ----------
+    application, schedulers, wanted
+        As of `gas.plan`.
+    folder
+        Where calls and results pass; yours alone, and shared with the machines of the schedulers.
+    keep
+        Leave the folders of calls where they are; else each is removed when its job has ended.
+    name
+        What the jobs are called; by default the function.
+    environment
+        Variables beside those that the scheduler sets.
+    native
+        Options in the words of the scheduler: ``["--account=abc"]``.
+    """
+
+    @with_wanted
+    def __init__(
+        self,
+        application: ApplicationLike,
+        schedulers: SchedulerLike | Iterable[SchedulerLike] | None = None,
+        *,
+        folder: str | os.PathLike[str] = "gas-calls",
+        keep: bool = False,
+        name: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        native: Sequence[str] = (),
+        **wanted: Unpack[Wanted],
+    ) -> None:
+        with gas_errors_alone():
+            self._agent, self._options = agent_and_options(application, schedulers, wanted)
+        self._folder = _own_folder(Path(folder).absolute())
+        self._keep, self._name, self._native = keep, name, tuple(native)
+        self._environment = dict(environment or {})
+        self._remark = wanted.get("remark")
+        self._futures: list[FunctionFuture[Any]] = []
+        self._lock = threading.Lock()
+        self._shut = False
+
+    def submit(self, function: Callable[P, T], /, *arguments: P.args, **keywords: P.kwargs) -> FunctionFuture[T]:
+        """Submit a call as a job, and return its future.
+
+        Raises
+        ------
+        BadInput
+            It cannot be pickled, or there is no such placeholder.
+        GasError
+            As of `gas.submit`.
+        """
+        name = self._name or _name_of(function)
+        given: tuple[object, ...] = (*arguments, *keywords.values())
+        check(one for one in given if isinstance(one, str) and _PLACEHOLDER.fullmatch(one))
+        call = Call([str(Path(one).absolute()) for one in sys.path], _pickled(function, arguments, keywords, name))
+        with self._lock:
+            if self._shut:
+                raise RuntimeError("cannot submit after shutdown")
+            folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._folder))
+            made = False
+            try:
+                (folder / CALL).write_bytes(pickle.dumps(tuple(call)))
+                command = (sys.executable, "-m", "gas.workflows.call")
+                environment = {**self._environment, FOLDER: str(folder)}
+                job = JobDescription(name, command, environment, native=self._native)
+                with gas_errors_alone():
+                    submitted = self._agent.submit(Run(job), self._options)
+                made = True
+            except InDoubt:
+                made = True  # it may run
+                raise
+            finally:
+                if not made:
+                    shutil.rmtree(folder, ignore_errors=True)
+            future: FunctionFuture[T] = FunctionFuture(submitted, folder, keep=self._keep, remark=self._remark)
+            self._futures = [*(one for one in self._futures if not one.done()), future]
+            return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more calls; wait for those that there are, or cancel their jobs first."""
+        with self._lock:
+            self._shut = True
+            futures = list(self._futures)
+        if cancel_futures:
+            for one in futures:
+                one.cancel()
+        if wait:
+            concurrent.futures.wait(futures)
+
+    def clean(self, older_than: Duration = "7d") -> int:
+        """Remove the folders of calls that were left: by programs that ended before their jobs. Return how many.
+
+        Parameters
+        ----------
+        older_than
+            Younger ones stay: their jobs may wait or run; and so do those of calls of this executor.
+        """
+        oldest = time.time() - seconds_of(older_than, "older_than", minimum=0)
+        with self._lock:
+            own = {one.folder for one in self._futures if not one.done()}
+        left = [one for one in self._folder.glob(f"{PREFIX}*") if one not in own and one.stat().st_mtime <= oldest]
+        for one in left:
+            shutil.rmtree(one, ignore_errors=True)
+        return len(left)
+
+
+def _own_folder(folder: Path) -> Path:
+    """Return the folder, made if there is none; refuse one in which others could put calls, which are programs."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.stat()
+    except OSError as error:
+        raise BadInput(f"folder {folder}: cannot be made: {error.strerror}; name another one") from None
+    if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise BadInput(
+            f"folder {folder}: others can write it, and what is in it is run as you; name one of your own "
+            f"(chmod go-w {folder})"
+        )
+    return folder
+
+
+def _name_of(function: Callable[..., object]) -> str:
+    try:
+        return function.__name__
+    except AttributeError:  # a partial one, or an object that can be called
+        return type(function).__name__
+
+
+def _pickled(function: Callable[..., object], arguments: tuple[Any, ...], keywords: dict[str, Any], name: str) -> bytes:
+    """Return a call pickled; refuse what the job could not load."""
+    way_out = 'pip install "apples-gas[notebook]", which brings cloudpickle, or move it into a module'
+    try:
+        import cloudpickle  # noqa: F401
+
+        way_out = "pass what it needs in another form"
+    except ImportError:
+        if function.__module__ == "__main__":
+            raise BadInput(f"{name}: is defined in __main__, where no job finds it; {way_out}") from None
+    try:
+        return dumped((function, arguments, keywords))
+    except Exception as error:
+        raise BadInput(f"{name}: the call cannot be pickled ({error}); {way_out}") from None
