@@ -14,7 +14,12 @@
 `goodput_fit`        the goodput model's parameters fitted to times of a step
 `estimates`          fitted parameters with their intervals
 `families`           both of those as a least-squares search sees them
-`timings`            measured pairs of processors and seconds, from CSV
+`layout_fit`         from steps on nodes to the model of a run, or the measured times where none fits
+`proposal`           the application file that a fit proposes
+`sizes`              the constraint that measured sizes meet
+`front`              which sizes are worth asking for: time against cost
+`timings`            measured sizes and seconds, from CSV
+`columns`            what the columns of such a file are called
 ===================  ===================================================================================
 
 Everything here is a pure function of its arguments, save reading a CSV file. Nothing knows of schedulers or logs.

@@ -11,14 +11,12 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from documents.fields import shown
 from speedup_models.amdahl import Amdahl
 from speedup_models.downey import Downey
 from speedup_models.estimates import COVERAGE, POOR, Estimate, percent
@@ -36,9 +34,10 @@ from speedup_models.families import (
     solve,
 )
 from speedup_models.model import ModelError, SizeUnit
+from speedup_models.table import Table
 from speedup_models.timings import Timings, read_timings
 
-__all__ = ["Estimate", "FitReport", "ModelFit", "ModelName", "Timings", "application_text", "fit", "read_timings"]
+__all__ = ["Estimate", "FitReport", "ModelFit", "ModelName", "Timings", "fit", "read_timings"]
 
 DECISIVE: Final = 2.0
 """Models whose AICc differs by less cannot be distinguished (Burnham and Anderson's rule of thumb)."""
@@ -156,6 +155,17 @@ class FitReport:
         """Return the fit of one model."""
         return self.amdahl if name == "amdahl" else self.downey
 
+    @property
+    def fits(self) -> bool:
+        """Whether the better model may be used: small errors, also at counts left out."""
+        best = self.of(self.better)
+        return best.error < POOR and best.cv_error is not None and best.cv_error < POOR
+
+    def table(self) -> Table:
+        """Return the measured times themselves, of repeated ones the geometric mean."""
+        groups = Groups.of(self.timings.processors, np.log(self.timings.seconds))
+        return Table.of({int(n): float(t) for n, t in zip(groups.n, np.exp(groups.log_time), strict=True)})
+
 
 def fit(
     processors: ArrayLike,
@@ -201,57 +211,6 @@ def fit(
     better, decided, verdict = _judged(amdahl, downey, len(groups.n), len(timings.seconds))
     warnings = tuple(_warnings(downey if better == "downey" else amdahl, downey, groups))
     return FitReport(timings, amdahl, downey, better, decided, verdict, warnings, seed, bootstrap)
-
-
-def application_text(report: FitReport, name: str, model: ModelName | None = None) -> str:
-    """Return an application file (TOML) of the better model, or of the one named, with its origin in comments."""
-    if not name.strip() or not name.isprintable():
-        raise ModelError(f"application name {shown(name)}: write one line of printable text")
-    chosen = report.of(model or report.better)
-    counts = report.timings.processors
-    distinct = len(np.unique(counts))
-    comments = [
-        f"{chosen.title}, fitted by gas fit to {len(counts)} timings on {distinct} processor counts from {counts[0]} "
-        f"to {counts[-1]}; outside of that range it extrapolates.",
-        f"Least squares on log time. Typical error {percent(chosen.error)}; "
-        f"predicting each count from the others: {percent(chosen.cv_error)}.",
-        f"Intervals: 95%, from {report.bootstrap} residual bootstrap samples, seed {report.seed}."
-        if len(chosen.samples)
-        else "There are no intervals.",
-        report.verdict,
-        *(f"Warning: {warning}" for warning in report.warnings),
-    ]
-    if chosen.name != report.better:
-        comments.append(f"{chosen.title} was asked for; the comparison prefers {report.of(report.better).title}.")
-    lines = [
-        line for text in comments for line in textwrap.wrap(text, 100, initial_indent="# ", subsequent_indent="#   ")
-    ]
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    lines += [f'name = "{escaped}"', "", "[speedup]", f'model = "{chosen.name}"']
-    for key, estimate in chosen.parameters.items():
-        unit = "seconds; " if key == "sequential_time" else ""
-        lines.append(f"{key} = {estimate.value:.6g}  # {unit}{estimate.interval()}")
-    unit = report.timings.unit
-    if unit != "processors":
-        lines.insert(lines.index("[speedup]") - 1, f'unit = "{unit}"')
-    lines += ["", f"[{unit}]", *_measured_sizes(np.unique(counts))]
-    return "\n".join(lines) + "\n"
-
-
-def _measured_sizes(sizes: NDArray[np.int64]) -> list[str]:
-    """Return the lines of a constraint that all measured sizes meet: of which kind they are, and their range."""
-    given = [int(size) for size in sizes]
-    step = math.gcd(*given)
-    kinds = {
-        'constraint = "power-of-two"': all(size & (size - 1) == 0 for size in given),
-        'constraint = "perfect-square"': all(math.isqrt(size) ** 2 == size for size in given),
-        f'constraint = "multiple"\nmultiple = {step}': step > 1,
-    }
-    # Two sizes show no kind but that most people mean.
-    likely = [text for text, holds in kinds.items() if holds and (len(given) > 2 or "power" in text)]
-    lines = [f'{likely[0]}\n# as the measured sizes are; "any" allows those in between'] if likely else []
-    lines += [f"min = {given[0]}"] if given[0] > 1 else []
-    return [*lines, f"max = {given[-1]}  # the most that was measured; beyond it the model extrapolates"]
 
 
 def _fitted(family: Family, timings: Timings, groups: Groups, rng: np.random.Generator, bootstrap: int) -> ModelFit:

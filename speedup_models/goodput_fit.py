@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 PARAMETERS: Final = ("alpha_c", "beta_c", "alpha_n", "beta_n", "alpha_r", "beta_r", "gamma")
 
 GAMMA: Final = PARAMETERS.index("gamma")
-LEAST: Final = np.array([0.0] * GAMMA + [1.0])
+LEAST: Final = np.array([0.0, 1e-6, 0.0, 0.0, 0.0, 0.0, 1.0])  # computing takes time
 MOST: Final = np.array([np.inf] * GAMMA + [10.0])
 STARTS: Final = (1.02, 1.6, 3.0, 6.0)
 """Values of gamma from which the search begins."""

@@ -1,6 +1,7 @@
-"""Measured pairs of a size and seconds, and reading them from CSV.
+"""Measured sizes and seconds, and reading them from CSV.
 
-The header names what sizes count (processors, GPUs, nodes) and whether seconds are of the whole run or of a step.
+The header names what sizes count (processors, GPUs, nodes), of what the seconds are (the whole run, a step, a sample)
+and, where it matters, how a size lay on nodes and how many samples a step had (`columns`).
 """
 
 from __future__ import annotations
@@ -14,27 +15,12 @@ from typing import Final, NamedTuple, TextIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from documents.fields import FieldError, nearest, shown
+from documents.fields import FieldError, shown
+from speedup_models.columns import Column, Each, column, problem
 from speedup_models.constraints import MOST_PROCESSORS
 from speedup_models.model import ModelError, SizeUnit, processor_counts
 
-__all__ = ["COLUMNS", "Timings", "read_timings"]
-
-COLUMNS: Final = ("processors", "seconds")
-
-SIZES: Final[dict[str, SizeUnit]] = {
-    "processors": "processors", "procs": "processors", "cores": "processors", "cpus": "processors",
-    "ranks": "processors", "tasks": "processors", "gpus": "gpus", "gpu": "gpus", "num_gpus": "gpus", "ngpus": "gpus",
-    "world_size": "gpus", "nodes": "nodes", "num_nodes": "nodes", "nnodes": "nodes",
-}  # fmt: skip
-"""What a column of sizes may be called, and what it counts."""
-
-TIMES: Final = {
-    "seconds": False, "time": False, "runtime": False, "run_time": False, "elapsed": False, "wall_time": False,
-    "seconds_per_step": True, "step_time": True, "time_per_step": True, "s/step": True, "sec/step": True,
-    "seconds_per_iteration": True, "s/it": True,
-}  # fmt: skip
-"""What a column of times may be called, and whether they are of one step."""
+__all__ = ["Timings", "read_timings"]
 
 NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 # one way only to read each digit: with two, a long row of them takes the square of its length
@@ -46,30 +32,104 @@ MOST_TIMINGS: Final = 100_000
 
 
 class Timings(NamedTuple):
-    """Measured pairs, in ascending order of processors and then of seconds.
+    """Measured sizes and seconds, in ascending order of sizes and then of seconds.
 
     Attributes
     ----------
     processors
         Sizes, in `unit`.
-    per_step
-        Seconds are those of one step of many.
+    each
+        Of what the seconds are.
+    nodes
+        On how many nodes each size lay; None if that is not known.
+    local
+        Samples on each GPU at a time; None if that is not known.
+    accumulated
+        How many times more such a share was computed in a step, before gradients were exchanged.
+    devices
+        The type of GPU of each; empty if that is not known.
     """
 
     processors: NDArray[np.int64]
     seconds: NDArray[np.float64]
     unit: SizeUnit = "processors"
-    per_step: bool = False
+    each: Each = "run"
+    nodes: NDArray[np.int64] | None = None
+    local: NDArray[np.float64] | None = None
+    accumulated: NDArray[np.float64] | None = None
+    devices: tuple[str, ...] = ()
 
-    def of_steps(self, steps: int) -> Timings:
-        """Return the times of so many steps."""
-        return self._replace(seconds=self.seconds * steps, per_step=False)
+    @property
+    def batch(self) -> NDArray[np.float64] | None:
+        """Return the samples of a step over all GPUs; None if that is not known."""
+        if self.local is None:
+            return None
+        return np.asarray(self.processors * self.local * (1 + self._accumulated))
+
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether more is known of a size than how many units it has."""
+        return self.nodes is not None or self.local is not None
+
+    @property
+    def _accumulated(self) -> NDArray[np.float64]:
+        return np.zeros(len(self.seconds)) if self.accumulated is None else self.accumulated
+
+    def of_run(self, steps: int | None = None, samples: float | None = None) -> Timings:
+        """Return the times of a run of so many steps, or one that processes so many samples.
+
+        Raises
+        ------
+        ModelError
+            What is given does not say how long the run is.
+        """
+        count = {"run": None, "step": steps, "sample": samples}[self.each]
+        if self.each == "run":
+            if steps is not None or samples is not None:
+                given = f"--steps {steps}" if steps is not None else f"--samples {samples:g}"
+                raise ModelError(f"{given}: times are of the whole run; leave it out")
+            return self
+        if steps is not None and samples is not None:
+            raise ModelError(f"--steps {steps} and --samples {samples:g}: one of them says how long the run is")
+        batch = self.batch
+        if count is not None:
+            seconds = self.seconds * count
+        elif self.each == "step" and samples is not None and batch is not None:
+            seconds = self.seconds * samples / batch
+        elif self.each == "sample" and steps is not None and batch is not None:
+            seconds = self.seconds * steps * batch
+        elif self.each == "step":
+            also = ", and without a column of batches --samples does not" if samples is not None else ""
+            raise ModelError(f"times are of one step; say with --steps how many the whole run takes{also}")
+        else:
+            also = ", and without a column of batches --steps does not" if steps is not None else ""
+            raise ModelError(f"rates are of samples; say with --samples how many the whole run processes{also}")
+        return self._replace(seconds=seconds, each="run")
+
+    def of_step(self) -> Timings:
+        """Return the times of a step, where the samples of one are known."""
+        batch = self.batch
+        if self.each != "sample" or batch is None:
+            return self
+        return self._replace(seconds=self.seconds * batch, each="step")
+
+    def on_nodes_of(self, most: int) -> Timings:
+        """Return the same with each size on the fewest nodes of so many units."""
+        return self._replace(nodes=-(-self.processors // most))
+
+    def with_batch(self, batch: int) -> Timings:
+        """Return the same where each step had so many samples over all GPUs."""
+        return self._replace(local=batch / (self.processors * (1 + self._accumulated)))
+
+    def with_local_batch(self, local: int) -> Timings:
+        """Return the same where each GPU had so many samples."""
+        return self._replace(local=np.full(len(self.seconds), float(local)))
 
     @classmethod
     def of(
-        cls, processors: ArrayLike, seconds: ArrayLike, unit: SizeUnit = "processors", *, per_step: bool = False
+        cls, processors: ArrayLike, seconds: ArrayLike, unit: SizeUnit = "processors", *, each: Each = "run"
     ) -> Timings:
-        """Return the pairs in order.
+        """Return pairs in order.
 
         Raises
         ------
@@ -91,11 +151,11 @@ class Timings(NamedTuple):
                 f"timings: {counts.max()} processors is above {MOST_PROCESSORS}, the most that is possible"
             )
         order = np.lexsort((times, counts))
-        return cls(counts[order], times[order], unit, per_step)
+        return cls(counts[order], times[order], unit, each)
 
 
 def read_timings(source: str | Path | TextIO) -> Timings:
-    """Return the timings in a CSV file with a column of sizes and one of seconds (`SIZES`, `TIMES`), in either order.
+    """Return the timings in a CSV file whose header names its columns (`columns`), in any order.
 
     Empty lines and lines that start with ``#`` are skipped.
 
@@ -122,18 +182,16 @@ def read_timings(source: str | Path | TextIO) -> Timings:
 
 
 def _read(stream: TextIO, place: str) -> Timings:
-    header: list[str] = []
-    counts: list[int] = []
-    times: list[float] = []
+    header: list[Column] = []
+    rows: list[_Row] = []
     number = 0
-    size = time = ""
     while line := stream.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
             raise FieldError(
                 f"{place}: line {number}", f"is longer than {LONGEST_LINE:,} characters; is it a file of timings?"
             )
-        if len(counts) == MOST_TIMINGS:
+        if len(rows) == MOST_TIMINGS:
             raise FieldError(place, f"has more than {MOST_TIMINGS:,} timings, the most that is possible")
         text = line.removeprefix("\ufeff").strip()
         if not text or text.startswith("#"):
@@ -145,55 +203,125 @@ def _read(stream: TextIO, place: str) -> Timings:
             raise FieldError(here, f"is not CSV: {error}") from None
         if not header:
             header = _header(cells, here)
-            size, time = sorted(header, key=lambda name: name not in SIZES)
             continue
         if len(cells) != len(header):
             raise FieldError(here, f"has {len(cells)} cells, and the header {len(header)}; write one of each")
-        row = dict(zip(header, cells, strict=True))
-        counts.append(_processors(row[size], f"{here}, column {size}"))
-        times.append(_seconds(row[time], f"{here}, column {time}"))
+        rows.append(_row(dict(zip(header, cells, strict=True)), here))
     if not header:
         raise FieldError(place, 'is empty; write the header "processors,seconds" and one timing per line')
-    if not counts:
+    if not rows:
         raise FieldError(place, "has a header but no timings; write one per line, like 16,812.0")
-    return Timings.of(np.array(counts, dtype=np.int64), np.array(times), SIZES[size], per_step=TIMES[time])
+    rows.sort()
+    time = next(one for one in header if one.role == "time")
+    roles = {one.role for one in header}
+    batched = bool(roles & {"batch", "local_batch"})
+    return Timings(
+        np.array([row.size for row in rows], np.int64),
+        np.array([row.seconds for row in rows]),
+        _unit(header),
+        time.each,
+        np.array([row.nodes for row in rows], np.int64)
+        if ("nodes" in roles and len(roles & OF_SIZE) > 1) or roles >= {"size", "per_node"}
+        else None,
+        np.array([row.local for row in rows]) if batched else None,
+        np.array([float(row.accumulated) for row in rows]) if "accumulation" in roles else None,
+        tuple(row.device for row in rows) if "type" in roles else (),
+    )
 
 
-def _header(cells: list[str], here: str) -> list[str]:
-    """Return the header's column names, refused unless they are the two expected ones."""
-    names = [cell.lower() for cell in cells]
-    if len(names) == 2 and len(set(names) & SIZES.keys()) == 1 and len(set(names) & TIMES.keys()) == 1:
-        return names
-    if len(set(names) & SIZES.keys()) > 1:
-        raise FieldError(
-            here,
-            f"has two columns of sizes ({', '.join(name for name in names if name in SIZES)}); a fit takes one. Times "
-            'by nodes and GPUs stand in an application file as they are: model = "layouts" (gas guide formats)',
-        )
+class _Row(NamedTuple):
+    size: int
+    seconds: float
+    nodes: int
+    local: float
+    accumulated: int
+    device: str
+
+
+def _row(cells: dict[Column, str], here: str) -> _Row:
+    counts = {
+        one.role: _count(text, f"{here}, column {one.name}")
+        for one, text in cells.items()
+        if one.role not in ("time", "type", "unused")
+    }
+    size, nodes, each = (counts.get(role) for role in ("size", "nodes", "per_node"))
+    if size is None:
+        size = (nodes or 1) * (each or 1)
+    elif each is not None:
+        size_of_nodes = size // each if size >= each else 1
+        if nodes is not None and nodes * each != size:
+            raise FieldError(here, f"says {size} in all, which is not {nodes} nodes of {each}")
+        if size > each and size % each:
+            raise FieldError(here, f"says {size} in all, which are not whole nodes of {each}")
+        nodes = size_of_nodes
+    if size > MOST_PROCESSORS:
+        raise FieldError(here, f"says {nodes} nodes of {each}, more than {MOST_PROCESSORS} in all")
+    if nodes is not None and nodes > size:
+        raise FieldError(here, f"says {size} in all on {nodes} nodes; each node has at least one")
+    accumulated = counts.get("accumulation", 1) - 1
+    local = float(counts.get("local_batch", 0))
+    if "batch" in counts:
+        local = counts["batch"] / (size * (accumulated + 1))
+        if local < 1:
+            raise FieldError(here, f"has a batch of {counts['batch']} for {size} GPUs, less than a sample for each")
+    time, text = next((one, text) for one, text in cells.items() if one.role == "time")
+    value = _seconds(text, f"{here}, column {time.name}", "a rate" if time.rate else "a number of seconds")
+    device = next((text for one, text in cells.items() if one.role == "type"), "")
+    seconds = time.factor / value if time.rate else value * time.factor
+    return _Row(size, seconds, nodes or 1, local, accumulated, device)
+
+
+OF_SIZE: Final = {"size", "nodes", "per_node"}
+
+
+def _unit(header: list[Column]) -> SizeUnit:
+    """Return what sizes count: what a column of sizes or of units a node says, else nodes."""
+    for role in ("size", "per_node"):
+        for one in header:
+            if one.role == role:
+                return one.unit
+    return "nodes"
+
+
+def _header(cells: list[str], here: str) -> list[Column]:
+    """Return what the columns say, refused unless they say a size and a time."""
     expected = '"processors,seconds"'
     if all(NUMBER.fullmatch(cell) for cell in cells):
         raise FieldError(here, f"holds numbers, but the header is missing; put {expected} above them")
     if len(cells) == 1:
         raise FieldError(here, f"{shown(cells[0])} is not the header {expected}; separate the two by a comma")
-    for i, name in enumerate(names):
-        if name not in SIZES and name not in TIMES:
-            hint = nearest(name, (*COLUMNS, "gpus", "nodes", "seconds_per_step"))
-            raise FieldError(here, f"column {i + 1}, {shown(cells[i])}, is not known{hint}; the header is {expected}")
-        if name in names[:i]:
-            raise FieldError(here, f"column {name} is there twice; the header is {expected}")
-    raise FieldError(here, f"is not the header {expected}")
+    found: list[Column] = []
+    for i, name in enumerate(cells):
+        one = column(name)
+        if one is None:
+            raise FieldError(here, f"column {i + 1}, {problem(name)}")
+        if name.lower() in [cell.lower() for cell in cells[:i]]:
+            raise FieldError(here, f"column {name} is there twice; keep one of them")
+        same = [other.name for other in found if other.role == one.role != "unused"]
+        if same:
+            what = {"size": "sizes", "time": "times"}.get(one.role, "the same")
+            raise FieldError(here, f"has two columns of {what} ({same[0]}, {name}); keep one of them")
+        found.append(one)
+    roles = {one.role for one in found}
+    if roles >= {"batch", "local_batch"}:
+        raise FieldError(here, "has the batch over all GPUs and that on each; keep one of them")
+    if not roles & {"size", "nodes"}:
+        raise FieldError(here, f"has no column of sizes; the least is {expected}, or gpus or nodes in its place")
+    if "time" not in roles:
+        raise FieldError(here, f"has no column of times; the least is {expected}, or seconds_per_step or samples/s")
+    return found
 
 
-def _processors(text: str, place: str) -> int:
+def _count(text: str, place: str) -> int:
     # At most ten digits: int() would take minutes for, and refuses, thousands of them.
     if not re.fullmatch(r"[0-9]{1,10}", text) or not 1 <= int(text) <= MOST_PROCESSORS:
         raise FieldError(place, f"{shown(text)} is not a whole number from 1 to {MOST_PROCESSORS}")
     return int(text)
 
 
-def _seconds(text: str, place: str) -> float:
+def _seconds(text: str, place: str, what: str) -> float:
     # float() would also take "nan", "inf" and "1_000".
     value = float(text) if NUMBER.fullmatch(text) else math.nan
     if not (math.isfinite(value) and value > 0):
-        raise FieldError(place, f"{shown(text)} is not a number of seconds above 0")
+        raise FieldError(place, f"{shown(text)} is not {what} above 0")
     return value

@@ -27,6 +27,7 @@ Its modules:
     pager           pages of Markdown on the terminal
     demo            demo
     fit             fit
+    fit_report      what fit prints: tables, JSON
     workload        workload
     workload_estimates  workload estimates
     generators      the models of workload and their options

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from gas.cli.tables import note, print_json_line, say, show
+from gas.cli import fit_report
+from gas.cli.tables import note, print_json_line
 from gas.errors import BadInput
-from speedup_models.estimates import percent
-from speedup_models.fitting import FitReport, ModelFit, ModelName, application_text, read_timings
 from speedup_models.fitting import fit as fit_models
+from speedup_models.fitting import read_timings
+from speedup_models.layout_fit import Run, fit_layouts
+from speedup_models.proposal import application_text, layout_text
+from speedup_models.timings import Timings
 
-__all__ = ["fit", "report_document"]
+__all__ = ["fit"]
 
 
 class Choice(StrEnum):
@@ -25,13 +27,20 @@ class Choice(StrEnum):
     AUTO = "auto"
     DOWNEY = "downey"
     AMDAHL = "amdahl"
+    TABLE = "table"
+    GOODPUT = "goodput"
+    LAYOUTS = "layouts"
+
+
+ON_NODES = {Choice.GOODPUT, Choice.LAYOUTS}
+"""Models that go by the layout of a size over nodes."""
 
 
 def fit(
     timings: Annotated[
         Path,
         typer.Argument(
-            help="CSV with the header processors,seconds (or gpus, nodes; seconds_per_step); - for standard input."
+            help="CSV with a header like processors,seconds or gpus,nodes,seconds_per_step; - for standard input."
         ),
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write an application file (TOML).")] = None,
@@ -42,7 +51,22 @@ def fit(
     steps: Annotated[
         int | None, typer.Option(min=1, help="Steps of the whole run, where times are those of one step.")
     ] = None,
-    model: Annotated[Choice, typer.Option(help="Model to write; auto takes the better fit.")] = Choice.AUTO,
+    samples: Annotated[
+        float | None, typer.Option(min=0, help="Samples (images, tokens, ns) that the whole run processes.")
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="Samples of a step over all GPUs, of the run to be planned.")
+    ] = None,
+    max_batch: Annotated[
+        int | None, typer.Option(min=1, help="The batch is free up to this one; with --noise-scale.")
+    ] = None,
+    noise_scale: Annotated[float | None, typer.Option(min=0, help="Gradient noise scale, in samples.")] = None,
+    gpus_per_node: Annotated[
+        int | None, typer.Option(min=1, help="GPUs (or processors) of a node: sizes lay on as few nodes as possible.")
+    ] = None,
+    model: Annotated[
+        Choice, typer.Option(help="Model to write; auto takes the better fit, or the timings if none fits.")
+    ] = Choice.AUTO,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     bootstrap: Annotated[int, typer.Option(min=0, help="Bootstrap samples for the intervals; 0 for none.")] = 200,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the application file.")] = False,
@@ -52,12 +76,14 @@ def fit(
 
     gas fit timings.csv -o app.toml
 
-    Fits Downey's model and Amdahl's law to measured execution times, reports which fits better, and writes an
-    application file, whose sizes are of the kind that was measured (powers of two, say).
+    Fits Downey's model and Amdahl's law to measured execution times, reports which fits better and which sizes are
+    worth asking for, and writes an application file, whose sizes are of the kind that was measured (powers of two,
+    say). Where no model fits, it says so and writes the timings themselves.
 
     gas fit steps.csv --steps 50000 -o train.toml
 
-    The header gpus,seconds_per_step says what was measured; the run is that many steps.
+    Timings with nodes, or with batches, are fitted by AdaptDL's goodput model: gpus,nodes,local_batch,step_time.
+    `gas guide fit` lists the names of columns.
     """
     if output is not None and output.exists() and not force:
         raise _exists(output)
@@ -67,15 +93,19 @@ def fit(
         picture_suffix(plot)
     source = sys.stdin if str(timings) == "-" else timings
     pairs = read_timings(source)
-    if pairs.per_step and steps is None:
-        raise BadInput(f"{timings}: has times of one step; say with --steps how many the whole run takes")
-    if steps is not None:
-        if not pairs.per_step:
-            raise BadInput(f"--steps {steps}: {timings} has times of the whole run; leave --steps out")
-        pairs = pairs.of_steps(steps)
-    report = fit_models(pairs.processors, pairs.seconds, seed=seed, bootstrap=bootstrap, unit=pairs.unit)
-    chosen: ModelName | None = None if model is Choice.AUTO else "downey" if model is Choice.DOWNEY else "amdahl"
+    if gpus_per_node is not None:
+        pairs = pairs.on_nodes_of(gpus_per_node)
+    chosen = None if model is Choice.AUTO else model.value
     called = name if name is not None else "application" if source is sys.stdin else timings.stem
+    if model in ON_NODES or (model is Choice.AUTO and pairs.is_laid_out):
+        run = Run(steps, samples, batch, max_batch, noise_scale)
+        _fit_layouts(pairs, run, chosen, called, output, plot, intervals=bootstrap > 0, force=force, as_json=as_json)
+        return
+    for option, value in (("--batch", batch), ("--max-batch", max_batch), ("--noise-scale", noise_scale)):
+        if value is not None:
+            raise BadInput(f"{option} {value:g}: the timings have no batches; leave it out")
+    pairs = pairs.of_run(steps, samples)
+    report = fit_models(pairs.processors, pairs.seconds, seed=seed, bootstrap=bootstrap, unit=pairs.unit)
     # Made before anything is written: a name that cannot be used leaves no picture behind.
     text = application_text(report, called, chosen) if output is not None else ""
     if plot is not None:
@@ -84,76 +114,44 @@ def fit(
         draw_fit(report, plot)
     if output is not None:
         _write(output, text, force=force)
-        note(f"{output}: written, {report.of(chosen or report.better).title}")
+        note(f"{output}: written, {fit_report.title(report, chosen)}")
     for warning in report.warnings:
         note(f"Warning: {warning}")
     if as_json:
-        print_json_line(report_document(report, called, chosen))
+        print_json_line(fit_report.document(report, called, chosen))
     else:
-        _show(report)
+        fit_report.show_curve(report, chosen)
 
 
-def report_document(report: FitReport, name: str, model: ModelName | None = None) -> dict[str, Any]:
-    """Return a fit as a ``gas.fit/1`` object.
+def _fit_layouts(
+    pairs: Timings,
+    run: Run,
+    chosen: str | None,
+    called: str,
+    output: Path | None,
+    plot: Path | None,
+    *,
+    intervals: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    report = fit_layouts(pairs, run, intervals=intervals)
+    name = chosen or report.better
+    report.model(name)  # refused before anything is written
+    text = layout_text(report, called, chosen)
+    if plot is not None:
+        from gas.pictures.front import draw_front
 
-    An interval is null if there is none; its high end is null, and ``unbounded`` true, if the timings set no limit.
-    """
-    counts = report.timings.processors
-    return {
-        "schema": "gas.fit/1",
-        "name": name,
-        "timings": len(counts),
-        "processors": sorted(set(counts.tolist())),
-        "models": {fitted.name: _model_document(fitted) for fitted in (report.downey, report.amdahl)},
-        "better": report.better,
-        "written": model or report.better,
-        "decided": report.decided,
-        "verdict": report.verdict,
-        "warnings": list(report.warnings),
-        "seed": report.seed,
-        "bootstrap": report.bootstrap,
-    }
-
-
-def _model_document(fitted: ModelFit) -> dict[str, Any]:
-    parameters = {}
-    for key, estimate in fitted.parameters.items():
-        unbounded = estimate.high is not None and math.isinf(estimate.high)
-        parameters[key] = {
-            "value": estimate.value,
-            "low": estimate.low,
-            "high": None if unbounded else estimate.high,
-            "unbounded": unbounded,
-        }
-    return {
-        "parameters": parameters,
-        "identifiable": fitted.identifiable,
-        "error": fitted.error,
-        "aicc": fitted.aicc,
-        "cv_error": fitted.cv_error,
-    }
-
-
-def _show(report: FitReport) -> None:
-    from rich import box
-    from rich.table import Table
-
-    parameters = Table(box=box.SIMPLE_HEAD)
-    for title in ("model", "parameter", "value", "95% interval"):
-        parameters.add_column(title, justify="right" if title == "value" else "left")
-    quality = Table(box=box.SIMPLE_HEAD)
-    for title in ("model", "error of the fit", "error on left-out counts", "AICc"):
-        quality.add_column(title, justify="left" if title == "model" else "right")
-    for fitted in (report.downey, report.amdahl):
-        title = f"{fitted.title}{' *' if fitted.name == report.better else ''}"
-        for i, (key, estimate) in enumerate(fitted.parameters.items()):
-            unit = " (s)" if key == "sequential_time" else ""
-            parameters.add_row("" if i else title, key + unit, f"{estimate.value:.4g}", estimate.interval())
-        parameters.add_section()
-        aicc = "-" if fitted.aicc is None else f"{fitted.aicc:.1f}"
-        quality.add_row(title, percent(fitted.error), percent(fitted.cv_error), aicc)
-    show(parameters, quality)
-    say(f"* {report.verdict}")
+        draw_front(report, name, plot)
+    if output is not None:
+        _write(output, text, force=force)
+        note(f"{output}: written, {fit_report.TITLES[name]}")
+    for warning in report.warnings:
+        note(f"Warning: {warning}")
+    if as_json:
+        print_json_line(fit_report.layout_document(report, called, name))
+    else:
+        fit_report.show_layouts(report, name)
 
 
 def _exists(output: Path) -> BadInput:

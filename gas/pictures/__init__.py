@@ -4,6 +4,7 @@
                worth showing, round time steps, and the least that is free in each column
     plan       a plan, or an availability list alone, as PNG, SVG or PDF (matplotlib)
     fit        measured execution times and the model fitted to them (matplotlib)
+    front      time of a run against its cost, by size and layout (matplotlib)
     run_times  cumulative distributions of run times by size, logs and models side by side (matplotlib)
 
 and of simulations, all with matplotlib:

@@ -1,5 +1,6 @@
 import json
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -191,3 +192,55 @@ def test_all_kinds_of_timings_can_be_drawn(pairs, tmp_path):
     path = tmp_path / "x.png"
     draw_fit(fitting.fit(list(pairs), list(pairs.values()), bootstrap=2), path)
     assert path.stat().st_size > 5000
+
+
+STEPS = Path(__file__).parent.parent / "examples" / "steps.csv"
+
+
+def test_steps_on_nodes_are_fitted_by_the_goodput_model(gas, tmp_path):
+    output = tmp_path / "train.toml"
+    result = gas(STEPS, "--steps", 20000, "--batch", 512, "-o", output, "--bootstrap", 0)
+    assert result.exit_code == 0
+    assert "The goodput model fits: its typical error is 1.6%" in " ".join(result.stdout.split())
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert ["4", "1", "3h13m", "12.91", "4.00", "100%"] in rows
+    assert tomllib.loads(output.read_text())["speedup"]["model"] == "goodput"
+
+
+def test_json_of_steps_holds_the_front(gas):
+    document = json.loads(gas(STEPS, "--steps", 20000, "--batch", 512, "--json", "--bootstrap", 0).stdout)
+    assert (document["schema"], document["better"], document["fits"]) == ("gas.fit/1", "goodput", True)
+    assert [row["size"] for row in document["front"]] == [1, 2, 4, 8, 16, 32]
+    assert document["front"][0]["layout"] == {"nodes": 1, "per_node": 1}
+    assert document["models"]["goodput"]["parameters"]["beta_c"]["value"] == pytest.approx(0.0042, rel=0.02)
+
+
+@pytest.mark.thorough
+def test_the_front_is_drawn(gas, tmp_path):
+    gas(STEPS, "--steps", 20000, "--batch", 512, "--plot", tmp_path / "front.png", "--bootstrap", 0)
+    assert (tmp_path / "front.png").stat().st_size > 10_000
+
+
+def test_where_no_model_fits_the_table_is_proposed(gas, tmp_path):
+    odd, output = tmp_path / "odd.csv", tmp_path / "odd.toml"
+    odd.write_text("cores,time\n1,100\n2,30\n4,80\n8,20\n16,70\n32,90\n")
+    result = gas(odd, "-o", output)
+    assert "No model fits well enough to be used" in result.stdout
+    assert "by the measured times" in result.stdout
+    assert tomllib.loads(output.read_text())["speedup"]["times"]["8"] == 20
+
+
+def test_the_front_is_in_the_json_of_a_curve(gas, timings):
+    document = json.loads(gas(timings, "--json").stdout)
+    assert [row["size"] for row in document["front"]] == [1, 2, 4, 8, 16, 32, 64, 128]
+    assert document["fits"]
+
+
+def test_what_does_not_go_together_is_refused(gas, timings, tmp_path):
+    for arguments, message in [
+        ([timings, "--batch", 8], "--batch 8: the timings have no batches"),
+        ([timings, "--steps", 8], "--steps 8: times are of the whole run"),
+        ([timings, "--model", "goodput"], "nothing says on how many nodes"),
+        ([STEPS, "--batch", 512], "say with --steps, or with --samples"),
+    ]:
+        assert message in str(gas(*arguments).exception)

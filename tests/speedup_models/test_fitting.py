@@ -10,9 +10,10 @@ from speedup_models.amdahl import Amdahl
 from speedup_models.downey import Downey
 from speedup_models.estimates import Estimate
 from speedup_models.families import FAMILIES, Groups, solve
-from speedup_models.fitting import application_text, fit
+from speedup_models.fitting import fit
 from speedup_models.model import ModelError, execution_times
 from speedup_models.nas import Nas
+from speedup_models.proposal import application_text
 from speedup_models.registry import model_from_table
 
 COUNTS = np.array([1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 256])
@@ -331,24 +332,6 @@ def test_intervals_in_words():
     assert Estimate(2.0, 1.0, math.inf).interval() == "at least 1"
     assert Estimate(2.0, 0.0, math.inf).interval() == "not limited"
     assert Estimate(2.0, 1.5, 2.51234).interval() == "1.5 to 2.512"
-
-
-@pytest.mark.parametrize(
-    ("sizes", "constraint"),
-    [
-        ([1, 4, 8, 16, 32, 64], 'constraint = "power-of-two"'),
-        ([4, 9, 16, 25], 'constraint = "perfect-square"'),
-        ([6, 12, 18, 30], 'constraint = "multiple"\nmultiple = 6'),
-        ([1, 2, 3, 5], None),
-    ],
-)
-def test_the_application_takes_sizes_of_the_kind_that_was_measured(sizes, constraint):
-    text = application_text(fit(sizes, [1000 / size + 5 for size in sizes], bootstrap=0), "lu")
-    assert (constraint is None) == ("constraint" not in text)
-    assert constraint is None or constraint in text
-    app = Application.from_tables(tomllib.loads(text), "app.toml")
-    assert set(sizes) <= set(app.sizes(100).tolist())
-    assert 51 not in app.sizes(100).tolist()
 
 
 def test_an_application_that_was_timed_on_gpus_counts_gpus():

@@ -100,21 +100,92 @@ def test_pairs_that_cannot_be_are_refused(processors, seconds, message):
 
 
 @pytest.mark.parametrize(
-    ("header", "unit", "per_step"),
+    ("header", "unit", "each"),
     [
-        ("processors,seconds", "processors", False),
-        ("Cores,Time", "processors", False),
-        ("gpus,seconds_per_step", "gpus", True),
-        ("step_time,world_size", "gpus", True),
-        ("nodes,elapsed", "nodes", False),
+        ("processors,seconds", "processors", "run"),
+        ("Cores,Time", "processors", "run"),
+        ("gpus,seconds_per_step", "gpus", "step"),
+        ("step_time,world_size", "gpus", "step"),
+        ("nodes,elapsed", "nodes", "run"),
     ],
 )
-def test_the_header_says_what_sizes_count_and_whether_times_are_of_a_step(header, unit, per_step):
+def test_the_header_says_what_sizes_count_and_whether_times_are_of_a_step(header, unit, each):
     found = read_timings(io.StringIO(f"{header}\n4,8\n"))
-    assert (found.unit, found.per_step) == (unit, per_step)
-    assert found.of_steps(10).seconds.tolist() == [10 * found.seconds[0]]
+    assert (found.unit, found.each) == (unit, each)
+    assert found.of_run(10 if each == "step" else None).seconds[0] == found.seconds[0] * (10 if each == "step" else 1)
 
 
-def test_times_by_nodes_and_gpus_are_no_curve():
-    with pytest.raises(FieldError, match='two columns of sizes .gpus, nodes.; .* model = "layouts"'):
-        read("gpus,nodes,seconds_per_step\n4,1,0.5\n")
+def test_several_measurements_of_a_size_are_all_kept():
+    assert read("n_gpus,it/s\n2,4\n1,2\n2,5\n") == [(1, 0.5), (2, 0.2), (2, 0.25)]
+
+
+@pytest.mark.parametrize(
+    "text", ["gpus,nodes,time\n8,2,5\n", "nodes,gpus_per_node,time\n2,4,5\n", "gpus,gpus_per_node,time\n8,4,5\n"]
+)
+def test_nodes_come_from_a_column_or_from_units_a_node(text):
+    found = read_timings(io.StringIO(text))
+    assert (found.processors.tolist(), found.unit, found.nodes.tolist()) == ([8], "gpus", [2])
+
+
+def test_nodes_are_filled_where_that_is_said():
+    plain = read_timings(io.StringIO("gpus,time\n6,1\n3,1\n"))
+    assert plain.nodes is None
+    assert plain.on_nodes_of(4).nodes.tolist() == [1, 2]
+
+
+def test_a_batch_is_that_of_all_gpus_or_of_each():
+    found = read_timings(io.StringIO("gpus,global_batch,gradient_accumulation_steps,step_time\n4,256,2,1\n"))
+    assert (found.local.tolist(), found.accumulated.tolist(), found.batch.tolist()) == ([32], [1], [256])
+    found = read_timings(io.StringIO("gpus,local_batch,step_time\n4,32,1\n"))
+    assert found.batch.tolist() == [128]
+
+
+def test_a_run_is_so_many_steps_or_samples():
+    steps = read_timings(io.StringIO("gpus,step_time (ms)\n4,500\n"))
+    assert steps.of_run(steps=100).seconds.tolist() == [50]
+    rates = read_timings(io.StringIO("gpus,images/s\n4,200\n"))
+    assert rates.of_run(samples=1000).seconds.tolist() == [5]
+    both = read_timings(io.StringIO("gpus,local_batch,images/s\n4,16,128\n"))
+    assert both.of_step().seconds.tolist() == [0.5]
+    assert both.of_run(steps=10).seconds.tolist() == [5]
+    assert both.of_step().of_run(samples=128).seconds.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("header", "given", "message"),
+    [
+        ("gpus,time", {"steps": 5}, "--steps 5: times are of the whole run; leave it out"),
+        ("gpus,step_time", {}, "times are of one step; say with --steps how many"),
+        ("gpus,step_time", {"samples": 1e6}, "without a column of batches --samples does not"),
+        ("gpus,images/s", {}, "rates are of samples; say with --samples"),
+        ("gpus,images/s", {"steps": 5}, "without a column of batches --steps does not"),
+        ("gpus,step_time", {"steps": 5, "samples": 1e6}, "one of them says how long the run is"),
+    ],
+)
+def test_how_long_a_run_is_must_be_said_once(header, given, message):
+    with pytest.raises(ModelError, match=message):
+        read_timings(io.StringIO(f"{header}\n4,8\n")).of_run(**given)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gpus,nodes,time\n2,1,5\n2,4,5\n", "line 3: says 2 in all on 4 nodes"),
+        ("gpus,nodes,gpus_per_node,time\n8,2,2,5\n", "line 2: says 8 in all, which is not 2 nodes of 2"),
+        ("gpus,gpus_per_node,time\n6,4,5\n", "line 2: says 6 in all, which are not whole nodes of 4"),
+        ("gpus,global_batch,time\n8,4,5\n", "line 2: has a batch of 4 for 8 GPUs"),
+        (
+            "gpus,batch_size,time\n8,4,5\n",
+            "line 1: column 2, 'batch_size', does not say .* local_batch",
+        ),
+        ("gpus,global_batch,local_batch,time\n", "has the batch over all GPUs and that on each"),
+        ("gpus,cores,time\n", r"has two columns of sizes \(gpus, cores\); keep one"),
+        ("gpus,nodes\n", "has no column of times"),
+        ("step_time,local_batch\n", "has no column of sizes"),
+        ("gpus,it/s\n4,0\n", "line 2, column it/s: '0' is not a rate above 0"),
+        ("nodes,gpus_per_node,time\n99999,99999,1\n", "says 99999 nodes of 99999, more than"),
+    ],
+)
+def test_sizes_and_batches_that_contradict_each_other_are_refused(text, message):
+    with pytest.raises(FieldError, match=message):
+        read(text)
