@@ -43,7 +43,7 @@ from gas.slurm.rows import (
     Plans,
     Records,
 )  # fmt: skip
-from gas.slurm.search import leaving_first, seek
+from gas.slurm.search import Search, leaving_first, seek
 from gas.slurm.table import Table, enter, span_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running, add
@@ -178,6 +178,10 @@ def run_cycle(
     started, planned, rejected = bench.started, bench.planned, bench.rejected
     given, scratch, taken, where, preemptable = bench.given, bench.scratch, bench.taken, bench.where, bench.preemptable
     room, near = bench.room, bench.near
+    search = Search(
+        records, closures, sets, options, preemptable, leaving, machine, use, idle, running, table, parameters, rules,
+        room,
+    )  # fmt: skip
     for job in range(running.total[0]):
         leaving_first(running, job, room.soonest)
     kinds = preempts.shape[1]
@@ -280,27 +284,18 @@ def run_cycle(
                     if probe:
                         for node in range(len(near)):
                             near[node] = machine.near[node]
-                    state, start, tested = seek(
-                        at, now_only, not_before, records, closures, sets, options, preemptable, leaving, machine, use,
-                        idle, running, table, parameters, rules, room, given,
-                    )  # fmt: skip
+                    state, start, tested = seek(at, now_only, not_before, search, given)
                     hint = records.pinned_start[at]
                     if hint > now and array < 0 and start != hint and state in (PLANNED, NOWHERE, WINDOW):
                         # Slurm publishes when it starts, and not where: of the other ways, the one that agrees
-                        other, moved, _ = seek(
-                            at, now_only, hint, records, closures, sets, options, preemptable, leaving, machine, use,
-                            idle, running, table, parameters, rules, room, scratch,
-                        )  # fmt: skip
+                        other, moved, _ = seek(at, now_only, hint, search, scratch)
                         if other == PLANNED and moved == hint:
                             state, start = other, moved
                             for node in range(len(given)):
                                 given[node] = scratch[node]
                     if state == STARTED and preemptable.any():
                         preemptable[:] = False
-                        alone, _, _ = seek(
-                            at, True, not_before, records, closures, sets, options, preemptable, leaving, machine, use,
-                            idle, running, table, parameters, rules, room, scratch,
-                        )  # fmt: skip
+                        alone, _, _ = seek(at, True, not_before, search, scratch)
                         if alone != STARTED:  # those who run there are ended first
                             state = PLANNED
                     if probe:

@@ -32,7 +32,7 @@ from gas.slurm.table import Table, overlaps, slot_at, span_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import NEVER, Running, add, will_run
 
-__all__ = ["Room", "leaving_first", "reserved", "room_of", "seek"]
+__all__ = ["Room", "Search", "leaving_first", "reserved", "room_of", "seek"]
 
 FAR = 1 << 60
 
@@ -72,6 +72,25 @@ class Room(NamedTuple):
     offered: Words
     ended: NDArray[np.int64]
     work: Work
+
+
+class Search(NamedTuple):
+    """What all searches of a cycle read and work in; `gas.slurm.cycle.run_cycle` says what each is."""
+
+    records: Records
+    closures: Closures
+    sets: Words
+    options: NDArray[np.int64]
+    preemptable: NDArray[np.bool_]
+    leaving: NDArray[np.bool_]
+    machine: Machine
+    use: Use
+    idle: Use
+    running: Running
+    table: Table
+    parameters: Parameters
+    rules: Rules
+    room: Room
 
 
 def room_of(machine: Machine, words: int, jobs: int) -> Room:
@@ -174,30 +193,15 @@ def seek(
     at: int,
     now_only: bool,
     not_before: int,
-    records: Records,
-    closures: Closures,
-    sets: Words,
-    options: NDArray[np.int64],
-    preemptable: NDArray[np.bool_],
-    leaving: NDArray[np.bool_],
-    machine: Machine,
-    use: Use,
-    idle: Use,
-    running: Running,
-    table: Table,
-    parameters: Parameters,
-    rules: Rules,
-    room: Room,
+    search: Search,
     given: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
     """Return what becomes of a record, its start, and whether it reached the will-run test; write its CPUs by node.
 
     What is in use changes while this runs, and is as before when it returns.
     """
-    found = _seek(
-        at, now_only, not_before, records, closures, sets, options, preemptable, leaving, machine, use, idle, running,
-        table, parameters, rules, room, given,
-    )  # fmt: skip
+    use, running, room = search.use, search.running, search.room
+    found = _seek(at, now_only, not_before, search, given)
     for one in range(room.ended[0]):
         add(use, running, running.order[one], 1)
     room.ended[0] = 0
@@ -209,23 +213,12 @@ def _seek(
     at: int,
     now_only: bool,
     not_before: int,
-    records: Records,
-    closures: Closures,
-    sets: Words,
-    options: NDArray[np.int64],
-    preemptable: NDArray[np.bool_],
-    leaving: NDArray[np.bool_],
-    machine: Machine,
-    use: Use,
-    idle: Use,
-    running: Running,
-    table: Table,
-    parameters: Parameters,
-    rules: Rules,
-    room: Room,
+    search: Search,
     given: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    # It returns in many places; `seek`, with the same parameters, undoes behind all of them what it did to `use`.
+    # It returns in many places; `seek` undoes behind all of them what it did to `use`.
+    records, closures, sets, options, preemptable, leaving, machine, use, idle, running = search[:10]
+    table, parameters, rules, room = search[10:]
     now, need, gres = parameters.now, records.need[at], records.gres[at]
     limit, resolution = records.limit[at], parameters.resolution
     size = len(machine.cpus)
