@@ -16,11 +16,11 @@ import experiments
 if TYPE_CHECKING:
     from experiments.framework.study import Study
 
-__all__ = ["command_for", "experiment_app", "names"]
+__all__ = ["command_for", "experiment_app", "names"]  # and replay_app, which is made when it is used
 
 
-_SHARED = ("framework", "moldable", "published")
-"""Packages that are no studies."""
+_SHARED = ("framework", "moldable", "published", "replay")
+"""Packages that are no studies of known logs."""
 
 
 _KEPT = "A study may be interrupted: what was computed is kept, and the same command goes on from there."
@@ -43,8 +43,19 @@ class _Studies(TyperGroup):
         return command_for(import_module(f"experiments.{cmd_name}.study").STUDY)
 
 
+def __getattr__(name: str) -> typer.Typer:
+    """Make the command ``gas replay``, which needs what it computes with."""
+    if name != "replay_app":
+        raise AttributeError(name)
+    return _application(import_module("experiments.replay.study").STUDY)
+
+
 def command_for(study: Study[Any, Any, Any]) -> Any:
     """Return the command of a study: its own options among those that all have."""
+    return typer.main.get_command(_application(study))
+
+
+def _application(study: Study[Any, Any, Any]) -> typer.Typer:
     from experiments.framework.options import (
         DaskOption,
         LogsOption,
@@ -65,19 +76,22 @@ def command_for(study: Study[Any, Any, Any]) -> Any:
     def command(**given: Any) -> None:
         if "seeds" not in own and (seeds := given.pop("seeds")) != 1:
             raise BadInput(f"--seeds {seeds}: this study takes one seed; leave the option out, or give 1")
-        where = Where(*(given.pop(name) for name in ("traces", "output", "workers", "shard", "dask")))
-        chosen = Chosen(given.pop("log"), given.pop("month"))
+        where = Where(*(given.pop(name, None) for name in ("traces", "output", "workers", "shard", "dask")))
+        chosen = Chosen() if study.program else Chosen(given.pop("log"), given.pop("month"))
         if study.quick and given.pop("quick"):
             given |= {name: value for name, value in study.quick.items() if given[name] == usual[name]}
         perform(study, given, where, chosen)
 
-    def option(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    def option(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
+    of_known_logs: list[tuple[str, Any, Any]] = [
+        ("traces", TracesOption, None),
+        ("log", LogsOption, []),
+        ("month", MonthsOption, []),
+    ]
     parameters = [
-        option("traces", TracesOption, None),
-        option("log", LogsOption, []),
-        option("month", MonthsOption, []),
+        *(option(*one) for one in ([] if study.program else of_known_logs)),
         option("output", OutputOption, Path(study.name)),
         *(option(name, parameter.annotation, parameter.default) for name, parameter in own.items()),
         *([] if "seeds" in own else [option("seeds", SeedsOption, 1)]),
@@ -89,10 +103,11 @@ def command_for(study: Study[Any, Any, Any]) -> Any:
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     summary, _, rest = (inspect.getdoc(study.options) or "").partition("\n\n")
-    command.__doc__ = "\n\n".join((summary, f"gas experiment {study.name} --traces logs/ --quick", rest, _KEPT))
+    example = f"{study.command} {'history.txt' if study.program else '--traces logs/ --quick'}"
+    command.__doc__ = "\n\n".join((summary, example, rest, _KEPT))
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(study.name)(command)
-    return typer.main.get_command(app)
+    return app
 
 
 experiment_app = typer.Typer(

@@ -1,6 +1,7 @@
 """What studies share, whatever they study. Imports no study.
 
 logs          which logs there are in a folder, and on which machine and terms they are simulated
+files         logs in files that a user names, in any format
 sites         machines of the Gas paper, and months of their logs
 ledger        results of runs, kept: interrupted studies go on, and nothing is computed twice
 dependencies  what computing a result depends on: modules reached by imports, data, libraries

@@ -65,14 +65,14 @@ def growth(entries: Sequence[Entry]) -> tuple[float | None, float | None]:
 
 
 def cost_report(study: str, entries: Sequence[Entry]) -> Report:
-    """Return the report on a study, by its name."""
+    """Return the report on a study, by its command."""
     total = sum(one.seconds for one in entries)
     facts = [f"{len(entries):,} computations, {total:,.1f} s of computing in all."]
     if entries:
         peak = max(one.peak_bytes for one in entries)
         facts.append(f"A process used at most {peak / 2**20:,.0f} MiB.")
     sections = (Section("By log", (_by_log(entries),)), Section("Growth", (Text(_ABOUT), _by_size(entries))))
-    return Report(f"What gas experiment {study} cost", " ".join(facts), sections)
+    return Report(f"What {study} cost", " ".join(facts), sections)
 
 
 def _by_log(entries: Sequence[Entry]) -> Table:

@@ -101,16 +101,19 @@ def write_cost(
     done: Sequence[tuple[str, Configuration, Result]],
     *,
     output: Path,
+    command: str,
 ) -> list[Path]:
     """Write what a study cost beside its report, and return the files.
 
     Parameters
     ----------
     study
-        Its name on the command line.
+        Its name, after which the files are named.
     done
         What was computed: a log, a configuration and its result, which counts its "jobs" and, if any are
         moldable, these or their "outcomes".
+    command
+        Of the study, for the title.
     """
     ledger = Ledger(output / "runs", version_of(of_configuration))
     entries = []
@@ -119,4 +122,4 @@ def write_cost(
         if cost is not None:
             moldable = result.get("moldable", len(result.get("outcomes", ())))
             entries.append(Entry(log, result["jobs"], moldable, cost.seconds, cost.peak_bytes))
-    return write(cost_report(study, entries), output, f"{study}-cost")
+    return write(cost_report(command, entries), output, f"{study}-cost")

@@ -21,6 +21,8 @@ import numpy as np
 
 from gas.errors import BadInput
 from workloads import Header, Log
+from workloads.formats import parse_log
+from workloads.sacct import Unit
 from workloads.selection import months_of
 from workloads.swf import parse_swf
 
@@ -176,12 +178,19 @@ def _is_of_archive(name: str, source: Source) -> bool:
 
 
 @lru_cache(maxsize=1)
-def load_log(path: Path, sha256: str) -> Log:
-    """Return the log in a file that must still be the one with this hash; the last one read is kept in memory."""
+def load_log(path: Path, sha256: str, unit: Unit | None = None) -> Log:
+    """Return the log in a file that must still be the one with this hash; the last one read is kept in memory.
+
+    Parameters
+    ----------
+    unit
+        Of a file of any format (`experiments.framework.files`), what processors are; malformed lines are left out.
+        None: a file in SWF.
+    """
     data = _bytes(path)
     if hashlib.sha256(data).hexdigest() != sha256:
         raise BadInput(f"{path}: has changed while the study ran; run it again")
-    return parse_swf(data, name=path.name)
+    return parse_swf(data, name=path.name) if unit is None else parse_log(data, name=path.name, lenient=True, unit=unit)
 
 
 def jobs_by_month(log: Found) -> dict[str, int]:

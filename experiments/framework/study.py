@@ -130,6 +130,11 @@ class Study(Generic[O, R, S]):
         Whether there is something to study without any log.
     by_month
         Whether its runs are of months, so that some of these can be chosen.
+    failed
+        What could not be computed, by the fault of what a user named; then the command fails after the report.
+    program
+        How its command begins, if that is not ``gas experiment NAME``: then the files of its logs are arguments, and
+        there is no option that chooses among known logs.
     """
 
     name: str
@@ -147,6 +152,13 @@ class Study(Generic[O, R, S]):
     named_logs: Callable[[O], Sequence[Found]] = lambda _: ()
     without_logs: bool = False
     by_month: bool = False
+    failed: Callable[[S], Sequence[str]] = lambda _: ()
+    program: str = ""
+
+    @property
+    def command(self) -> str:
+        """How its command begins."""
+        return self.program or f"gas experiment {self.name}"
 
 
 @dataclass(frozen=True)
@@ -216,11 +228,13 @@ def perform(study: Study[Any, Any, Any], given: Mapping[str, Any], where: Where,
         if chosen.words:
             report = replace(report, banner=f"{report.banner} Only what was chosen: {', '.join(chosen.words)}.".strip())
         _write(study, found, report, tables, where.output)
+        if failed := study.failed(found):
+            raise BadInput("; ".join(failed))
 
 
 def _write(study: Study[Any, Any, S], found: S, report: Report, tables: Sequence[Written], output: Path) -> None:
     written = write(report, output, study.name) + write_files(output, files_of(study.name, tables))
-    written += write_cost(study.name, study.run, found.done, output=output)
+    written += write_cost(study.name, study.run, found.done, output=output, command=study.command)
     if report.banner:
         tell(report.banner)
     claims = study.claims(found)
@@ -284,10 +298,16 @@ def command_of(study: Study[Any, Any, Any], given: Mapping[str, Any], chosen: Ch
 
     Numbers are always named, other options where they are not what is usual.
     """
-    words = [f"gas experiment {study.name} --traces TRACES", *chosen.words]
+    words = [study.command, *([] if study.program else ["--traces TRACES"]), *chosen.words]
     for parameter in inspect.signature(study.options, eval_str=True).parameters.values():
         value, usual = given[parameter.name], parameter.default
         option = parameter.annotation.__metadata__[0]
+        if parameter.default is parameter.empty:  # a file
+            words.append(str(option.metavar))
+            continue
+        if isinstance(value, list):
+            words += [f"{option.default} {one}" for one in value if value != usual]
+            continue
         yes, _, no = str(option.default).partition("/")  # typer takes it as a name where it stands in an annotation
         if isinstance(value, bool):
             words += [] if value == usual else [yes if value else no]

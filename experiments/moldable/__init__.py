@@ -3,6 +3,7 @@
 benchmarks    the NAS benchmarks as moldable applications, and how likely each is
 substitution  jobs of a log that give way to benchmarks
 moldability   every job of a log made moldable, its load unchanged
+choosing      logs with many of them, for all of which Gas chooses
 terms         on what terms benchmarks take the place of jobs
 outcomes      what becomes of one of them, for every request that it could make
 losses        why a static request was sooner

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from gas.errors import BadInput
 from gas.pictures.canvas import (
@@ -30,7 +30,7 @@ from gas.pictures.dates import date_axis
 from gas.pictures.schedule_gantt import check_window
 from gas.simulation.metrics import span
 from gas.simulation.schedule import Schedule
-from gas.simulation.timeline import Timeline, timeline
+from gas.simulation.timeline import Timeline, step_means, timeline
 from gas.times import duration_text
 from workloads import Epoch, Log
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_machine_use", "machine_use_panels", "step_means", "whole_window"]
+__all__ = ["draw_machine_use", "machine_use_panels", "whole_window"]
 
 _MOST_STEPS = 1500  # a panel with more steps is drawn ...
 _MOST_COLUMNS = 400  # ... as means over columns of a round length, at most so many
@@ -78,28 +78,6 @@ def whole_window(schedules: Sequence[Schedule]) -> tuple[int, int]:
     spans = [span(one) for one in schedules]
     first, last = min(begin for begin, _ in spans), max(end for _, end in spans)
     return first, max(last, first + 1)
-
-
-def step_means(
-    times: NDArray[np.int64], values: ArrayLike, edges: NDArray[np.int64], before: float = 0.0
-) -> NDArray[np.float64]:
-    """Return the mean of a step function over each column, exactly.
-
-    Parameters
-    ----------
-    times, values
-        ``values[i]`` holds on ``[times[i], times[i + 1])``, the last one for ever.
-    edges
-        Where columns begin and the last one ends, increasing.
-    before
-        What holds before the first time.
-    """
-    points = np.sort(np.concatenate([times, edges]))  # twice the same adds an area of 0
-    height = np.concatenate([[before], np.asarray(values, dtype=np.float64)])
-    here = height[np.searchsorted(times, points, "right")]
-    area = np.concatenate([[0.0], np.cumsum(here[:-1] * np.diff(points))])
-    means: NDArray[np.float64] = np.diff(area[np.searchsorted(points, edges)]) / np.diff(edges)
-    return means
 
 
 def machine_use_panels(

@@ -77,6 +77,13 @@ class OwnPolicy:
         except OSError:
             return None
 
+    def version(self) -> str:
+        """Return what changes when its file does, or the release of its plug-in."""
+        if source := self.source():
+            return source["sha256"]
+        dists = [point.dist for point in plug_ins() if point.name == self.named]
+        return " ".join(f"{dist.name} {dist.version}" for dist in dists if dist is not None)
+
     def _class_in(self, path: Path, wanted: str) -> Any:
         module = self._loaded("cannot be loaded", lambda: _module_of(path))
         if not wanted:

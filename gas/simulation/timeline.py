@@ -3,6 +3,7 @@
 timeline            free processors, waiting jobs and their work from each instant on at which one of them changes
 smallest_waiting    the fewest processors that any waiting job asks for, over the same steps
 left_queue          when each job left the queue
+step_means          means of such a function over stretches of time
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gas.simulation.schedule import Schedule
 
-__all__ = ["Timeline", "change_points", "free_processors", "left_queue", "smallest_waiting", "timeline"]
+__all__ = ["Timeline", "change_points", "free_processors", "left_queue", "smallest_waiting", "step_means", "timeline"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,3 +129,25 @@ def smallest_waiting(schedule: Schedule, times: NDArray[np.int64]) -> NDArray[np
         np.minimum.at(handed, behind[here] - half, processors[here])
         smallest = handed
     return smallest
+
+
+def step_means(
+    times: NDArray[np.int64], values: ArrayLike, edges: NDArray[np.int64], before: float = 0.0
+) -> NDArray[np.float64]:
+    """Return the mean of a step function over each column, exactly.
+
+    Parameters
+    ----------
+    times, values
+        ``values[i]`` holds on ``[times[i], times[i + 1])``, the last one for ever.
+    edges
+        Where columns begin and the last one ends, increasing.
+    before
+        What holds before the first time.
+    """
+    points = np.sort(np.concatenate([times, edges]))  # twice the same adds an area of 0
+    height = np.concatenate([[before], np.asarray(values, dtype=np.float64)])
+    here = height[np.searchsorted(times, points, "right")]
+    area = np.concatenate([[0.0], np.cumsum(here[:-1] * np.diff(points))])
+    means: NDArray[np.float64] = np.diff(area[np.searchsorted(points, edges)]) / np.diff(edges)
+    return means

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from made_up import busy_jobs
 
-from experiments.bushel.run import Bushel, bushel_run, of_benchmarks, of_moldable_jobs, with_gas
+from experiments.bushel.run import bushel_run, of_benchmarks
 from experiments.framework.logs import find_logs
 from experiments.moldable.benchmarks import Form, application
+from experiments.moldable.choosing import Bushel, of_moldable_jobs, with_gas
 from experiments.moldable.moldability import Moldability
 from experiments.moldable.outcomes import outcomes
 from experiments.moldable.substitution import TooFewJobs, load_ratio, substitutes

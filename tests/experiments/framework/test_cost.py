@@ -54,7 +54,7 @@ def test_of_what_hardly_differs_nothing_is_said():
 
 
 def test_the_report_names_time_memory_and_growth():
-    text = markdown(cost_report("power", entries(1, 1, [(100, 10), (200, 10), (400, 40), (800, 20)])))
+    text = markdown(cost_report("gas experiment power", entries(1, 1, [(100, 10), (200, 10), (400, 40), (800, 20)])))
     assert "4 computations" in text
     assert "128 MiB" in text
     assert "| KTH | 4 |" in text
@@ -64,4 +64,4 @@ def test_the_report_names_time_memory_and_growth():
 def test_a_log_without_jobs_costs_something_too():
     there = Entry("KTH", 0, 0, 0.01, 2**27), *entries(1, 0, [(100, 7), (300, 7), (900, 7)])
     assert all(power is None or math.isfinite(power) for power in growth(there))
-    assert "4 computations" in markdown(cost_report("power", there))
+    assert "4 computations" in markdown(cost_report("gas experiment power", there))

@@ -17,17 +17,29 @@ from experiments.framework import dependencies
 from experiments.framework.dependencies import PACKAGES, installed, reached, version_of
 from experiments.power.run import power_run
 from experiments.prediction.run import prediction_run
+from experiments.replay.run import replay_run
 from experiments.supercomputers.run import supercomputers_run
 from experiments.walk.run import walk_run
 from experiments.walltime.run import walltime_run
 
 ROOT = Path(experiments.__file__).parent.parent
-RUNS = [bushel_run, estimates_run, power_run, prediction_run, study_run, supercomputers_run, walk_run, walltime_run]
+RUNS = [
+    bushel_run,
+    estimates_run,
+    power_run,
+    prediction_run,
+    replay_run,
+    study_run,
+    supercomputers_run,
+    walk_run,
+    walltime_run,
+]
 VERSIONS = """
 import sys
 from experiments.framework.dependencies import version_of
 from experiments.power.run import power_run
 from experiments.prediction.run import prediction_run
+from experiments.replay.run import replay_run
 for line in sys.stdin:
     path, _, kind = line.rstrip().partition(" ")
     before = open(path, "rb").read()

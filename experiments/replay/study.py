@@ -1,0 +1,71 @@
+"""The replay of a log, as the command line finds it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.framework.options import FirstSeed, Seeds
+from experiments.framework.study import Study
+from experiments.replay.report import replay_report
+from experiments.replay.results import TABLES, Replayed
+from experiments.replay.run import replay_run
+from experiments.replay.scenarios import BASE, Asked, Options, scenarios
+from gas.cli.selection import From, Month, Units, Until
+from workloads import Overrun
+
+__all__ = ["STUDY"]
+
+
+def replay_options(
+    file: Annotated[Path, typer.Argument(metavar="LOG", help="Of sacct, SWF or another that gas convert reads.")],
+    policy: Annotated[str, typer.Option("--policy", metavar="P[,...]", help="As of gas simulate.")] = BASE.policy,
+    processors: Annotated[
+        int | None,
+        typer.Option("--processors", "-p", metavar="N", min=1, help="Of the machine (default: of the log)."),
+    ] = None,
+    machine: Annotated[
+        str, typer.Option("--machine", metavar="SIZE[,...]", help="Others: processors, or shares.")
+    ] = BASE.machine,
+    walltimes: Annotated[
+        str, typer.Option("--walltimes", metavar="W[,...]", help="Others: perfect, f=2, corrected (EASY only).")
+    ] = BASE.walltimes,
+    moldable: Annotated[
+        str, typer.Option("--moldable", metavar="SHARE[,...]", help="Of jobs whose size Gas chooses; 0% for none.")
+    ] = BASE.moldable,
+    overrun: Annotated[
+        Overrun, typer.Option("--overrun", help="Jobs longer than their walltimes: raise these, or kill them.")
+    ] = "extend",
+    unit: Units = "cpus",
+    month: Month = None,
+    since: From = None,
+    until: Until = None,
+    seed: FirstSeed = 0,
+    seeds: Seeds = 3,
+) -> Options:
+    """Replay a log under other policies, machines and walltimes.
+
+    What would these months have looked like? Simulates the jobs of the log as they were submitted, one change at a
+    time, and writes a report with the record beside each schedule: waits, utilization, and who would have ended later.
+
+    A year of 30,000 jobs takes a few minutes, most of them for moldable jobs (--moldable 0% leaves these out).
+    """
+    asked = Asked(policy, machine, walltimes, moldable)
+    return asked.options(file, processors, overrun, unit, tuple(month or ()), since, until, seed, seeds)
+
+
+STUDY = Study(
+    "replay",
+    replay_options,
+    traces=(),
+    runs=scenarios,
+    run=replay_run,
+    summarise=Replayed.of,
+    report=replay_report,
+    tables=TABLES,
+    named_logs=lambda options: [options.log],
+    failed=lambda study: study.failed,
+    program="gas replay",
+)
