@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from gas import Application
 from gas.agent.scripts import MOST_BYTES, command_script, for_jobs
 from gas.endpoints import S3Endpoint
 from gas.endpoints.slurm.directives import Script
@@ -46,6 +47,21 @@ def test_who_takes_no_scripts_says_so():
     other = Partition("main", "main")
     _, (name, error) = for_jobs([other, S3], script=SCRIPT)
     assert (name, str(error)) == ("s3", "s3: takes no Slurm job scripts (job.sh)")
+
+
+@pytest.mark.parametrize(
+    ("tables", "what"),
+    [
+        ({"unit": "gpus"}, r'counts GPUs \(unit = "gpus"\)'),
+        ({"unit": "nodes"}, r'counts nodes \(unit = "nodes"\)'),
+        ({"resources": {"memory_per_node": "4G"}}, r"has \[resources\]"),
+    ],
+)
+def test_s3_takes_processors_and_nothing_else_and_says_so(tables, what):
+    speedup = {"model": "table", "times": {"4": 100}}
+    app = Application.from_tables({"name": "train", "speedup": speedup, **tables}, "here")
+    with pytest.raises(BadInput, match=rf"kth: takes a number of processors and nothing else, and train {what}; plan"):
+        for_jobs([S3Endpoint("kth", "http://127.0.0.1:1")], application=app)
 
 
 def test_partitions_that_the_script_leaves_out_are_left_out_and_one_target_is_one():
