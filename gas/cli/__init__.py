@@ -12,6 +12,7 @@ Its modules:
     submit          submit
     jobs            status, wait, reserve
     job_output      logs
+    completion      what the shell completes
     job_selection   which jobs status lists
     cancel          cancel
     why             why: why a job of a Slurm waits

@@ -9,6 +9,7 @@ import typer
 
 from gas.agent.schedulers import job_endpoint, job_of
 from gas.agent.states import ENDED, describe
+from gas.cli.completion import active_jobs
 from gas.cli.options import ConfigFile, Json, OneEndpoint
 from gas.cli.tables import many, note, print_json, remark, say
 from gas.endpoints import JobEndpoint
@@ -19,7 +20,8 @@ __all__ = ["cancel_command"]
 
 def cancel_command(
     jobs: Annotated[
-        list[str] | None, typer.Argument(metavar="JOB...", help="Numbers of jobs, or SCHEDULER:NUMBER.")
+        list[str] | None,
+        typer.Argument(metavar="JOB...", autocompletion=active_jobs, help="Numbers of jobs, or SCHEDULER:NUMBER."),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Cancel all your queued and running jobs.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all: do not ask.")] = False,

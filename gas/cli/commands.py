@@ -59,36 +59,53 @@ def _of_workload() -> dict[str, Any]:
     return {"cls": WorkloadCommand}
 
 
-COMMANDS = {
-    "demo": _Place("gas.cli.demo", "demo_command"),
-    "plan": _Place("gas.cli.plan", "plan_command"),
-    "submit": _Place("gas.cli.submit", "submit_command", _of_submit),
-    "status": _Place("gas.cli.jobs", "status_command"),
-    "why": _Place("gas.cli.why", "why_command"),
-    "wait": _Place("gas.cli.jobs", "wait_command"),
-    "logs": _Place("gas.cli.job_output", "logs_command"),
-    "cancel": _Place("gas.cli.cancel", "cancel_command"),
-    "reserve": _Place("gas.cli.jobs", "reserve_command"),
-    "reshape": _Place("gas.cli.reshape", "reshape_command"),
-    "watch": _Place("gas.cli.reshape", "watch_command"),
-    "availability": _Place("gas.cli.schedulers", "availability_command"),
-    "endpoints": _Place("gas.cli.schedulers", "endpoints_command"),
-    "serve": _Place("gas.cli.serve", "serve_command"),
-    "machine": _Place("gas.cli.machine", "machine_command"),
-    "token": _Place("gas.cli.token", "token_app"),
-    "backup": _Place("gas.cli.backup", "backup_command"),
-    "restore": _Place("gas.cli.backup", "restore_command"),
-    "check": _Place("gas.cli.backup", "check_command"),
-    "guide": _Place("gas.cli.guide", "guide_command"),
-    "fit": _Place("gas.cli.fit", "fit"),
-    "simulate": _Place("gas.cli.simulate", "simulate_command", _of_simulate),
-    "audit": _Place("gas.cli.audit", "audit_command"),
-    "backtest": _Place("gas.cli.backtest", "backtest_command"),
-    "workload": _Place("gas.cli.workload", "workload_command", _of_workload),
-    "convert": _Place("gas.cli.convert", "convert_command"),
-    "traces": _Place("gas.cli.traces", "traces_app"),
+GROUPS: dict[str, dict[str, _Place]] = {
+    "Plan and submit": {
+        "demo": _Place("gas.cli.demo", "demo_command"),
+        "plan": _Place("gas.cli.plan", "plan_command"),
+        "submit": _Place("gas.cli.submit", "submit_command", _of_submit),
+        "fit": _Place("gas.cli.fit", "fit"),
+        "reserve": _Place("gas.cli.jobs", "reserve_command"),
+    },
+    "Jobs": {
+        "status": _Place("gas.cli.jobs", "status_command"),
+        "why": _Place("gas.cli.why", "why_command"),
+        "wait": _Place("gas.cli.jobs", "wait_command"),
+        "logs": _Place("gas.cli.job_output", "logs_command"),
+        "cancel": _Place("gas.cli.cancel", "cancel_command"),
+        "reshape": _Place("gas.cli.reshape", "reshape_command"),
+        "watch": _Place("gas.cli.reshape", "watch_command"),
+    },
+    "Schedulers": {
+        "availability": _Place("gas.cli.schedulers", "availability_command"),
+        "endpoints": _Place("gas.cli.schedulers", "endpoints_command"),
+    },
+    "Running S³": {
+        "serve": _Place("gas.cli.serve", "serve_command"),
+        "machine": _Place("gas.cli.machine", "machine_command"),
+        "token": _Place("gas.cli.token", "token_app"),
+        "backup": _Place("gas.cli.backup", "backup_command"),
+        "restore": _Place("gas.cli.backup", "restore_command"),
+        "check": _Place("gas.cli.backup", "check_command"),
+    },
+    "Logs and simulations": {
+        "convert": _Place("gas.cli.convert", "convert_command"),
+        "simulate": _Place("gas.cli.simulate", "simulate_command", _of_simulate),
+        "audit": _Place("gas.cli.audit", "audit_command"),
+        "backtest": _Place("gas.cli.backtest", "backtest_command"),
+        "workload": _Place("gas.cli.workload", "workload_command", _of_workload),
+        "traces": _Place("gas.cli.traces", "traces_app"),
+    },
+    "Help": {
+        "guide": _Place("gas.cli.guide", "guide_command"),
+    },
 }
 """In the order of ``gas --help``. Modules are imported when their command runs: home directories are often on NFS."""
+
+COMMANDS = {name: place for places in GROUPS.values() for name, place in places.items()}
+
+GROUP_OF_PLUG_INS = {"experiment": "Logs and simulations"}
+"""Where a plug-in is listed; elsewhere under its own heading."""
 
 
 class _Commands(TyperGroup):
@@ -96,6 +113,18 @@ class _Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*COMMANDS, *sorted({point.name for point in entry_points(group=PLUG_INS)} - set(COMMANDS))]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        listed: dict[str, list[str]] = {group: list(places) for group, places in GROUPS.items()}
+        for name in self.list_commands(ctx)[len(COMMANDS) :]:
+            listed.setdefault(GROUP_OF_PLUG_INS.get(name, "Plug-ins"), []).append(name)
+        width = max(len(name) for names in listed.values() for name in names)
+        for group, names in listed.items():
+            with formatter.section(group):
+                loaded = [(name, self.get_command(ctx, name)) for name in names]
+                limit = formatter.width - 6 - width
+                rows = [(name.ljust(width), one.get_short_help_str(limit)) for name, one in loaded if not one.hidden]
+                formatter.write_dl(rows)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in COMMANDS:

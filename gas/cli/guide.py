@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from documents.fields import nearest
+from gas.cli.completion import guide_pages
 from gas.cli.pager import show_markdown
 from gas.cli.tables import say
 from gas.errors import NotFound
@@ -18,7 +19,10 @@ __all__ = ["guide_command"]
 
 def guide_command(
     page: Annotated[
-        str | None, typer.Argument(metavar="[PAGE]", help="Name of a page; without one, all pages are listed.")
+        str | None,
+        typer.Argument(
+            metavar="[PAGE]", autocompletion=guide_pages, help="Name of a page; without one, all pages are listed."
+        ),
     ] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Print the Markdown text, without format or pager.")] = False,
     site: Annotated[

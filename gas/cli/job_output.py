@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 import typer
 
 from gas.agent.schedulers import job_of
-from gas.cli.options import ConfigFile, JobReference, Json, OneEndpoint
+from gas.cli.completion import AnyJob
+from gas.cli.options import ConfigFile, Json, OneEndpoint
 from gas.cli.states import report_end
 from gas.cli.tables import print_json, remark, write_output
 from gas.errors import BadInput
@@ -17,7 +18,7 @@ __all__ = ["logs_command"]
 
 
 def logs_command(
-    job: JobReference,
+    job: AnyJob,
     endpoint: OneEndpoint = None,
     stderr: Annotated[bool, typer.Option("--stderr", help="Print its standard error instead.")] = False,
     follows: Annotated[

@@ -11,8 +11,9 @@ from gas.agent.options import Instant, checked_key
 from gas.agent.reserving import clock_of, reserve
 from gas.agent.schedulers import find_by_key, job_endpoint, job_endpoints, job_of
 from gas.agent.states import describe, size_of
+from gas.cli.completion import JobReference, all_jobs
 from gas.cli.job_selection import STATES, Selection
-from gas.cli.options import INSTANTS, ConfigFile, Endpoints, JobReference, Json, KeyOption, OneEndpoint
+from gas.cli.options import INSTANTS, ConfigFile, Endpoints, Json, KeyOption, OneEndpoint
 from gas.cli.states import ends_text, exit_status_of, report_end, starts_text, walltime_text
 from gas.cli.tables import note, print_json, print_table, remark, say
 from gas.endpoints import JobEndpoint
@@ -24,7 +25,10 @@ __all__ = ["reserve_command", "status_command", "wait_command", "wait_for_end"]
 
 def status_command(
     job: Annotated[
-        str | None, typer.Argument(metavar="[JOB]", help="Number of a job; without it, all jobs are listed.")
+        str | None,
+        typer.Argument(
+            metavar="[JOB]", autocompletion=all_jobs, help="Number of a job; without it, all jobs are listed."
+        ),
     ] = None,
     endpoint: Endpoints = None,
     ended: Annotated[
@@ -35,7 +39,12 @@ def status_command(
     ] = None,
     state: Annotated[
         list[str] | None,
-        typer.Option("--state", metavar="STATE", help=f"List jobs in this state: {', '.join(STATES)}."),
+        typer.Option(
+            "--state",
+            metavar="STATE",
+            autocompletion=lambda: list(STATES),
+            help=f"List jobs in this state: {', '.join(STATES)}.",
+        ),
     ] = None,
     since: Annotated[
         str | None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -12,15 +11,11 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from documents.fields import FieldError
-from gas.errors import GasError
-
 __all__ = [
     "INSTANTS",
     "AvailabilityFiles",
     "ConfigFile",
     "Endpoints",
-    "JobReference",
     "Json",
     "KeyOption",
     "OneEndpoint",
@@ -32,14 +27,9 @@ INSTANTS = "18:30, tomorrow 9:00, 30min, +2h, 2026-11-21T08:00 or @EPOCH"
 
 
 def _configured_names(incomplete: str) -> list[str]:
-    """Complete the names of the configuration; only plain words reach the shell, since others may have written it."""
-    try:
-        from gas.endpoints import load_configuration
+    from gas.cli.completion import configured_names
 
-        names = load_configuration().names
-        return [name for name in names if name.startswith(incomplete) and re.fullmatch(r"[\w.-]+", name)]
-    except (GasError, FieldError):
-        return []
+    return configured_names(incomplete)
 
 
 Endpoints = Annotated[
@@ -74,7 +64,6 @@ OneEndpoint = Annotated[
         help="Scheduler: a name in the configuration, or the address of an S³ (default: the only one configured).",
     ),
 ]
-JobReference = Annotated[str, typer.Argument(metavar="JOB", help="A job's number, or SCHEDULER:NUMBER.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 KeyOption = Annotated[
     str | None,

@@ -10,7 +10,8 @@ import typer
 from gas.agent.options import ReshapeOptions, percentage
 from gas.agent.schedulers import job_of
 from gas.agent.states import ENDED
-from gas.cli.options import ConfigFile, JobReference, Json, OneEndpoint, grouped
+from gas.cli.completion import QueuedJob
+from gas.cli.options import ConfigFile, Json, OneEndpoint, grouped
 from gas.cli.planning import MaxProcessorHours, StaleOk, agent_for
 from gas.cli.scripts import Subject
 from gas.cli.states import report_end
@@ -56,7 +57,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done;
 
 @grouped
 def reshape_command(
-    job: JobReference,
+    job: QueuedJob,
     subject: SubjectOfJob,
     *,
     endpoint: OneEndpoint = None,
@@ -88,7 +89,7 @@ def reshape_command(
 
 @grouped
 def watch_command(
-    job: JobReference,
+    job: QueuedJob,
     subject: SubjectOfJob,
     *,
     endpoint: OneEndpoint = None,

@@ -6,7 +6,8 @@ from typing import Any
 
 from gas.agent.schedulers import job_of
 from gas.agent.states import describe
-from gas.cli.options import ConfigFile, JobReference, Json, OneEndpoint
+from gas.cli.completion import QueuedJob
+from gas.cli.options import ConfigFile, Json, OneEndpoint, QueuedJob
 from gas.cli.tables import many, note, print_json, say
 from gas.times import duration_text, iso_time, relative_text
 
@@ -14,7 +15,7 @@ __all__ = ["why_command"]
 
 
 def why_command(
-    job: JobReference,
+    job: QueuedJob,
     endpoint: OneEndpoint = None,
     config: ConfigFile = None,
     json: Json = False,

@@ -31,9 +31,29 @@ def test_version(gas):
     assert (result.code, result.out.split()[0]) == (0, "gas")
 
 
+def listed(text):
+    """Return the commands that the help of the program lists, by the headings above them."""
+    found = {}
+    for line in text[text.index("Plan and submit:") :].splitlines():
+        if line.endswith(":") and not line.startswith(" "):
+            names = found.setdefault(line[:-1], [])
+        elif line.startswith("  ") and line[2] != " ":
+            names.append(line.split()[0])
+    return found
+
+
+def test_commands_are_listed_by_what_they_are_for(gas):
+    groups = listed(gas("--help").out)
+    assert list(groups) == [
+        "Plan and submit", "Jobs", "Schedulers", "Running S³", "Logs and simulations", "Help",
+    ]  # fmt: skip
+    assert {"status", "why", "wait", "logs", "cancel", "reshape", "watch"} <= set(groups["Jobs"])
+    assert {"simulate", "experiment"} <= set(groups["Logs and simulations"])
+    assert groups["Help"] == ["guide"]
+
+
 def test_every_command_has_help(gas):
-    listing = gas("--help").out
-    commands = [line.split()[0] for line in listing.partition("Commands:")[2].splitlines() if line.strip()]
+    commands = [name for names in listed(gas("--help").out).values() for name in names]
     assert {"demo", "plan", "submit", "status", "wait", "logs", "cancel", "reserve", "availability", "endpoints", "serve", "fit"} <= set(commands)  # fmt: skip  # noqa: E501
     for command in commands:
         result = gas(command, "--help")
@@ -50,19 +70,20 @@ def test_so_has_each_command_of_a_group(gas):
 
 
 def test_summaries_are_not_cut_off(gas):
-    for listing in (gas("--help").out, *(gas(group, "--help").out for group in GROUPS)):
-        assert "..." not in listing.partition("Commands:")[2]
+    assert "..." not in gas("--help").out.partition("Plan and submit:")[2]
+    for group in GROUPS:
+        assert "..." not in gas(group, "--help").out.partition("Commands:")[2]
 
 
 def test_without_arguments_it_shows_what_there_is(gas):
     result = gas()
     assert result.code == 2
-    assert "Commands:" in result.err
+    assert "Plan and submit:" in result.err
 
 
 def test_a_command_of_another_distribution_joins(gas, plug_in):
     assert gas("hello", "you").out == "hello you\n"
-    assert "hello" in gas("--help").out
+    assert "hello" in listed(gas("--help").out)["Plug-ins"]
 
 
 def test_a_broken_one_disturbs_no_other(gas, plug_in):

@@ -142,12 +142,3 @@ def test_a_file_that_cannot_be_trusted(gas, tmp_path, monkeypatch):
     assert "chmod go-w gas.toml" in gas("endpoints", "--trust").err
     assert "needs --trust or --untrust" in gas("endpoints", "gas.toml").err
     assert "exclude each other" in gas("endpoints", "--trust", "--untrust").err
-
-
-def test_a_shell_completes_only_names_that_are_words(tmp_path, monkeypatch):
-    from gas.cli.options import _configured_names
-
-    monkeypatch.chdir(tmp_path)
-    names = ["kth", "k-2.ada", "$(touch`ran`)", "\\u001b[2J", "a'b"]
-    Path("gas.toml").write_text("".join(f'[endpoints."{name}"]\ntype = "s3"\n' for name in names))
-    assert _configured_names("") == ["kth", "k-2.ada"]
