@@ -1,7 +1,8 @@
-"""What the shell completes, and arguments that name a job: schedulers, jobs, pages. It asks in the background, and says nothing where that fails.
+"""What the shell completes: schedulers, jobs, pages; and arguments that name a job.
 
-A shell prints what it gets into the line that a person types: only plain words reach it, as others may have written the
-configuration or the names of jobs, and after `PATIENCE` seconds it gets none.
+It asks in the background, and says nothing where that fails. A shell prints what it gets into the line that a person
+types: only plain words reach it, as others may have written the configuration or the names of jobs, and after
+`PATIENCE` seconds it gets none.
 """
 
 from __future__ import annotations

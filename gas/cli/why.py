@@ -7,7 +7,7 @@ from typing import Any
 from gas.agent.schedulers import job_of
 from gas.agent.states import describe
 from gas.cli.completion import QueuedJob
-from gas.cli.options import ConfigFile, Json, OneEndpoint, QueuedJob
+from gas.cli.options import ConfigFile, Json, OneEndpoint
 from gas.cli.tables import many, note, print_json, say
 from gas.times import duration_text, iso_time, relative_text
 
