@@ -293,7 +293,7 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes) -> None:
             job = scheduler.reshape(body.request(id, caller.user))
         except StalePlan as error:
             return refusal(error, _left_without(scheduler, id))
-        return JSONResponse(_seen_by(caller, job))
+        return JSONResponse(_seen_by(caller, job.snapshot()))
 
 
 def _left_without(scheduler: LiveScheduler, id: int) -> Any:

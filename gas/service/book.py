@@ -327,6 +327,8 @@ class Book:
         self.facts |= facts
         self._broken_before = self.broken
         schedule.broken.clear()
+        for job in gone:
+            self.runner.forget(job.id)
         count(self.metrics, self._started, gone)
         self._started.clear()
         self.experience.add(gone)

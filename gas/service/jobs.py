@@ -236,9 +236,13 @@ class Job:
         """The most that it can use: processors × walltime."""
         return self.request.processors * self.request.walltime
 
+    def copy(self) -> Job:
+        """Return the job as it is now: what is answered must not change before it is written."""
+        return copy.copy(self)
+
     def snapshot(self) -> Job:
         """Return a copy of the job as it is now, without long fields (`JobRequest.brief`)."""
-        now = copy.copy(self)
+        now = self.copy()
         now.request = self.request.brief
         return now
 

@@ -177,7 +177,7 @@ class LiveScheduler:
     def job(self, id: int) -> Job:
         """Return a job of any age, or raise `NotFound`."""
         with self._present():
-            return self._find(id)
+            return self._find(id).copy()
 
     def predictions(self, id: int) -> Future[Mapping[int, Predicted]]:
         """Return a future of the predicted starts of waiting jobs by number; this one may be missing.
@@ -193,7 +193,7 @@ class LiveScheduler:
         with self._present():
             self._book.check_doubt()
             earlier = self._store.by_key(user, key)
-            return None if earlier is None else self._book.jobs.get(earlier.id, earlier)
+            return None if earlier is None else self._book.jobs.get(earlier.id, earlier).copy()
 
     def jobs(self, *, ended: int = 0) -> list[Job]:
         """Return the jobs in the schedule and the latest `ended` ones that have ended, in submission order."""
@@ -273,8 +273,8 @@ class LiveScheduler:
         self._admission.examine(request)
         with self._present(changes=True):
             if (earlier := self._admission.earlier(request)) is not None:
-                return earlier, False
-            job = self._admission.accept(request)
+                return earlier.copy(), False
+            job = self._admission.accept(request).copy()
         self.metrics.submitted.labels(request.kind).inc()
         self.metrics.scheduling.observe(time.perf_counter() - began)
         return job, True
@@ -287,7 +287,7 @@ class LiveScheduler:
         with self._present(changes=True):
             job, book = self._find(id), self._book
             if not job.active:
-                return job
+                return job.copy()
             if job.state == "queued" and not book.runner.forestall(job):
                 job = book.take_as_running(job)
             who = job.request.user if by is None else by
@@ -298,7 +298,7 @@ class LiveScheduler:
                     job.message = f"{BEING}{other or 'cancelled'}"
                     book.write([], noted=[job])  # before anything is done: what is answered survives
                 book.runner.cancel(job)
-                return job.snapshot()  # as it is now: its end may come before the answer is written
+                return job.copy()
             job.message = other
             if job.state == "running":
                 events = book.machine.end(id)
@@ -307,7 +307,7 @@ class LiveScheduler:
             else:
                 book.machine.schedule.cancel(id)
                 book.write([book.leave(job, "cancelled")])
-            return job
+            return job.copy()
 
     def reshape(self, wanted: Reshape) -> Job:
         """Give a waiting job another shape, in the first slot that delays no other job; durable on return.

@@ -25,7 +25,7 @@ def reshape(book: Book, limits: Limits, job: Job, wanted: Reshape) -> Job:
         if earlier is not None and earlier != wanted:
             raise Conflict(f"key {wanted.key!r} was used for another change of job {job.id}; use a new key")
         if earlier is not None:
-            return job.snapshot()
+            return job.copy()
     if job.state != "queued":
         what = "a reservation" if job.state == "reserved" else job.state
         raise Conflict(f"job {job.id} is {what}; only a waiting job can be given another shape")
@@ -48,7 +48,7 @@ def reshape(book: Book, limits: Limits, job: Job, wanted: Reshape) -> Job:
         "job %d was given %d processors for %d s by %s", job.id, shape.processors, shape.walltime, wanted.user,
         extra={"event": "reshaped", "job": job.id, "user": wanted.user},
     )  # fmt: skip
-    return job.snapshot()
+    return job.copy()
 
 
 def _wanted_shape(job: Job, wanted: Reshape) -> Shape:

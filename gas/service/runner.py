@@ -140,8 +140,11 @@ class Runner:
     def was_begun(self, job: Job) -> bool:
         """Return whether a process was handed to a wrapper, or that failed for good, in this life or an earlier one.
 
-        It is assumed so while the system does not say: `ended` checks again.
+        It is assumed so while the system does not say: `ended` checks again. One whose start was delayed in this life
+        counts as well: it holds its processors, and is started as soon as it can be.
         """
+        if job.id in self._delayed:
+            return True
         try:
             if job.id not in self._begun and processes.was_started(self.directory_of(job)):
                 self._begun.add(job.id)  # so that it is not begun again, even if it removes every trace of this
@@ -150,11 +153,13 @@ class Runner:
             return True
         return job.id in self._begun
 
-    def _forget(self, id: int) -> None:
+    def forget(self, id: int) -> None:
+        """Forget a job whose end is on disk. Until then, its end may have to be found again."""
         for each in (self._begun, self._unknown, self._uncancelled, self._overpowered):
             each.discard(id)
-        for table in (self._delayed, self._to_cancel):
-            table.pop(id, None)
+        self._unstarted.pop(id, None)
+        self._delayed.pop(id, None)
+        self._to_cancel.pop(id, None)
 
     def ended(self, running: Iterable[Job]) -> list[tuple[int, int]]:
         """Return (instant, id) of the jobs whose processors are free again, and note in each how it ended."""
@@ -163,14 +168,8 @@ class Runner:
             self._settled = time.monotonic()
         ended = []
         for job in running:
-            if job.id in self._unstarted:
-                job.state, job.message = "failed", self._unstarted.pop(job.id)
-                self._forget(job.id)
-                ended.append((self._clock.now(), job.id))
-                continue
             instant = self.end_of(job, thorough=thorough)
             if instant is not None:
-                self._forget(job.id)
                 ended.append((instant, job.id))
             elif job.id in self._to_cancel:
                 self.cancel(job)
@@ -182,6 +181,9 @@ class Runner:
         `thorough` also ends what is left of a job whose wrapper was killed, starts one that was not started, and ends
         one whose wrapper does not end it in time.
         """
+        if job.id in self._unstarted:
+            job.state, job.message = "failed", self._unstarted[job.id]
+            return self._clock.now()
         try:
             record = self._delayed_end(job) if job.id in self._delayed else self._look(job, thorough)
             self._unknown.discard(job.id)
@@ -194,7 +196,6 @@ class Runner:
             if thorough and job.id in self._delayed:
                 self.begin(job)
             return None
-        self._forget(job.id)
         if (left := self._reach(job).cgroup) is not None:
             cgroup.remove(left)
         job.state = _STATES.get(record.reason, "completed" if record.exit_status == 0 else "failed")

@@ -1,10 +1,13 @@
+import errno
 import sqlite3
 import time
 from dataclasses import replace
 
 import pytest
+from eventually import living, until
 
-from gas.errors import Conflict, Draining, NotFound, OverLimit, StalePlan, StoreFailed
+from gas.errors import Conflict, Draining, GasError, NotFound, OverLimit, StalePlan, StoreFailed
+from gas.service import processes
 from gas.service.clock import Clock
 from gas.service.jobs import JobRequest
 from gas.service.limits import Limits
@@ -363,6 +366,101 @@ def test_ended_jobs_are_forgotten_with_their_output_after_their_time(tmp_path):
     assert not (tmp_path / "state" / "jobs" / job.directory_name).exists()
     assert second.submit(simulated(1, 10))[0].id == job.id + 1, "numbers are not given twice"
     second.stop()
+
+
+def test_an_answer_is_the_job_as_it_was_then(live, hand):
+    """It is written out after the lock is released: meanwhile the job may start, or end."""
+    request = simulated(1, 10, key="k")
+    answers = [live.submit(request)[0], live.submit(request)[0], live.job(1), live.job_with_key("", "k")]
+    hand.time += 1
+    answers.append(live.job(1))
+    answers.append(live.cancel(live.submit(simulated(1, 10))[0].id))
+    hand.time += 10
+    assert live.job(1).state == "completed"
+    assert [job.state for job in answers] == ["queued"] * 4 + ["running", "cancelled"]
+
+
+class Unwritable:
+    """A store that takes nothing for a while."""
+
+    def __init__(self, live, monkeypatch):
+        self.live, self.monkeypatch = live, monkeypatch
+
+    def __enter__(self):
+        def fail(**_):
+            raise sqlite3.OperationalError("disk full")
+
+        self.monkeypatch.setattr(self.live._store, "write", fail)
+        return self
+
+    def __exit__(self, *_):
+        self.monkeypatch.undo()
+
+    def seen(self):
+        """Return whether something was to be written, and could not be."""
+        try:
+            self.live.jobs()
+        except StoreFailed:
+            return True
+        return False
+
+
+def process(live, *command):
+    return live.submit(JobRequest("job", "job", 1, 60, actuator="process", command=command))[0]
+
+
+def test_a_job_whose_end_cannot_be_written_is_not_run_again(live, hand, tmp_path, monkeypatch):
+    """It leaves no trace of itself, so that only the runner knows that it has run."""
+    folder, proof = tmp_path / "state" / "jobs", tmp_path / "proof"
+    up = "until [ -e $GAS_JOB_DIRECTORY/started.json ]; do sleep 0.01; done"
+    job = process(live, "sh", "-c", f"cd /; {up}; rm -rf $GAS_JOB_DIRECTORY; echo x >> {proof}")
+    hand.time += 1
+    assert live.job(job.id).state == "running"
+    until(lambda: proof.exists() and not list(folder.iterdir()) and not living(folder))
+    with Unwritable(live, monkeypatch) as store:
+        until(store.seen)
+    until(lambda: live.job(job.id).state != "running")
+    assert live.job(job.id).state == "lost"
+    hand.time += 5
+    live.jobs()
+    assert proof.read_text() == "x\n"
+
+
+def test_a_start_that_a_full_disk_delays_is_still_one_after_a_write_that_failed(live, hand, tmp_path, monkeypatch):
+    job = process(live, "sh", "-c", f"echo x >> {tmp_path}/proof")
+
+    def full(*_, **__):
+        raise GasError("no room") from OSError(errno.ENOSPC, "no space left")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(processes, "start_process", full)
+        hand.time += 1
+        assert live.job(job.id).state == "running"
+        hand.time += 5
+        with Unwritable(live, monkeypatch), pytest.raises(StoreFailed):
+            live.submit(simulated(1, 1))
+        patch.setattr(processes, "start_process", full)
+        assert (live.job(job.id).state, live.job(job.id).start) == ("running", job.promise), "it keeps its processors"
+    until(lambda: live.job(job.id).state == "completed")
+    assert live.health()["promises_broken"] == 0
+
+
+@pytest.mark.parametrize("failures", [0, 1])
+def test_a_start_that_failed_for_good_is_known_until_that_is_on_disk(live, hand, monkeypatch, failures):
+    job, tried = process(live, "true"), []
+
+    def broken(*_, **__):
+        tried.append(1)
+        raise GasError("no such user")
+
+    monkeypatch.setattr("gas.service.runner.processes.start_process", broken)
+    hand.time += 1
+    assert live.job(job.id).state == "running"
+    for _ in range(failures):
+        with monkeypatch.context() as patch, Unwritable(live, patch) as store:
+            until(store.seen)
+    until(lambda: live.job(job.id).state == "failed")
+    assert (live.job(job.id).message, len(tried)) == ("no such user", 1)
 
 
 def test_what_changes_is_told_after_it_is_durable(live, hand):
