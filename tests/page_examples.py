@@ -6,7 +6,8 @@ A page is read from top to bottom in one folder:
 - ``console``: each line that begins with ``$ `` is a command, which goes on after a backslash; the lines below it are
   what it prints. A line ``...`` stands for any lines, ``…`` within a line for any text, and blanks do not count. A
   command below which the first line begins with ``gas: `` is an error: it fails, and that is what it says;
-- ``python``: runs after those before it; a block ``text`` that follows it is what it prints;
+- ``python``: runs after those before it; a block ``text`` that follows it is what it prints. With
+  ``needs="Slurm"`` it is only compiled;
 - ``toml``: an application, or a configuration;
 - ``json``: an availability list, if it says so, and JSON in any case;
 - ``sh``: is not run; each command `gas` in it is checked against the options there are;
@@ -24,6 +25,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -32,6 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 import requests
 
 from gas.cli.commands import app
@@ -39,7 +42,12 @@ from gas.compiled import cache_directory
 from gas.s3.placing import place
 
 ROOT = Path(__file__).parent.parent
-BLOCK = re.compile(r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?(?: needs="(?P<needs>[^"]+)")?\n(?P<text>.*?)^```$',
+    re.MULTILINE | re.DOTALL,
+)
+OPTIONAL = ("dask", "dask_jobqueue", "parsl", "psij", "snakemake")
+"""What the extra `workflows` brings: where it is not installed, the examples of a page end where they need it."""
 SHELL_SIGNS = set("|&;<>()$`\\*?~#=!{}")
 PORT = "8642"
 
@@ -51,13 +59,14 @@ class Block:
     language: str
     text: str
     title: str | None
+    needs: str | None
     line: int
 
 
 def blocks_of(page: str) -> list[Block]:
     """Return the blocks of a page that name a language."""
     return [
-        Block(found["language"], found["text"], found["title"], page.count("\n", 0, found.start()) + 1)
+        Block(found["language"], found["text"], found["title"], found["needs"], page.count("\n", 0, found.start()) + 1)
         for found in BLOCK.finditer(page)
     ]
 
@@ -146,7 +155,10 @@ class Reader:
             path = self.folder / block.title
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text)
-        if block.language == "console":
+        if block.needs is not None:
+            assert block.language == "python", "only Python is merely compiled"
+            compile(block.text, "example", "exec")
+        elif block.language == "console":
             for command, shown in commands_of(block.text):
                 self.type(command, shown)
         elif block.language == "python" and block.title is None:
@@ -172,6 +184,8 @@ class Reader:
         if words[:2] == ["gas", "serve"] and words[-1] == "&":
             self.serve(words[2:-1], shown)
             return
+        if words[0] in OPTIONAL and shutil.which(words[0], path=self.environment["PATH"]) is None:
+            pytest.skip(f"the rest needs {words[0]}, which is not installed")
         done = self.shell(command)
         is_error = bool(shown) and shown[0].startswith("gas: ") and done.returncode != 0
         assert done.returncode == 0 or is_error, f"$ {command}\nexit code {done.returncode}\n{done.stderr}{done.stdout}"
@@ -223,6 +237,10 @@ class Reader:
             os.environ.update(self.environment)
             with contextlib.chdir(self.folder), contextlib.redirect_stdout(printed):
                 exec(compile(text, "example", "exec"), self.names)
+        except ModuleNotFoundError as error:
+            if error.name not in OPTIONAL:
+                raise
+            pytest.skip(f"the rest needs {error.name}, which is not installed")
         finally:
             sys.path.remove(str(self.folder))
             os.environ.clear()

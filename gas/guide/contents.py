@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-__all__ = ["GROUPS", "for_terminal", "grouped", "pages", "title_of"]
+__all__ = ["GROUPS", "for_readers", "for_terminal", "grouped", "pages", "title_of"]
 
 GROUPS = {
     "First steps": (
@@ -27,7 +27,8 @@ GROUPS = {
 }
 """Each page once; a page that is in no group is listed last."""
 
-_FENCE = re.compile(r'^(```\w+) title="(.+)"$', re.MULTILINE)
+_TITLE = re.compile(r'^(```\w+) title="(.+)"$', re.MULTILINE)
+_NEEDS = re.compile(r'^(```\w+) needs=".+"$', re.MULTILINE)
 
 
 def pages() -> dict[str, str]:
@@ -54,4 +55,9 @@ def title_of(text: str) -> str:
 
 def for_terminal(text: str) -> str:
     """Return a page with the name of each file above it, which the site shows in its frame."""
-    return _FENCE.sub(r"File `\2`:\n\n\1", text)
+    return _TITLE.sub(r"File `\2`:\n\n\1", for_readers(text))
+
+
+def for_readers(text: str) -> str:
+    """Return a page without what only its test reads: what an example needs to run."""
+    return _NEEDS.sub(r"\1", text)

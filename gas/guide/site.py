@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gas.errors import BadInput, Missing
-from gas.guide.contents import grouped, pages, title_of
+from gas.guide.contents import for_readers, grouped, pages, title_of
 
 __all__ = ["build_site"]
 
@@ -150,7 +150,7 @@ def write_sources(folder: Path) -> list[Any]:
         menu.append({group: [{short_title(known[name]): f"{name}.md"} for name in names]})
         index += f"\n## {group}\n\n" + "".join(f"- [{title_of(known[name])}]({name}.md)\n" for name in names)
     for name, text in known.items():
-        (folder / f"{name}.md").write_text(linked(text, known), encoding="utf-8")
+        (folder / f"{name}.md").write_text(linked(for_readers(text), known), encoding="utf-8")
         draw_pictures(text, folder)
     reference = []
     for package, title in PACKAGES.items():
