@@ -40,6 +40,7 @@ from typing import Any, TypeVar, cast
 __all__ = [
     "WORTH_COMPILING",
     "WORTH_WAITING",
+    "announce",
     "available",
     "cache_directory",
     "compiled",
@@ -315,12 +316,28 @@ WORTH_COMPILING = 400_000
 WORTH_WAITING = 4_000_000
 """Steps from which machine code of a large kernel pays if it has to be compiled first: some seconds of plain Python."""
 
-_telling: list[Callable[[str], None]] = []
+
+def _log(text: str) -> None:
+    import logging
+
+    logging.getLogger("gas.compiled").warning("%s", text)
+
+
+_telling: list[Callable[[str], None]] = [_log]
+"""Who says that a large kernel is compiled; in a program of the user's own it is logged, once."""
 
 
 def tell_of_compiling(say: Callable[[str], None]) -> None:
     """Have it said, once, before a large kernel is compiled for the first time."""
     _telling[:] = [say]
+
+
+def announce(function: Callable[..., Any], what: str) -> None:
+    """Say, once, that a large kernel is compiled, if it is not kept from an earlier time."""
+    if _telling and not is_ready(function):
+        for say in _telling:
+            say(f"compiling {what}, once; this takes up to half a minute")
+        _telling.clear()
 
 
 def fastest(function: F, steps: int, *, large: str = "") -> F:
@@ -336,7 +353,5 @@ def fastest(function: F, steps: int, *, large: str = "") -> F:
     if large and not is_ready(function):
         if steps <= WORTH_WAITING:
             return function
-        for say in _telling:
-            say(f"compiling {large}, once; this takes up to half a minute")
-        _telling.clear()
+        announce(function, large)
     return compiled(function)

@@ -18,6 +18,7 @@ from gas import compiled as module
 from gas.compiled import (
     WORTH_COMPILING,
     WORTH_WAITING,
+    announce,
     available,
     cache_directory,
     compiled,
@@ -295,6 +296,23 @@ def test_a_large_kernel_is_compiled_only_where_that_pays_and_what_takes_so_long_
     assert machine_code is not earliest_fit
     assert fastest(place, WORTH_WAITING + 1, large="what fits") is not place
     assert said == ["compiling what fits, once; this takes up to half a minute"]
+
+
+def test_a_program_that_says_nothing_else_has_it_logged_once(monkeypatch, caplog):
+    monkeypatch.setattr(module, "_telling", [module._log])
+    monkeypatch.setattr(module, "is_ready", lambda kernel: False)
+    for _ in range(2):
+        announce(earliest_fit, "what fits")
+    assert [(one.name, one.getMessage()) for one in caplog.records] == [
+        ("gas.compiled", "compiling what fits, once; this takes up to half a minute")
+    ]
+
+
+def test_what_is_kept_is_not_announced(monkeypatch, caplog):
+    monkeypatch.setattr(module, "_telling", [module._log])
+    monkeypatch.setattr(module, "is_ready", lambda kernel: True)
+    announce(earliest_fit, "what fits")
+    assert caplog.records == []
 
 
 def test_a_large_kernel_that_is_kept_is_taken_as_any_other(nothing_compiled, monkeypatch):

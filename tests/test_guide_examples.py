@@ -7,7 +7,10 @@ from gas.guide.contents import pages
 
 PAGES = pages()
 
-SLOW: dict[str, str] = {"policies": "each simulation takes a process or two, and the kernel is compiled"}
+SLOW: dict[str, str] = {
+    "policies": "each simulation takes a process or two, and the kernel is compiled",
+    "python": "jobs of Python functions, pandas and matplotlib",
+}
 """Pages whose examples take more than two seconds, and why; they run with the thorough tests."""
 
 

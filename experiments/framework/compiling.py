@@ -11,7 +11,7 @@ __all__ = ["compile_simulator"]
 
 def compile_simulator() -> None:
     """Compile the simulator if it is not, and say so."""
-    from gas.compiled import available, compiled, is_ready
+    from gas.compiled import available, compiled, is_ready, tell_of_compiling
     from gas.planner import Requests, soonest
     from gas.profile.flat import earliest_fits
     from gas.simulation.branching import follow
@@ -24,6 +24,7 @@ def compile_simulator() -> None:
     elif not all(is_ready(kernel) for kernel in (run, follow, earliest_fits)):
         from workloads.lublin import generate
 
+        tell_of_compiling(lambda text: None)  # here it is said of all of them
         note("gas: compiling the simulator, once; this takes about half a minute")
         simulation = Simulation(rigid_jobs(generate(10, 16, generator=np.random.default_rng(0))), "easy", ask=[0])
         simulation.run()

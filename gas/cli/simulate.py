@@ -358,14 +358,15 @@ def _prepared(trace: str, asked: _Asked, thanked: set[str]) -> tuple[Log, RigidJ
 def _simulated(
     jobs: RigidJobs, policy: Policy | OwnPolicy, order: Order, overrun: Overrun, show: Callable[[float], None]
 ) -> Schedule:
-    from gas.compiled import available, is_ready
+    from gas.compiled import announce, available, tell_of_compiling
     from gas.simulation.engine import run
     from gas.simulation.simulate import simulate
 
     if not available():
         note('gas: without numba, simulations take a hundred times as long: pip install "apples-gas[sim]"')
-    elif not is_ready(run):
-        note("gas: first use: compiling the simulator (about 15 seconds)")
+    else:
+        tell_of_compiling(lambda text: note(f"gas: first use: {text}"))
+        announce(run, "the simulator")
     if isinstance(policy, OwnPolicy):
         from gas.policies.apart import simulate_apart
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from gas.compiled import tell_of_compiling
 from gas.errors import BadInput, GasError
 from gas.policies.deciding import simulate_by
 from gas.policies.finding import OwnPolicy
@@ -113,6 +114,7 @@ def _simulate(there: Connection, marker: Any, jobs: RigidJobs, policy: OwnPolicy
     """Simulate, in the process that is there for it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    tell_of_compiling(lambda text: None)  # the process that waits for it says so
     with contextlib.suppress(OSError):
         os.dup2(2, 1)
     found: _Done | GasError

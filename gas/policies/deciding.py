@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from documents.fields import nearest
-from gas.compiled import available, compiled
+from gas.compiled import announce, available, compiled
 from gas.errors import BadInput
 from gas.policies.view import Job, Machine, comes, ends, is_waiting, starts
 from gas.policies.wording import ARRIVE, COMPLETE, KERNEL, MAKING, METHODS, NOTHING, START, in_words, where_in
@@ -124,6 +124,8 @@ def simulate_by(
         chooses = _Kernel(policy, asked, jobs, machine_code)
     else:
         chooses = _Methods(policy, asked, jobs, int(state.now[NOW]))
+    if machine_code:
+        announce(run, "the simulator")
     loop, begin = (compiled(run), compiled(start_all)) if machine_code else (run, start_all)
     loop(state, 0, 0, NO_JOB)
     begin(state, np.empty(0, np.int64))

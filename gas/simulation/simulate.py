@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gas.availability import AvailabilityList
-from gas.compiled import available, compiled
+from gas.compiled import announce, available, compiled
 from gas.errors import BadInput
 from gas.profile.blocks import profile_in
 from gas.profile.flat import ENDLESS
@@ -161,7 +161,10 @@ class Simulation:
         self.jobs = apply_overrun(jobs, overrun)
         self.reservations = checked_reservations(reservations, checked_machine(jobs.machine))
         self.engine_seconds = 0.0
-        self._run = compiled(run) if machine_code and available() else run
+        self._run = run
+        if machine_code and available():
+            announce(run, "the simulator")
+            self._run = compiled(run)
         withdrawn = None if cancellations is None else checked_cancellations(cancellations, jobs)
         places = checked_places(ask, jobs)
         self._reach = reach_of(self.jobs, withdrawn, self.reservations).checked()

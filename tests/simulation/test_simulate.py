@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from small_logs import Case, assert_equal, disturbed_logs
 from thorough import examples
 
+import gas.compiled
 from gas.errors import BadInput
 from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, ORDERS, POLICIES
 from gas.simulation.simulate import Simulation
@@ -146,3 +147,13 @@ def test_the_place_of_a_job_is_found_by_its_number():
     assert asking.schedule().start.tolist() == [0, 100, 500]
     assert other.schedule().start.tolist() == [0, 100, 100]
     assert asking.schedule().end[place] - other.schedule().end[place] == 3500 - 400
+
+
+def test_a_simulation_from_python_says_when_it_compiles(monkeypatch, caplog):
+    monkeypatch.setattr("gas.compiled._telling", [gas.compiled._log])
+    monkeypatch.setattr("gas.compiled.is_ready", lambda kernel: False)
+    Simulation(TWO.jobs, "easy")
+    Simulation(TWO.jobs, "easy", machine_code=False)
+    assert [one.getMessage() for one in caplog.records] == [
+        "compiling the simulator, once; this takes up to half a minute"
+    ]
