@@ -68,7 +68,7 @@ SCRIPTS = (
 
 
 class Client(threading.Thread):
-    """Submits, reserves and cancels, and remembers what it was answered.
+    """Submits, reserves, reshapes and cancels, and remembers what it was answered.
 
     A request that was not answered is sent again with the same key, most of the time.
     """
@@ -82,6 +82,7 @@ class Client(threading.Thread):
         self.requests = 0
         self.answered: dict[str, dict[str, Any]] = {}
         self.cancelled: dict[int, tuple[float, dict[str, Any]]] = {}
+        self.shapes: dict[int, set[tuple[int, int]]] = {}  # what a job may have: answered last, or asked for since
         self.refused: list[str] = []
         self.surprises: list[str] = []
         self.failed_writes = 0
@@ -104,7 +105,9 @@ class Client(threading.Thread):
         dice = self.random.random()
         if active and dice < (0.2 if queued < 8 else 0.7):
             self.cancel(self.random.choice(active[-12:]))
-        elif dice < 0.8:
+        elif active and dice < (0.4 if queued < 8 else 0.9):
+            self.reshape(self.random.choice(active[-12:]))
+        elif dice < 0.85:
             self.make()
         else:
             self.ask("GET", self.random.choice(["/v1/availability", "/v1/jobs", "/v1/jobs?ended=5"]))
@@ -143,8 +146,30 @@ class Client(threading.Thread):
             more["start_by"] = now + self.random.randint(1, 20)
         if dice > 0.9:
             return "/v1/jobs", simulated(size, walltime, self.random.randint(0, 7), **more)
-        script = f"echo x >> {self.proofs / key}; {self.random.choice(SCRIPTS)}"
+        script = f"echo $GAS_PROCESSORS $GAS_WALLTIME >> {self.proofs / key}; {self.random.choice(SCRIPTS)}"
         return "/v1/jobs", shell(size, walltime, script, **more)
+
+    def reshape(self, id: int) -> None:
+        told = next(job for job in self.answered.values() if job["id"] == id)
+        self.requests += 1
+        shape = self.random.choice([1, 1, 2, 3, PROCESSORS]), self.random.randint(2, 5)
+        body = {"processors": shape[0], "walltime": shape[1], "key": f"{self.number}-{self.requests}"}
+        known = self.shapes.setdefault(id, {(told["processors"], told["walltime"])})
+        before = set(known)
+        known.add(shape)
+        while not self.halt.is_set():
+            try:
+                answer = self.ask("PATCH", f"/v1/jobs/{id}", body)
+            except requests.RequestException:
+                if self.random.random() < 0.3:
+                    return
+                self.halt.wait(0.1)
+                continue
+            if answer.status_code == 200:
+                self.shapes[id] = {shape}
+            elif "StoreInDoubt" not in answer.text:
+                self.shapes[id] = before
+            return
 
     def cancel(self, id: int) -> None:
         answer = self.ask("DELETE", f"/v1/jobs/{id}")
@@ -158,6 +183,8 @@ class Client(threading.Thread):
         answer = self.session.request(method, url + path, json=body, timeout=10)
         if answer.status_code == 503:
             self.failed_writes += 1
+        elif method == "PATCH" and answer.status_code == 409:
+            assert "only a waiting job" in answer.text or "about to start" in answer.text, answer.text
         elif answer.status_code not in (200, 201, 412) and "must be between now" not in answer.text:
             self.surprises.append(f"{method} {path}: {answer.status_code} {answer.text[:300]}")
         return answer
@@ -412,8 +439,12 @@ class Run:
         for client in self.clients:
             for id, (instant, told) in client.cancelled.items():
                 self.check_cancelled(jobs[id], instant, told)
+            for id, shapes in client.shapes.items():
+                shape = jobs[id]["processors"], jobs[id]["walltime"]
+                assert shape in shapes, f"it has the shape {shape}, and may have {shapes}: {jobs[id]}"
+        sizes = {job["name"]: f"{job['processors']} {job['walltime']}\n" for job in jobs.values()}
         for proof in self.proofs.iterdir():
-            assert proof.read_text() == "x\n", f"{proof.name} ran twice"
+            assert proof.read_text() == sizes[proof.name], f"{proof.name} ran twice, or in another shape"
         ran = check_records(self.place.state, jobs, PROCESSORS)
         assert ran >= len(list(self.proofs.iterdir())) - len(self.lost)
         lost = {id for id, job in jobs.items() if job["state"] == "lost"}
@@ -426,11 +457,15 @@ class Run:
             assert any(outage.begin < job["start"] for outage in self.outages), f"late before any outage: {job}"
         print(
             f"\n{self.crashes} crashes, {len(jobs)} jobs, {ran} processes ran, {len(lost)} lost with their wrappers, "
-            f"{self.health['promises_broken']} promises broken, {sum(c.failed_writes for c in self.clients)} refused"
+            f"{self.health['promises_broken']} promises broken, {sum(c.failed_writes for c in self.clients)} refused, "
+            f"{sum(job['reshaped'] is not None for job in jobs.values())} reshaped"
         )
 
     def check_job(self, key: str, told: dict[str, Any], job: dict[str, Any]) -> None:
-        same = ("kind", "name", "processors", "walltime", "actuator", "submitted", "first_promise")
+        same = ["kind", "name", "actuator", "submitted"]
+        if job["reshaped"] is None:
+            same += ["processors", "walltime", "first_promise"]
+        assert job["reshaped"] is None or any(job["id"] in client.shapes for client in self.clients)
         assert {k: told[k] for k in same} == {k: job[k] for k in same}
         proof = self.proofs / key
         states = {"completed", "cancelled", "timeout", "failed"} | ({"lost"} if job["id"] in self.lost else set())

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gas.errors import BadInput
+from gas.service.jobs import Reshape
 from gas.service.listening import listen
 from gas.service.live import LiveScheduler
 from gas.service.page import page as served_page
@@ -204,6 +205,24 @@ def test_a_job_submitted_elsewhere_appears_moves_and_ends(page, s3):
     page.until(lambda: page.jobs() == {} == page.jobs("#job-table"))
     page.until(lambda: page.text("#in-use") == "0")
     assert "has ended" in page.text("#latest")
+
+
+def test_a_job_that_is_reshaped_elsewhere_changes_its_shape(page, s3):
+    s3.simulated(10, 3600)
+    waiting = s3.simulated(10, 3600)
+    page.open(s3.url)
+    page.until_live()
+    page.until(lambda: page.jobs().get(waiting["id"]))
+    width, height = page.box(waiting["id"])[1:]
+    changed = s3.scheduler.reshape(Reshape(waiting["id"], 5, 7200))
+    page.until(lambda: page.jobs()[waiting["id"]]["processors"] == "5")
+    page.until(lambda: page.box(waiting["id"])[2] < 0.6 * height)
+    assert page.box(waiting["id"])[1] > width  # and the picture reaches further
+    assert page.jobs()[waiting["id"]]["start"] == str(changed.promise)
+    assert "2h00m" in page.text(f"#job-table tr[data-job='{waiting['id']}']")
+    assert "asks for 5 processors for 2h00m now" in page.text("#latest")
+    page.one(f"#job-table tr[data-job='{waiting['id']}']").click()
+    page.until(lambda: "reshaped" in page.text("#details"))
 
 
 def test_the_picture_and_the_table_show_every_job_and_reservation(page, s3):

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from gas.errors import StoreFailed
+from gas.s3 import S3
 from gas.service import book, mark, runner, store, wrapper
 from gas.service.database import Database
 from gas.service.jobs import Job
@@ -112,6 +113,31 @@ def processors_free_too_early():
     return replaced(runner.Runner, "cancel", at_once)
 
 
+def shapes_not_written():
+    """A new shape is answered, and the store keeps the one that was submitted."""
+    life_row = store.life_row
+
+    def without(job):
+        other = job.copy()
+        other.request, other.reshaped, other.submitted_shape = job.submission, None, None
+        return life_row(other)
+
+    return replaced(store, "life_row", without)
+
+
+def shapes_that_keep_their_start():
+    """A job gets more processors where it stands, whoever else has them."""
+
+    def in_place(self, id, processors, walltime, *, start_by=None):
+        entry = self.waiting(id)
+        entry.processors, entry.walltime, entry.end = processors, walltime, entry.start + walltime
+        self._waiting.update(entry)
+        self._changed.add(id)
+        return entry
+
+    return replaced(S3, "reshape", in_place)
+
+
 MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
     "claims are not synced": (
         claims_not_synced, only("power cut", "power cut at an operation"), "executed again"
@@ -133,6 +159,12 @@ MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
     ),
     "wrappers take what is taken": (
         wrappers_that_take_what_is_taken, only("kill", "kill at an operation"), "executed again|are in use"
+    ),
+    "new shapes are not written": (
+        shapes_not_written, only("kill"), "may have|is gone|not foreseen|cannot start"
+    ),
+    "new shapes take what is not free": (
+        shapes_that_keep_their_start, only(), "are in use|not foreseen|no fault explains"
     ),
     "processors are free too early": (
         processors_free_too_early, only(), "processors are in use|still run|and is|never executed"
