@@ -15,7 +15,7 @@ contract, several forms), `resources` (what a unit of a size brings along), `pla
 log through any policy), `policies` (those of others, in Python), `prediction` (likely starts, from how jobs have used
 their walltimes), `endpoints` (schedulers that can be asked), `pictures`, `notebook` (how it shows plans and schedules),
 `agent` (asks, chooses, submits, reshapes and watches for one application), `workflows`, `service` (S³ over HTTP),
-`cli`, `bundle` (one file for login nodes). Imports point down that list only.
+`cli`, `bundle` (one file for login nodes), `manual` (man gas). Imports point down that list only.
 """
 
 

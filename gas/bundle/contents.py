@@ -22,7 +22,9 @@ OWN = ("gas", "documents", "speedup_models", "workloads")
 LEFT_OUT = frozenset(["scipy", NAME])
 """Distributions: scipy is for `gas fit` and made-up workloads only, and as large as all others together."""
 
-NOT_RUN = frozenset(["tests", "test", "testing/tests", "f2py", "include", "__pycache__", "conftest.py", "bundle"])
+NOT_RUN = frozenset(
+    ["tests", "test", "testing/tests", "f2py", "include", "__pycache__", "conftest.py", "bundle", "manual"]
+)
 """Folders and files of packages that nothing of Gas imports."""
 
 DROPPED_ENDINGS = frozenset([".a", ".c", ".h", ".lib", ".pxd", ".pyi", ".pyx", ".typed"])
