@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from documents.fields import Fields, nearest, quoted, shown
 from speedup_models.constraints import Constraint, Intersection
-from speedup_models.model import SpeedupModel, said
+from speedup_models.model import LayoutModel, SpeedupModel, said
 
 __all__ = ["BUILT_IN", "PLUG_INS", "model_from_table"]
 
@@ -111,6 +111,8 @@ def _shortcoming(model: Any) -> str | None:
             return f"its sizes {shown(sizes)} do not ascend"
     if not callable(getattr(model, "seconds", None)) and not callable(getattr(model, "seconds_on", None)):
         return "it has neither a method seconds(processors) nor seconds_on(sizes, layouts)"
+    if callable(getattr(model, "seconds_on", None)) and not isinstance(model, LayoutModel):
+        return "it has seconds_on, and needs devices and layouts beside it (LayoutModel)"
     return None
 
 

@@ -10,6 +10,7 @@ PAGES = pages()
 SLOW: dict[str, str] = {
     "policies": "each simulation takes a process or two, and the kernel is compiled",
     "python": "jobs of Python functions, pandas and matplotlib",
+    "fit": "each fit draws two hundred samples for its intervals",
 }
 """Pages whose examples take more than two seconds, and why; they run with the thorough tests."""
 

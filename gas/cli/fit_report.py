@@ -128,10 +128,7 @@ def show_curve(report: FitReport, model: str | None) -> None:
     show(parameters, quality)
     say(f"* {report.verdict}")
     if not report.fits:
-        say(
-            "No model fits well enough to be used: see the errors above. Proposed are the measured times themselves, "
-            "as a table, and no time in between."
-        )
+        say("No model fits well enough to be used; the measured times themselves are proposed, as a table.")
     _show_front(curve_front(report, model), report.timings.unit, TITLES[model or better(report)])
 
 

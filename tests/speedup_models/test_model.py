@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documents.fields import FieldError, Fields
+from gas.application import Application
 from speedup_models.amdahl import Amdahl
 from speedup_models.constraints import Constraint
 from speedup_models.model import ModelError, execution_times, processor_counts
@@ -182,6 +183,38 @@ def test_a_plug_in_gets_the_remaining_keys_and_makes_the_model(install):
     assert execution_times(model, [4, 8]).tolist() == [60, 30]
 
 
+RACK = """
+import numpy as np
+
+class Rack:
+    name = "rack"
+    constraint = sizes = layouts = None
+    devices = ("a100", "h100")
+
+    def __init__(self, work):
+        self.work = work
+
+    def seconds_on(self, sizes, layouts):
+        fast = np.array([2.0 if one.device == "h100" else 1.0 for one in layouts])
+        return self.work / sizes / fast + np.array([5.0 * (one.nodes - 1) for one in layouts])
+
+def make(keys):
+    return Rack(**keys)
+"""
+
+
+def test_a_plug_in_may_go_by_size_shape_and_device(install):
+    install("racks", {"rack": "gas_test_rack:make"}, {"gas_test_rack": RACK})
+    tables = {"unit": "gpus", "speedup": {"model": "rack", "work": 400.0}, "resources": {"gpus_per_node": [2, 4]}}
+    app = Application.from_tables(tables, "app.toml")
+    assert app.devices == ("a100", "h100")
+    layouts = app.layouts(4, {"a100": 4, "h100": 4})
+    assert [str(one) for one in layouts] == ["1x4 a100", "2x2 a100", "1x4 h100", "2x2 h100"]
+    assert app.execution_times(np.full(4, 4), layouts=layouts).tolist() == [100, 105, 50, 55]
+    with pytest.raises(ModelError, match="rack: its times depend on nodes and GPUs per node"):
+        app.execution_times(np.array([4]))
+
+
 def test_a_plug_ins_refusal_names_it_and_the_place(install):
     install("roofs", {"roof": "gas_test_roof:make"}, {"gas_test_roof": ROOF})
     with pytest.raises(
@@ -235,6 +268,7 @@ def test_two_plug_ins_of_one_name_are_refused(install):
             ROOF.replace("def seconds", "def second"),
             r"it has neither a method seconds\(processors\) nor seconds_on\(sizes, layouts\)",
         ),
+        (RACK.replace("devices =", "device ="), "it has seconds_on, and needs devices and layouts beside it"),
         (ROOF.replace("Constraint(", "dict(").replace('"multiple", ', ""), "neither a Constraint nor None"),
     ],
 )
