@@ -18,12 +18,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gas.application import Application
-from gas.availability import Availability
+from gas.availability import Availability, LaidOut
 from gas.errors import BadInput
 from gas.planner import Candidate, Limits, Plan, plan
 from gas.printable import many
 from gas.profile.flat import NEVER
 from gas.times import LONGEST, duration_text
+from speedup_models.model import Layout
 
 __all__ = ["Doubted", "Reshaping", "reshaping"]
 
@@ -110,12 +111,12 @@ class Reshaping:
         if self.doubted is not None:
             one = self.doubted
             return (
-                f"{one.candidate.processors} processors are predicted to finish {duration_text(one.gain)} sooner, but "
+                f"{one.candidate.size_text} are predicted to finish {duration_text(one.gain)} sooner, but "
                 f"with {one.size} it was planned {duration_text(one.late)} later than predicted"
             )
         if self.gain <= 0:
             return "nothing finishes sooner"
-        best = f"{self.best.processors} processors would finish {duration_text(self.gain)} sooner"
+        best = f"{self.best.size_text} would finish {duration_text(self.gain)} sooner"
         return best if self.worth_it else f"{best}; it is changed for {duration_text(self.least)} or more"
 
 
@@ -125,6 +126,7 @@ def reshaping(
     processors: int,
     walltime: int | None,
     *,
+    nodes: int | None = None,
     expected: int | None = None,
     not_before: int | None = None,
     limits: Limits | None = None,
@@ -143,6 +145,8 @@ def reshaping(
         What it could get where it stands in the queue: without itself, and without those behind it.
     processors, walltime
         What it asks for now; None where its walltime has no limit.
+    nodes
+        Over how many nodes it is laid out, where that is known.
     expected
         Epoch second at which its scheduler expects it to start, where that is known.
     not_before
@@ -168,7 +172,12 @@ def reshaping(
     """
     limits, now = limits or Limits(), availability.now
     refusal = application.refusal(processors)
-    time = 0 if refusal else int(application.execution_times(np.array([processors], np.int64), limits.speed)[0])
+    layout = None if refusal else _layout(application, availability, processors, nodes)
+    laid_out = application.is_laid_out and isinstance(availability, LaidOut)
+    time = 0
+    if not refusal and (layout is not None or not laid_out):
+        sizes, layouts = np.array([processors], np.int64), None if layout is None else [layout]
+        time = int(application.execution_times(sizes, limits.speed, layouts)[0])
     if time <= 0:
         raise BadInput(
             f"the job asks for {many(processors, 'processor')}, which {application.name} does not allow "
@@ -177,7 +186,7 @@ def reshaping(
     asked, first = min(walltime or LONGEST, LONGEST), max(now, not_before or now)
     predicted = None
     if expected is not None or processors not in refused:
-        predicted = _predicted(availability, processors, asked, walltime, limits, first)
+        predicted = _predicted(availability, processors, asked, walltime, limits, first, layout)
     seen, own, start = dict(late or {}), None, None
     if expected is not None:
         start = max(expected, now)
@@ -187,7 +196,9 @@ def reshaping(
         start = max(first, predicted + _lateness(processors, seen)[1])
     current = None
     if start is not None:
-        current = Candidate(availability.scheduler, processors, asked, time, start, availability.kind)
+        current = Candidate(
+            availability.scheduler, processors, asked, time, start, availability.kind, application.unit, layout
+        )
     wanted = {availability.scheduler: limits}
     found = plan(
         application, availability, limits=wanted, not_before=not_before, max_processor_hours=max_processor_hours
@@ -213,15 +224,33 @@ def _order(one: Candidate) -> tuple[int, int, int]:
 
 
 def _predicted(
-    availability: Availability, processors: int, asked: int, walltime: int | None, limits: Limits, first: int
+    availability: Availability,
+    processors: int,
+    asked: int,
+    walltime: int | None,
+    limits: Limits,
+    first: int,
+    layout: Layout | None,
 ) -> int | None:
     """Return when a job would start as it is, None if never: what breaks a limit waits for ever."""
     if limits.max_processors is not None and processors > limits.max_processors:
         return None
     if limits.max_walltime is not None and walltime is not None and walltime > limits.max_walltime:
         return None
-    anchor = availability.anchors(np.array([processors], np.int64), np.array([asked], np.int64), first)
+    if layout is not None and isinstance(availability, LaidOut):
+        anchor = availability.anchors_of([processors], [asked], [layout], first)
+    else:
+        anchor = availability.anchors(np.array([processors], np.int64), np.array([asked], np.int64), first)
     return None if anchor[0] == NEVER else int(anchor[0])
+
+
+def _layout(application: Application, availability: Availability, size: int, nodes: int | None) -> Layout | None:
+    """Return how a job of this size is laid out, by what its application takes; None if it is not, or cannot be."""
+    if not application.is_laid_out or not isinstance(availability, LaidOut):
+        return None
+    largest = {device: availability.largest_node(device) for device in application.devices}
+    found = application.layouts(size, {device: most for device, most in largest.items() if most > 0})
+    return next((one for one in found if one.nodes == nodes), found[0] if found else None)
 
 
 def _lateness(processors: int, seen: Mapping[int, int]) -> tuple[int, int]:

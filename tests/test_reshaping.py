@@ -1,13 +1,15 @@
 """Whether a waiting job is changed: never for nothing, never on a prediction that was wrong before."""
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import availability_lists, constraints, models
 
 from gas import Application, AvailabilityList, BadInput, Limits, plan
+from gas.availability import NodeAvailability, Spans
 from gas.reshaping import reshaping
-from speedup_models import Constraint, Table
+from speedup_models import Constraint, Layout, Table
 
 NOW = 1_731_000_000
 APP = Application(Table.of({2: 240, 4: 125, 8: 68, 16: 40}), name="lu")
@@ -29,6 +31,28 @@ def decided(availability, processors=4, walltime=180, *, application=APP, expect
     """Return the decision; `expected` in seconds from now."""
     expected = None if expected is None else NOW + expected
     return reshaping(application, availability, processors, walltime, expected=expected, **{"least": 5, **more})
+
+
+class OnNodes(NodeAvailability):
+    """Four nodes of four GPUs: two nodes are free in a minute, all in an hour."""
+
+    def largest_node(self, device):
+        return 4
+
+    def anchors_of(self, sizes, walltimes, layouts, first):
+        return np.array([NOW + (60 if one.nodes <= 2 else 3600) for one in layouts], np.int64)
+
+
+def test_gpus_are_looked_at_in_their_layouts_and_so_is_the_job_as_it_is():
+    table = {"model": "table", "times": {"4": 500, "8": 300, "16": 200}}
+    tables = {"name": "train", "unit": "gpus", "speedup": table, "resources": {"gpus_per_node": 4}}
+    there = OnNodes("gpus", "estimate", NOW, "1", np.array([4] * 4), Spans.of([]), ("a", "b", "c", "d"))
+    found = decided(there, 16, 300, application=Application.from_tables(tables, "here"), nodes=4)
+    assert (found.current.layout, found.current.start) == (Layout(4, 4), NOW + 3600)
+    assert (found.best.layout, found.best.start) == (Layout(2, 4), NOW + 60)
+    assert found.why() == "8 GPUs (2x4) would finish 57m20s sooner"
+    with pytest.raises(BadInput, match="the job asks for 5 processors, which train does not allow"):
+        decided(there, 5, 300, application=Application.from_tables(tables, "here"))
 
 
 # ------------------------------------------------------------------------------------------------ gains

@@ -14,7 +14,6 @@ from gas.application import Application
 from gas.endpoints import JobEndpoint, ReshapingEndpoint, Standing
 from gas.errors import BadInput, Conflict, StalePlan, Unreachable
 from gas.planner import Candidate
-from gas.printable import many
 from gas.reshaping import Reshaping, reshaping
 from gas.times import duration_text, relative_text
 
@@ -115,7 +114,8 @@ def reshape(
 def changed(where: ReshapingEndpoint, number: int, chosen: Candidate, found: Reshaping) -> dict[str, Any]:
     """Give a job the shape that was chosen and return it; raise `StalePlan` if that is promised a later start."""
     start_by = chosen.start + slack(found.plan, chosen) if chosen.kind == "promise" else None
-    return where.reshape(number, chosen.processors, chosen.walltime, start_by=start_by)
+    laid_out: dict[str, Any] = {} if chosen.layout is None else {"layout": chosen.layout}
+    return where.reshape(number, chosen.processors, chosen.walltime, start_by=start_by, **laid_out)
 
 
 def decided(
@@ -132,6 +132,7 @@ def decided(
         standing.availability,
         int(job["processors"]),
         job["walltime"],
+        nodes=job.get("nodes"),
         not_before=job["not_before"],
         limits=where.limits,
         max_processor_hours=options.max_processor_hours,
@@ -173,7 +174,7 @@ def expected_as_it_is(found: Reshaping) -> str:
     if found.current is None:
         return "cannot start with what it asks for"
     start, finish = (relative_text(instant, found.now) for instant in (found.current.start, found.current.finish))
-    return f"waits for {many(found.current.processors, 'processor')}, planned to start {start} and to finish {finish}"
+    return f"waits for {found.current.size_text}, planned to start {start} and to finish {finish}"
 
 
 def new_shape(chosen: Candidate, found: Reshaping) -> str:
@@ -181,6 +182,4 @@ def new_shape(chosen: Candidate, found: Reshaping) -> str:
     start, finish = (relative_text(instant, found.now) for instant in (chosen.start, chosen.finish))
     before = "" if found.current is None else f" instead of {found.current.processors}"
     walltime = duration_text(chosen.walltime)
-    return (
-        f"{many(chosen.processors, 'processor')}{before}, walltime {walltime}, to start {start} and to finish {finish}"
-    )
+    return f"{chosen.size_text}{before}, walltime {walltime}, to start {start} and to finish {finish}"

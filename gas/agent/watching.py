@@ -174,7 +174,7 @@ class Watch:
         if expected is None:
             if message is not None:
                 self.refused.add(asked.processors)
-            text = f"has no planned start with {asked.processors} processors" + (f": it {message}" if message else "")
+            text = f"has no planned start with {asked.size_text}" + (f": it {message}" if message else "")
             self.tell("not planned", f"{text} (predicted {relative_text(asked.start, now)})", **predicted)
             return
         late = max(expected, now) - asked.start
@@ -184,7 +184,7 @@ class Watch:
         if self.gain is not None and late > self.gain:
             loss = f", which is more than the {duration_text(self.gain)} that it was to gain"
         start = relative_text(max(expected, now), now)
-        text = f"is planned to start {start} with {asked.processors} processors, {how}{loss}"
+        text = f"is planned to start {start} with {asked.size_text}, {how}{loss}"
         self.tell("planned", text, late=late, **predicted)
 
     def look(self, standing: Standing) -> None:
@@ -250,7 +250,8 @@ class Watch:
         """Leave a shape out from now on."""
         self.refused.add(size)
         end = "; no other is asked for any more" if len(self.refused) == MOST_REFUSED else ""
-        self.tell("refused", f"could not be given {size} processors: {error}{end}", found=found)
+        asked = f"{size} processors" if found.best is None else found.best.size_text
+        self.tell("refused", f"could not be given {asked}: {error}{end}", found=found)
 
     def started(self, standing: Standing) -> None:
         """Say that the job runs, and what was predicted, if that is new."""

@@ -324,8 +324,15 @@ class ReshapingEndpoint(JobEndpoint, Protocol):
     def standing(self, id: int) -> Standing:
         """Return how a job stands, or raise `NotFound`."""
 
-    def reshape(self, id: int, processors: int, walltime: int, *, start_by: int | None = None) -> dict[str, Any]:
+    def reshape(
+        self, id: int, processors: int, walltime: int, *, start_by: int | None = None, layout: Layout | None = None
+    ) -> dict[str, Any]:
         """Have a waiting job ask for so many processors for so many seconds, and return it.
+
+        Parameters
+        ----------
+        layout
+            Over which nodes it is laid out, where its application says that.
 
         Raises
         ------

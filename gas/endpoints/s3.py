@@ -244,7 +244,9 @@ class S3Endpoint(JobEndpoint):
             return Standing(job, None, "")
         return Standing({**job, "expected": job["promise"]}, found, found.version)
 
-    def reshape(self, id: int, processors: int, walltime: int, *, start_by: int | None = None) -> dict[str, Any]:
+    def reshape(
+        self, id: int, processors: int, walltime: int, *, start_by: int | None = None, layout: None = None
+    ) -> dict[str, Any]:
         """Give a waiting job another shape in the first slot that delays no other job, and return it.
 
         Repeated with one key if there is no answer.

@@ -26,6 +26,7 @@ from gas.endpoints.slurm.kept_answers import KeptAnswers
 from gas.endpoints.slurm.refusals import kind_of
 from gas.endpoints.slurm.transport import ACCOUNTED, Batch, Shape
 from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unreachable
+from gas.printable import many
 from gas.slurm.cluster import Cluster, Job
 
 __all__ = ["CommandTransport"]
@@ -195,18 +196,27 @@ class CommandTransport:
 
     def reshape(self, id: int, shape: Shape) -> None:
         """Change how much for how long a waiting job asks for."""
-        if shape.others:
-            raise BadInput(f"{self.name}: job {id} asks for GPUs, and cannot be given another shape")
         said = self._ask(("scontrol", "-o", "-d", "show", "job", str(id)))
         if re.search(r" HetJobId=\d", said):
             raise BadInput(
                 f"{self.name}: job {id} is of several parts (heterogeneous), and cannot be given another shape"
             )
-        if re.search(r" CPUs/Task=(?!1 |N/A )", said):
+        others = dict(shape.others)
+        if tasks := others.pop("ntasks-per-node", None):
+            shown = re.search(r" NtasksPerN:B:S:C=(\d+):", said)
+            if shown is None or shown[1] != tasks:
+                has = "no number of tasks" if shown is None or shown[1] == "0" else many(int(shown[1]), "task")
+                raise BadInput(f"{self.name}: job {id} has {has} a node, and cannot be given {tasks}")
+        gpus = others.pop("gpus-per-node", None)
+        if others:
+            raise BadInput(f"{self.name}: job {id} asks for GPUs, and cannot be given another shape")
+        if gpus is None and re.search(r" CPUs/Task=(?!1 |N/A )", said):
             raise BadInput(f"{self.name}: job {id} has several CPUs for each task, and cannot be given another shape")
         if shape.nodes is None and _asks_for_nodes(said):
             raise BadInput(f"{self.name}: job {id} asks for a number of nodes, and cannot be given another one of CPUs")
-        if shape.nodes is not None:
+        if gpus is not None:
+            counts = [f"NumNodes={shape.nodes}-{shape.nodes}", f"NumTasks={shape.tasks}", f"Gres=gpu:{gpus}"]
+        elif shape.nodes is not None:
             counts = [f"NumNodes={shape.nodes}-{shape.nodes}", f"NumTasks={shape.nodes}", f"NumCPUs={shape.nodes}"]
         else:
             counts = [f"NumCPUs={shape.tasks}", f"NumTasks={shape.tasks}"]

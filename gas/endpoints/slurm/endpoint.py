@@ -52,6 +52,7 @@ from gas.resources import Resources
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.order import queue
 from gas.slurm.unasked import displaced, only_gpus
+from speedup_models.model import Layout
 
 if TYPE_CHECKING:
     from gas.prediction.history import History
@@ -482,6 +483,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             self.remarks = (*cluster.cautions, *seen.remarks)
             availability = seen.availability
         record = self._record(found)
+        record["nodes"] = found.least_nodes
         record["held"] = found.held or (found.pending and found.reason.startswith("Dependency"))  # whatever its shape
         return Standing(record, availability, fingerprint(cluster))
 
@@ -494,7 +496,9 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         groups = self._groups()
         return why(cluster, found, user=self.transport.user, groups=groups)
 
-    def reshape(self, id: int, processors: int, walltime: int, *, start_by: int | None = None) -> dict[str, Any]:
+    def reshape(
+        self, id: int, processors: int, walltime: int, *, start_by: int | None = None, layout: Layout | None = None
+    ) -> dict[str, Any]:
         """Have a waiting job ask for another shape; its place in the queue stays."""
         before = self._one(id)
         if before.user and before.user != self.transport.user:
@@ -504,8 +508,14 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         if before.tasks is not None:
             raise BadInput(f"{self.name}: job {id} is an array, whose tasks cannot be changed one by one")
         if self.unit == "gpus" or before.gres_per_job or before.gres_per_node or before.gres_per_task:
-            raise BadInput(f"{self.name}: job {id} asks for GPUs, and cannot be given another shape")
-        shape = shape_of(self.asked(), processors, walltime)
+            if layout is None or not layout.per_node or not before.gres_per_node:
+                raise BadInput(
+                    f"{self.name}: job {id} asks for GPUs, and cannot be given another shape; only one can that asks "
+                    "for GPUs of each node, and whose application says so (gpus_per_node in its [resources])"
+                )
+        else:
+            layout = None
+        shape = shape_of(self.asked(), processors, walltime, layout)
         problem: GasError | None = None
         try:
             self.transport.reshape(id, shape)

@@ -316,6 +316,10 @@ class RestTransport(RestClient):
 
     def reshape(self, id: int, shape: Shape) -> None:
         """Change how much for how long a waiting job asks for."""
+        if shape.others:
+            raise BadInput(
+                f"{self.name}: job {id} asks for GPUs, and cannot be given another shape by slurmrestd; commands do it"
+            )
         version = self.version()
         self._must_be_of_tasks(id)
         body = change(shape, version)

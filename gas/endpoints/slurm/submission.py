@@ -16,6 +16,7 @@ from gas.endpoints.wording import checked_name, long_options, shell_word, tag_of
 from gas.errors import BadInput
 from gas.placeholders import VARIABLES, variable
 from gas.resources import Resources
+from speedup_models.model import Layout
 
 __all__ = ["DECIDED", "batch_of", "brought_along", "options_from"]
 
@@ -157,13 +158,30 @@ def _values(request: Request, asked: Options) -> dict[str, str]:
     given = '"${%s:-%s}"'
     found = {"nodes": given % ("SLURM_JOB_NUM_NODES", 1)}
     if resources is not None and resources.unit != "processors":  # these stay as they were submitted
-        fixed = resources.values(size, request.layout)
+        fixed = {name: str(value) for name, value in resources.values(size, request.layout).items()}
         found["cpus_per_task"] = given % ("SLURM_CPUS_PER_TASK", 1)
-        return found | {name: str(value) for name, value in fixed.items()}
+        if "gpus_per_node" in fixed:
+            own = _of_nodes(resources, request.layout)  # each after what it is of
+            return own if "cpus_per_task" in own else {**own, "cpus_per_task": found["cpus_per_task"]}
+        return found | fixed
     found["processors"] = _processors(size, asked)
     found["tasks"] = given % ("SLURM_NTASKS", size // ((asked.cpus_per_task or 1) if asked.unit == "cpus" else 1))
     found["cpus_per_task"] = given % ("SLURM_CPUS_PER_TASK", asked.cpus_per_task or 1)
     return found | ({"gpus": str(size)} if asked.unit == "gpus" else {})
+
+
+def _of_nodes(resources: Resources, layout: Layout | None) -> dict[str, str]:
+    """Return what a job on GPUs of nodes knows of its size, from how many of both it gets: each after what it is of."""
+    nodes, each = (0, 0) if layout is None else (layout.nodes, layout.per_node)
+    found = {"nodes": f'"${{SLURM_JOB_NUM_NODES:-{nodes}}}"', "gpus_per_node": f'"${{SLURM_GPUS_ON_NODE:-{each}}}"'}
+    found["gpus"] = "$((GAS_NODES * GAS_GPUS_PER_NODE))"
+    found["tasks"] = '"$GAS_GPUS"' if resources.unit == "gpus" else '"$GAS_NODES"'
+    if resources.tasks_per_node is not None:
+        found["tasks"] = f"$((GAS_NODES * {resources.tasks_per_node}))"
+    if resources.cpus_per_gpu is not None:
+        found["processors"] = f"$((GAS_GPUS * {resources.cpus_per_gpu}))"
+        found["cpus_per_task"] = "$((GAS_PROCESSORS > GAS_TASKS ? GAS_PROCESSORS / GAS_TASKS : 1))"
+    return found
 
 
 def _processors(size: int, asked: Options) -> str:

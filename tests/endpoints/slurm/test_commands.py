@@ -185,6 +185,21 @@ def test_a_reshaped_job_is_told_all_its_counts(slurm, transport):
     ]
 
 
+GPUS = (("ntasks-per-node", "1"), ("gpus-per-node", "a100:4"))
+
+
+def test_gpus_of_each_node_are_changed_with_the_nodes(slurm, transport):
+    slurm.does("scontrol", 'case "$*" in *"show job"*) echo "JobId=7 NtasksPerN:B:S:C=1:0:*:* ReqB=0"; exit ;; esac')
+    transport.reshape(7, Shape(2, 2, 10, False, GPUS))
+    assert [line for line in slurm.lines("calls") if "update" in line] == [
+        "scontrol update jobid=7 NumNodes=2-2 NumTasks=2 Gres=gpu:a100:4 TimeLimit=10"
+    ]
+    with pytest.raises(BadInput, match="job 7 has 1 task a node, and cannot be given 4"):
+        transport.reshape(7, Shape(8, 2, 10, False, (("ntasks-per-node", "4"), GPUS[1])))
+    with pytest.raises(BadInput, match="asks for GPUs, and cannot"):
+        transport.reshape(7, Shape(8, 2, 10, False, (("gpus", "8"),)))
+
+
 WHY_NOT = {
     "HetJobId=7": "of several parts",
     "CPUs/Task=2": "several CPUs for each task",

@@ -114,6 +114,31 @@ def test_a_job_that_waits_is_as_large_in_each_command_and_watched_until_it_start
     assert re.search(rf"job {job} \(train\), 8 GPUs, .*: running", watched)
 
 
+@pytest.mark.parametrize(("before", "after"), [(8, 2), (2, 8)])
+def test_a_job_that_waits_is_given_other_gpus_and_finds_these(run, slurm, tmp_path, before, after):
+    slurm.settle(full := slurm.submit("-N4", "--gpus-per-node=a100:4", "-t", "30"))
+    one = application(tmp_path / "one.toml", {before: 500}, gpus_per_node="[2, 4]" if before == 2 else 2)
+    job = str(run("submit", one, "--json", "--", *LAUNCHER).json["job"]["id"])
+    slurm.settle(int(job))
+    both = application(tmp_path / "both.toml", {before: 500, after: 100}, gpus_per_node=2)
+    said = run("reshape", job, both).out
+    assert re.match(rf"job {job} asks for {after} GPUs \(\dx2 a100\) instead of {before}, walltime 1m50s", said)
+    assert run("status", job).out.startswith(f"job {job} (train), {after} GPUs, walltime 120 s: queued")
+    slurm.cancel(full)
+    run("wait", job)
+    nodes = after // 2
+    assert found_by(run("logs", job).out) == [(node, nodes, 2, nodes, 2, after) for node in range(nodes)]
+
+
+def test_a_job_of_other_tasks_a_node_is_left_as_it_is(run, slurm, busy, tmp_path):
+    one = application(tmp_path / "one.toml", {8: 500}, gpus_per_node=4)
+    job = str(run("submit", one, "--json", "--", "true").json["job"]["id"])
+    text = application(tmp_path / "two.toml", {8: 500, 4: 100}, gpus_per_node=4)
+    (tmp_path / "two.toml").write_text((tmp_path / "two.toml").read_text().replace("tasks_per_node = 1\n", ""))
+    problem = run("reshape", job, text, "--processors", "4", code=2).err
+    assert f"job {job} has 1 task a node, and cannot be given 4" in problem
+
+
 def test_what_cannot_run_ends_with_exit_status_3_and_says_why(run, tmp_path):
     app = application(tmp_path / "app.toml", {8: 500}, gpus_per_node=8)
     problem = run("plan", app, code=3).err

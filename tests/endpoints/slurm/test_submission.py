@@ -10,6 +10,8 @@ from gas.endpoints.slurm.directives import Script
 from gas.endpoints.slurm.options import Options
 from gas.endpoints.slurm.submission import batch_of, options_from
 from gas.errors import BadInput
+from gas.resources import Resources
+from speedup_models import Layout
 
 WORDS = ["plain", "two words", "it's", '"', "$HOME", "`date`", "a\nb", "é→", "", "-n", "*", "{processors}", "\\"]
 
@@ -60,6 +62,24 @@ def test_without_an_answer_the_walltime_is_the_one_that_was_asked_for(tmp_path, 
     (tmp_path / "squeue").chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
     assert said_by(JobDescription("x", ("echo", "{walltime}")), PATH=path, SLURM_JOB_ID="7") == "90\n"
+
+
+TOLD = "echo {nodes} {gpus_per_node} {gpus} {tasks} {cpus_per_task} {processors}"
+
+
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [({}, "2 4 8 2 8 16"), ({"SLURM_JOB_NUM_NODES": "3", "SLURM_GPUS_ON_NODE": "2"}, "3 2 6 3 4 12")],
+    ids=["as submitted", "as it is when it starts"],
+)
+def test_a_job_on_gpus_is_told_those_that_it_gets(environment, told):
+    resources = Resources("gpus", cpus_per_gpu=2, tasks_per_node=1, gpus_per_node=(4,))
+    request = Request(8, 90, layout=Layout(2, 4))
+    job = JobDescription("x", tuple(TOLD.split())).sized(8, 90, resources.values(8, request.layout))
+    script = batch(request, job, Options("gpus", resources=resources)).script
+    given = {"PATH": os.environ["PATH"], **environment}
+    done = subprocess.run(["/bin/sh"], input=script, env=given, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == (f"{told}\n", "")
 
 
 def test_without_a_command_the_processors_are_held_for_the_expected_time():
