@@ -8,9 +8,11 @@ from gas.guide.contents import pages
 PAGES = pages()
 
 SLOW: dict[str, str] = {
+    "fit": "each fit draws two hundred samples for its intervals",
+    "gallery": "every picture is drawn",
     "policies": "each simulation takes a process or two, and the kernel is compiled",
     "python": "jobs of Python functions, pandas and matplotlib",
-    "fit": "each fit draws two hundred samples for its intervals",
+    "snakemake": "the real Snakemake starts, where it is installed",
 }
 """Pages whose examples take more than two seconds, and why; they run with the thorough tests."""
 
