@@ -2,7 +2,6 @@ from .amdahl import Amdahl as Amdahl
 from .constraints import (
     Constraint as Constraint,
     ConstraintError as ConstraintError,
-    Intersection as Intersection,
     constraint_from_table as constraint_from_table,
 )
 from .downey import Downey as Downey

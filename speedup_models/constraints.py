@@ -28,7 +28,6 @@ __all__ = [
     "MOST_PROCESSORS",
     "Constraint",
     "ConstraintError",
-    "Intersection",
     "Kind",
     "constraint_from_table",
 ]
@@ -124,16 +123,6 @@ class Constraint:
         first, last = self._numbers(n, n)
         return first == last
 
-    def intersect(self, other: Constraint | Intersection) -> Constraint | Intersection:
-        """Return the constraint that accepts what both accept.
-
-        Raises
-        ------
-        ConstraintError
-            No count is accepted by both.
-        """
-        return _intersection(self, other)
-
     def describe(self) -> str:
         """Return the constraint as a noun, for messages: "a power of two from 2 to 128"."""
         if self.sizes is not None:
@@ -197,36 +186,6 @@ class Constraint:
         return number * (number if self.kind == "perfect-square" else self.multiple or 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Intersection:
-    """The counts that several constraints of different kinds all accept; made by ``intersect``.
-
-    Only what no single `Constraint` can say is an intersection: two or three of a power of two, a perfect square
-    and a multiple, with the same bounds.
-    """
-
-    parts: tuple[Constraint, ...]
-
-    def allowed(self, machine: int) -> NDArray[np.int64]:
-        """Return the counts accepted on a machine of so many processors, ascending; possibly none."""
-        sparsest = min(self.parts, key=lambda part: part._how_many(machine))
-        counts = [n for n in sparsest.allowed(machine).tolist() if self.permits(n)]
-        return np.array(counts, dtype=np.int64)
-
-    def permits(self, n: int) -> bool:
-        """Return whether every part accepts n processors."""
-        return all(part.permits(n) for part in self.parts)
-
-    def intersect(self, other: Constraint | Intersection) -> Constraint | Intersection:
-        """Return the constraint that accepts what both accept; none at all is refused."""
-        return _intersection(self, other)
-
-    def describe(self) -> str:
-        """Return the constraint as a noun: "a power of two and a multiple of 12, from 2 to 128"."""
-        limits = _range(self.parts[0].minimum, self.parts[0].maximum)
-        return " and ".join(part._noun() for part in self.parts) + ("," + limits if limits else "")
-
-
 def constraint_from_table(fields: Fields) -> Constraint:
     """Return the constraint that an application file's [processors] table describes.
 
@@ -256,39 +215,6 @@ def constraint_from_table(fields: Fields) -> Constraint:
         return Constraint(kind, minimum, maximum, multiple, None if sizes is None else tuple(sizes))
     except ConstraintError as error:
         raise FieldError(fields.place, str(error)) from None
-
-
-def _intersection(one: Constraint | Intersection, other: Constraint | Intersection) -> Constraint | Intersection:
-    parts = [*_parts(one), *_parts(other)]
-    minimum = max(part.minimum for part in parts)
-    maximum = min((part.maximum for part in parts if part.maximum is not None), default=None)
-    empty = ConstraintError(
-        f"no processor count is {one.describe()} and also {other.describe()}; change one of the two"
-    )
-    lists = [set(part.sizes) for part in parts if part.sizes is not None]
-    try:
-        if lists:
-            sizes = (n for n in set.intersection(*lists) if all(part.permits(n) for part in parts))
-            return Constraint("list", minimum, maximum, sizes=tuple(sorted(sizes)))
-        kinds: list[Kind] = sorted({part.kind for part in parts if part.kind != "any"}, key=KINDS.index)
-        if not kinds:
-            kinds = ["any"]
-        steps = [part.multiple for part in parts if part.multiple is not None]
-        multiple = math.lcm(*steps)
-        merged = tuple(Constraint(kind, minimum, maximum, multiple if kind == "multiple" else None) for kind in kinds)
-    except ConstraintError:
-        raise empty from None
-    if len(merged) == 1:
-        return merged[0]
-    both = Intersection(merged)
-    # At least one part is a power of two or a square, so this looks at no more than 46,340 counts.
-    if not both.allowed(MOST_PROCESSORS).size:
-        raise empty
-    return both
-
-
-def _parts(constraint: Constraint | Intersection) -> tuple[Constraint, ...]:
-    return constraint.parts if isinstance(constraint, Intersection) else (constraint,)
 
 
 def _count(name: str, value: object) -> int:

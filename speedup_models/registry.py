@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
 from documents.fields import Fields, nearest, quoted, shown
-from speedup_models.constraints import Constraint, Intersection
+from speedup_models.constraints import Constraint
 from speedup_models.model import LayoutModel, SpeedupModel, said
 
 __all__ = ["BUILT_IN", "PLUG_INS", "model_from_table"]
@@ -102,7 +102,7 @@ def _shortcoming(model: Any) -> str | None:
         return said(error)
     if not isinstance(name, str) or not name:
         return f"its name {shown(name)} is not a text"
-    if constraint is not None and not isinstance(constraint, (Constraint, Intersection)):
+    if constraint is not None and not isinstance(constraint, Constraint):
         return f"its constraint {shown(constraint)} is neither a Constraint nor None"
     if sizes is not None:
         if not isinstance(sizes, tuple) or not all(type(n) is int and n >= 1 for n in sizes):

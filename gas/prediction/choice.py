@@ -83,11 +83,6 @@ class PredictedPlan(Plan):
     details: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     @property
-    def unpredicted(self) -> tuple[str, ...]:
-        """The schedulers without a forecast that have candidates, in the order of these."""
-        return tuple(dict.fromkeys(c.scheduler for c in self.candidates if c not in self.predictions))
-
-    @property
     def in_words(self) -> str:
         """The best request in words, or that there is none."""
         best = self.best

@@ -4,7 +4,6 @@
     weighted_wait wait, that of jobs of high priority counting for more
     job_figures   wait, response, slowdowns and backfilling of each job that ran
     document      one result of ``gas simulate --json``
-    comparison    several schedules beside each other, as rows
 
 A schedule has figures only when it is over: `Schedule.finished` refuses one of a simulation that stands before its end.
 Everything is of jobs that ran; those cancelled while they waited are counted. A job's run time is how long it held
@@ -30,7 +29,6 @@ __all__ = [
     "JobFigures",
     "Means",
     "Metrics",
-    "comparison",
     "document",
     "job_figures",
     "loss_of_capacity",
@@ -285,22 +283,6 @@ def document(schedule: Schedule, months: Sequence[Mapping[str, Any]] = ()) -> di
         "engine_seconds": float(schedule.engine_seconds),
         "months": [dict(month) for month in months],
     }
-
-
-def comparison(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return a row for each `document`: its policy and figures, and how its means differ from those of the first.
-
-    ``response_change`` and ``bounded_slowdown_change`` are fractions (0.05: 5% above the first); None in the first
-    row and where there is nothing to divide by.
-    """
-    rows = []
-    for number, result in enumerate(results):
-        row = {key: value for key, value in result.items() if key not in ("months", "processors", "skipped")}
-        for change, key in (("response_change", "response"), ("bounded_slowdown_change", "bounded_slowdown")):
-            here, first = result[f"mean_{key}"], results[0][f"mean_{key}"]
-            row[change] = here / first - 1 if number and here is not None and first else None
-        rows.append(row)
-    return rows
 
 
 def _mask(rows: ArrayLike, jobs: int) -> NDArray[np.bool_]:

@@ -98,10 +98,10 @@ def explanation(cluster: Cluster, job: Job) -> Explanation:
             waited = max(cluster.now - job.eligible, 0) if job.eligible is not None else 0
             own = own_priority(cluster, job, partition, waited=waited)
             found[name] = (_ahead(cluster, job, partition), own, limits(cluster, job, partition))
-    return Explanation(job, reason_in_words(cluster, job, [verdict for _, _, verdict in found.values()]), found)
+    return Explanation(job, reason_in_words(job, [verdict for _, _, verdict in found.values()]), found)
 
 
-def reason_in_words(cluster: Cluster, job: Job, verdicts: list[Verdict]) -> str:
+def reason_in_words(job: Job, verdicts: list[Verdict]) -> str:
     """Return Slurm's reason in words, with the limit and what is in use of it where that is known."""
     reason = job.reason.strip("()")
     for verdict in verdicts:

@@ -90,10 +90,9 @@ def test_a_tolerance_takes_the_fewest_processors_near_the_best_expected_turn_aro
     assert "sooner, within the tolerance" in chosen(plan, starts, tolerance=0.05).why_lost(LARGE)
 
 
-def test_candidates_without_a_forecast_keep_their_planned_starts_and_are_named():
+def test_candidates_without_a_forecast_keep_their_planned_starts():
     plan = plan_of(SMALL, LARGE, OTHER)
     found = chosen(plan, {4: [0], 8: [440]})
-    assert found.unpredicted == ("file",)
     assert OTHER not in found.predictions
     assert found.score(OTHER) == OTHER.finish
     assert found.best == SMALL

@@ -10,7 +10,6 @@ from schedules import rigid, schedule_of, schedules
 
 from gas.errors import BadInput
 from gas.simulation.metrics import (
-    comparison,
     document,
     job_figures,
     loss_of_capacity,
@@ -327,23 +326,6 @@ def test_a_document_of_nothing_has_nulls():
     made = document(schedule_of([], machine=4))
     assert made["mean_response"] is None
     assert json.loads(json.dumps(made, allow_nan=False)) == made
-
-
-def test_a_comparison_sets_each_policy_against_the_first():
-    slow = schedule_of([(0, 1, 10, 30)], machine=1, policy="fcfs")
-    fast = schedule_of([(0, 1, 4, 24)], machine=1, policy="easy")
-    first, second = comparison([document(slow), document(fast)])
-    assert (first["policy"], second["policy"]) == ("fcfs", "easy")
-    assert first["response_change"] is None
-    assert second["response_change"] == pytest.approx(24 / 30 - 1)
-    assert second["bounded_slowdown_change"] == pytest.approx(24 / 30 - 1)
-    assert second["mean_wait"] == 4
-
-
-def test_a_comparison_of_empty_schedules_changes_nothing():
-    nothing = document(schedule_of([], machine=1))
-    assert comparison([nothing, nothing])[1]["response_change"] is None
-    assert comparison([]) == []
 
 
 # ------------------------------------------------------------------------------------------- before the end

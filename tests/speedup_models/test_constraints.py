@@ -11,7 +11,6 @@ from speedup_models.constraints import (
     MOST_PROCESSORS,
     Constraint,
     ConstraintError,
-    Intersection,
     constraint_from_table,
 )
 from speedup_models.model import ModelError
@@ -19,8 +18,6 @@ from speedup_models.model import ModelError
 
 def accepts(constraint, n):
     """Whether a constraint accepts n, straight from its definition."""
-    if isinstance(constraint, Intersection):
-        return all(accepts(part, n) for part in constraint.parts)
     right = {
         "any": True,
         "power-of-two": bin(n).count("1") == 1,
@@ -55,29 +52,6 @@ def test_allowed_counts_are_those_accepted_by_definition_in_ascending_order(cons
 @given(constraints(), st.integers(-3, 200))
 def test_permits_agrees_with_the_definition(constraint, n):
     assert constraint.permits(n) == (n >= 1 and accepts(constraint, n))
-
-
-@given(constraints(), constraints(), constraints(), st.integers(1, 200))
-def test_an_intersection_accepts_what_all_of_its_parts_accept(one, other, third, machine):
-    expected = [n for n in range(1, machine + 1) if accepts(one, n) and accepts(other, n) and accepts(third, n)]
-    try:
-        both = one.intersect(other).intersect(third)
-    except ConstraintError:
-        assert expected == []  # it may still be empty on this machine only, but never the other way round
-        return
-    assert both.allowed(machine).tolist() == expected
-    assert all(both.permits(n) == (n in expected) for n in range(1, machine + 1))
-
-
-@given(constraints(), constraints())
-def test_the_order_of_intersecting_does_not_matter(one, other):
-    try:
-        expected = one.intersect(other)
-    except ConstraintError:
-        with pytest.raises(ConstraintError):
-            other.intersect(one)
-        return
-    assert other.intersect(one) == expected
 
 
 @pytest.mark.parametrize(
@@ -148,22 +122,6 @@ def test_constraints_that_accept_nothing_or_make_no_sense_are_refused_with_the_w
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (Constraint("power-of-two"), Constraint("multiple", multiple=3)),
-        (Constraint("power-of-two"), Constraint("any", 5, 7)),
-        (Constraint("perfect-square"), Constraint("list", sizes=(2, 3))),
-        (Constraint("any", 1, 8), Constraint("any", 9)),
-        (Constraint("multiple", multiple=2**16), Constraint("multiple", multiple=2**16 + 1)),
-        (Constraint("perfect-square", maximum=35), Constraint("multiple", multiple=6)),
-    ],
-)
-def test_an_intersection_of_which_nothing_is_left_is_refused_at_once(one, other):
-    with pytest.raises(ConstraintError, match=r"no processor count is .* and also .*; change one of the two"):
-        one.intersect(other)
-
-
-@pytest.mark.parametrize(
     ("constraint", "words"),
     [
         (Constraint("any"), "any count"),
@@ -174,12 +132,6 @@ def test_an_intersection_of_which_nothing_is_left_is_refused_at_once(one, other)
         (Constraint("list", sizes=(64, 16)), "one of 16, 64"),
         (Constraint("list", 20, sizes=(64, 16)), "exactly 64"),
         (Constraint("list", sizes=tuple(range(1, 31))), "one of 1, 2, 3, 4, ..., 30 (30 counts)"),
-        (
-            Constraint("power-of-two", 2).intersect(Constraint("perfect-square", maximum=64)),
-            "a power of two and a perfect square, from 2 to 64",
-        ),
-        (Constraint("power-of-two").intersect(Constraint("any", 2, 128)), "a power of two from 2 to 128"),
-        (Constraint("multiple", multiple=4).intersect(Constraint("multiple", multiple=6)), "a multiple of 12"),
     ],
 )
 def test_descriptions_are_nouns(constraint, words):

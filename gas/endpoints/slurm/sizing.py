@@ -39,7 +39,7 @@ def shape_of(options: Options, size: int, walltime: int, layout: Layout | None =
     """
     minutes = whole_minutes(walltime)
     if layout is not None and options.resources is not None:
-        return laid_out(options.resources, size, layout, minutes)
+        return laid_out(options.resources, layout, minutes)
     if options.unit == "nodes":
         own = None if options.nodes is None else options.nodes[0]
         tasks = _scaled(options.tasks, size, own, "tasks", "nodes")
@@ -55,7 +55,7 @@ def shape_of(options: Options, size: int, walltime: int, layout: Layout | None =
     return Shape(tasks, nodes, minutes, options.whole, _total_gpus(options, tasks, options.tasks))
 
 
-def laid_out(resources: Resources, size: int, layout: Layout, minutes: int) -> Shape:
+def laid_out(resources: Resources, layout: Layout, minutes: int) -> Shape:
     """Return the shape of a size that is laid out over nodes: tasks, nodes, and what each node has."""
     nodes, each, device = layout
     if resources.unit == "processors":
