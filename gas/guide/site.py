@@ -165,6 +165,7 @@ def write_sources(folder: Path) -> list[Any]:
 
 STYLE = """
 .md-typeset table:not([class]) { font-size: .68rem; }
+.md-typeset pre > code { font-size: .75em; }
 .md-typeset img { background: white; }
 """
 
