@@ -11,6 +11,7 @@ SLOW: dict[str, str] = {
     "fit": "each fit draws two hundred samples for its intervals",
     "gallery": "every picture is drawn",
     "policies": "each simulation takes a process or two, and the kernel is compiled",
+    "terminal": "fifteen commands, jobs that are waited for",
     "python": "jobs of Python functions, pandas and matplotlib",
     "snakemake": "the real Snakemake starts, where it is installed",
 }

@@ -57,12 +57,22 @@ def writing(otherwise: str) -> Iterator[None]:
     Raises
     ------
     OutputLost
-        Standard output is full, or its reader has closed it.
+        Standard output is full, its reader has closed it, or it was never open.
     """
+    if _is_closed():
+        raise OutputLost(f"standard output is closed; {otherwise}; > /dev/null discards it")
     try:
         yield
     except OSError as error:
         raise OutputLost(f"standard output cannot be written ({error.strerror or error}); {otherwise}") from None
+
+
+def _is_closed() -> bool:
+    """Return whether the program was started without a standard output: `gas.cli.main` then opens one to nowhere."""
+    try:
+        return sys.stdout.name == os.devnull
+    except AttributeError:  # one of a test, in memory
+        return False
 
 
 def try_output() -> None:

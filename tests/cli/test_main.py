@@ -112,6 +112,15 @@ def test_a_closed_standard_output_is_no_error():
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_but_no_job_is_made_whose_number_cannot_be_said(s3, lu):
+    submit = f"{sys.executable} -m gas submit {lu} --simulate -e {s3.url}"
+    closed = subprocess.run(["bash", "-c", f"{submit} >&-"], capture_output=True, text=True, timeout=60)
+    assert closed.returncode == 1
+    assert closed.stderr == "gas: standard output is closed; nothing was submitted; > /dev/null discards it\n"
+    assert s3.get("/v1/jobs").json()["jobs"] == []
+    assert subprocess.run(["bash", "-c", f"{submit} >/dev/null"], capture_output=True, timeout=60).returncode == 0
+
+
 @pytest.mark.thorough
 def test_a_terminal_that_knows_only_ascii_gets_only_that(tmp_path, lu):
     (tmp_path / "list.json").write_text(
