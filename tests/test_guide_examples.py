@@ -14,6 +14,7 @@ SLOW: dict[str, str] = {
     "terminal": "fifteen commands, jobs that are waited for",
     "python": "jobs of Python functions, pandas and matplotlib",
     "snakemake": "the real Snakemake starts, where it is installed",
+    "simulate": "a replay is a study, with worker processes of its own",
 }
 """Pages whose examples take more than two seconds, and why; they run with the thorough tests."""
 

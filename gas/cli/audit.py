@@ -8,7 +8,7 @@ import typer
 
 from gas.cli.logs import read_log
 from gas.cli.options import Json
-from gas.cli.selection import First, From, Lenient, Month, Until, selected
+from gas.cli.selection import First, From, Month, Strict, Until, selected
 from gas.cli.tables import many, note, print_json, print_table, say
 from gas.errors import BadInput
 from gas.simulation.audit import Audit, Claim, audit
@@ -61,7 +61,7 @@ def audit_command(
     scale_load: Annotated[
         float | None, typer.Option("--scale-load", metavar="L", help="Offered load to which the log was scaled.")
     ] = None,
-    lenient: Lenient = False,
+    strict: Strict = False,
     json: Json = False,
 ) -> None:
     """Check that a schedule keeps its rules.
@@ -82,12 +82,12 @@ def audit_command(
                 "--until": until is not None,
                 "--first": first is not None,
                 "--scale-load": scale_load is not None,
-                "--lenient": lenient,
+                "--strict": strict,
             }
         )
     try:
         given = read_schedule(schedule)
-        part = None if log is None else selected(read_log(log, lenient=lenient), month, since, until, first)
+        part = None if log is None else selected(read_log(log, strict=strict), month, since, until, first)
         found = audit(given, processors=processors, promise=promise, log=part, load=scale_load, overrun=overrun)
     except MemoryError:
         raise BadInput(

@@ -13,7 +13,7 @@ import typer
 from gas.cli.logs import machine_of, read_log
 from gas.cli.options import Json
 from gas.cli.progress import progress
-from gas.cli.selection import First, From, Lenient, Month, Until, selected
+from gas.cli.selection import First, From, Month, Strict, Until, selected
 from gas.cli.tables import many, print_json, print_table, remark, say, write_text
 from gas.times import duration_text
 
@@ -58,7 +58,7 @@ def backtest_command(
     since: From = None,
     until: Until = None,
     first: First = None,
-    lenient: Lenient = False,
+    strict: Strict = False,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write each prediction and outcome as CSV.")
     ] = None,
@@ -83,7 +83,7 @@ def backtest_command(
         from gas.pictures.canvas import picture_suffix
 
         picture_suffix(plot)
-    part = selected(read_log(log, lenient=lenient), month, since, until, first)
+    part = selected(read_log(log, strict=strict), month, since, until, first)
     recorded = RecordedQueue(part, machine_of(part, processors))
     if recorded.left_out:
         remark(f"{part.name}: {many(recorded.left_out, 'job')} without walltime, wait or run time left out")

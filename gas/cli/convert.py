@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gas.cli.logs import check_readable, read_log
-from gas.cli.selection import First, From, Month, Units, Until, selected
+from gas.cli.selection import First, From, Month, Strict, Units, Until, selected
 from gas.cli.tables import many, note, write_output
 from gas.cli.workload import not_over
 from gas.errors import BadInput
@@ -45,7 +45,7 @@ def convert_command(
     since: From = None,
     until: Until = None,
     first: First = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse a log that has a malformed line.")] = False,
+    strict: Strict = False,
 ) -> None:
     """Convert a log between SWF, sacct, CSV, Parquet and Batsim.
 
@@ -68,7 +68,7 @@ def convert_command(
     if log != "-":
         check_readable([log])
     not_over({"": output}, [log])
-    whole = read_log(log, lenient=None if strict else True, unit=unit)
+    whole = read_log(log, strict=strict, unit=unit)
     part = selected(whole, month, since, until, first)
     if processors is not None:
         part = part.with_header(part.header.with_value("MaxProcs", processors))

@@ -89,7 +89,7 @@ def _archived(path: str) -> str:
 def read_log(
     path: str,
     *,
-    lenient: bool | None = None,
+    strict: bool = False,
     data: bytes | None = None,
     or_else: str = "",
     thanked: set[str] | None = None,
@@ -99,9 +99,8 @@ def read_log(
 
     Parameters
     ----------
-    lenient
-        Leave malformed lines out, counted by reason, instead of refusing the log. None: the command has no option
-        --lenient, so errors do not name it.
+    strict
+        Refuse the log if a line is malformed, instead of leaving such lines out, counted by reason.
     data
         The contents of the pipe that the path names; see `piped`.
     or_else
@@ -116,10 +115,10 @@ def read_log(
         data = piped(path)
     if data is not None:
         name = "standard input" if path == "-" else Path(path).name
-        piece, skip = data, bool(lenient)
-        log = _read(path, lambda: parse_log(piece, name=name, lenient=skip, unit=unit), lenient, or_else, data)
+        piece = data
+        log = _read(path, lambda: parse_log(piece, name=name, lenient=not strict, unit=unit), or_else, data)
     else:
-        log = _read(path, lambda: read_log_file(path, lenient=bool(lenient), unit=unit), lenient, or_else)
+        log = _read(path, lambda: read_log_file(path, lenient=not strict, unit=unit), or_else)
     for warning in log.warnings:
         note(f"gas: {warning}")
     for reason, count in log.skipped.items():
@@ -152,7 +151,7 @@ def read_history(path: str) -> History:
         return History.of_accounting(found)
     if why := why_no_sacct(source):
         raise BadInput(f"{name}: {why}")
-    return History.of_log(read_log(path, lenient=True, data=data, or_else="what sacct --parsable2 printed"), name=name)
+    return History.of_log(read_log(path, data=data, or_else="what sacct --parsable2 printed"), name=name)
 
 
 def courtesy(acknowledgements: Iterable[str]) -> str:
@@ -162,12 +161,12 @@ def courtesy(acknowledgements: Iterable[str]) -> str:
 
 
 def read_log_and_digest(
-    path: str, *, lenient: bool | None = None, thanked: set[str] | None = None, unit: Unit = "cpus"
+    path: str, *, strict: bool = False, thanked: set[str] | None = None, unit: Unit = "cpus"
 ) -> tuple[Log, str]:
     """Return the log in a file, see `read_log`, and the SHA-256 of its bytes, after decompression if it is gzip."""
     if (data := piped(path)) is not None:
-        return read_log(path, lenient=lenient, data=data, thanked=thanked, unit=unit), _digest(BytesIO(data))
-    log = read_log(path, lenient=lenient, thanked=thanked, unit=unit)
+        return read_log(path, strict=strict, data=data, thanked=thanked, unit=unit), _digest(BytesIO(data))
+    log = read_log(path, strict=strict, thanked=thanked, unit=unit)
     with Path(path).open("rb") as file:
         return log, _digest(file)
 
@@ -194,16 +193,14 @@ def _digest(stream: BinaryIO) -> str:
     return found.hexdigest()
 
 
-def _read(path: str, read: Callable[[], Log], lenient: bool | None, or_else: str, data: bytes | None = None) -> Log:
+def _read(path: str, read: Callable[[], Log], or_else: str, data: bytes | None = None) -> Log:
     try:
         return read()
     except LogError as error:
         other = _what_else(path, or_else, data)
         if other:
             raise BadInput(f"{error}; {other}") from None
-        if lenient is None or error.line is None:
-            raise
-        raise BadInput(f"{error}; --lenient leaves such lines out and counts them") from None
+        raise
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}{_archived(path)}") from None
 

@@ -14,7 +14,7 @@ from workloads.sacct import Unit
 if TYPE_CHECKING:
     from workloads import Log, RigidJobs
 
-__all__ = ["First", "From", "Lenient", "Month", "ScaleLoad", "Scaled", "Units", "Until"]
+__all__ = ["First", "From", "Month", "ScaleLoad", "Scaled", "Strict", "Units", "Until"]
 __all__ += ["check_load", "scaled", "selected"]
 
 
@@ -73,7 +73,9 @@ First = Annotated[
 Units = Annotated[
     Unit, typer.Option("--unit", help="What processors are, in a log that sacct printed: its CPUs or its nodes.")
 ]
-Lenient = Annotated[bool, typer.Option("--lenient", help="Skip malformed lines and count them.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse a log with malformed lines, which are else left out and counted.")
+]
 ScaleLoad = Annotated[
     float | None,
     typer.Option("--scale-load", metavar="L", help="Scale interarrival times to the offered load L."),

@@ -15,7 +15,7 @@ import typer
 
 from gas.cli.logs import LARGEST_MACHINE, check_readable, machine_of, read_log_and_digest
 from gas.cli.progress import progress
-from gas.cli.selection import First, From, Lenient, Month, ScaleLoad, Units, Until, check_load, scaled, selected
+from gas.cli.selection import First, From, Month, ScaleLoad, Strict, Units, Until, check_load, scaled, selected
 from gas.cli.simulation_table import show_results
 from gas.cli.tables import many, note, print_json
 from gas.errors import BadInput, Missing, outcome_of
@@ -77,7 +77,7 @@ def simulate_command(
     until: Until = None,
     first: First = None,
     scale_load: ScaleLoad = None,
-    lenient: Lenient = False,
+    strict: Strict = False,
     unit: Units = "cpus",
     months: Annotated[bool, typer.Option("--months", help="Also show results by month of submission.")] = False,
     output: Annotated[
@@ -116,7 +116,7 @@ def simulate_command(
     outputs = _files(output, "--output", traces, policies, _SCHEDULES)
     plots = _files(plot, "--plot", traces, policies, _picture_suffixes() if plot else (), together=True)
     check_readable(traces)
-    asked = _Asked(order, overrun, processors, month, since, until, first, scale_load, lenient, unit)
+    asked = _Asked(order, overrun, processors, month, since, until, first, scale_load, strict, unit)
     logs: list[list[dict[str, Any]]] = []
     failed: list[dict[str, str]] = []
     thanked: set[str] = set()
@@ -191,14 +191,14 @@ class _Asked:
     until: str | None
     first: int | None
     scale_load: float | None
-    lenient: bool
+    strict: bool
     unit: Unit
 
     def document(self) -> dict[str, Any]:
         """Return the options that a result does not contain anyway."""
         return {
             "selection": {"month": self.month or None, "from": self.since, "until": self.until, "first": self.first},
-            "lenient": self.lenient,
+            "lenient": not self.strict,
             "unit": self.unit,
             "scale_load": self.scale_load,
         }
@@ -214,7 +214,7 @@ class _Asked:
         for option, value in given.items():
             words += [] if value is None else [option, str(value)]
         words += ["--unit", self.unit] if self.unit != "cpus" else []
-        return shlex.join([*words, *(["--lenient"] if self.lenient else [])])
+        return shlex.join([*words, *(["--strict"] if self.strict else [])])
 
 
 def file_of(template: str, trace: str, policy: str) -> str:
@@ -316,7 +316,7 @@ def _prepared(trace: str, asked: _Asked, thanked: set[str]) -> tuple[Log, RigidJ
     from workloads import offered_load, rigid_jobs
     from workloads.selection import parts_of
 
-    whole, digest = read_log_and_digest(trace, lenient=asked.lenient, thanked=thanked, unit=asked.unit)
+    whole, digest = read_log_and_digest(trace, strict=asked.strict, thanked=thanked, unit=asked.unit)
     log = selected(whole, asked.month, asked.since, asked.until, asked.first)
     jobs = rigid_jobs(log, machine_of(log, asked.processors))
     for reason, count in jobs.skipped.items():

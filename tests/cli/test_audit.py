@@ -151,10 +151,10 @@ def test_the_schedule_of_a_part_of_a_log_is_checked_against_the_same_part(tmp_pa
     assert options[-2] in whole.stdout  # the hint names it
 
 
-def test_lenient_leaves_malformed_lines_of_the_log_out(run, late, log):
+def test_malformed_lines_of_the_log_are_left_out_unless_they_are_to_be_refused(run, late, log):
     log.write_text(LOG + "4 what is this\n")
-    assert isinstance(run(late, "--log", log).exception, ValueError)
-    result = run(late, "--log", log, "--lenient")
+    assert isinstance(run(late, "--log", log, "--strict").exception, ValueError)
+    result = run(late, "--log", log)
     assert result.exit_code == 0
     assert "1 malformed" in result.stderr
 
@@ -167,7 +167,7 @@ def test_lenient_leaves_malformed_lines_of_the_log_out(run, late, log):
         ["--from", "1996-01-01"],
         ["--until", "1996-01-01"],
         ["--scale-load", 1],
-        ["--lenient"],
+        ["--strict"],
     ],
 )
 def test_what_chooses_jobs_of_the_log_needs_the_log(run, log, options):

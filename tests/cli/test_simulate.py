@@ -303,7 +303,7 @@ BAD = {
 def test_a_log_that_cannot_be_used_is_an_error_that_names_the_place(gas, tmp_path, data, message):
     path = tmp_path / "bad.swf"
     path.write_bytes(data)
-    done = gas("simulate", path)
+    done = gas("simulate", path, "--strict")
     assert (done.code, done.out) == (2, "")
     assert "bad.swf" in done.err
     assert message in done.err
@@ -316,14 +316,13 @@ def test_a_log_that_is_not_there_is_an_error(gas, tmp_path):
         assert "cannot be read" in done.err
 
 
-def test_malformed_lines_are_counted_when_leniency_is_asked_for(gas, tmp_path):
+def test_malformed_lines_are_left_out_and_counted_unless_they_are_to_be_refused(gas, tmp_path):
     path = tmp_path / "bad.swf"
     path.write_text(HEADER + THREE + "4 3 1\n5 x" + line(5, 3, 1, 1, 1)[3:])
-    refused = gas("simulate", path)
+    refused = gas("simulate", path, "--strict")
     assert refused.code == 2
     assert "line 10" in refused.err
-    assert "--lenient leaves such lines out" in refused.err
-    done = gas("simulate", path, "--lenient", "--json")
+    done = gas("simulate", path, "--json")
     assert done.json["results"][0]["malformed"] == 2
     assert done.json["results"][0]["jobs"] == 3
     assert "1 malformed line left out: wrong number of fields" in done.err
@@ -493,7 +492,7 @@ def test_what_cannot_be_read_is_told_before_anything_is_simulated(gas, three, tm
 def test_a_bad_log_loses_nothing_of_the_others(gas, three, log, tmp_path, form):
     bad = tmp_path / "bad.swf"
     bad.write_text(HEADER + THREE + "4 3 1\n")
-    done = gas("simulate", three, bad, log, *form)
+    done = gas("simulate", three, bad, log, "--strict", *form)
     assert done.code == 2
     assert "gas: bad.swf, line 10" in done.err
     if form:
@@ -731,21 +730,18 @@ def test_months_add_up_in_one_option_or_several(gas, tmp_path):
 def test_a_schedule_in_csv_is_sent_to_the_audit(gas, three, tmp_path):
     for name in ("out.csv", "out.csv.gz"):
         gas("simulate", three, "-o", tmp_path / name)
-        for lenient in ([], ["--lenient"]):
-            done = gas("simulate", tmp_path / name, *lenient)
+        for strict in ([], ["--strict"]):
+            done = gas("simulate", tmp_path / name, *strict)
             assert done.code == 2
             assert "this is a schedule in CSV; gas audit reads it" in done.err
-            assert "--lenient" not in done.err
 
 
-def test_leniency_is_advised_for_lines_and_not_for_files_that_are_no_log(gas, tmp_path):
-    prose, broken = tmp_path / "README.md", tmp_path / "broken.swf"
+def test_a_file_that_is_no_log_is_not_taken_for_one_with_malformed_lines(gas, tmp_path):
+    prose = tmp_path / "README.md"
     prose.write_text("# Logs of machines\n\nThey are here.\n")
-    broken.write_text(HEADER + line(1, 0, 100, 3, 100).replace(" 3 ", " three ", 1) + THREE)
     done = gas("simulate", prose)
+    assert done.code == 2
     assert "is this the right file?" in done.err
-    assert "--lenient" not in done.err
-    assert "--lenient leaves such lines out" in gas("simulate", broken).err
 
 
 def test_a_name_of_the_archive_that_is_no_file_is_sent_to_it(gas, three):
