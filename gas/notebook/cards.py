@@ -69,8 +69,11 @@ def _of_plan(plan: Plan) -> Table:
         front = [plan.best, *front]
     titles = ["", "scheduler", "size", "walltime", "starts", "finishes", "processor-hours"]
     predictions = plan.predictions if isinstance(plan, PredictedPlan) else {}
-    if predictions:
-        titles.insert(5, "likely to start")
+    if isinstance(plan, PredictedPlan):
+        titles[5] = "expected to finish"
+        if plan.risk is not None:
+            titles[5] = f"{100 * plan.risk:g}% finish by"
+        titles.insert(5, "expected to start")
     found = []
     for one in front[:MOST_ROWS]:
         likely = predictions.get(one)
@@ -83,7 +86,7 @@ def _of_plan(plan: Plan) -> Table:
             relative_text(plan.score(one), plan.now),
             f"{one.processor_seconds / 3600:.2f}",
         ]
-        if predictions:
+        if isinstance(plan, PredictedPlan):
             row.insert(5, "" if likely is None else relative_text(likely.start, plan.now))
         found.append(row)
     return titles, found, len(plan.candidates)

@@ -90,7 +90,8 @@ class PredictedPlan(Plan):
         if best is None or found is None:
             return super().in_words
         start, finish = relative_text(found.start, self.now), relative_text(self.score(best), self.now)
-        return f"{best.size_text} on {best.scheduler}, expected to start {start} and to finish {finish}"
+        by = "to finish" if self.risk is None else f"to have finished in {100 * self.risk:g}% of samples"
+        return f"{best.size_text} on {best.scheduler}, expected to start {start} and {by} {finish}"
 
     @property
     def likely_starts(self) -> Mapping[Candidate, tuple[int, int, int]]:

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from shown_things import ALL, HOSTILE, HOSTILE_PLAN, IMPOSSIBLE, LIST, PLAN, PREDICTED, SCHEDULE
+from shown_things import ALL, HOSTILE, HOSTILE_PLAN, IMPOSSIBLE, LIST, PLAN, PREDICTED, PREDICTION, SCHEDULE
 
 from gas.simulation.schedule import NEVER_STARTED
 
@@ -51,7 +51,10 @@ def test_the_sentence_of_a_plan_is_its_best_request():
         "<Plan of ocean: 32 processors on cluster, starts in 27m36s, finishes in 2h13m (6 candidates, 1 rejected)>"
     )
     assert "expected to start in 1m40s" in repr(PREDICTED)
-    assert "likely to start" in Page(PREDICTED._repr_html_()).texts
+    assert {"expected to start", "expected to finish"} <= set(Page(PREDICTED._repr_html_()).texts)
+    careful = replace(PREDICTED, risk=0.9, predictions={PLAN.best: replace(PREDICTION, finish_at_risk=PLAN.now + 60)})
+    assert "to have finished in 90% of samples in 1m00s" in repr(careful)
+    assert "90% finish by" in Page(careful._repr_html_()).texts
     assert "no request is possible" in repr(IMPOSSIBLE)
 
 
