@@ -43,6 +43,7 @@ LIFE = ("state", "start", "promise", "due", "finished", "exit_status", "signal",
 RESHAPED = ("reshaped", "shape_processors", "shape_walltime", "shape_run_time", "shape_promise")
 """Those of a job that was given another shape, sealed behind the others; of others they are NULL, and not sealed."""
 
+_NO_SHAPE: tuple[int | None, ...] = (None,) * len(RESHAPED)
 _INTEGERS = ("id", "processors", "walltime", "submitted", "first_promise", "start", "promise", "due")
 _OPTIONAL_INTEGERS = ("run_time", "wished_start", "start_by", "finished", "exit_status", "broken_promise", *RESHAPED)
 _OPTIONAL_TEXTS = ("directory", "client_key", "signal", "message")
@@ -79,15 +80,12 @@ def life_row(job: Job) -> tuple[object, ...]:
         job.state, job.start, job.promise, job.due, job.finished, job.exit_status, job.signal, job.message,
         job.broken_promise,
     )  # fmt: skip
-    shape: tuple[int | None, ...] = (None,) * len(RESHAPED)
-    if job.reshaped is not None:
-        shape = (job.reshaped, *astuple(job.shape))
+    shape = _NO_SHAPE if job.reshaped is None else (job.reshaped, *astuple(job.shape))
     return *values, *shape, _life_seal(job.id, job.identity, values, shape)
 
 
-def _life_seal(id: int, identity: str, values: Iterable[object], shape: Iterable[object]) -> int:
-    known = tuple(shape)
-    return seal((id, identity, *values, *(known if any(value is not None for value in known) else ())))
+def _life_seal(id: int, identity: str, values: tuple[object, ...], shape: tuple[object, ...]) -> int:
+    return seal((id, identity, *values) if shape == _NO_SHAPE else (id, identity, *values, *shape))
 
 
 def command_row(job: Job) -> tuple[object, ...]:
@@ -171,7 +169,7 @@ def _check(row: Mapping[str, Any] | sqlite3.Row, present: set[str]) -> None:
     called = f"job {row['id']!r}"
     if row["seal"] != seal(row[name] for name in ASKED):
         raise DamagedRow(f"{called}: what was asked for is damaged")
-    values, shape = ([row[name] for name in names] for names in (LIFE, RESHAPED))
+    values, shape = (tuple(row[name] for name in names) for names in (LIFE, RESHAPED))
     if row["life_seal"] != _life_seal(row["id"], row["identity"], values, shape):
         raise DamagedRow(f"{called}: what became of it is damaged")
     if "command_seal" in present:

@@ -13,7 +13,7 @@ from thorough import examples
 
 from gas.errors import BadInput, Conflict, Draining, NotFound, StalePlan
 from gas.service.clock import Clock
-from gas.service.jobs import JobRequest
+from gas.service.jobs import JobRequest, Reshape
 from gas.service.live import LiveScheduler
 
 REFUSED = (BadInput, Conflict, Draining, NotFound, StalePlan)
@@ -165,6 +165,43 @@ class Stored(RuleBasedStateMachine):
             assert not self.live.cancel(id).active
         except NotFound:
             assert id not in {job.id for job in self.live.jobs(ended=10_000)}
+
+    @precondition(lambda self: self.active())
+    @rule(
+        data=st.data(),
+        processors=sizes,
+        walltime=st.none() | walltimes,
+        run_time=st.sampled_from([None, None, 0, 3, 15]),
+        patience=st.sampled_from([None, None, 0, 2, 30]),
+        key=keys,
+    )
+    def reshapes(self, data, processors, walltime, run_time, patience, key):
+        """A waiting job gets what is asked for, once; no promise to others gets later; a refusal changes nothing."""
+        before = {job.id: job for job in self.active()}
+        id = data.draw(st.sampled_from(sorted(before)))
+        start_by = None if patience is None else self.now + patience
+        wanted = Reshape(id, processors, walltime, run_time, start_by, key, "ada")
+        answers, broken = self.answers(self.live), self.live.health()["promises_broken"]
+        try:
+            job = self.live.reshape(wanted)
+        except REFUSED:
+            assert self.answers(self.live) == answers
+            return
+        if key is not None:
+            changed = self.answers(self.live)
+            assert self.live.reshape(wanted) == job
+            assert self.answers(self.live) == changed
+            if changed == answers:  # the key had been used for this before
+                return
+        assert before[id].state == "queued"
+        assert (job.request.processors, job.request.walltime) == (processors, walltime or before[id].request.walltime)
+        assert job.promise == job.first_promise
+        assert job.submission == before[id].submission
+        assert start_by is None or job.promise <= start_by + max(0, self.speed - 1)
+        after = {other: self.live.job(other) for other in before if other != id}
+        assert all(job.promise <= before[other].promise for other, job in after.items())
+        assert all(job.first_promise == before[other].first_promise for other, job in after.items())
+        assert self.live.health()["promises_broken"] == broken
 
     # ---------------------------------------------------------------------------------------------- operators
 
