@@ -10,6 +10,7 @@ __all__ = ["GROUPS", "for_readers", "for_terminal", "grouped", "pages", "title_o
 GROUPS = {
     "First steps": (
         "first-plan",
+        "how",
         "slurm",
         "gpus",
         "fit",

@@ -165,6 +165,8 @@ def write_sources(folder: Path) -> list[Any]:
 
 STYLE = """
 .md-typeset table:not([class]) { font-size: .68rem; }
+.md-typeset table:not([class]) :is(th, td) { min-width: 0; padding: .5em .8em; }
+.md-typeset h1 { color: inherit; font-weight: 400; }
 .md-typeset pre > code { font-size: .75em; }
 .md-typeset img { background: white; }
 """
