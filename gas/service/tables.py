@@ -15,6 +15,7 @@ __all__ = [
     "JOB_COLUMNS",
     "PUT_FACT",
     "SCHEMA_VERSION",
+    "WITHOUT_SHAPES",
     "create_tables",
     "upgrade_tables",
 ]
@@ -53,6 +54,11 @@ _REST = (
 JOB_COLUMNS = (*ASKED, "seal", *LIFE, *RESHAPED, "life_seal")
 ADD_JOB = f"INSERT INTO jobs ({', '.join(JOB_COLUMNS)}) VALUES ({', '.join('?' * len(JOB_COLUMNS))})"
 ADD_RESHAPE = "INSERT INTO reshapes (id, user, client_key, changes, seal) VALUES (?, ?, ?, ?, ?)"
+WITHOUT_SHAPES = (
+    f"CREATE TEMP VIEW jobs AS SELECT *, {', '.join(f'NULL AS {name}' for name in RESHAPED)} FROM main.jobs"
+)
+"""Has a store of schema 3 that must not be changed read like one of today."""
+
 ADD_COMMAND = "INSERT INTO commands (id, command, environment, command_seal) VALUES (?, ?, ?, ?)"
 PUT_FACT = "INSERT OR REPLACE INTO meta (key, value, seal) VALUES (?, ?, ?)"
 

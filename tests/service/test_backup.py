@@ -10,10 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from earlier_stores import without_shapes
 
 from gas.errors import BadInput, Conflict, NotFound, StoreDamaged, StoreFailed
 from gas.service.backup import STORE, back_up, check, restore, save_sound
-from gas.service.jobs import JobRequest
+from gas.service.jobs import JobRequest, Reshape
 from gas.service.live import LiveScheduler
 from gas.service.store import Store
 
@@ -410,6 +411,33 @@ def test_a_store_whose_values_changed_is_refused_and_what_is_sound_can_be_saved(
     kept = machine.start().jobs()
     assert {job.id for job in kept} >= {1, 3}
     assert machine.live.submit(asks("alice", "true"))[0].id == 4
+
+
+def test_requests_for_another_shape_are_saved_with_their_jobs(machine, tmp_path):
+    for user in ("alice", "bob"):
+        machine.live.submit(asks(user, "true", start=2**31))
+    for id in (1, 2):
+        told = machine.live.reshape(Reshape(id, 1, 77, key="r", user="alice"))
+    machine.stop()
+    damage(machine.state / STORE, "UPDATE jobs SET user = 'mallory' WHERE id = 1")
+    damage(machine.state / STORE, "UPDATE reshapes SET changes = '[]' WHERE id = 1")
+    assert any("job 1: a request for another shape is damaged" in problem for problem in check(machine.state)[0])
+    assert save_sound(machine.state, tmp_path / "sound")[0] == 1
+    restore(tmp_path / "sound", machine.state)
+    assert machine.start().job(2).request.walltime == 77
+    assert machine.live.reshape(Reshape(2, 1, 77, key="r", user="alice")).reshaped == told.reshaped
+
+
+def test_a_damaged_store_of_an_earlier_version_is_saved_too_and_what_had_ended_since_a_backup_stays(machine, tmp_path):
+    for user in ("alice", "bob", "cyd"):
+        machine.live.submit(asks(user, "true", start=2**31))
+    backup, _ = back_up(machine.state, tmp_path / "backup")
+    machine.live.cancel(3)
+    machine.stop()
+    without_shapes(machine.state / STORE)
+    damage(machine.state / STORE, "UPDATE jobs SET user = 'mallory' WHERE id = 1")
+    assert save_sound(machine.state, tmp_path / "sound")[0] == 2
+    assert [job.id for job in restore(backup, machine.state).ended] == [3]
 
 
 def test_a_store_of_which_nothing_is_sound_is_not_saved_as_an_empty_one(machine, tmp_path):

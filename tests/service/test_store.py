@@ -3,6 +3,7 @@ import sqlite3
 from dataclasses import replace
 
 import pytest
+from earlier_stores import without_shapes
 
 from gas.errors import Conflict, StoreDamaged
 from gas.service.database import open_database
@@ -242,11 +243,8 @@ def test_a_job_of_another_shape_is_read_back_with_both_and_what_was_asked_for(pa
 def test_a_store_without_shapes_is_brought_up_to_date(path):
     store = Store(path)
     store.write(new=[JOB])
-    for statement in ("DROP TABLE reshapes", "PRAGMA user_version = 3"):
-        store._database.execute(statement)
-    for column in ("reshaped", "shape_processors", "shape_walltime", "shape_run_time", "shape_promise"):
-        store._database.execute(f"ALTER TABLE jobs DROP COLUMN {column}")
     store.close()
+    without_shapes(path)
     again = Store(path)
     assert again.active() == [JOB]
     again.write(changed=[reshaped()], reshapes=[Reshape(1, 32, 40, key="r", user="alice")])

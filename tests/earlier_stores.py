@@ -1,0 +1,16 @@
+"""Stores as earlier versions of Gas wrote them."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from gas.service.rows import RESHAPED
+
+
+def without_shapes(path: Path) -> None:
+    """Make a store one of schema 3, which knew of no other shape than the one that a job was submitted with."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("DROP TABLE reshapes")
+        for column in RESHAPED:
+            database.execute(f"ALTER TABLE jobs DROP COLUMN {column}")
+        database.execute("PRAGMA user_version = 3")
