@@ -12,7 +12,7 @@ from workloads.sacct import Unit
 __all__ = ["log_of_file"]
 
 
-def log_of_file(path: Path, *, unit: Unit = "cpus", processors: int | None = None) -> Found:
+def log_of_file(path: Path, *, unit: Unit = "cpus", processors: int | None = None, strict: bool = False) -> Found:
     """Return the log in a file of any format that Gas reads, on the machine of its header; what it lacks is said.
 
     Parameters
@@ -21,6 +21,8 @@ def log_of_file(path: Path, *, unit: Unit = "cpus", processors: int | None = Non
         What processors are, where sacct printed both.
     processors
         Of the machine, where that is not as the header says.
+    strict
+        Refuse a log with malformed lines.
 
     Raises
     ------
@@ -30,7 +32,7 @@ def log_of_file(path: Path, *, unit: Unit = "cpus", processors: int | None = Non
     check_readable([str(path)])
     if not path.is_file():
         raise BadInput(f"{path}: is no regular file; a study reads its log again and again, so write it to one")
-    log, sha256 = read_log_and_digest(str(path), unit=unit, thanked={""})
+    log, sha256 = read_log_and_digest(str(path), unit=unit, strict=strict, thanked={""})
     stem = Path(path.name.removesuffix(".gz")).stem
     source = Source(stem, stem, machine_of(log, processors), "users", len(log))
-    return Found(source, stem, path, sha256, log.header)
+    return Found(source, stem, path, sha256, log.header, own=True)

@@ -21,7 +21,7 @@ import numpy as np
 
 from gas.errors import BadInput
 from workloads import Header, Log
-from workloads.formats import parse_log
+from workloads.formats import format_of, parse_log
 from workloads.sacct import Unit
 from workloads.selection import months_of
 from workloads.swf import parse_swf
@@ -107,6 +107,8 @@ class Found:
     """Other versions of it that were found and are not used."""
     months: tuple[str, ...] = ()
     """The only months of it that take part; all if empty."""
+    own: bool = False
+    """Whether it is a log of the user's own, of which no paper has figures."""
 
     @property
     def cleaned(self) -> bool:
@@ -184,13 +186,15 @@ def load_log(path: Path, sha256: str, unit: Unit | None = None) -> Log:
     Parameters
     ----------
     unit
-        Of a file of any format (`experiments.framework.files`), what processors are; malformed lines are left out.
-        None: a file in SWF.
+        What processors are, in a file of any format (`experiments.framework.files`); malformed lines are left out.
+        None: they are refused.
     """
     data = _bytes(path)
     if hashlib.sha256(data).hexdigest() != sha256:
         raise BadInput(f"{path}: has changed while the study ran; run it again")
-    return parse_swf(data, name=path.name) if unit is None else parse_log(data, name=path.name, lenient=True, unit=unit)
+    if unit is None and format_of(data) == "swf":
+        return parse_swf(data, name=path.name)
+    return parse_log(data, name=path.name, lenient=unit is not None, unit=unit or "cpus")
 
 
 def jobs_by_month(log: Found) -> dict[str, int]:

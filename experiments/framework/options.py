@@ -62,7 +62,7 @@ DaskOption: TypeAlias = Annotated[
 ]
 
 LogsOption: TypeAlias = Annotated[
-    list[str], typer.Option("--log", metavar="LOG", help="Only this log, such as KTH; may be repeated (default: all).")
+    list[str], typer.Option("--log", metavar="LOG", help="Only this log, such as KTH, or a file; may be repeated.")
 ]
 
 MonthsOption: TypeAlias = Annotated[

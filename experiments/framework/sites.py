@@ -34,5 +34,14 @@ SITES = (
 
 
 def at_sites(logs: Sequence[Found]) -> list[tuple[Site, Found, dict[str, int]]]:
-    """Return the logs of these machines, in the order of `SITES`, and how many jobs were submitted in each month."""
-    return [(site, log, jobs_by_month(log)) for site in SITES for log in logs if log.source.trace == site.trace]
+    """Return the logs of these machines, in the order of `SITES`, and how many jobs were submitted in each month.
+
+    Others follow, logs of the user's own: each on a machine of its own, with all of its months.
+    """
+    known = [(site, log, jobs_by_month(log)) for site in SITES for log in logs if log.source.trace == site.trace]
+    traces = {site.trace for site in SITES}
+    for log in logs:
+        if log.own and log.source.trace not in traces:
+            months = jobs_by_month(log)
+            known.append((Site(log.source.trace, log.source.processors, tuple(months), 0), log, months))
+    return known

@@ -16,6 +16,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from experiments.framework.claims import Claim
 from experiments.framework.console import tell, tell_claims
 from experiments.framework.execution import computed, part_of, write_cost
+from experiments.framework.files import log_of_file
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import SOURCES, Found, Source, find_logs
 from experiments.framework.origin import Origin, origin_of
@@ -130,6 +131,8 @@ class Study(Generic[O, R, S]):
         Whether there is something to study without any log.
     by_month
         Whether its runs are of months, so that some of these can be chosen.
+    own_logs
+        Whether it can be done with a log of the user's own, of which no paper has figures.
     failed
         What could not be computed, by the fault of what a user named; then the command fails after the report.
     program
@@ -152,6 +155,7 @@ class Study(Generic[O, R, S]):
     named_logs: Callable[[O], Sequence[Found]] = lambda _: ()
     without_logs: bool = False
     by_month: bool = False
+    own_logs: bool = False
     failed: Callable[[S], Sequence[str]] = lambda _: ()
     program: str = ""
 
@@ -265,9 +269,15 @@ def logs_at_hand(
     """
     sources = [*study.more_logs, *(source for source in SOURCES if source.trace in study.traces)]
     known = list(dict.fromkeys(source.trace for source in sources))
+    files = [trace for trace in chosen.logs if trace not in known and Path(trace).suffix]
     for trace in chosen.logs:
-        if trace not in known:
-            raise BadInput(f"--log {trace}: is not one of this study's; they are {', '.join(known)}")
+        if trace in files and study.own_logs:
+            named = [*named, log_of_file(Path(trace), strict=True)]
+        elif trace not in known:
+            other = (
+                ", or a file" if study.own_logs else "; gas replay simulates a log of yours" if trace in files else ""
+            )
+            raise BadInput(f"--log {trace}: is not one of this study's; they are {', '.join(known)}{other}")
     for month in chosen.months:
         if not study.by_month:
             raise BadInput(f"--month {month}: this study simulates whole logs; choose one by --log")

@@ -75,4 +75,5 @@ STUDY = Study(
     claims=lambda study: {"": claims(study)},
     quick={"seeds": 1, "runs": 30, "others": False},
     by_month=True,
+    own_logs=True,
 )

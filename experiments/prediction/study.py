@@ -59,4 +59,5 @@ STUDY = Study(
     tables=TABLES,
     claims=lambda study: {"": claims(study)},
     by_month=True,
+    own_logs=True,
 )

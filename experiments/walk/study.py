@@ -39,4 +39,5 @@ STUDY = Study(
     tables=TABLES,
     quick={"runs": 30},
     by_month=True,
+    own_logs=True,
 )

@@ -42,6 +42,7 @@ def walltime_options(
 STUDY = Study(
     "walltime",
     walltime_options,
+    own_logs=True,
     traces=TRACES,
     runs=lambda options, logs: (study_runs(options, logs), ()),
     run=walltime_run,

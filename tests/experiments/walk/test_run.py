@@ -10,6 +10,8 @@ from experiments.moldable.substitution import substitutes
 from experiments.walk.run import comparisons
 from gas.planner import plan
 from gas.simulation.simulate import Simulation, simulate
+from workloads.formats import format_log
+from workloads.lublin import generate
 
 FORM = Form(accuracy=0.5)
 SMALL = ("--runs", 15)
@@ -81,3 +83,22 @@ def test_the_report_says_how_often_and_by_how_much(gas, made_logs, tmp_path):
     assert [part.code for part in parts] == [0, 0]
     assert gas("experiment", "walk", "--traces", made_logs, "-o", again, *SMALL).code == 0
     assert contents(again) == contents(tmp_path)
+
+
+def test_a_log_of_the_users_own_is_studied_in_any_form(gas, tmp_path):
+    made = generate(120, 64, generator=np.random.default_rng(5), load=0.9)
+    (tmp_path / "ours.csv").write_bytes(format_log(made.with_columns(requested_time=made.run_time * 2 + 60), "csv")[0])
+    done = gas("experiment", "walk", "--log", tmp_path / "ours.csv", *SMALL, "-o", tmp_path / "w", "--workers", 1)
+    assert done.code == 0, done.err
+    text = (tmp_path / "w" / "walk.md").read_text()
+    assert "moments of ours the walk chose" in text
+    assert "CTC" not in (tmp_path / "w" / "walk-outcomes.csv").read_text()
+
+
+def test_a_study_of_published_figures_sends_other_logs_to_the_replay(gas, tmp_path):
+    (tmp_path / "ours.csv").write_text("job,submit\n")
+    refused = gas("experiment", "backfilling", "--log", tmp_path / "ours.csv", "-o", tmp_path / "b")
+    assert refused.code == 2
+    assert "is not one of this study's; they are CTC, KTH" in refused.err
+    assert "gas replay simulates a log of yours" in refused.err
+    assert not (tmp_path / "b").exists()
