@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.header import Epoch
+from workloads.header import Header
 from workloads.log import PARTIAL, Log, LogError, is_unknown
 
 __all__ = ["Overrun", "RigidJobs", "apply_overrun", "machine_size", "rigid_jobs"]
@@ -50,8 +50,8 @@ class RigidJobs:
     """Processors of the machine."""
     skipped: Mapping[str, int] = field(default_factory=dict)
     """Jobs of the log left out, counted by reason."""
-    epoch: Epoch | None = None
-    """What second 0 is on the calendar, for those who show it; None if that is not known."""
+    header: Header = field(default_factory=Header)
+    """Of the log: what second 0 is on the calendar, and whom to thank, for those who show it."""
 
     def __post_init__(self) -> None:
         for name in _COLUMNS:
@@ -125,7 +125,7 @@ def rigid_jobs(log: Log, processors: int | None = None) -> RigidJobs:
         row=kept.astype(np.int64, copy=False),
         machine=machine,
         skipped={name: number for name, number in reversed(counted) if number},
-        epoch=log.epoch,
+        header=log.header,
     )
 
 

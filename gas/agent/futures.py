@@ -187,6 +187,8 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
 
     def __repr__(self) -> str:
         said = describe(self.job) if "walltime" in self.job else self.state
+        if self.cancelled() and self.state != "cancelled":
+            said = f"cancelled; last seen: {said}"
         return f"<{type(self).__name__} on {self.scheduler}: {said}>"
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from gas.availability import AvailabilityList, NodeAvailability
 from gas.errors import Missing
+from gas.pictures.dates import dated
 from gas.planner import Plan
 from gas.prediction.choice import PredictedPlan, Prediction
 from gas.prediction.forecast import Forecast
@@ -96,12 +97,12 @@ def _of_forecast(forecast: Forecast) -> Any:
 @frame_of.register
 def _of_schedule(schedule: Schedule) -> Any:
     """One row a job; instants in the zone of the log, or since its second 0 if it does not say when that was."""
-    jobs, epoch = schedule.jobs, schedule.jobs.epoch
+    jobs, epoch = schedule.jobs, schedule.jobs.header.epoch
     start = schedule.start
 
     def at(seconds: Any) -> Any:
         known = seconds != NEVER_STARTED
-        if epoch is None or epoch.start == 0:
+        if not dated(epoch):
             return _durations(seconds, known)
         return _instants(seconds + epoch.start, known, epoch.zone)
 

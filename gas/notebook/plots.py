@@ -6,6 +6,7 @@ The figures are matplotlib's own, and notebooks show them; nothing global is tou
 from __future__ import annotations
 
 import io
+import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import singledispatch
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gas.availability import AvailabilityList, NodeAvailability
 from gas.errors import BadInput, Missing
-from gas.pictures.canvas import SCHEDULE_STYLE, drawn_into, fix_layout, legend_below, policy_handles, tidy
+from gas.pictures.canvas import GREY, SCHEDULE_STYLE, drawn_into, fix_layout, legend_below, policy_handles, tidy
 from gas.pictures.machine_use import machine_use_panels, whole_window
 from gas.pictures.plan import PLAN_STYLE, availability_figure, plan_figure
 from gas.planner import Plan
@@ -21,7 +22,6 @@ from gas.prediction.choice import Prediction
 from gas.prediction.forecast import Forecast
 from gas.simulation.schedule import Schedule
 from gas.times import duration_text, iso_time
-from workloads import Epoch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -143,15 +143,15 @@ def _machine_use(schedule: Schedule, axes: Sequence[Axes] | None) -> Figure:
     if not schedule.finished().started.any():
         raise BadInput("no job started, so there is nothing to draw")
     figure, panels = _figure(3, (10.0, 6.0), axes)
-    epoch = schedule.jobs.epoch
-    if epoch is None:
-        from datetime import UTC
-
-        epoch = Epoch(0, UTC)
-    machine_use_panels(panels, [schedule], whole_window([schedule]), epoch)
+    header = schedule.jobs.header
+    machine_use_panels(panels, [schedule], whole_window([schedule]), header.epoch)
     if axes is None:
         policy = schedule.policy or "unknown policy"
         figure.suptitle(f"{policy}: {len(schedule):,} jobs on {schedule.jobs.machine:,} processors", x=0.012, ha="left")
+        if header.acknowledgements:
+            thanks = " ".join("; ".join(header.acknowledgements).split())
+            foot = textwrap.fill(f"log by courtesy of {thanks}", 150)
+            figure.supxlabel(foot, x=0.012, ha="left", fontsize=7.5, color=GREY, parse_math=False)
         fix_layout(figure)
     else:
         legend_below(panels[-1], policy_handles([schedule]), columns=1, handlelength=3)

@@ -65,6 +65,7 @@ def test_a_job_that_runs_can_be_cancelled(s3, submit):
     s3.until(job.id, "running")
     until(job.running)
     assert job.cancel()
+    assert "cancelled" in repr(job)
     s3.until(job.id, "cancelled")
     assert not job.running()
 

@@ -2,7 +2,6 @@
 
 import builtins
 from dataclasses import replace
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from gas.availability import NodeAvailability, Spans
 from gas.errors import Missing
 from gas.simulation.schedule import NEVER_STARTED
 from gas.times import LATEST
-from workloads import Epoch
+from workloads import Header
 
 pandas = pytest.importorskip("pandas")
 
@@ -80,14 +79,15 @@ def test_a_schedule_is_in_the_time_of_its_log():
     frame = SCHEDULE.to_frame()
     assert seconds(frame["start"]) == [1000, 1010, 1002, 1030]
     assert list(frame["wait"].dt.total_seconds()) == [0, 9, 0, 27]
-    jobs = replace(SCHEDULE.jobs, epoch=Epoch(NOW, ZoneInfo("Europe/Stockholm")))
+    header = Header.of([("UnixStartTime", NOW), ("TimeZoneString", "Europe/Stockholm")])
+    jobs = replace(SCHEDULE.jobs, header=header)
     there = replace(SCHEDULE, jobs=jobs).to_frame()
     assert str(there["start"].dt.tz) == "Europe/Stockholm"
     assert seconds(there["end"]) == [NOW + 10, NOW + 30, NOW + 8, NOW + 55]
 
 
 def test_a_log_that_does_not_say_when_it_was_counts_from_its_second_0():
-    frame = replace(SCHEDULE, jobs=replace(SCHEDULE.jobs, epoch=None), promise=None).to_frame()
+    frame = replace(SCHEDULE, jobs=replace(SCHEDULE.jobs, header=Header()), promise=None).to_frame()
     assert list(frame["start"]) == [pandas.Timedelta(seconds=at) for at in (0, 10, 2, 30)]
     assert "promise" not in frame
 

@@ -12,6 +12,7 @@ from shown_things import ALL, FORECAST, HOSTILE_PLAN, IMPOSSIBLE, LIST, PLAN, SC
 from gas.errors import BadInput, Missing
 from gas.notebook.plots import png_of
 from gas.simulation.schedule import NEVER_STARTED
+from workloads import Header
 
 PANELS = {name: 3 if name == "schedule" else 1 for name in ALL}
 
@@ -47,6 +48,13 @@ def test_a_plan_shows_its_best_request_and_a_forecast_a_bar_a_candidate():
     texts = [text.get_text() for text in PLAN.plot().axes[0].texts]
     assert any(text.startswith("32 processors, starts in 27m36s") for text in texts)
     assert [label.get_text() for label in FORECAST.plot().axes[0].get_yticklabels()][2] == "candidate 2"
+
+
+def test_a_picture_of_a_log_says_whom_to_thank():
+    thanked = Header.of([("UnixStartTime", 1000), ("Acknowledge", "Ann Other $x$")])
+    schedule = replace(SCHEDULE, jobs=replace(SCHEDULE.jobs, header=thanked))
+    assert schedule.plot().get_supxlabel() == "log by courtesy of Ann Other $x$"
+    assert SCHEDULE.plot().get_supxlabel() == ""
 
 
 def test_what_others_named_is_no_mathematics():
