@@ -8,13 +8,15 @@ from gas.guide.contents import pages
 PAGES = pages()
 
 SLOW: dict[str, str] = {
+    "agent": "an S³ is started, as on the first page",
     "fit": "each fit draws two hundred samples for its intervals",
     "gallery": "every picture is drawn",
     "policies": "each simulation takes a process or two, and the kernel is compiled",
-    "terminal": "fifteen commands, jobs that are waited for",
     "python": "jobs of Python functions, pandas and matplotlib",
-    "snakemake": "the real Snakemake starts, where it is installed",
     "simulate": "a replay is a study, with worker processes of its own",
+    "snakemake": "the real Snakemake starts, where it is installed",
+    "terminal": "fifteen commands, jobs that are waited for",
+    "workloads": "simulations of three policies, and of two branches",
 }
 """Pages whose examples take more than two seconds, and why; they run with the thorough tests."""
 
