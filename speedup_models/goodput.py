@@ -209,7 +209,7 @@ class Goodput:
         share = totals / gpus
         accumulated = np.zeros_like(share)
         if self.largest_local is not None:
-            accumulated = np.ceil(share / self.largest_local - 1e-9) - 1
+            accumulated = np.maximum(np.ceil(share / self.largest_local - 1e-9) - 1, 0)
         local = np.ceil(share / (accumulated + 1) - 1e-9)
         batches = gpus * local * (accumulated + 1)
         steps = self.network.step(Work(layout.nodes, gpus, local, accumulated), speed)

@@ -85,7 +85,9 @@ def layout_text(report: LayoutReport, name: str, model: str | None = None) -> st
     assert fitted is not None  # there is a model of it
     comments = [
         f"The goodput model (AdaptDL), fitted by gas fit to {origin}; outside of that range it extrapolates.",
-        f"Intervals: {COVERAGE:.0%}, of profile likelihood.",
+        f"Intervals: {COVERAGE:.0%}, of profile likelihood."
+        if any(one.low is not None for one in fitted.parameters.values())
+        else "There are no intervals.",
         report.verdict,
         *warnings,
     ]

@@ -30,6 +30,10 @@ LONGEST_LINE: Final = 10_000
 
 MOST_TIMINGS: Final = 100_000
 
+SHORTEST: Final = 1e-15
+LONGEST: Final = 1e15
+"""Seconds, of a run or a sample of it; what is beyond is no time that was measured."""
+
 
 class Timings(NamedTuple):
     """Measured sizes and seconds, in ascending order of sizes and then of seconds.
@@ -268,6 +272,9 @@ def _row(cells: dict[Column, str], here: str) -> _Row:
     value = _seconds(text, f"{here}, column {time.name}", "a rate" if time.rate else "a number of seconds")
     device = next((text for one, text in cells.items() if one.role == "type"), "")
     seconds = time.factor / value if time.rate else value * time.factor
+    if not SHORTEST <= seconds <= LONGEST:
+        limits = f"a time is from {SHORTEST:g} to {LONGEST:g} s"
+        raise FieldError(f"{here}, column {time.name}", f"{shown(text)} is {seconds:.3g} s; {limits}")
     return _Row(size, seconds, nodes or 1, local, accumulated, device)
 
 

@@ -130,6 +130,19 @@ def test_steps_that_follow_no_such_model_are_not_said_to_fit():
     assert fitted.residuals.max() > 0.15
 
 
+def test_measurements_beyond_count_are_refused():
+    steps = work(repeats=1000)
+    with pytest.raises(ModelError, match="32,000 measured steps: a fit takes 10,000; leave some out"):
+        fit_goodput(steps, TRUTH.step(steps))
+
+
+def test_of_many_sizes_twenty_are_left_out():
+    steps = work([(1, 1), *((2, gpus) for gpus in range(2, 40))], (8, 32))
+    fitted = fit_goodput(steps, TRUTH.step(steps), intervals=False)
+    assert len(fitted.left_out) == 20
+    assert {1, 39} <= set(fitted.left_out)
+
+
 def test_too_few_measurements_are_refused():
     with pytest.raises(ModelError, match="2 distinct measurements of a step: a fit needs 3; time it on more sizes"):
         fit_goodput(two := work([(1, 1), (1, 2)], (8,)), TRUTH.step(two))

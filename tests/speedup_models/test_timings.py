@@ -183,6 +183,10 @@ def test_how_long_a_run_is_must_be_said_once(header, given, message):
         ("gpus,nodes\n", "has no column of times"),
         ("step_time,local_batch\n", "has no column of sizes"),
         ("gpus,it/s\n4,0\n", "line 2, column it/s: '0' is not a rate above 0"),
+        (
+            "gpus,time (h)\n4,1e200\n",
+            r"line 2, column time \(h\): '1e200' is 3.6e\+203 s; a time is from 1e-15 to 1e\+15 s",
+        ),
         ("nodes,gpus_per_node,time\n99999,99999,1\n", "says 99999 nodes of 99999, more than"),
     ],
 )
