@@ -9,7 +9,7 @@ import pytest
 from private_slurm import RELEASES
 
 sys.path.append(str(Path(__file__).parent))  # beside it; what tests share is above
-plans = import_module("plans")
+plans, shapes = import_module("plans"), import_module("shapes")
 
 pytestmark = [
     pytest.mark.live,
@@ -31,3 +31,9 @@ def test_what_is_taken_finishes_first_of_all_that_there_is():
     (found,) = plans.choosing("24.11", "short-0", 1)
     assert len(found.tried) > 4
     assert found.right, plans.told(found)
+
+
+def test_the_shape_that_is_taken_finishes_first_of_all_shapes_on_gpus():
+    found = list(shapes.shaping("26.05", "short-0", SITUATIONS))
+    assert [plans.told(one) for one in found if not one.right or one.error] == []
+    assert sum(len(one.tried) for one in found) > SITUATIONS
