@@ -227,6 +227,7 @@ def shaping(release: str, seed: str, situations: int) -> Iterator[Situation]:
             began = time.monotonic()
             if number:
                 changed(slurm, site, aspects, chance)
+            planned_out(slurm)
             ways = transports(slurm, user)  # which have nothing kept of what was in use before
             name = TRANSPORTS[number % 4 == 3]
             asking = drawn_asking(own.machine, chance, memory=own.memory)
@@ -243,6 +244,17 @@ def shaping(release: str, seed: str, situations: int) -> Iterator[Situation]:
                 "shapes", release, slurm.version, seed, number, name, asking.about, taken, tuple(tried),
                 len(found.requests), found.error, round(time.monotonic() - began, 1),
             )  # fmt: skip
+
+
+def planned_out(slurm: Any, patience: float = 6) -> None:
+    """Wait until all plans of a queue that has changed are published, and stay: a cycle begins by taking them back."""
+    deadline, before = time.monotonic() + patience, ""
+    while time.monotonic() < deadline:
+        found = slurm.run("squeue", "-h", "-S", "i", "-o", "%i %T %S", SLURM_TIME_FORMAT="%s")
+        if found == before and "PENDING N/A" not in found:
+            return
+        before = found
+        time.sleep(1.2)
 
 
 # -- the page
