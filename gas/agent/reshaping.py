@@ -113,9 +113,10 @@ def reshape(
 
 def changed(where: ReshapingEndpoint, number: int, chosen: Candidate, found: Reshaping) -> dict[str, Any]:
     """Give a job the shape that was chosen and return it; raise `StalePlan` if that is promised a later start."""
-    start_by = chosen.start + slack(found.plan, chosen) if chosen.kind == "promise" else None
-    laid_out: dict[str, Any] = {} if chosen.layout is None else {"layout": chosen.layout}
-    return where.reshape(number, chosen.processors, chosen.walltime, start_by=start_by, **laid_out)
+    more: dict[str, Any] = {} if chosen.layout is None else {"layout": chosen.layout}
+    if chosen.kind == "promise":
+        more["start_by"] = chosen.start + slack(found.plan, chosen)
+    return where.reshape(number, chosen.processors, chosen.walltime, **more)
 
 
 def decided(
