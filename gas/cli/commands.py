@@ -104,7 +104,7 @@ GROUPS: dict[str, dict[str, _Place]] = {
 
 COMMANDS = {name: place for places in GROUPS.values() for name, place in places.items()}
 
-GROUP_OF_PLUG_INS = {"experiment": "Logs and simulations"}
+GROUP_OF_PLUG_INS = dict.fromkeys(["replay", "experiment"], "Logs and simulations")
 """Where a plug-in is listed; elsewhere under its own heading."""
 
 
