@@ -3,12 +3,14 @@
 import gc
 import json
 import os
+import re
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -79,13 +81,31 @@ def traces() -> Path:
     return Path(folder)
 
 
+_numbers = count()
+
+
 @pytest.fixture(autouse=True)
-def own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No configuration or state of the person who runs the tests is read or written."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    _settle_in(tmp_path_factory.getbasetemp() / f"surroundings-{next(_numbers)}", monkeypatch)  # made when written to
     monkeypatch.delenv("GAS_CONFIG", raising=False)
     monkeypatch.setenv("COLUMNS", "160")
+
+
+@pytest.fixture
+def tmp_path(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A folder of the test's own; pytest's also links each as the current one, which takes longer than most tests."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = tmp_path_factory.mktemp(f"{name}-{next(_numbers)}", numbered=False)
+    _settle_in(folder, monkeypatch)
+    return folder
+
+
+def _settle_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
 
 
 @pytest.fixture

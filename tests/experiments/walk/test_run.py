@@ -76,7 +76,7 @@ def test_the_report_says_how_often_and_by_how_much(gas, made_logs, tmp_path):
     text = (tmp_path / "walk.md").read_text()
     for section in ("What is compared", "Promised", "Real", "To make this report again"):
         assert f"## {section}" in text
-    assert "the walk chose another request than the exact planner in" in result.out
+    assert "The walk chose another size than the exact planner, or none, at" in result.out
     assert "> Not the full study: 15 moments" in text
     again = tmp_path / "again"
     parts = [gas("experiment", "walk", "--traces", made_logs, "-o", again, "--shard", f"{i}/2", *SMALL) for i in (1, 2)]
@@ -91,7 +91,7 @@ def test_a_log_of_the_users_own_is_studied_in_any_form(gas, tmp_path):
     done = gas("experiment", "walk", "--log", tmp_path / "ours.csv", *SMALL, "-o", tmp_path / "w", "--workers", 1)
     assert done.code == 0, done.err
     text = (tmp_path / "w" / "walk.md").read_text()
-    assert "moments of ours the walk chose" in text
+    assert "moments of ours. The walk chose" in text
     assert "CTC" not in (tmp_path / "w" / "walk-outcomes.csv").read_text()
 
 
