@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command_for", "experiment_app", "names"]  # and replay_app, which is made when it is used
 
-
 _SHARED = ("framework", "moldable", "published", "replay")
 """Packages that are no studies of known logs."""
-
 
 _KEPT = "A study may be interrupted: what was computed is kept, and the same command goes on from there."
 
@@ -71,7 +69,6 @@ def _application(study: Study[Any, Any, Any]) -> typer.Typer:
     from gas.errors import BadInput
 
     own = inspect.signature(study.options, eval_str=True).parameters
-    usual = {name: parameter.default for name, parameter in own.items()}
 
     def command(**given: Any) -> None:
         if "seeds" not in own and (seeds := given.pop("seeds")) != 1:
@@ -79,17 +76,13 @@ def _application(study: Study[Any, Any, Any]) -> typer.Typer:
         where = Where(*(given.pop(name, None) for name in ("traces", "output", "workers", "shard", "dask")))
         chosen = Chosen() if study.program else Chosen(given.pop("log"), given.pop("month"))
         if study.quick and given.pop("quick"):
-            given |= {name: value for name, value in study.quick.items() if given[name] == usual[name]}
+            given |= {name: value for name, value in study.quick.items() if given[name] == own[name].default}
         perform(study, given, where, chosen)
 
     def option(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
-    of_known_logs: list[tuple[str, Any, Any]] = [
-        ("traces", TracesOption, None),
-        ("log", LogsOption, []),
-        ("month", MonthsOption, []),
-    ]
+    of_known_logs: list[Any] = [("traces", TracesOption, None), ("log", LogsOption, []), ("month", MonthsOption, [])]
     parameters = [
         *(option(*one) for one in ([] if study.program else of_known_logs)),
         option("output", OutputOption, Path(study.name)),
