@@ -10,9 +10,9 @@ import typer
 from documents.fields import nearest
 from gas.cli.completion import guide_pages
 from gas.cli.pager import show_markdown
-from gas.cli.tables import say
-from gas.errors import NotFound
-from gas.guide.contents import for_terminal, grouped, pages, title_of
+from gas.cli.tables import say, write_text
+from gas.errors import BadInput, NotFound
+from gas.guide.contents import files_of, for_terminal, grouped, pages, title_of
 
 __all__ = ["guide_command"]
 
@@ -25,6 +25,9 @@ def guide_command(
         ),
     ] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Print the Markdown text, without format or pager.")] = False,
+    into: Annotated[
+        Path | None, typer.Option("--files", metavar="DIR", help="Write the files that the page shows into a folder.")
+    ] = None,
     site: Annotated[
         Path | None, typer.Option("--site", metavar="DIR", help="Write all pages, with pictures, as a web site.")
     ] = None,
@@ -32,6 +35,8 @@ def guide_command(
     """List the pages of the guide, or show one.
 
     gas guide first-plan
+
+    gas guide first-plan --files .
 
     On a terminal a page is formatted and shown in $PAGER (default: less); elsewhere its Markdown text is printed.
     --site also writes the reference of the Python interface; open DIR/index.html in a browser.
@@ -51,4 +56,13 @@ def guide_command(
         return
     if page not in known:
         raise NotFound(f'there is no page "{page}" in the guide{nearest(page, known)}')
-    show_markdown(for_terminal(known[page]), plain=plain)
+    if into is None:
+        show_markdown(for_terminal(known[page]), plain=plain)
+        return
+    found = {into / name: text for name, text in files_of(known[page]).items()}
+    if there := [path for path in found if path.exists()]:
+        raise BadInput(f"--files {into}: {there[0]} exists already; name an empty folder")
+    for path, text in found.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(str(path), text)
+        say(str(path))

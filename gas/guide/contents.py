@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-__all__ = ["GROUPS", "for_readers", "for_terminal", "grouped", "pages", "title_of"]
+__all__ = ["GROUPS", "files_of", "for_readers", "for_terminal", "grouped", "pages", "title_of"]
 
 GROUPS = {
     "First steps": (
@@ -30,6 +30,7 @@ GROUPS = {
 """Each page once; a page that is in no group is listed last."""
 
 _TITLE = re.compile(r'^(```\w+) title="(.+)"$', re.MULTILINE)
+_FILE = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 _NEEDS = re.compile(r'^(```\w+) needs=".+"$', re.MULTILINE)
 
 
@@ -58,6 +59,11 @@ def title_of(text: str) -> str:
 def for_terminal(text: str) -> str:
     """Return a page with the name of each file above it, which the site shows in its frame."""
     return _TITLE.sub(r"File `\2`:\n\n\1", for_readers(text))
+
+
+def files_of(text: str) -> dict[str, str]:
+    """Return the files that a page shows, by name."""
+    return dict(_FILE.findall(text))
 
 
 def for_readers(text: str) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gas.errors import BadInput, Missing
-from gas.guide.contents import for_readers, grouped, pages, title_of
+from gas.guide.contents import files_of, for_readers, grouped, pages, title_of
 
 __all__ = ["build_site"]
 
@@ -64,7 +64,6 @@ _REFERENCE = re.compile(r"`gas guide ([\w-]+)`")
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _PICTURE = re.compile(r"!\[[^\]]*\]\(([\w-]+\.png)\)")
 _CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
 def build_site(folder: Path) -> None:
@@ -200,7 +199,7 @@ def draw_pictures(page: str, folder: Path) -> None:
     if not wanted:
         return
     with tempfile.TemporaryDirectory() as scratch:
-        for title, text in _FILE.findall(page):
+        for title, text in files_of(page).items():
             (Path(scratch) / title).write_text(text, encoding="utf-8")
         for block in _CONSOLE.findall(page.replace("\\\n", " ")):
             for line in block.splitlines():

@@ -41,6 +41,17 @@ def test_the_name_of_a_file_stands_above_it():
     assert for_terminal(text) == 'Save this:\n\nFile `app.toml`:\n\n```toml\nname = "a"\n```\n'
 
 
+def test_the_files_of_a_page_are_written_once(gas, tmp_path):
+    shown = gas("guide", "first-plan", "--files", tmp_path / "new")
+    written = {path.name for path in (tmp_path / "new").iterdir()}
+    assert {"ocean.toml", "cluster.json"} <= written
+    assert len(shown.out.splitlines()) == len(written)
+    assert '"gas.availability/1"' in (tmp_path / "new" / "cluster.json").read_text()
+    again = gas("guide", "first-plan", "--files", tmp_path / "new")
+    assert again.code == 2
+    assert "exists already" in again.err
+
+
 def test_an_unknown_page_is_an_error_that_names_the_nearest(gas):
     assert 'did you mean "security"?' in gas("guide", "securty").err
 
