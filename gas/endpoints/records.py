@@ -84,6 +84,7 @@ def job_record(
     instants = {
         "submitted": submitted,
         "not_before": not_before,
+        "reshaped": None,  # schedulers do not say
         "promise": None,
         "first_promise": None,
         "broken_promise": None,
