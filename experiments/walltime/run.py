@@ -181,8 +181,8 @@ def _scheme(configuration: Configuration) -> Scheme:
 
 
 def _chosen(jobs: RigidJobs, chosen: NDArray[np.bool_]) -> RigidJobs:
-    columns = [field.name for field in fields(jobs) if field.name not in ("machine", "skipped")]
-    return replace(jobs, **{name: getattr(jobs, name)[chosen] for name in columns})
+    columns = {field.name: getattr(jobs, field.name) for field in fields(jobs)}
+    return replace(jobs, **{name: one[chosen] for name, one in columns.items() if isinstance(one, np.ndarray)})
 
 
 def _with_walltimes(jobs: RigidJobs, adjusted: NDArray[np.int64], configuration: Configuration) -> Schedule:

@@ -27,8 +27,8 @@ __all__ = ["backtest_command"]
 _FAR_OFF = 0.5
 """Predictions of which fewer are within a factor of two are said to be poor."""
 
-_ASKED = (85.0, 95.0)
-"""Per cent of the intervals of 90% that may contain the recorded start."""
+_LEAST_HELD = 85.0
+"""Intervals of 90% of which a smaller share, in per cent, contains the recorded start are said to be too narrow."""
 
 
 def backtest_command(
@@ -122,13 +122,8 @@ def _show(log: Log, recorded: RecordedQueue, outcomes: Sequence[Outcome]) -> Non
 
     inside = 100 * sum(one.inside for one in outcomes) / len(outcomes)
     raw = 100 * sum(one.raw_low <= one.wait <= one.raw_high for one in outcomes) / len(outcomes)
-    low, high = _ASKED
-    verdict = "as they should" if low <= inside <= high else f"not within {low:g} to {high:g}%"
     say(f"{log.name}: {len(outcomes):,} of {many(len(recorded), 'submission')} predicted")
-    say(
-        f"90% intervals contain {inside:.1f}% of the recorded starts ({verdict}; {raw:.1f}% without correction by "
-        "earlier outcomes)"
-    )
+    say(f"90% intervals contain {inside:.1f}% of the recorded starts ({raw:.1f}% before correction by outcomes)")
     say()
     rows = [(words, *_cells(scores_of(outcomes, name))) for name, words in NAMES.items()]
     print_table(
@@ -139,19 +134,24 @@ def _show(log: Log, recorded: RecordedQueue, outcomes: Sequence[Outcome]) -> Non
     )
     say()
     rows = []
-    poor = []
+    narrow: list[str] = []
+    far: list[str] = []
     for bounds, part in by_wait(outcomes):
         found = scores_of(part, "median")
         held = 100 * sum(one.inside for one in part) / len(part)
         factor = found.within_factor_2
         rows.append((_class(bounds), f"{len(part):,}", _seconds(found.median_error), f"{held:.0f}%", _percent(factor)))
-        if held < low or (factor is not None and factor < _FAR_OFF):
-            poor.append(_class(bounds))
+        if held < _LEAST_HELD:
+            narrow.append(_class(bounds))
+        if factor is not None and factor < _FAR_OFF:
+            far.append(_class(bounds))
     print_table(["recorded wait", "jobs", "median error", "in 90% interval", "factor 2"], rows, left=("recorded wait",))
     say()
     say("factor 2: of the jobs that waited for more than 10 minutes, those predicted within a factor of two")
-    if poor:
-        say(f"Predictions are poor for jobs that waited {', '.join(poor)}.")
+    if narrow:
+        say(f"Intervals are too narrow for jobs that waited: {'; '.join(narrow)}")
+    if far:
+        say(f"Fewer than half of the predictions are within a factor of two for jobs that waited: {'; '.join(far)}")
 
 
 def _cells(found: Scores) -> tuple[str, ...]:

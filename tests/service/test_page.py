@@ -209,6 +209,7 @@ def test_a_job_submitted_elsewhere_appears_moves_and_ends(page, s3):
 
 def test_a_job_that_is_reshaped_elsewhere_changes_its_shape(page, s3):
     s3.simulated(10, 3600)
+    s3.until(1, "running")  # which the page would say too
     waiting = s3.simulated(10, 3600)
     page.open(s3.url)
     page.until_live()
@@ -220,7 +221,7 @@ def test_a_job_that_is_reshaped_elsewhere_changes_its_shape(page, s3):
     assert page.box(waiting["id"])[1] > width  # and the picture reaches further
     assert page.jobs()[waiting["id"]]["start"] == str(changed.promise)
     assert "2h00m" in page.text(f"#job-table tr[data-job='{waiting['id']}']")
-    assert "asks for 5 processors for 2h00m now" in page.text("#latest")
+    page.until(lambda: "asks for 5 processors for 2h00m now" in page.text("#latest"))
     page.one(f"#job-table tr[data-job='{waiting['id']}']").click()
     page.until(lambda: "reshaped" in page.text("#details"))
 
