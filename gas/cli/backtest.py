@@ -87,6 +87,8 @@ def backtest_command(
     recorded = RecordedQueue(part, machine_of(part, processors))
     if recorded.left_out:
         remark(f"{part.name}: {many(recorded.left_out, 'job')} without walltime, wait or run time left out")
+    for reason, count in recorded.jobs.skipped.items():
+        remark(f"{part.name}: {many(count, 'job')} left out: {reason}")
     wanted = None if all_jobs else (JOBS if jobs is None else jobs)
     total = min(len(recorded), wanted or len(recorded))
     outcomes: list[Outcome] = []

@@ -125,6 +125,8 @@ def _simulate(there: Connection, marker: Any, jobs: RigidJobs, policy: OwnPolicy
         found = error
     except MemoryError:
         found = BadInput(f"policy {policy.name}: takes more memory than there is")
+    except KeyboardInterrupt:  # SIGINT is ignored here, so it was the policy
+        found = BadInput(f"policy {policy.name}: raised KeyboardInterrupt")
     there.send(found)
     there.close()
     os._exit(0)  # at once, whatever threads the policy has started

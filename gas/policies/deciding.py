@@ -13,6 +13,7 @@ the job.
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Iterable, MutableSequence
 from typing import Any, NamedTuple, NoReturn
@@ -181,9 +182,9 @@ class _Asked:
         marker[0], marker[1], marker[2] = method, now, job
         try:
             return function(*arguments)
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # sys.exit() too: what a policy does wrong is not what ends this program
+            if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+                raise  # it was the user
             self.fail(f"raised {in_words(error)}")
 
     def fail(self, what: str) -> NoReturn:
@@ -197,6 +198,7 @@ class _Methods:
     def __init__(self, policy: Any, asked: _Asked, jobs: RigidJobs, now: int) -> None:
         self._asked = asked
         self._machine = Machine(int(jobs.machine), now)
+        self._sizes = jobs.processors
         self._rows = zip(
             *(column.tolist() for column in (jobs.id, jobs.submit, jobs.processors, jobs.estimate)),
             *(np.array(column).tolist() for column in (jobs.user, jobs.group)),
@@ -239,14 +241,17 @@ class _Methods:
             return _NONE
         assert self._start is not None, "checked when it was made"
         chosen = asked.call(START, now, number, self._start, machine)
-        started = self._checked(asked.call(START, now, number, _listed, chosen))
+        started = self._checked(asked.call(START, now, number, _listed, chosen), int(state.now[FREE]))
         for job in started:
             starts(machine, job)
         return np.array([job.place for job in started], np.int64)
 
-    def _checked(self, chosen: list[object] | None) -> list[Job]:
-        """Return the jobs that a policy starts, if they can start."""
-        asked, machine, free = self._asked, self._machine, self._machine.free
+    def _checked(self, chosen: list[object] | None, most: int) -> list[Job]:
+        """Return the jobs that a policy starts, if they can start on what is free.
+
+        Sizes are those of the log: a policy that gets around the view may have changed those in it.
+        """
+        asked, machine, free = self._asked, self._machine, most
         if chosen is None:
             asked.fail("returned no list of jobs; return those that start, [] for none")
         found: dict[int, Job] = {}
@@ -258,11 +263,11 @@ class _Methods:
             if not is_waiting(machine, job):
                 asked.fail(f"starts job {job.number}, which {_state_of(job)}; return jobs of machine.waiting")
             found[job.place] = job
-            free -= job.processors
+            free -= (size := int(self._sizes[job.place]))
             if free < 0:
                 asked.fail(
-                    f"starts too much: with job {job.number} ({many(job.processors, 'processor')}), "
-                    f"{machine.free - free} processors of {machine.free} that are free"
+                    f"starts too much: with job {job.number} ({many(size, 'processor')}), it takes {most - free} "
+                    f"processors, and {most} are free"
                 )
         return list(found.values())
 
@@ -323,9 +328,12 @@ class _Kernel:
         each, times = np.unique(chosen, return_counts=True)
         if times.max() > 1:
             asked.fail(f"starts job {self._jobs.id[each[times > 1][0]]} twice; return each place once")
-        if (most := int(waiting.processors[rows].sum())) > free:
-            over = chosen[int(np.argmax(np.cumsum(waiting.processors[rows]) > free))]
-            asked.fail(f"starts too much: with job {self._jobs.id[over]}, {most} processors of {free} that are free")
+        sizes = work[W_PROCESSORS, chosen]  # not those that it was given, which it may have changed
+        if (most := int(sizes.sum())) > free:
+            over = chosen[int(np.argmax(np.cumsum(sizes) > free))]
+            asked.fail(
+                f"starts too much: with job {self._jobs.id[over]}, it takes {most} processors, and {free} are free"
+            )
         return np.ascontiguousarray(chosen, np.int64)
 
 

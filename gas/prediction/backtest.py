@@ -180,7 +180,10 @@ def backtest(
     first = len(recorded) if len(ended) < FEWEST else int(np.searchsorted(all_jobs.submit, ended[FEWEST - 1], "right"))
     places = np.arange(first, len(recorded))
     if not places.size:
-        raise BadInput(f"only {len(recorded)} usable jobs: before the first prediction, {FEWEST} must have ended")
+        before = int(np.count_nonzero(ended < all_jobs.submit[-1]))
+        raise BadInput(
+            f"of {len(recorded)} usable jobs {before} ended before the last submission; before the first prediction, {FEWEST} must have ended"
+        )
     if jobs is not None and places.size > jobs:
         places = places[np.arange(jobs) * places.size // jobs]
     learnt = {at_once: _Learnt(Blend(), Calibration()) for at_once in (False, True)}

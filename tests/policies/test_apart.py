@@ -58,3 +58,10 @@ def test_the_schedule_comes_over_and_what_it_prints_is_no_result(of_file, capfd)
 def test_what_ends_it_is_said(of_file, name, message):
     with pytest.raises(BadInput, match=message):
         simulate_apart(JOBS, of_file(name))
+
+
+def test_an_interruption_that_a_policy_makes_up_is_its_error(tmp_path):
+    path = tmp_path / "interrupting.py"
+    path.write_text("class Mine:\n    def start(self, machine):\n        raise KeyboardInterrupt\n")
+    with pytest.raises(BadInput, match="raised KeyboardInterrupt"):
+        simulate_apart(JOBS, find_policy(f"{path}:Mine"))

@@ -178,7 +178,7 @@ FAULTS = {
     "recursion": (recursing, "raised RecursionError: maximum recursion depth exceeded"),
     "too much": (
         lambda machine: machine.waiting,
-        r"at second 1, after job 2: starts too much: with job 2 \(4 processors\), 4 processors of 1",
+        r"at second 1, after job 2: starts too much: with job 2 \(4 processors\), it takes 4 processors, and 1 are",
     ),
     "twice": (lambda machine: [machine.waiting[0]] * 2, "starts job 1 twice"),
     "running": (
@@ -222,11 +222,28 @@ def test_a_policy_without_the_method_that_decides_is_refused_with_the_likely_one
         simulated(type("Number", (Easy,), {"arrive": 3})())
 
 
+def shrinks(machine):
+    for job in machine.waiting:
+        object.__setattr__(job, "processors", 1)
+    return machine.waiting
+
+
+def shrinks_arrays(now, free, waiting, running):
+    waiting.processors[:] = 1
+    return [0]
+
+
+def test_sizes_are_those_of_the_log_whatever_a_policy_makes_of_those_that_it_sees():
+    for policy in (Erring(shrinks), type("Mine", (), {"kernel": staticmethod(shrinks_arrays)})()):
+        with pytest.raises(BadInput, match="starts too much: with job 2"):
+            simulated(policy)
+
+
 KERNEL_FAULTS = {
     "an exception": (lambda *_: [][0], "kernel at second 0, after job 1: raised IndexError"),
     "outside": (lambda *_: [3], "starts place 3 of waiting, which has 0 to 0"),
     "twice": (lambda *_: [0, 0], "starts job 1 twice"),
-    "too much": (lambda *_: [0], "starts too much: with job 2, 4 processors of 1 that are free"),
+    "too much": (lambda *_: [0], "starts too much: with job 2, it takes 4 processors, and 1 are free"),
     "floats": (lambda *_: [0.5], "returned list, no array of places"),
     "never": (lambda *_: [], "never starts job 1"),
 }  # fmt: skip

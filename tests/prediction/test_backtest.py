@@ -77,7 +77,7 @@ def test_nothing_is_predicted_before_some_jobs_have_ended(busy):
         min(one.submitted for one in backtest(RecordedQueue(busy), jobs=None, samples=1))
         >= np.sort(RecordedQueue(busy).end)[FEWEST - 1]
     )
-    with pytest.raises(BadInput, match="only 2 usable jobs: before the first prediction, 20 must have ended"):
+    with pytest.raises(BadInput, match="of 2 usable jobs 0 ended before the last submission; .* 20 must have ended"):
         list(backtest(RecordedQueue(log_of([(0, 0, 5, 10, 1)] * 2))))
 
 
