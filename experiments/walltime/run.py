@@ -182,7 +182,8 @@ def _scheme(configuration: Configuration) -> Scheme:
 
 def _chosen(jobs: RigidJobs, chosen: NDArray[np.bool_]) -> RigidJobs:
     columns = {field.name: getattr(jobs, field.name) for field in fields(jobs)}
-    return replace(jobs, **{name: one[chosen] for name, one in columns.items() if isinstance(one, np.ndarray)})
+    parts: dict[str, Any] = {name: one[chosen] for name, one in columns.items() if isinstance(one, np.ndarray)}
+    return replace(jobs, **parts)
 
 
 def _with_walltimes(jobs: RigidJobs, adjusted: NDArray[np.int64], configuration: Configuration) -> Schedule:

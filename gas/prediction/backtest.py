@@ -180,9 +180,10 @@ def backtest(
     first = len(recorded) if len(ended) < FEWEST else int(np.searchsorted(all_jobs.submit, ended[FEWEST - 1], "right"))
     places = np.arange(first, len(recorded))
     if not places.size:
-        before = int(np.count_nonzero(ended < all_jobs.submit[-1]))
+        known = int(np.count_nonzero(ended < all_jobs.submit[-1]))
         raise BadInput(
-            f"of {len(recorded)} usable jobs {before} ended before the last submission; before the first prediction, {FEWEST} must have ended"
+            f"of {len(recorded)} usable jobs {known} ended before the last submission; before the first prediction, "
+            f"{FEWEST} must have ended"
         )
     if jobs is not None and places.size > jobs:
         places = places[np.arange(jobs) * places.size // jobs]
