@@ -26,16 +26,19 @@ __all__ = ["drawn_section", "means_caption", "others_section", "points", "shades
 __all__ += ["users_section"]
 
 _OTHERS = (
-    "Mean time from submission to end of the jobs that are not moldable, in the log as it was, with benchmarks in it "
-    "that make static requests, and with Gas choosing for these. Benchmarks ask for no more time than they need, as "
-    "few users do, and are of other shapes than the jobs that gave way: that alone changes what becomes of the others."
+    "Mean time from submission to end of the jobs that are not moldable: in the original log, with benchmarks whose "
+    "requests are static, and with benchmarks whose requests Gas chooses. Benchmarks request no more time than they "
+    "need, as few users do, and differ in size and run time from the jobs that they replace. That alone affects the "
+    "other jobs."
 )
 _DRAWN = (
-    "The paper's procedure degrades the workload with every job that it replaces; its next step was to model how "
-    "moldable jobs are. Here the jobs themselves get a speed-up (Downey's model), and alternatives to their own "
-    "request, drawn as Cirne and Berman later did. Their own requests are the static ones, so the load is that of the "
-    "log, and all of them can use Gas. The speed-ups are a model, and Gas knows them exactly. By it, the size that a "
-    "user chose is rarely the best one; and no limit on walltimes, which a centre would have, keeps jobs from few "
+    "Every job that the paper's procedure replaces makes the workload less realistic; its authors next modelled how "
+    "moldable jobs are. Here the jobs themselves get a speed-up (Downey's model) and alternatives to their own "
+    "request, "
+    "drawn as in Cirne and Berman's later model. Their own requests are the static ones, so the load is that of the "
+    "log, and all jobs can use Gas. The speed-ups are a model, and Gas knows them exactly. By this model, the size "
+    "that "
+    "a user chose is rarely the best one; and no limit on walltimes, which a centre would have, keeps jobs from few "
     "processors."
 )
 
@@ -69,9 +72,9 @@ def others_section(study: Results, opponent: Opponent) -> Section:
         trace = site.trace
         kind = KINDS["thirds", opponent]
         panels[trace] = {
-            "the moldable jobs' requests are static": ("static", points(study, trace, kind, "others", "static")),
-            "Gas makes them": ("gas", points(study, trace, kind, "others", "gas")),
-            "the log as it was": ("neither", points(study, trace, kind, "others", "before")),
+            "static requests": ("static", points(study, trace, kind, "others", "static")),
+            "Gas's requests": ("gas", points(study, trace, kind, "others", "gas")),
+            "original log": ("neither", points(study, trace, kind, "others", "before")),
         }
         for mix in MIXES:
             kind = KINDS[mix, opponent]
@@ -90,11 +93,11 @@ def others_section(study: Results, opponent: Opponent) -> Section:
     picture = Picture(
         f"bushel-others-{opponent}",
         draw_lines(panels, "mean turn-around of the others (h)"),
-        "Mean turn-around time of those who are not moldable, over the share of those who are (a third of the "
+        "Mean turn-around time of jobs that are not moldable, over the share of moldable jobs (a third of the "
         f"benchmarks for each constraint). {shades(study)}",
     )
     table = Table(tuple(columns), tuple(rows), means_caption(study))
-    title = f"What becomes of the others; static: {OPPONENTS[opponent]}"
+    title = f"Effect on the other jobs; static: {OPPONENTS[opponent]}"
     return Section(title, (Text(_OTHERS), picture, table))
 
 
@@ -117,10 +120,10 @@ def drawn_section(study: Results) -> Section:
     for site, _ in study.logs:
         trace = site.trace
         panels[trace] = {
-            "they, own requests": ("static", points(study, trace, kind, "static", "mean")),
-            "they, Gas": ("gas", points(study, trace, kind, "gas", "mean")),
-            "the others while they do not use Gas": ("other static", points(study, trace, kind, "others", "static")),
-            "the others while they do": ("other gas", points(study, trace, kind, "others", "gas")),
+            "jobs with Gas: own requests": ("static", points(study, trace, kind, "static", "mean")),
+            "jobs with Gas: Gas's requests": ("gas", points(study, trace, kind, "gas", "mean")),
+            "others, without Gas": ("other static", points(study, trace, kind, "others", "static")),
+            "others, with Gas": ("other gas", points(study, trace, kind, "others", "gas")),
         }
         for percent in study.percents(trace, kind):
             first = percent == study.percents(trace, kind)[0]
@@ -132,7 +135,7 @@ def drawn_section(study: Results) -> Section:
         Column("Gas loses"),
         *heads("Gas", "own request", group="others (s)"),
         *heads("Gas", "own request", group="all jobs (s)"),
-        *heads("processor time of Gas's requests over that of their own", "requests a job could make"),
+        *heads("processor time: Gas's requests / own", "requests a job could make"),
     )
     picture = Picture(
         "bushel-drawn",
@@ -178,10 +181,11 @@ def terms_section(study: Results) -> Section:
             rows.append(tuple(row))
     columns = [Column("terms", left=True), Column("moldable")]
     for site, _ in study.logs:
-        columns += [Column(what, site.trace) for what in ("Gas (s)", "static (s)", "times", "others: times")]
+        columns += [Column(what, site.trace) for what in ("Gas (s)", "static (s)", "ratio", "others: ratio")]
     text = (
-        "One change at a time, the first seed. Times: how many times as long static requests take as Gas's, and how "
-        "many times as long the others take when the moldable jobs' requests are static."
+        "One change at a time, the first seed. Ratios of mean turn-around times with static requests to those with "
+        "Gas: of "
+        "the moldable jobs, and of the others."
     )
     return Section("On other terms", (Text(text), Table(tuple(columns), tuple(rows))))
 
@@ -207,8 +211,8 @@ def users_section(study: Results) -> Section:
     columns = (
         Column("log", left=True),
         Column("replaced"),
-        *heads("Gas", "static", group="mean, every job counting once (s)"),
-        *heads("Gas", "static", group="mean, every user counting once (s)"),
+        *heads("Gas", "static", group="mean, over jobs (s)"),
+        *heads("Gas", "static", group="mean, over users (s)"),
     )
-    text = "Users are those whose jobs gave way; if a few bursts made the means, the two pairs would differ in kind."
+    text = "Users of the replaced jobs. If a few bursts dominated the means, the two pairs would differ strongly."
     return Section("Bursts of single users", (Text(text), Table(columns, tuple(rows))))

@@ -24,7 +24,7 @@ def claims(study: Results, opponent: Opponent) -> list[Claim]:
     both = [KINDS[mix, opponent] for mix in ("unrestricted", "restricted")]
     return [
         _ahead(study, "Gas's mean turn-around time is below static's in the scenarios of Tables 5.9 to 5.11", [mixed]),
-        _ahead(study, "so it is in those of Tables 5.15 to 5.17", both),
+        _ahead(study, "the same in the scenarios of Tables 5.15 to 5.17", both),
         _shrinks(study, opponent),
         _free_gain_more(study, opponent),
         _load_falls(study, mixed),
@@ -78,7 +78,7 @@ def _ahead(study: Results, text: str, kinds: list[Terms]) -> Claim:
         f"least: {trace} at {percent}%, {least:.2f} times"
     )
     if impossible:
-        here += f"; in {impossible} more too few jobs have a size that the benchmarks accept"
+        here += f"; in {impossible} more scenarios, too few jobs have a size that the benchmarks accept"
     return Claim(text, all(gain > 1 for gain, *_ in gains), here)
 
 
@@ -100,7 +100,7 @@ def _shrinks(study: Results, opponent: Opponent) -> Claim:
 
 
 def _free_gain_more(study: Results, opponent: Opponent) -> Claim:
-    text = "who may take any number of processors gains more than who may not"
+    text = "benchmarks that accept any number of processors gain more than the others"
     pairs, less = [], []
     for trace, percent in _points(study, KINDS["unrestricted", opponent]):
         free, held = (study.gain(trace, KINDS[mix, opponent], percent) for mix in ("unrestricted", "restricted"))
@@ -126,19 +126,18 @@ def _load_falls(study: Results, kind: Terms) -> Claim:
             last = study.percents(site.trace, kind)[-1]
             falls.append(all(later < sooner for sooner, later in pairwise(known)))
             found.append(f"{site.trace} {known[0]:.3f} → {known[-1]:.3f} (at {last}%)")
-    here = "of what is requested: " + ", ".join(found)
+    here = "requested load: " + ", ".join(found)
     return Claim(text, all(falls), here) if falls else Claim(text, None, "not run")
 
 
 def _loses_more(study: Results, kind: Terms) -> Claim:
-    text = f"Gas does worse than static more often than alone in the system ({PAPER_LOSES}% in the paper)"
+    text = f"Gas does worse than static more often than with one moldable job alone ({PAPER_LOSES}% in the paper)"
     shares = [share_lost(study.at(trace, kind, percent)) for trace, percent in _points(study, kind)]
     if not shares:
         return Claim(text, None, "not run")
-    here = (
-        f"{min(shares):.1f} to {max(shares):.1f}% of the moldable jobs, between two worlds in which all others differ"
-    )
-    return Claim(text, min(shares) > PAPER_LOSES, f"{here}, too, so that luck alone makes some of it")
+    here = f"{min(shares):.1f} to {max(shares):.1f}% of the moldable jobs, between two simulations in which all "
+    "moldable jobs differ"
+    return Claim(text, min(shares) > PAPER_LOSES, f"{here}, so some losses are chance")
 
 
 def share_lost(results: Sequence[Result]) -> float:
@@ -147,7 +146,7 @@ def share_lost(results: Sequence[Result]) -> float:
 
 
 def _static_falls(study: Results, opponent: Opponent) -> Claim:
-    text = "static means fall as more is replaced, on all logs (so its text; its tables say otherwise)"
+    text = "static means fall as more jobs are replaced, on all logs (the paper's text; its tables contradict it)"
     found, falls = [], []
     for site, _ in study.logs:
         for mix in ("unrestricted", "restricted"):
@@ -161,8 +160,10 @@ def _static_falls(study: Results, opponent: Opponent) -> Claim:
 
 def _others(study: Results, opponent: Opponent, world: str) -> Claim:
     text = {
-        "static": "jobs that are not moldable take less when the moldable ones use Gas than when these ask statically",
-        "before": "they take no more than in the log as it was, before jobs gave way (whose requested load was larger)",
+        "static": "rigid jobs have shorter mean turn-around times when moldable jobs use Gas than when their "
+        "requests are static",
+        "before": "rigid jobs take no longer than in the original log, before any job was replaced (its requested "
+        "load is larger)",
     }[world]
     worse = []
     pairs = []

@@ -52,7 +52,7 @@ def draw_lines(panels: Mapping[str, Lines], what: str) -> bytes:
             here.set_title(title, fontsize=10)
             here.set_ylim(bottom=0)
             here.grid(linewidth=0.4, alpha=0.6)
-            here.set_xlabel("% of the jobs are moldable")
+            here.set_xlabel("moldable jobs (%)")
         axes[0].set_ylabel(what)
         handles, names = axes[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 5), frameon=False, fontsize=9)

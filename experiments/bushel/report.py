@@ -60,7 +60,7 @@ def bushel_report(study: Results, origin: Origin) -> Report:
     tables = [_means(study, title, mixes, opponent) for title, mixes in _TABLES.items() for opponent in OPPONENTS]
     sections = (
         *holds,
-        summary_section(beyond(study), "Beyond the paper", "what is asked"),
+        summary_section(beyond(study), "Beyond the paper", "question"),
         method_section("experiments.bushel", "What cannot match"),
         simulated_section(study.logs, "All months of a log are one simulation."),
         _likeness(study),
@@ -90,9 +90,12 @@ def _lead(study: Results) -> str:
     if not words:
         words = ["(no scenario could be run)"]
     return (
-        f"With a share of the jobs replaced by benchmarks that keep the size of the job, static requests take in the "
-        f"mean {'; '.join(words)} as Gas's do ({len(study.results):,} runs). When the jobs' own speed-ups are drawn "
-        f"and every job uses Gas, the mean over all jobs falls: {every}. The paper is: W. Cirne and F. Berman, "
+        f"Benchmarks replace a share of the jobs; a static request is the size of the replaced job. Mean "
+        "turn-around times "
+        f"of static requests, compared with Gas's: {'; '.join(words)} of the jobs replaced ({len(study.results):,} "
+        "runs). "
+        f"Mean over all jobs when their own speed-ups are drawn and every job uses Gas: {every}. The paper is: W. "
+        "Cirne and F. Berman, "
         "Application Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, 1999, section 5.3."
     )
 
@@ -103,13 +106,16 @@ def _likeness(study: Results) -> Section:
         Shown("scenarios", lambda one: f"{one.scenarios}"),
         Shown("Gas", lambda one: f"{one.gas:.2f}", "ours over the paper's, geometric mean"),
         Shown("static", lambda one: f"{one.static:.2f}", "ours over the paper's, geometric mean"),
-        Shown("static, furthest scenario (times)", lambda one: f"{one.furthest_static:.1f}"),
+        Shown("static, worst scenario (factor)", lambda one: f"{one.furthest_static:.1f}"),
     )
     text = (
-        "Means of Tables 5.9 to 5.11 and 5.15 to 5.17. For one moldable job (Tables 5.1 to 5.7) the paper's static "
-        "means are like ours with the uniform opponent. Where here the other one is nearer, its opponent must have "
-        "changed between the two sections: SDSC's static mean falls from 39,722 s for one job to 16,829 s with 5% "
-        "replaced, and one job in twenty does not do that to the others."
+        "Means of Tables 5.9 to 5.11 and 5.15 to 5.17. For one moldable job (Tables 5.1 to 5.7), the paper's static "
+        "means "
+        "are like ours with the uniform static request. If the other static request is nearer here, the paper must "
+        "have "
+        "changed it between the two sections: SDSC's static mean falls from 39,722 s for one job to 16,829 s with "
+        "5% of "
+        "the jobs replaced, and replacing one job in twenty does not change the others that much."
     )
     return Section("Which opponent did the paper have?", (Text(text), table_of(likeness(study), columns)))
 
@@ -129,9 +135,11 @@ def _load(study: Results) -> Section:
         rows.append(tuple(row))
     columns = [Column("replaced", left=True)]
     for site, _ in study.logs:
-        columns += [Column(what, site.trace) for what in ("paper", "own", "uniform", "used up")]
+        columns += [Column(what, site.trace) for what in ("paper", "own", "uniform", "used, uniform")]
     caption = (
-        "Requested processor time with the benchmarks, by opponent, over that before; and what is used up, uniform."
+        "Requested processor time with the benchmarks / without them, by static request: own, the size of the "
+        "replaced job; "
+        "uniform over accepted sizes. Last: the same of used processor time."
     )
     return Section("Table 5.8: load ratios", (Table(tuple(columns), tuple(rows), caption),))
 
@@ -145,7 +153,7 @@ def _means(study: Results, title: str, mixes: Sequence[Mix], opponent: Opponent)
             figures = _means_row(study, one, KINDS[one.mix, opponent])
             rows.append((name if one.percent == PERCENTS[0] else "", f"{one.percent}%", *figures))
     columns = [Column("table", left=True), Column("replaced")]
-    for who in ("Gas (s)", "static (s)", "times as long"):
+    for who in ("Gas (s)", "static (s)", "static / Gas"):
         columns += [Column("paper", who), Column("here", who)]
     columns.append(Column("Gas loses"))
     ratios = len(mixes) > 1
@@ -217,12 +225,12 @@ def _details(study: Results) -> Section:
     picture = Picture(
         "bushel-improvement",
         draw_improvements(counts),
-        "Improvement factors (Fig. 5.9 to 5.11 of the paper): how many times sooner jobs were with Gas, and left, in "
-        "orange, how many times sooner with static requests. Two simulations are compared, in which all others differ, "
-        "too: a job may be lucky in one of them.",
+        "Improvement factors (Fig. 5.9 to 5.11 of the paper): how many times shorter turn-around times are with Gas "
+        "and, on the left in orange, with static requests. The two simulations compared differ in all moldable jobs: a "
+        "job may be lucky in one of them.",
     )
     caption = (
-        f"By the opponent: {'; '.join(f'{name}: {words}' for name, words in OPPONENTS.items())}. {means_caption(study)}"
+        f"Static requests: {'; '.join(f'{name}: {words}' for name, words in OPPONENTS.items())}. {means_caption(study)}"
     )
     return Section(title, (picture, Table(tuple(columns), tuple(rows), caption)))
 
@@ -252,14 +260,14 @@ TABLES = {
         {
             "run": (
                 Field("log", "as the paper calls it"),
-                Field("moldable_by", "how jobs come to be moldable"),
+                Field("moldable_by", "which jobs are moldable, and how they were made so"),
                 Field("percent", "of the jobs that are moldable", "%"),
                 Field("seed", "of what is drawn"),
             ),
             "log": (
                 Field("jobs", "of all months"),
                 Field("moldable", "jobs that are moldable"),
-                Field("choices", "sizes among which each can choose, in the mean"),
+                Field("choices", "mean number of sizes that a job can choose from"),
                 Field("load_ratio", "processor time with static requests, over that of the log as it was"),
                 Field("requested_load_ratio", "likewise, of requested processor time"),
             ),

@@ -20,9 +20,9 @@ from workloads import RigidJobs
 __all__ = ["WORLDS", "Request", "still_loses"]
 
 WORLDS: Mapping[str, str] = {
-    "running": "only jobs that were running end early, and no job comes later",
-    "waiting": "only jobs that were waiting end early, and no job comes later",
-    "no arrivals": "all end as they did, and no job comes later",
+    "running": "only running jobs end early, and none is submitted later",
+    "waiting": "only waiting jobs end early, and none is submitted later",
+    "no arrivals": "all jobs end as recorded, and none is submitted later",
 }
 
 Request = tuple[int, int, int]

@@ -26,7 +26,7 @@ def simulated_section(logs: Sequence[tuple[Site, Found]], begins: str) -> Sectio
     cleaned = [log.name for _, log in logs if log.cleaned]
     versions = [
         *([f"{', '.join(uncleaned)} as recorded"] if uncleaned else []),
-        *([f"{', '.join(cleaned)} as the archive cleaned it of bursts of single users"] if cleaned else []),
+        *([f"{', '.join(cleaned)} as cleaned by the archive, without bursts of single users"] if cleaned else []),
     ]
     sites = ", ".join(f"{site.trace} {site.processors}" for site, _ in logs)
     return method_section(

@@ -26,8 +26,8 @@ Opponent = Literal["uniform", "powers", "own"]
 
 OPPONENTS: Mapping[Opponent, str] = {
     "uniform": "uniform over the sizes that the benchmark accepts",
-    "powers": "uniform over the powers of two among them where the benchmark accepts any size, else over all of them",
-    "own": "the size of the job that gives way",
+    "powers": "uniform over powers of two if the benchmark accepts any size, else over all sizes that it accepts",
+    "own": "the size of the job that is replaced",
 }
 """How the static request is chosen. The first is the paper's "randomly picked", as it seems. With the last, the rule of
 the authors' later code, only a job of a size that the benchmark accepts can give way. How much Gas wins depends on it.

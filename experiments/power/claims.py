@@ -30,7 +30,9 @@ def claims(study: Results, terms: Terms | None = None) -> list[Claim]:
     parts = [(name, found) for name, found in parts if len(found) > 1]
     found = [
         _below("Gas's mean turn-around time is below static's in every log and class", parts, np.mean),
-        _below("so is its standard deviation", parts, partial(np.std, ddof=1)),
+        _below(
+            "the standard deviation of Gas's turn-around times is below static's, too", parts, partial(np.std, ddof=1)
+        ),
         _free_gain_more(study, terms),
     ]
     if terms == study.options.terms:
@@ -47,7 +49,7 @@ def _below(text: str, parts: list[tuple[str, Outcomes]], measure: object) -> Cla
 
 def _free_gain_more(study: Results, terms: Terms) -> Claim:
     gains = {group: gain(found) for group in GROUPS if len(found := study.outcomes(terms, group=group))}
-    text = "who may take any number of processors gains more than who may not"
+    text = "benchmarks that accept any number of processors gain more than the others"
     if len(gains) < 2 or "any" not in gains:
         return Claim(text, None, "not every class took part")
     others = max(value for group, value in gains.items() if group != "any")
@@ -66,7 +68,7 @@ def _loses(study: Results) -> Claim:
 
 
 def _perfect(study: Results) -> Claim:
-    text = "with the run times as estimates Gas never loses, and nothing was better in hindsight"
+    text = "with the run times as estimates Gas never loses, and no other size was better in hindsight"
     found = study.outcomes(perfect(study.options.terms))
     if not len(found):
         return Claim(text, None, "not run")

@@ -92,8 +92,10 @@ def _lead(study: Results) -> str:
     )
     return (
         f"In {len(every):,} runs ({many(len(study.seeds), 'seed')}; {', '.join(traces)}) Gas's requests took "
-        f"{every.gas.mean():,.0f} s from submission to end in the mean and static ones {every.static.mean():,.0f} s, "
-        f"{gain(every):.1f} times as long (paper: {paper}). Static was sooner in {loses:.1f}% (paper, all logs: "
+        f"{every.gas.mean():,.0f} s from submission to end on average; static requests took "
+        f"{every.static.mean():,.0f} s, "
+        f"{gain(every):.1f} times as long (paper: {paper}). The static request ended sooner in {loses:.1f}% of the "
+        "runs (paper, all logs: "
         f"{PAPER_LOSES}%). Static requests: {OPPONENTS[study.options.terms.opponent]}. The paper is: {_PAPER}."
     )
 
@@ -127,13 +129,13 @@ def _turnaround(study: Results) -> Section:
             )
     columns = (
         Column("table", left=True),
-        Column("runs a seed"),
+        Column("runs per seed"),
         Column("turn-around time (s)", left=True),
         *heads("paper", "here", group="Gas"),
         *heads("paper", "here", group="static"),
     )
     runs = ", ".join(f"{site.paper_runs:,} {site.trace}" for site in SITES)
-    caption = f"{sureness(len(study.seeds))} The paper: 4,579 runs ({runs}, as follows from its tables)."
+    caption = f"{sureness(len(study.seeds))} The paper has 4,579 runs ({runs}, computed from its tables)."
     return Section("Tables 5.1 to 5.7: turn-around time", (Table(columns, tuple(rows), caption),))
 
 
@@ -157,16 +159,18 @@ def _improvement(study: Results) -> Section:
         Column("", left=True),
         Column("of the means"),
         *heads("10%", "median", "90%", group="of the runs"),
-        *heads("Gas's best", "static's best"),
+        *heads("largest for Gas", "largest for static"),
     )
     caption = (
-        "How many times as long static takes. Over all runs the paper's best are 43,794 for Gas and 17.6 for static."
+        "Turn-around time of the static request / that of Gas's. Over all runs, the paper's largest factor in "
+        "favour of Gas is "
+        "43,794, and of static 17.6."
     )
     picture = Picture(
         "power-improvement",
         draw_improvements({name: classes(found.gas, found.static) for name, found in parts.items()}),
-        "Improvement factors (Fig. 5.2 to 5.8 of the paper): how many times sooner Gas was, and left, in orange, "
-        "how many times sooner static was.",
+        "Improvement factors (Fig. 5.2 to 5.8 of the paper): how many times shorter the turn-around time is with Gas "
+        "and, on the left in orange, how many times shorter with the static request.",
     )
     return Section("Improvement factors", (picture, Table(columns, tuple(rows), caption)))
 
@@ -187,14 +191,16 @@ def _losing(study: Results) -> Section:
         rows.append((name, share, f"{count:,}", f"{np.median(late):,.0f}", *of_worlds, none))
     columns = (
         Column("", left=True),
-        *heads("lost", "runs", "median (s) by which"),
-        *(Column(f"{text}", "still lost where") for text in WORLDS.values()),
-        Column("in none of them"),
+        *heads("lost", "runs", "later by, median (s)"),
+        *(Column(f"{text}", "still lost if") for text in WORLDS.values()),
+        Column("in none of these"),
     )
     text = (
-        "Gas plans as if each job used up what was asked for and none came later; then it cannot lose. Each run "
-        "that it lost was made again in worlds that keep some of what it could not know. Where it still loses, that is "
-        "enough to make it lose; a run may be lost in several."
+        "Gas plans as if each job used all of its walltime and no job were submitted later. If that were so, it "
+        "could not "
+        "lose. Each lost run was simulated again with only some of the events that Gas could not know. If Gas still "
+        "loses, "
+        "those events alone are enough; a run may be lost for several reasons."
     )
     return Section("Why Gas loses", (Text(text), Table(columns, tuple(rows))))
 
@@ -220,18 +226,19 @@ def _regret(study: Results) -> Section:
         )
     columns = (
         Column("", left=True),
-        *heads("runs with regret", "mean of all (s)"),
-        *heads("median", "90%", group="where there is some (s)"),
-        *heads("too few", "too many", group="processors were chosen, of the runs"),
-        *heads("too few", "too many", group="their share of all regret"),
+        *heads("runs with regret", "mean over all runs (s)"),
+        *heads("median", "90%", group="of runs with regret (s)"),
+        *heads("too few processors", "too many", group="runs that chose"),
+        *heads("too few processors", "too many", group="share of all regret of runs that chose"),
     )
     sites = {name: parts[name] for site, _ in study.logs if (name := site.trace) in parts}
-    picture = Picture(
-        "power-regret", draw_regret(sites), "Share of the runs whose regret is at most what is on the axis, by log."
-    )
+    picture = Picture("power-regret", draw_regret(sites), "Cumulative share of the runs by their regret, for each log.")
     text = (
-        "Beyond the paper: every size that the benchmark accepts was followed until it ended, so the best choice is "
-        "known. Regret is how much later Gas's ended. Of equally good choices the one with fewest processors counts."
+        "Beyond the paper: every size that the benchmark accepts was simulated to its end, so the best choice is "
+        "known. "
+        "Regret is how much later Gas's choice ended. Of equally good choices, the one with the fewest processors "
+        "is the "
+        "best."
     )
     return Section("Regret: the best choice in hindsight", (Text(text), picture, Table(columns, tuple(rows))))
 
@@ -259,15 +266,16 @@ def _users(study: Results) -> Section:
         )
     columns = (
         Column("", left=True),
-        *heads("users", "share of the busiest"),
-        *heads("Gas", "static", group="mean, every job counting once (s)"),
-        *heads("Gas", "static", group="mean, every user counting once (s)"),
+        *heads("users", "jobs of the busiest user"),
+        *heads("Gas", "static", group="mean, over jobs (s)"),
+        *heads("Gas", "static", group="mean, over users (s)"),
         Column("largest change of a month's load (millionths)"),
     )
     text = (
-        "Jobs of one user come in bursts, and in a burst all wait alike. If means where every user counts once are far "
-        "from those where every job does, a few bursts made them. The benchmark takes the place of the job that used "
-        "up the nearest processor time, which leaves the load as it was."
+        "Users submit jobs in bursts, and all jobs of a burst wait about as long. If means over users differ much from "
+        "means over jobs, a few bursts dominate the means. A benchmark replaces the job that used the nearest "
+        "processor "
+        "time, so the load hardly changes."
     )
     return Section("Bursts of single users, and the load", (Text(text), Table(columns, tuple(rows))))
 
@@ -288,14 +296,12 @@ def _other_terms(study: Results) -> Section:
             Shown("median of the runs", lambda row: f"{np.median(row[1].factor):.2f}", "improvement"),
             Shown("Gas loses", lambda row: f"{100 * row[1].loses.mean():.1f}%"),
             Shown("mean regret (s)", lambda row: f"{row[1].regret.mean():,.0f}"),
-            Shown("means", lambda row: verdict(row[2][0]), "does it hold that Gas has lower"),
-            Shown("deviations", lambda row: verdict(row[2][1]), "does it hold that Gas has lower"),
+            Shown("means", lambda row: verdict(row[2][0]), "does Gas have lower"),
+            Shown("standard deviations", lambda row: verdict(row[2][1]), "does Gas have lower"),
             Shown("unrestricted gains more", lambda row: verdict(row[2][2])),
         ),
     )
-    text = (
-        "One change at a time, one seed each. A data set without times of some benchmarks leaves their constraints out."
-    )
+    text = "One change at a time, one seed each. If a data set has no times of a benchmark, its constraint is left out."
     return Section("On other terms", (Text(text), table))
 
 
@@ -323,10 +329,10 @@ def _months(study: Results) -> Section:
 
 TABLES = {
     "power-outcomes": Records[Results](
-        "a row for each job that gave way",
+        "a row for each replaced job",
         lambda study: outcome_rows(study.runs, study.results),
         {
-            "run": (*MONTH, Field("terms", "on which jobs give way", value="of.terms.name"), SEED),
+            "run": (*MONTH, Field("terms", "on which jobs are replaced", value="of.terms.name"), SEED),
             "substitute": SUBSTITUTE,
             "outcome": OUTCOME,
         },

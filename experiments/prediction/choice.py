@@ -17,7 +17,7 @@ from experiments.published import PAPER_LOSES
 
 __all__ = ["choice_sections"]
 
-_PAIRED = "± is half of a 90% interval after Student with months as batches, of differences in pairs."
+_PAIRED = "± is half the width of a 90% Student interval of paired differences, with months as batches."
 
 
 def _of_both(group: str) -> tuple[Column, ...]:
@@ -59,17 +59,17 @@ def _turnaround(study: Results) -> Section:
         Column("", left=True),
         Column("runs"),
         *_MEANS,
-        *heads("seconds", "of Gas's", group="predicting adds"),
-        Column("share of Gas's regret that it takes away"),
+        *heads("seconds", "in % of Gas's", group="change by predicting"),
+        Column("share of Gas's regret removed"),
     )
     opponent = OPPONENTS[study.choices[0].of.terms.opponent]
     text = (
-        "The runs of `gas experiment power` on the paper's terms: jobs of a month give way to benchmarks, one at a "
-        f"time; static requests are {opponent}. Gas takes the request whose promised start lets it end first, Gas that "
-        f"predicts the one whose expected end is first, over {study.options.choice_samples} samples, among up to "
-        f"{MOST_SIZES} sizes that a benchmark accepts. It knows of the log what was recorded before the month, and of "
-        "the month what has happened in its simulation. Every size was followed to its end, so the best in hindsight "
-        "is known; regret is how much later a request ended."
+        "The runs of `gas experiment power` on the paper's terms: benchmarks replace jobs of a month, one at a "
+        f"time; static requests are {opponent}. Gas takes the request whose promised end is first. Gas that predicts "
+        f"takes the request whose expected end is first, over {study.options.choice_samples} samples and up to "
+        f"{MOST_SIZES} sizes that a benchmark accepts. It knows what the log recorded before the month, and what has "
+        "happened so far in the simulation of the month. Every size was simulated to its end, so the best choice in "
+        "hindsight is known; regret is how much later a request ended."
     )
     logs = {name: found for name, found in parts.items() if name in ("all", *study.traces)}
     picture = Picture(
@@ -80,7 +80,9 @@ def _turnaround(study: Results) -> Section:
         of_seeds = [study.outcomes(seed=seed) for seed in study.seeds]
         later = signed(interval([float(found.later.mean()) for found in of_seeds]))
         more = signed(interval([float(found.loses_more.mean()) for found in of_seeds]), 1)
-        words = f"With {len(of_seeds)} seeds as batches: {later} s, and {more} points to those that lose to static."
+        words = (
+            f"With {len(of_seeds)} seeds as batches: {later} s, and {more} points in the share that loses to static."
+        )
         blocks.append(Text(words))
     return Section("Choosing by predictions: turn-around time", tuple(blocks))
 
@@ -103,7 +105,7 @@ def _losing(study: Results) -> Section:
     columns = (
         Column("", left=True),
         *_of_both("loses to static"),
-        Column("points that predicting adds", "loses to static"),
+        Column("change by predicting (points)", "loses to static"),
         *heads("both", "Gas alone", "predicting alone", group="runs that lose"),
         *_of_both("median of losses (s)"),
         *_of_both("all losses over all runs (s)"),

@@ -60,7 +60,7 @@ def _covers(study: Results, trace: str) -> Claim:
 
 def _is_sharp(study: Results, trace: str) -> Claim:
     text = (
-        f"{_where(trace)}: they are in the median at most half as wide as the way to the promise (the time from "
+        f"{_where(trace)}: the median interval is at most half as wide as the way to the promise (the time from "
         "submission to the promised start)"
     )
     found = study.predictions(trace)
@@ -73,7 +73,7 @@ def _is_sharp(study: Results, trace: str) -> Claim:
         for one, whose in REVEALED.items()
         if one != "nothing" and len(known := study.predictions(trace, revealed=one))
     ]
-    here += f"; were run times known {', '.join(shown)}" if shown else ""
+    here += f"; if run times were known: {', '.join(shown)}" if shown else ""
     return Claim(text, max(each, medians) <= SHARP, here)
 
 
@@ -81,7 +81,7 @@ def _is_sooner(study: Results, trace: str) -> Claim:
     def here(found: Choices) -> str:
         return f"{found.predicting.mean():,.0f} s against {found.gas.mean():,.0f} s"
 
-    text = f"{_where(trace)}: Gas that predicts has a lower mean turn-around time than Gas that does not"
+    text = f"{_where(trace)}: Gas has a lower mean turn-around time with predictions than without"
     return _paired(study, trace, text, lambda found: found.mean(found.later), here, " s")
 
 
@@ -91,7 +91,7 @@ def _loses_less(study: Results, trace: str) -> Claim:
         paper = "" if trace else f" (paper: {PAPER_LOSES}%)"
         return f"in {predicting:.1f}% against {plain:.1f}% of {len(found):,} runs{paper}"
 
-    text = f"{_where(trace)}: it loses to the static request less often"
+    text = f"{_where(trace)}: with predictions, Gas loses to the static request less often than without"
     return _paired(study, trace, text, lambda found: found.mean(found.loses_more), here, " points", 1)
 
 

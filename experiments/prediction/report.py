@@ -29,9 +29,9 @@ from gas.printable import many
 __all__ = ["TABLES", "banner", "prediction_report"]
 
 _SIMULATED = (
-    "Starts are predicted in one simulation of a whole log; of the choice each month is a simulation of its own."
+    "Starts are predicted in one simulation of a whole log; for the choice, each month is a simulation of its own."
 )
-_SURE = "± is half of a 90% interval after Student, with months as batches."
+_SURE = "± is half the width of a 90% Student interval, with months as batches."
 
 
 def banner(study: Results) -> str:
@@ -42,7 +42,7 @@ def banner(study: Results) -> str:
         fewer(options.jobs, FULL.jobs, "job", " predicted a month"),
         fewer(options.samples, FULL.samples, "sample"),
         fewer(options.runs, FULL.runs, "run", " a month"),
-        fewer(options.choice_samples, FULL.choice_samples, "sample", " by which is chosen"),
+        fewer(options.choice_samples, FULL.choice_samples, "sample", " for each choice"),
     )
     return not_the_full([*study.missing, *study.left_out, *less, last])
 
@@ -50,7 +50,7 @@ def banner(study: Results) -> str:
 def prediction_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     sections = [
-        summary_section(claims(study), "Does it hold?", "what is asked"),
+        summary_section(claims(study), "Does it hold?", "statement"),
         _predicted(study),
         _coverage(study),
         _width(study),
@@ -70,17 +70,19 @@ def _lead(study: Results) -> str:
     if len(found):
         words.append(
             f"Of {len(found):,} starts in held-out months ({', '.join(study.traces)}) "
-            f"{100 * found.inside(SHARE).mean():.1f}% lie in their 90% intervals, which in the median are "
+            f"{100 * found.inside(SHARE).mean():.1f}% lie in their 90% intervals. The median interval is "
             f"{100 * ratio(found):.0f}% as wide as the way to the promise, the time from submission to the "
-            f"promised start. The predicted mean is {np.abs(found.mean - found.start).mean():,.0f} s off in the mean, "
-            f"the promise {(found.promise - found.start).mean():,.0f} s."
+            f"promised start. The mean absolute error of the predicted mean is "
+            f"{np.abs(found.mean - found.start).mean():,.0f} s, and that of the promise "
+            f"{(found.promise - found.start).mean():,.0f} s."
         )
     if len(chosen):
         means = (chosen.predicting.mean(), chosen.gas.mean(), chosen.static.mean(), chosen.best.mean())
         words.append(
-            "In {:,} runs a Gas that chooses by predictions took {:,.0f} s from submission to end in the mean, one "
-            "that does not {:,.0f} s, static requests {:,.0f} s, and the best choices in hindsight {:,.0f} s; static "
-            "was sooner in {:.1f}% with predictions and in {:.1f}% without.".format(
+            "Mean times from submission to end in {:,} runs: {:,.0f} s if Gas chooses by predictions, {:,.0f} s if it "
+            "chooses by promises, {:,.0f} s with static requests, and {:,.0f} s with the best choices in hindsight. "
+            "The "
+            "static request ended sooner in {:.1f}% of the runs with predictions and in {:.1f}% without.".format(
                 len(chosen), *means, 100 * chosen.predicting_loses.mean(), 100 * chosen.loses.mean()
             )
         )
@@ -91,7 +93,7 @@ def _predicted(study: Results) -> Section:
     months = []
     for trace in study.traces:
         first, last = (_span([run.month for run, _ in study.months(trace, held_out=one)]) for one in (False, True))
-        others = f", not held out {first}" if first else "; of the other months none takes part"
+        others = f", not held out {first}" if first else "; none of the other months takes part"
         months.append(f"{trace}: held out {last}{others}." if last else f"{trace}: {first}, not held out.")
     given = {"policy": POLICY, "options": study.options, "last": LAST, "prior": PRIOR, "streams": STREAMS}
     given |= {"window": WINDOW, "spread": SPREAD, "even": EVEN, "before": BEFORE}
@@ -127,10 +129,10 @@ def _coverage(study: Results) -> Section:
         *heads("months", "", left=True),
         Column("starts"),
         *(
-            Column(f"{100 * share:g}%", "% of the intervals of this probability that contain the truth")
+            Column(f"{100 * share:g}%", "% of the intervals of this probability that contain the true start")
             for share in SHARES
         ),
-        *heads("before", "after", group="% that start outside of the 90% interval"),
+        *heads("before", "after", group="% that start outside the 90% interval"),
     )
     blocks: list[Any] = []
     if logs := _logs(study):
@@ -138,17 +140,19 @@ def _coverage(study: Results) -> Section:
             Picture(
                 "prediction-reliability",
                 draw_reliability(logs),
-                "How many intervals of each probability contain the true start, on held-out months; on the dashed line "
-                "they are right, and the grey bar is what is asked for.",
+                "Share of the intervals of each probability that contain the true start, in held-out months. On the "
+                "dashed "
+                "line the intervals are right; the grey bar is the range required of 90% intervals.",
             ),
             Picture(
                 "prediction-ranks",
                 draw_ranks(logs),
-                "Which share of the samples start before the truth, on held-out months; level at the dashed line if "
-                "samples are right. High ends: they are too sure.",
+                "Share of the samples that start before the true start, in held-out months: level at the dashed "
+                "line if the "
+                "samples are right; high at both ends if they are too narrow.",
             ),
         ]
-    text = "Only intervals of 90% are judged; a prediction is a distribution, and the others show it."
+    text = "The verdicts use 90% intervals only; the others show the rest of the predicted distribution."
     return Section("Are the intervals right?", (Text(text), Table(columns, tuple(rows), _SURE), *blocks))
 
 
@@ -172,28 +176,33 @@ def _width(study: Results) -> Section:
                 f"{100 * float(np.mean(known[-1].width(SHARE) / known[-1].way)):.1f}%",
             )
         )
-    group = "width over way, of each interval, in the median"
-    same, known_group = "the same interval for all jobs of a log", "width over way at 90%, were the run times known"
+    group = "width / way to the promise, median over intervals"
+    same, known_group = (
+        "the same interval for all jobs of a log",
+        "width / way of 90% intervals if these run times were known",
+    )
     columns = (
         Column("", left=True),
         *heads("way to the promise", "90% interval", group="median (s)"),
-        Column("one median over the other"),
+        Column("ratio of these medians"),
         *(Column(f"{100 * share:g}%", group) for share in SHARES),
         *((Column("width over way", same), Column("% that contain the truth", same)) if some_alike else ()),
         *(Column(whose, known_group) for one, whose in REVEALED.items() if one != "nothing"),
         Column("of both, mean", known_group),
     )
     same_for_all = (
-        "What knows nothing but the promise is an interval that is the same for all jobs of a log: the middle 90% of "
-        "where, on the way to the promise, the jobs of the months that are not held out started."
+        "For comparison: the same interval for every job of a log, which uses nothing but the promise. It is the "
+        "middle 90% "
+        "of the starts in months that are not held out, as shares of the way to the promise."
     )
     if lacking := [name for name in _logs(study) if alike[name] is None]:
-        same_for_all += f" There is none of {', '.join(lacking)}, of which no such month took part."
+        same_for_all += f" There is none for {', '.join(lacking)}: no such month took part."
     text = (
         "Held-out months. The way to the promise is the time from submission to the promised start. "
-        f"{same_for_all} What makes intervals wide is that run times are not known: were the prediction given the true "
-        "ones of running jobs, of waiting jobs or of both, it would be as in the last columns, arrivals still being "
-        "drawn from past weeks."
+        f"{same_for_all} Intervals are wide because run times are not known. The last columns show their widths if the "
+        "prediction knew the true run times of running jobs, of waiting jobs, or of both; arrivals would still be "
+        "drawn "
+        "from past weeks."
     )
     return Section("How wide are they?", (Text(text), Table(columns, tuple(rows))))
 
@@ -228,7 +237,7 @@ def _nearness(study: Results) -> Section:
         Column("", left=True),
         *(Column(end, "mean absolute error (s)") for end in ends),
         *(Column(end, "median absolute error (s)") for end in ends),
-        Column("predicted mean too late by (s; negative: too early)"),
+        Column("mean error of the predicted mean (s; negative: too early)"),
     )
     blocks: list[Any] = [Table(columns, tuple(rows), f"Held-out months. {_SURE}")]
     if logs := _logs(study):
@@ -255,7 +264,7 @@ def _by_size(study: Results) -> Section:
 
 
 _COLUMNS = (
-    *heads("starts", "in 90% intervals (%)", "median way to the promise (s)", "width over way, median"),
+    *heads("starts", "in 90% intervals (%)", "median way to the promise (s)", "width / way, median"),
     *heads("predicted mean", "promise", group="mean absolute error (s)"),
 )
 
@@ -291,7 +300,7 @@ def _by_month(study: Results) -> Section:
     count = sum(result["jobs"] for result in held_out)
     at_once = count - sum(result["waiting"] for result in held_out)
     text = (
-        "Jobs that were promised to start at once are left out everywhere: of them the prediction is the promise, and "
+        "Jobs that were promised an immediate start are left out everywhere: their prediction is the promise, which is "
         f"right. In held-out months they are {at_once:,} of {count:,}."
     )
     return Section("By month", (Text(text), Table(columns, tuple(rows))))
@@ -329,7 +338,7 @@ TABLES = {
         },
     ),
     "prediction-choices": Records[Results](
-        "a row for each job that gave way",
+        "a row for each replaced job",
         lambda study: outcome_rows((choice.of for choice in study.choices), study.chosen),
         {
             "run": (*MONTH, SEED),

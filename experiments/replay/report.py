@@ -23,20 +23,21 @@ _EASY, _SAME = "easy", "same"
 
 _MEANING = (
     f"Later and sooner: share of the jobs that end more than {LATER} s later or sooner. Change: of the mean "
-    "response time (submission to end), with half of a 90% interval over months, where the log has at least four."
+    "response time (submission to end), ± half the width of a 90% interval over months if the log has at least four."
 )
 _NOT_KNOWN = (
-    "Users would have behaved otherwise: who waits less submits more. Here each job is submitted when it was.",
-    "The log does not say what else the scheduler had to keep: partitions, limits, priorities and fair shares, "
-    "reservations, dependencies, nodes that were down, memory and GPUs. All jobs are on one machine of processors that "
-    "are alike. How much that matters is the difference between the record and EASY on the same machine.",
-    "The machine is empty at the beginning of the log; the first jobs are better off for it.",
-    "Jobs that ended for another reason than their work (failed nodes, cancellations) last as long as they did.",
+    "Users would have behaved differently: those who wait less submit more. Here each job is submitted when the log "
+    "says.",
+    "The log does not say what else the scheduler had to respect: partitions, limits, priorities and fair shares, "
+    "reservations, dependencies, nodes that were down, memory and GPUs. All jobs run on one machine of equal "
+    "processors. The difference between the record and EASY on the same machine shows how much that matters.",
+    "The machine is empty at the beginning of the log, so the first jobs wait less than they did.",
+    "Jobs that failed or were cancelled run as long as in the log.",
 )
 _MOLDABLE = (
     "Jobs are drawn at random, and so are their speed-ups, by the survey of Cirne and Berman (2001): the log does not "
     "say how jobs scale. Gas chooses the size of each from the availability list at its submission; the request in "
-    "the log is among its choices. What is to be seen is how such a share of users would matter, not "
+    "the log is among its choices. The results show what such a share of moldable jobs would change, not "
     "what your users would gain."
 )
 
@@ -82,7 +83,7 @@ def _lead(study: Replayed) -> str:
     if not jobs:
         return "No job could be simulated."
     if record is None:
-        text = f"Of {many(jobs, 'job')} the log does not say when they started, so there is no record to compare with. "
+        text = f"The log does not say when its {many(jobs, 'job')} started, so there is no record to compare with. "
     else:
         text = f"{many(jobs, 'job')} waited {_hours(record.figures['mean_wait'])} on average, as recorded. "
     means = "; ".join(f"{row.run.name} {_hours(row.figures['mean_wait'])}" for row in policies)
@@ -91,7 +92,7 @@ def _lead(study: Replayed) -> str:
         shares = [(row.run.name, beside["later"]) for row in policies if (beside := row.beside(RECORD)) is not None]
         later = "; ".join(f"{name} {share:.0%}" for name, share in shares)
         text += f"Jobs that would have ended more than a minute later than they did: {later}. "
-    return text + "What a log does not tell is listed below; read it before you conclude anything."
+    return text + "Read what this does not know, below, before you draw conclusions."
 
 
 def _hours(seconds: float) -> str:
@@ -141,11 +142,12 @@ def _with_policies(study: Replayed) -> tuple[Block, ...]:
     epoch = study.base.log.header.epoch
     return (
         table_of(rows, (*_POLICY, *_FIGURES, *_AGAINST_RECORD), _MEANING),
-        Picture("replay-waits", draw_waits(rows), "Share of the jobs that waited at most so long."),
+        Picture("replay-waits", draw_waits(rows), "Cumulative share of the jobs by their wait."),
         Picture(
             "replay-over-time",
             draw_over_time(rows, epoch),
-            "Processors in use and waiting jobs, as means over stretches; the dotted line is the machine.",
+            "Processors in use and waiting jobs, averaged over equal spans; the dotted line is the size of the "
+            "machine.",
         ),
     )
 
@@ -159,8 +161,8 @@ def _grouped(rows: Sequence[Row]) -> list[Row]:
 def _with_sizes(study: Replayed, changed: Sequence[Row]) -> tuple[Block, ...]:
     rows = [*study.policies, *sorted(changed, key=lambda row: row.run.processors)]
     left_out = [
-        f"{row.run.processors:,} processors: {many(count, 'job')} larger than that could not run at all, and are in no "
-        "figure of it."
+        f"{row.run.processors:,} processors: {many(count, 'job')} larger than that could not run, and are left out "
+        "of its figures."
         for row in changed
         if row.run.name == study.policies[0].run.name
         and (count := row.result["left_out"].get("more processors than the machine", 0))
@@ -174,13 +176,15 @@ def _with_sizes(study: Replayed, changed: Sequence[Row]) -> tuple[Block, ...]:
 
 def _with_walltimes(study: Replayed, changed: Sequence[Row]) -> tuple[Block, ...]:
     about = (
-        "Perfect: each job asks for its run time; f=2: for a time drawn uniformly between the run time and twice "
-        "that (Mu'alem & Feitelson 2001, 4.2)."
+        "Perfect: each job requests its run time. f=2: each job requests a time drawn uniformly between its run "
+        "time and "
+        "twice that (Mu'alem & Feitelson 2001, 4.2)."
     )
     if any(row.run.walltimes == CORRECTED for row in changed):
         about += (
-            " Corrected: the scheduler plans with what similar jobs of the user used up to then (Tang et al. 2013, "
-            "85% of the jobs of the last month); nothing is killed for it."
+            " Corrected: the scheduler plans with the walltime share that similar earlier jobs of the user used "
+            "(Tang et al. 2013, "
+            "85th percentile over the last month); no job is killed for that."
         )
     columns = (*_CHANGE, *_POLICY, *_FIGURES, *_AGAINST_SAME)
     return (Text(about), table_of([*study.policies, *_grouped(changed)], columns))
@@ -222,7 +226,7 @@ def _with_moldable(study: Replayed, changed: Sequence[Row]) -> tuple[Block, ...]
     seeds = many(study.options.seeds, "seed")
     return (
         Text(_MOLDABLE),
-        table_of(groups.values(), columns, f"Means over {seeds}, the least and the most in parentheses."),
+        table_of(groups.values(), columns, f"Means over {seeds}, with minimum and maximum in parentheses."),
     )
 
 
@@ -245,7 +249,7 @@ def _who_loses(study: Replayed) -> tuple[Block, ...]:
         Shown("later", lambda one: f"{of(one, 'later'):.1%}"),
         Shown("sooner", lambda one: f"{of(one, 'sooner'):.1%}"),
         Shown("mean change (min)", lambda one: f"{of(one, 'mean') / 60:+,.0f}"),
-        Shown("at most later", lambda one: _hours(max(of(one, "most_later"), 0))),
+        Shown("later at most by", lambda one: _hours(max(of(one, "most_later"), 0))),
     )
     users = [
         f"{row.run.name}: of {many(found['users'], 'user')}, the jobs of {found['worse']:,} would have ended later on "
@@ -255,7 +259,7 @@ def _who_loses(study: Replayed) -> tuple[Block, ...]:
     ]
     than = "in the record" if other == RECORD else "under EASY"
     return (
-        table_of(parts, columns, f"Jobs that end later than {than}, by their sizes."),
+        table_of(parts, columns, f"Jobs that end later or sooner than {than}, by size."),
         *([Bullets(tuple(users))] if users else []),
     )
 
@@ -268,11 +272,11 @@ def _of_log(study: Replayed) -> list[str]:
     facts = [f"{many(count, 'job')} left out: {reason}." for reason, count in result["left_out"].items()]
     first = study.results[0]
     if without := first.get("without_start", 0):
-        facts.append(f"{many(without, 'job')} of unknown start: simulated, and not compared with the record.")
+        facts.append(f"{many(without, 'job')} of unknown start: simulated, but not compared with the record.")
     if study.record is None:
         facts.append("The log has no starts: there is no record to compare with.")
     if unknown := result["without_walltime"]:
-        facts.append(f"{many(unknown, 'job')} without a walltime: the run time is taken for it.")
+        facts.append(f"{many(unknown, 'job')} without a walltime: the run time is used instead.")
     if over := result["cut_or_extended"]:
         what = {
             "extend": "the walltime is raised to the run time (--overrun kill cuts the run time)",
@@ -283,7 +287,7 @@ def _of_log(study: Replayed) -> list[str]:
     if study.record is not None and (most := study.record.result["most_in_use"]) > machine:
         facts.append(
             f"In the record up to {most:,} processors are in use at once, more than the {machine:,} of the machine: "
-            "its size (--processors), or starts and ends of the log, are not what they seem."
+            "check its size (--processors) and the starts and ends in the log."
         )
     facts += [f"Not simulated: {words}." for words in study.left_out]
     return facts or [f"All jobs took part ({numbered(result['jobs'])})."]

@@ -22,12 +22,13 @@ from experiments.supercomputers.results import (
 __all__ = ["charge_section"]
 
 _CHARGE = (
-    "A submission beyond the first costs its user either so many seconds or a share of the execution time of the run: "
+    "A submission beyond the first costs its user either a number of seconds or a share of the execution time of "
+    "the run: "
     "with a grant of processor time, a charge of a share φ of the processor time of the run is worth φ times its "
-    "execution time on its processors. Break-even is the charge at which giving way gains nothing in the mean. In "
-    "equilibrium, no user gives way if the first to do so loses; otherwise so many do that one more gains nothing "
-    "(straight lines between the shares that were run). Where the gain does not fall steadily, there may be other "
-    "equilibria at larger shares; the least is shown."
+    "execution time on its processors. The break-even charge is the one at which deviating gains nothing on "
+    "average. In equilibrium, no user deviates if the first to do so loses; otherwise users deviate until one more "
+    "gains nothing (interpolated linearly between the simulated shares). Where the gain does not fall steadily, there "
+    "may be other equilibria at larger shares; the smallest is shown."
 )
 _CHARGES = {
     "seconds": (0, 30, 60, 90, 120, 150, 200, 300, 450, 600, 750, 900, 1050, 1200, 1500, 1800, 3600),
@@ -46,19 +47,16 @@ def charge_section(study: Results) -> Section:
             figures += [f"{seconds:,.0f}", f"{100 * part:,.1f}%"] if seconds > 0 else ["–", "–"]
         rows.append((game.name, *figures))
     columns = (
-        Column("temptation", left=True),
-        *(Column(unit, f"where {share}% give way") for share in SHARES for unit in ("s", "of the run")),
+        Column("deviation", left=True),
+        *(Column(unit, f"if {share}% deviate") for share in SHARES for unit in ("s", "of the run")),
     )
-    below = (
-        "Break-even charges for each submission beyond the first. A dash: giving way loses without any charge, also "
-        "for those who submit no more than once."
-    )
+    below = "Break-even charges for each submission beyond the first. A dash: deviating loses even without a charge."
     blocks: list[Block] = [Text(_CHARGE), Table(columns, tuple(rows), below)]
     swept = [_swept(study, game) for game in GAMES if break_even(study.of_game(game, 0), "seconds") > 0]
     never = [game.name for game in GAMES if break_even(study.of_game(game, 0), "seconds") <= 0]
     if swept:
         columns = (
-            *heads("temptation", "charge", left=True),
+            *heads("deviation", "charge", left=True),
             Column("give way"),
             *heads("applications", "rigid jobs", group="mean of all (s)"),
         )
@@ -67,12 +65,12 @@ def charge_section(study: Results) -> Section:
             Picture(
                 "supercomputers-charge",
                 draw_charge({game.name: _curves(study, game) for game in GAMES}),
-                "The share of applications that gives way in equilibrium, over the charge for each submission beyond "
+                "The share of applications that deviates in equilibrium, over the charge for each submission beyond "
                 "the first: in seconds, and as a share of the execution time of the run.",
             )
         )
     if never:
-        blocks.append(Text(f"Without any charge no user gives way: {', '.join(never)}: the first to do it loses."))
+        blocks.append(Text(f"{', '.join(never)}: even without a charge no user deviates, as the first to do so loses."))
     return Section("The charge", tuple(blocks))
 
 

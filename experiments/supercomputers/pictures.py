@@ -40,13 +40,13 @@ def draw_temptation(games: Mapping[str, tuple[Sequence[Interval], Sequence[Inter
                 label = name if axes is gain else None
                 axes.plot(SHARES, middle, label=label, color=colour, linestyle=dashes, marker=mark, markersize=4)
                 axes.fill_between(SHARES, middle - half, middle + half, color=colour, alpha=0.12, linewidth=0)
-        gain.set_ylabel("sooner for who does so (s)")
+        gain.set_ylabel("gain of deviating (s)")
         gain.set_title("one application's gain", fontsize=10)
         for axes, title in ((applications, "all applications"), (rigid, "all rigid jobs")):
             axes.set_ylabel("mean turn-around, change (%)")
             axes.set_title(title, fontsize=10)
         for axes in (gain, applications, rigid):
-            axes.set_xlabel("applications that give way (%)")
+            axes.set_xlabel("applications that deviate (%)")
             axes.set_xticks(SHARES)
             _around_zero(axes)
         figure.legend(loc="outside upper left", frameon=False, ncols=len(games), fontsize=9)
@@ -82,7 +82,7 @@ def draw_charge(games: Mapping[str, Mapping[str, tuple[Sequence[float], Sequence
             axes.set_xlim(left=0)
             axes.set_ylim(-4, 104)
             _around_zero(axes)
-        panels[0].set_ylabel("give way in equilibrium (%)")
+        panels[0].set_ylabel("deviate in equilibrium (%)")
         figure.legend(loc="outside upper left", frameon=False, ncols=len(games), fontsize=9)
 
     return as_svg((9.5, 3.7), draw)

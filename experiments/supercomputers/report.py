@@ -46,37 +46,44 @@ from experiments.supercomputers.results import (
 __all__ = ["banner", "supercomputers_report"]
 
 _ABOUT = (
-    "Each machine runs a month of its own log under S³. A share of the jobs of each gives way to NAS benchmarks of "
-    "about the same processor time; these are the applications, in front of all machines from the moment at which the "
-    "job was submitted. Every other job stays what it was and where it was. An application that arrives reads the "
-    "availability lists of all machines. The machines go on in step: what starts on one is withdrawn from the others "
-    "at that instant. The paper proposes to make submitting everywhere unattractive by charging for it (W. Cirne and "
+    "Each machine runs a month of its own log under S³. NAS benchmarks of about the same processor time replace a "
+    "share "
+    "of the jobs of each log; these are the applications. An application arrives when the job that it replaces was "
+    "submitted, reads the availability lists of all machines, and can run on any of them. The other jobs are rigid and "
+    "stay on their machine. The machines are simulated in step: when an application starts on one machine, its other "
+    "submissions are withdrawn at that instant. The paper proposes to make submitting everywhere unattractive by "
+    "charging for it (W. Cirne and "
     "F. Berman, Application Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, 1999, sections "
     "6.1 and 6.2 ii); it has no figures of its own."
 )
 _STRATEGIES = {
-    "home-static": "its static request, on the machine where the job was that gave way to it",
-    "home": "Gas's request there",
+    "home-static": "its static request, on its home machine: that of the job that it replaces",
+    "home": "Gas's request for the home machine",
     "choose-static": "its static request, on the machine that promises the earliest end",
-    "everywhere-static": "its static request on every machine, as users do who read no list",
-    "choose": "Gas with all lists: one submission, to where it ends first",
-    "everywhere": "on every machine Gas's request for that machine",
+    "everywhere-static": "its static request on every machine, as users do who read no availability list",
+    "choose": "Gas's request, from all lists: one submission, to the machine where it ends first",
+    "everywhere": "on every machine, Gas's request for that machine",
     "hedge": (
-        "as `choose`; and if that has to wait, on every other machine Gas's request among those that take no longer, "
-        "so that whichever starts first also ends no later than the chosen one could have"
+        "as `choose`; if that request has to wait, also on every other machine Gas's request among those with no "
+        "longer "
+        "execution time: whichever starts first ends no later than the chosen one would have"
     ),
 }
 _FIRST = (
-    "Of several submissions the first to start wins. If some would start at once, only the one of these that ends "
-    "first is submitted."
+    "Of several submissions, the first to start runs. If some would start at once, only the one of them that ends "
+    "first "
+    "is submitted."
 )
 _GAIN = (
-    "By how much sooner an application ends if it gives way to the temptation, in the mean over the applications. In "
-    "each run a share of them does, at random, and each application is followed both ways from the moment of its "
-    "arrival, all others doing what they do: nothing differs but what this one submits. ± is half of a 90% interval "
-    "over months and seeds. Waiting are those none of whose requests could start at once, should they give way; no "
-    "other user submits more than once. Changes are against the same runs where none gives way. The last column "
-    "compares the two groups as they came out, without following any job twice, and so differs by chance, too."
+    "An application deviates if it submits everywhere, or hedges, although all agreed to choose one machine. The "
+    "gain is "
+    "how much sooner it then ends, as a mean over the applications. In each run a random share of the applications "
+    "deviates. Each application is simulated both ways from its arrival, and nothing differs but what this one "
+    "submits. "
+    "± is half the width of a 90% interval over months and seeds. Waiting applications are those of which no request "
+    "could start at once if they deviated; the others submit only once in any case. Changes are relative to the same "
+    "runs where no user deviates. The last column compares the mean turn-around times of the two groups in one run, so "
+    "it also differs by chance."
 )
 
 
@@ -111,15 +118,18 @@ def _gains(results: Sequence[Result], of: str = "all") -> Interval:
 def _lead(study: Results) -> str:
     choose, home = study.of_all("choose"), study.of_all("home")
     words = [
-        f"With {study.most} machines, choosing among them by their lists lets Gas's applications end after "
-        f"{mean_of(choose, 'mean'):,.0f} s in the mean, {mean_of(home, 'mean'):,.0f} s if they stay at home.",
+        f"With {study.most} machines, Gas's applications end after {mean_of(choose, 'mean'):,.0f} s on average if "
+        "they choose "
+        f"among the machines by their availability lists, and after {mean_of(home, 'mean'):,.0f} s if they stay on "
+        "their "
+        "home machines.",
         *(_verdict(study, game) for game in GAMES),
-        "Where all users give way, applications take "
+        "If all users deviate, mean turn-around times of applications change by "
         + ", ".join(
-            f"{_relative(study, game, SHARES[-1], lambda one: float(one['mean'])).text(1)}% longer ({game.name})"
+            f"{_relative(study, game, SHARES[-1], lambda one: float(one['mean'])).text(1)}% ({game.name})"
             for game in GAMES
         )
-        + " and rigid jobs "
+        + ", and those of rigid jobs by "
         + ", ".join(f"{_relative(study, game, SHARES[-1], rigid_mean).text(1)}%" for game in GAMES)
         + ".",
     ]
@@ -133,15 +143,17 @@ def _verdict(study: Results, game: Game) -> str:
     if charges["seconds"][0] <= 0:
         waiting = _gains(study.of_game(game, SHARES[0]), "waiting")
         return (
-            f"{game.name}: who does it first gains nothing by it ({gains[0]:,.0f} s; {min(gains):,.0f} to "
-            f"{max(gains):,.0f} s over all shares; {waiting} s for the first among those who would have to wait). No "
-            "charge is needed."
+            f"{game.name}: the first user to deviate gains nothing ({gains[0]:,.0f} s on average; {min(gains):,.0f} to "
+            f"{max(gains):,.0f} s over all shares of users who do; {waiting} s for the first one whose application "
+            "would "
+            "have to wait). No charge is needed."
         )
     seconds, shares = ([max(charge, 0.0) for charge in of_shares] for of_shares in charges.values())
     return (
-        f"{game.name}: it gains its user {gains[0]:,.0f} s where no other user does it and {gains[-1]:,.0f} s where "
-        f"all do, which a charge of {min(seconds):,.0f} to {max(seconds):,.0f} s for each further submission "
-        f"takes away, or of {100 * min(shares):,.0f} to {100 * max(shares):,.0f}% of the run's execution time."
+        f"{game.name}: a user who deviates gains {gains[0]:,.0f} s if no other user does, and {gains[-1]:,.0f} s if "
+        "all do. "
+        f"A charge of {min(seconds):,.0f} to {max(seconds):,.0f} s for each further submission, or of "
+        f"{100 * min(shares):,.0f} to {100 * max(shares):,.0f}% of the run's execution time, cancels the gain."
     )
 
 
@@ -179,7 +191,7 @@ def _same(study: Results) -> Section:
         *heads("mean", "median", group="applications (s)"),
         *heads("submissions", "processor-hours", group="of one application"),
         *heads("sooner", "later", group="than promised"),
-        Column("away from home"),
+        Column("ran away from home"),
         Column("all", "mean of the rigid jobs (s)"),
         *(Column(site, "mean of the rigid jobs (s)") for site in sites),
     )
@@ -187,10 +199,11 @@ def _same(study: Results) -> Section:
     ratios = [ratio for one in found for ratio in one["load_ratios"]]
     caption = (
         f"Seconds from submission to end; {len(found)} runs of {study.most} machines for each strategy, "
-        f"{sum(one['applications'] for one in found):,} applications. ± is half of a 90% interval over months and "
-        "seeds, most of it the difference between months. The promise is the earliest end of all submissions when they "
-        f"were made. The benchmarks' processor time is {min(ratios):.3f} to {max(ratios):.3f} of what gave way, in "
-        "their static form."
+        f"{sum(one['applications'] for one in found):,} applications. ± is half the width of a 90% interval over "
+        "months "
+        "and seeds; most of it is the difference between months. The promise is the earliest promised end of all "
+        "submissions when they were made. With static requests, the load is "
+        f"{min(ratios):.3f} to {max(ratios):.3f} times that of the original logs."
     )
     return Section("All applications choose alike", (Table(columns, tuple(rows), caption),))
 
@@ -220,14 +233,14 @@ def _temptation(study: Results) -> Section:
                 )
             )
     columns = (
-        Column("temptation", left=True),
-        Column("give way"),
+        Column("deviation", left=True),
+        Column("share that deviates"),
         *heads("all", "waiting", group="gain (s)"),
-        Column("waiting, of all"),
-        *heads("sooner", "later", group="of the waiting"),
+        Column("waiting applications"),
+        *heads("sooner", "later", group="of waiting ones, end"),
         Column("submissions beyond the first"),
         *heads("applications", "change", "rigid jobs", "change", group="mean of all (s)"),
-        Column("groups apart (s)"),
+        Column("others − deviating, same run (s)"),
     )
     blocks: tuple[Block, ...] = (
         Text(_GAIN),
@@ -243,8 +256,8 @@ def _temptation(study: Results) -> Section:
                     for game in GAMES
                 }
             ),
-            "Over the share of applications that give way: what that gains one of them, and by how much longer "
-            "all take than where no user gives way; with 90% intervals.",
+            "Over the share of applications that deviate: the gain of one of them, and how much longer all take than "
+            "when no user deviates; with 90% intervals.",
         ),
         Table(columns, tuple(rows)),
     )
@@ -295,7 +308,7 @@ def _machines(study: Results) -> Section:
         *(Column(f"{share}%", f"gain (s), {game.name}") for game in GAMES for share in (SHARES[0], SHARES[-1])),
         *(Column(("first", "second", "third", "fourth")[i], "machine used") for i in range(study.most)),
     )
-    caption = "Gains are those of one application where no other, and where every other gives way; ± over seeds alone."
+    caption = "Gains of one application if no other deviates (0%) and if all others do (100%); ± over seeds alone."
     return Section("Machines and months", (Table(columns, tuple(rows), caption),))
 
 
@@ -322,11 +335,11 @@ def _settings(study: Results) -> list[Section]:
                 )
             )
     columns = (
-        *heads("setting", "temptation", left=True),
-        *heads("no user", "all users", group="gain (s) where … gives way"),
-        *heads("s", "of the run", group="break-even where no user does"),
-        *heads("no user", "all users", group="applications' mean (s) where … gives way"),
-        *heads("no user", "all users", group="rigid jobs' mean (s) where … gives way"),
+        *heads("setting", "deviation", left=True),
+        *heads("no users", "all users", group="gain (s) if … deviate"),
+        *heads("s", "of the run", group="break-even charge if no user deviates"),
+        *heads("no users", "all users", group="applications' mean (s) if … deviate"),
+        *heads("no users", "all users", group="rigid jobs' mean (s) if … deviate"),
     )
     caption = f"One seed, {'; '.join(' + '.join(map(str, one)) for one in places)}."
     return [Section("Other settings", (Table(columns, tuple(rows), caption),))]

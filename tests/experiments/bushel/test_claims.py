@@ -41,7 +41,7 @@ def test_a_scenario_with_too_few_jobs_is_missing_and_counted(figures, made_study
 
     study = made_study(short)
     assert study.percents("KTH", KINDS["thirds", "own"]) == [5, 10, 15, 20, 25, 30]
-    assert "in 8 more too few jobs" in claims(study, "own")[0].here
+    assert "in 8 more scenarios, too few jobs" in claims(study, "own")[0].here
     assert "too few" not in claims(study, "uniform")[0].here
 
 

@@ -16,7 +16,7 @@ def test_on_terms_of_ones_own_the_report_says_so_and_the_command_makes_it_again(
     assert result.code == 0
     text = (tmp_path / "power.md").read_text()
     assert "not on the paper's terms, but as chosen: mix unrestricted, static request own" in text
-    assert "Static requests: the size of the job that gives way." in text
+    assert "Static requests: the size of the job that is replaced." in text
     assert "--mix unrestricted --opponent own" in text
     with (tmp_path / "power-outcomes.csv").open() as file:
         rows = list(csv.DictReader(file))

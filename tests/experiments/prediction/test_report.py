@@ -45,7 +45,7 @@ def test_the_report_says_what_is_predicted_how_right_it_is_and_what_comes_of_it(
     assert "> Not the full study" in text
     assert "SDSC-SP2-1998" in text  # a log that is not at hand
     assert "KTH: held out 1996-11 to 1996-12, not held out 1996-09 to 1996-10." in text
-    assert "fewer than 4 months give no interval" in text
+    assert "Fewer than 4 months give no interval" in text
     assert text.index("way to the promise, the time from submission to the promised start") == text.index("way to the")
     assert "(paper: 4.6%)" in out
     assert "log: KTH-SP2-1996-2.1-cln, by courtesy of Lars Made-Up" in err
@@ -64,7 +64,7 @@ def test_where_there_is_no_such_month_there_are_no_such_columns_either(made_stud
     study = made_study([predicted(150, 100, 200)], [outcome(10, 20, 5)])
     text = markdown(prediction_report(study, Origin("1", "0" * 64, (), "gas")))
     assert "the same interval for all jobs of a log:" not in text
-    assert "There is none of KTH, of which no such month took part." in text
+    assert "There is none for KTH: no such month took part." in text
 
 
 def test_the_report_counts_the_held_out_starts_alone(reported):
@@ -83,5 +83,5 @@ def test_the_quick_form_says_that_it_is_no_full_study_and_seeds_count_as_batches
     text = (tmp_path / "prediction.md").read_text()
     assert "--quick" in text
     assert "KTH: held out 1996-11 to 1996-12; of the other months none takes part." in text
-    assert "There is none of KTH, of which no such month took part." in text
+    assert "There is none for KTH: no such month took part." in text
     assert "With 2 seeds as batches: " in text
