@@ -119,14 +119,16 @@ def _logs(study: Results) -> Section:
         Shown("paper", lambda log: f"{log.source.jobs:,}", "jobs"),
         Shown("lacking here", lambda log: f"{lacking(study, log):,}", "jobs"),
         Shown("simulated", lambda log: simulated(log, "jobs"), "jobs"),
-        Shown("longer than asked", lambda log: simulated(log, "overruns"), "jobs"),
+        Shown("longer than requested", lambda log: simulated(log, "overruns"), "jobs"),
         Shown("simulated", lambda log: f"{log.source.processors:,}", "processors"),
         Shown("header says", lambda log: numbered(log.header.max_procs), "processors"),
     )
     notes = [
-        "The paper took the logs before the archive cleaned them. Of a cleaned one each count of Table 2 can be short "
-        "by as many jobs as are lacking, and none can be too high. CTC's cleaning took out one user's burst, SDSC's "
-        "those of four users and the first ten jobs (see the headers).",
+        "The paper used the logs before the archive cleaned them. In a cleaned log, a count of Table 2 can be too "
+        "low by at "
+        "most the number of removed jobs, and cannot be too high. The archive removed a burst of one user from CTC, "
+        "and "
+        "bursts of four users and the first ten jobs from SDSC (see the headers).",
         *remarks(study.logs),
     ]
     return Section("The logs", (table_of(study.logs, columns), Bullets(tuple(notes)), *thanks(study.logs)))
@@ -191,7 +193,7 @@ def _share(row: Counted) -> str:
 def _use(study: Results) -> Section:
     pictures = {log.source.trace: use["picture"] for log in study.logs if (use := study.asked(log, "use"))}
     caption = (
-        "Left: what share of the time that they asked for jobs used (Fig. 8 of the paper). Right: run time against "
+        "Left: the share of the requested time that jobs used (Fig. 8 of the paper). Right: run time against "
         "estimate for those that asked for at most two hours; a cell is a minute either way, the line is where both "
         "are equal."
     )
@@ -226,8 +228,7 @@ def _history(study: Results) -> Section | None:
     ]
     columns.append(Column("mean share used by the others"))
     caption = (
-        "The first reading is the study's own: it is what a scheduler could do. Each of the others is that with what "
-        "is named changed."
+        "The first reading is the study's own: a scheduler could use it. Each other reading changes only what is named."
     )
     text = (
         "The estimate is the mean of earlier runs of the same program by the same user on as many processors, and one "
@@ -339,8 +340,8 @@ def _table4(study: Results) -> Section:
     )
     rows = [row for row in doublings(study) if row.ours and row.change]
     text = (
-        "Twice the users' own estimates; jobs that outlive what their users asked for are killed then in both, so that "
-        "the work is the same. Nothing is drawn here, so there is no interval over seeds; the one given is over weeks."
+        "Twice the users' own estimates. In both runs, jobs are killed at their users' original estimate, so the work "
+        "is the same. Nothing is drawn, so there is no interval over seeds; the interval is over weeks."
     )
     return Section("Table 4: twice the users' estimates", (Text(text), table_of(rows, columns)))
 

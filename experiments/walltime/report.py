@@ -83,7 +83,7 @@ def _stand_in(study: Results) -> str:
         )
     return (
         f"Replaced: the paper's log, of Intrepid (Blue Gene/P, 275,858 jobs, 2009 to 2011), is not at hand. {others} "
-        f"stand in for it; {stands}. So figures cannot be the paper's: what can be asked is whether its statements "
+        f"stand in for it; {stands}. Figures therefore differ from the paper's; the question is whether its statements "
         f"hold on other machines. Name Intrepid's log by `--intrepid FILE`, or put `{INTREPID.stem}-1.swf.gz` into the "
         "folder of the logs, and the study includes it."
     )
@@ -140,7 +140,7 @@ def _lead(study: Results) -> str:
         f"Of {len(tested)} statements of the paper that could be tested, {sum(tested)} hold on every log here. "
         f"Selective adjustment is better than regular in {sum(one.mean >= 0 for one in every)} of {len(every)} "
         f"comparisons, surely in {better}, and surely worse in {worse}{over_five}. Regular and selective adjustment at "
-        f"p85 improve the mean wait by, in the average over months: {waits} (paper: around 15 and 22% under WFP, "
+        f"p85 improve the mean wait by, averaged over months: {waits} (paper: around 15 and 22% under WFP, "
         f"nothing and around 20% under FCFS). The paper is: {_PAPER}."
     )
 
@@ -187,7 +187,7 @@ def _improvements(study: Results) -> Section:
             Picture("walltime-gains", draw_gains(study), caption),
             table_of(gain_cells(study), columns, "Every improvement that the text of the paper names, in per cent."),
             Table(
-                tuple(every_head), tuple(every), "All of ours, in per cent; “sure” where the interval does not hold 0."
+                tuple(every_head), tuple(every), "All of ours, in per cent; “sure” if the interval does not contain 0."
             ),
         ),
     )
@@ -227,8 +227,9 @@ def _changes(study: Results) -> Section:
     columns += [Column(adjustment, NAMES[measure]) for measure in MEASURES for adjustment in ADJUSTMENTS]
     text = (
         "One change at a time to the triple key, one month, p85 and a floor of 0.5, in per cent of the baseline. The "
-        "last is what cannot be known: what perfect accuracy would bring on a log. It is no bound, as wrong estimates "
-        "can be lucky."
+        "last uses the true run times, which no scheduler knows. It is not an upper bound, as wrong estimates can "
+        "happen "
+        "to give a better schedule."
     )
     return Section("Other schemes, and exact walltimes", (Text(text), Table(tuple(columns), tuple(rows))))
 
