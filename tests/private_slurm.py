@@ -331,11 +331,17 @@ class PrivateSlurm:
         (system, *_) = [usr / name for name in TABLES if (usr / name).exists()]
         options = ["--no-defaults", f"--datadir={data}", f"--lc-messages-dir={system.parent}", *MARIADB]
         options += ["--user=root"] if os.getuid() == 0 else []
-        with (folder / "tables.sql").open("w+") as tables, (self.folder / "tables.log").open("w") as log:
-            tables.write(f"create database mysql;\nuse mysql;\n{system.read_text()}create database accounting;\n")
-            tables.seek(0)
-            command = [self._path("mariadbd"), *options, "--bootstrap"]
-            subprocess.run(command, stdin=tables, stdout=log, stderr=log, check=True, timeout=PATIENCE)
+        tables = f"create database mysql;\nuse mysql;\n{system.read_text()}create database accounting;\n"
+        command = [self._path("mariadbd"), *options, "--bootstrap"]
+        for tries_left in (1, 0):  # on a crowded machine the database sometimes ends while it makes its files
+            made = subprocess.run(
+                command, input=tables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE
+            )
+            if made.returncode == 0:
+                break
+            assert tries_left, f"mariadbd cannot make its tables:\n{made.stdout[-2000:]}"
+            shutil.rmtree(data)
+            data.mkdir()
         at = folder / "socket"
         self._child("mariadbd", *options, f"--socket={at}", f"--pid-file={folder}/pid")
         self._until(lambda: answers(socket.AF_UNIX, str(at)), "mariadbd opens its socket")
