@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from contextlib import suppress
 from typing import Annotated, Literal
 
 import typer
@@ -11,8 +12,9 @@ from gas.agent.schedulers import job_of
 from gas.cli.completion import AnyJob
 from gas.cli.options import ConfigFile, Json, OneEndpoint
 from gas.cli.states import report_end
-from gas.cli.tables import print_json, remark, write_output
-from gas.errors import BadInput
+from gas.cli.tables import many, print_json, remark, write_output
+from gas.endpoints import JobEndpoint
+from gas.errors import BadInput, GasError
 
 __all__ = ["logs_command"]
 
@@ -65,5 +67,17 @@ def logs_command(
         print_json({"schema": "gas.output/1", "id": number, "stream": stream, "text": text})
         return
     write_output(output, raw=raw)
+    if not output and not stderr:
+        _point_to_errors(where, number)
     if len(output) == (limit or 2**20):
         remark(f"only the last {len(output):,} bytes are shown; --bytes N shows more")
+
+
+def _point_to_errors(where: JobEndpoint, number: int) -> None:
+    """Say that a job without output has written to its standard error, if it has."""
+    errors = b""
+    with suppress(GasError):  # a scheduler may have no file of it: the empty output stands
+        errors = where.output(number, "stderr", 2**20)
+    if errors:
+        least = "at least " if len(errors) == 2**20 else ""
+        remark(f"standard output is empty; standard error has {least}{many(len(errors), 'byte')}: --stderr")

@@ -123,7 +123,8 @@ def _show_schedules(
             if isinstance(endpoint, tuple):
                 raise endpoint[1]
             jobs, now = endpoint.jobs(ended), 0 if json and chosen.since is None else clock_of(endpoint)
-            jobs, none = chosen.among(jobs, now), "no such jobs" if jobs else "the schedule is empty"
+            empty = "the schedule is empty" if ended else "the schedule is empty (ended jobs: --ended N)"
+            jobs, none = chosen.among(jobs, now), "no such jobs" if jobs else empty
         except Exception as error:
             if len(endpoints) == 1 or outcome_of(error) is None:
                 raise

@@ -32,6 +32,13 @@ def _configured_names(incomplete: str) -> list[str]:
     return configured_names(incomplete)
 
 
+def _named(ctx: typer.Context, value: list[str] | None) -> list[str] | None:
+    """Return the schedulers of -e; `$GAS_ENDPOINT` stands in for it only where no availability list is named."""
+    source = ctx.get_parameter_source("endpoint")
+    from_environment = source is not None and source.name == "ENVIRONMENT"
+    return None if from_environment and ctx.params.get("availability") else value
+
+
 Endpoints = Annotated[
     list[str] | None,
     typer.Option(
@@ -39,6 +46,7 @@ Endpoints = Annotated[
         "-e",
         metavar="NAME|URL",
         envvar="GAS_ENDPOINT",
+        callback=_named,
         autocompletion=_configured_names,
         help="Scheduler: a name in the configuration, or the address of an S³.",
     ),

@@ -294,7 +294,7 @@ def _from_log(log: Log) -> Recorded:
             epoch=header.unix_start_time if (header.unix_start_time or 0) > 0 else None,
             resolution=resolution,
             name=log.name,
-            remarks=tuple(text for text in log.warnings if text not in log.epoch.assumed),
+            remarks=tuple(text.removeprefix(f"{log.name}: ") for text in log.warnings if text not in log.epoch.assumed),
         ),
     )
 

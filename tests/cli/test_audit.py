@@ -286,9 +286,11 @@ def test_what_sacct_printed_is_a_schedule(run, tmp_path):
         "JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|State\n"
         "7|ann|01:00:00|60|1000|1100|1160|4|COMPLETED\n"
         "8|bob|01:00:00|60|1010|1120|1180|4|COMPLETED\n"
+        "9|bob|01:00:00|0|1020|Unknown|Unknown|4|PENDING\n"
     )
     done = run(path, "--processors", "8")
     assert done.exit_code == 0
+    assert "gas: sacct.txt: 1 job left out: not started" in done.stderr
     assert "wait: 105 s on average" in done.stdout
     assert run(path, "--processors", "4").exit_code == 1
 

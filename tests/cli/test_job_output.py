@@ -91,3 +91,12 @@ def test_following_prints_output_as_it_is(gas):
         done = gas("logs", "1", "--follow", *option, "-e", "http://127.0.0.1:9")
         assert done.code == 2
         assert f"{option[0]}: --follow prints all output" in done.err
+
+
+def test_a_job_that_wrote_only_errors_points_to_them(gas, s3):
+    job = s3.process(1, 60, "sh", "-c", "echo no >&2")
+    s3.until(job["id"], "completed")
+    result = gas("logs", str(job["id"]), "-e", s3.url)
+    assert (result.code, result.out) == (0, "")
+    assert "standard output is empty; standard error has 3 bytes: --stderr" in result.err
+    assert "the schedule is empty (ended jobs: --ended N)" in gas("status", "-e", s3.url).err

@@ -111,6 +111,13 @@ def test_several_schedulers_and_one_that_does_not_answer(gas, example, s3, tmp_p
     assert "cannot be reached" in result.err
 
 
+def test_a_named_list_stands_in_for_the_scheduler_of_the_environment(gas, example, paper, monkeypatch):
+    monkeypatch.setenv("GAS_ENDPOINT", "http://127.0.0.1:9")
+    result = gas("plan", example, "-a", paper, "--stale-ok", "--json")
+    assert [e["ok"] for e in result.json["endpoints"]] == [True]
+    assert "http://127.0.0.1:9" in gas("plan", example).err
+
+
 def test_a_file_of_another_time_is_left_out_beside_a_live_scheduler(gas, example, paper, s3):
     result = gas("plan", example, "-e", s3.url, "-a", paper, "--json")
     assert (result.code, result.json["best"]["scheduler"]) == (0, "s3")
