@@ -470,6 +470,9 @@ def _not_allowed(application: Application, scheduler: str, machine: int) -> list
         named |= set(application.permitted(min(machine, max(known))).tolist())
     if known is None and application.is_sparse:
         named |= {2 ** machine.bit_length(), (math.isqrt(machine) + 1) ** 2}
+    smallest = application.constraint.minimum
+    if known is None and smallest is not None and smallest > machine:
+        named.add(smallest)
     rejected = []
     for size in sorted(named):
         if why := application.refusal(size):

@@ -10,7 +10,7 @@ from gas.agent.options import Instant, PlanOptions
 from gas.endpoints import Answer, FileEndpoint
 from gas.errors import BadInput, Infeasible, Unreachable
 from gas.planner import Limits
-from speedup_models import Table
+from speedup_models import Amdahl, Constraint, Table
 
 
 def answer(name, now, free, speed=1.0):
@@ -99,3 +99,9 @@ def test_why_nothing_names_the_nearest_of_each_kind():
     found = planned(PlanOptions(deadline=170)).plan
     assert why_nothing(found).startswith("app: no request is possible; 8 processors: ")
     assert why_nothing(found).endswith("(--all says it of every size)")
+
+
+def test_why_nothing_names_the_machine_that_is_smaller_than_the_smallest_size():
+    app = Application(Amdahl(100.0, 0.1), constraint=Constraint("any", minimum=12), safety=1.0, name="app")
+    found = Task.of(app, BOTH[1:], PlanOptions(), None, pytest.fail, pytest.fail).plan(BOTH[1:]).plan
+    assert why_nothing(found) == ("app: no request is possible; 12 processors: machine too small: it has 8 processors")
