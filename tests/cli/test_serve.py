@@ -144,20 +144,27 @@ def test_a_running_service_is_drained_and_stops_when_its_last_job_has_ended(tmp_
     service, url = start("--processors", "2", "--state", state)
     (tmp_path / "app.toml").write_text('[speedup]\nmodel = "table"\ntimes = { 2 = 50 }\n')
     submit = ["submit", str(tmp_path / "app.toml"), "-e", url, "--json", "--"]
-    first = gas(*submit, "sh", "-c", f"sleep 2.5; echo 1 >> {tmp_path}/proof")
+    first = gas(*submit, "sh", "-c", f"until [ -e {tmp_path}/go ]; do sleep 0.1; done; echo 1 >> {tmp_path}/proof")
     second = gas(*submit, "sh", "-c", f"echo 2 >> {tmp_path}/proof")
     assert (first.code, second.code) == (0, 0)
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    drain = subprocess.Popen([*GAS, "serve", "--drain", "--state", state], **pipes)
+    said = tmp_path / "said"
+    with said.open("w") as file:
+        pipes = {"stdout": subprocess.PIPE, "stderr": file, "text": True}
+        drain = subprocess.Popen([*GAS, "serve", "--drain", "--state", state], **pipes)
     until(lambda: requests.get(url + "/healthz", timeout=5).json()["accepting"] is False)
+    until(lambda: "job 2 (app)" in said.read_text())
     refused = gas(*submit, "true")
     assert refused.code == 1
     assert "accepts no new jobs" in refused.err
+    (tmp_path / "go").touch()
     _, err = service.communicate(timeout=30)
     assert (service.returncode, "drained" in err) == (0, True)
-    out, told = drain.communicate(timeout=10)
-    assert out == "drained\n"
-    both, one = told.index("2 jobs remain:\n  job 1 (app), 2 processors,"), told.index("1 job remains:\n  job 2 (app)")
+    assert drain.communicate(timeout=10)[0] == "drained\n"
+    named = said.read_text()
+    both, one = (
+        named.index("2 jobs remain:\n  job 1 (app), 2 processors,"),
+        named.index("1 job remains:\n  job 2 (app)"),
+    )
     assert both < one, "what remains is named, and again when a job has ended"
     assert (tmp_path / "proof").read_text() == "1\n2\n", "what was promised was kept"
 

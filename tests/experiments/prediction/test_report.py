@@ -82,6 +82,6 @@ def test_the_quick_form_says_that_it_is_no_full_study_and_seeds_count_as_batches
     assert "only the last 2 months of each log" in out
     text = (tmp_path / "prediction.md").read_text()
     assert "--quick" in text
-    assert "KTH: held out 1996-11 to 1996-12; of the other months none takes part." in text
+    assert "KTH: held out 1996-11 to 1996-12; none of the other months takes part." in text
     assert "There is none for KTH: no such month took part." in text
     assert "With 2 seeds as batches: " in text
