@@ -125,10 +125,6 @@ class Timings(NamedTuple):
         """Return the same where each step had so many samples over all GPUs."""
         return self._replace(local=batch / (self.processors * (1 + self._accumulated)))
 
-    def with_local_batch(self, local: int) -> Timings:
-        """Return the same where each GPU had so many samples."""
-        return self._replace(local=np.full(len(self.seconds), float(local)))
-
     @classmethod
     def of(
         cls, processors: ArrayLike, seconds: ArrayLike, unit: SizeUnit = "processors", *, each: Each = "run"

@@ -133,7 +133,7 @@ def _simulate(there: Connection, marker: Any, jobs: RigidJobs, policy: OwnPolicy
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent has, even if that was killed and could not say so."""
+    """End this process when its parent has ended, even if that was killed."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

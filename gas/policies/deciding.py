@@ -79,7 +79,7 @@ class Running(NamedTuple):
 
 
 def name_of(policy: object) -> str:
-    """Return what a policy is called if nobody names it: its class."""
+    """Return the default name of a policy: its class."""
     return type(policy).__name__
 
 
