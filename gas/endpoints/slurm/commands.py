@@ -153,10 +153,13 @@ class CommandTransport:
             jobs = command_line.read_jobs(self._ask(query), mark=mark)
         except NotFound:
             return ()
-        if ids:  # squeue does not know exit codes and files
-            with suppress(NotFound):
-                details = "".join(self._ask((*command_line.DETAILS[:-1], "job", str(id))) for id in ids)
-                jobs = command_line.with_details(jobs, details)
+        # squeue knows neither exit codes and files nor GPUs of a task or a job
+        kinds: list[tuple[str, ...]] = [("job", str(id)) for id in ids]
+        if not ids and user is None and jobs and self._has_gpus():
+            kinds = [("jobs",)]
+        with suppress(NotFound, Forbidden):
+            details = "".join(self._ask((*command_line.DETAILS[:-1], *one)) for one in kinds)
+            jobs = command_line.with_details(jobs, details) if kinds else jobs
         return jobs
 
     def cluster_name(self) -> str:
@@ -230,6 +233,9 @@ class CommandTransport:
             return self._ask(command_line.DETAILS, deadline)
         except Forbidden:
             return self._ask([word for word in command_line.DETAILS if word != "-d"], deadline)
+
+    def _has_gpus(self) -> bool:
+        return re.search(r"^GresTypes *=.*\bgpu\b", self._config(), re.MULTILINE) is not None
 
     def _config(self) -> str:
         return self._kept.get("config", partial(self._ask, command_line.COMMANDS["config"]))

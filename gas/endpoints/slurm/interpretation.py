@@ -24,10 +24,10 @@ from gas.availability import Spans
 from gas.endpoints.slurm.availability import SlurmAvailability
 from gas.endpoints.slurm.caveats import caveats
 from gas.endpoints.slurm.options import Options, Unit
-from gas.endpoints.slurm.sizing import gpu_types, units_on
+from gas.endpoints.slurm.sizing import gpu_types, gpus_in, gres_of, units_on
 from gas.errors import Infeasible, NotFound
 from gas.profile.flat import ENDLESS
-from gas.slurm.cluster import Cluster, Partition, Reservation
+from gas.slurm.cluster import Cluster, Gres, Partition, Reservation
 from gas.slurm.forecast import Forecast, forecast, trust
 from gas.slurm.held_back import limits_in
 from gas.slurm.order import Limits, Record, end_of
@@ -175,9 +175,14 @@ def interpret(
     capacity = np.array([units[place] for place in at], np.int64)
     rows = list(_reserved(cluster, state.names, at, capacity, own, user))
 
-    def taken(place: int, cpus: int) -> int:
-        return units[place] if whole else -(-cpus * units[place] // int(state.machine.cpus[place]))
+    def taken(place: int, cpus: int, held: tuple[Gres, ...] | None) -> int:
+        if whole or cpus >= state.machine.cpus[place]:  # without a CPU a GPU is of no use
+            return units[place]
+        if options.unit == "gpus" and held is not None:
+            return gpus_in(held, gpu_types(options))
+        return -(-cpus * units[place] // int(state.machine.cpus[place]))
 
+    shown: Counter[int] = Counter()
     for number, job in enumerate(state.running_jobs):
         end = end_of(job, cluster.now)
         end = end if end > cluster.now else cluster.now + cluster.scheduling.resolution  # it should have left already
@@ -185,9 +190,15 @@ def interpret(
         for share in range(first, first + int(state.running.shares[number])):
             place = int(state.running.node[share])
             if place in at:
-                rows.append((at[place], cluster.now, end, taken(place, int(state.running.cpus[share]))))
-    hidden = np.flatnonzero(state.unseen).tolist()
-    unseen = {at[place]: taken(place, int(state.unseen[place])) for place in hidden if place in at}
+                count = taken(place, int(state.running.cpus[share]), gres_of(job, state.names[place]))
+                shown[place] += count
+                rows.append((at[place], cluster.now, end, count))
+    unseen: dict[int, int] = {}
+    for place in np.flatnonzero(state.unseen).tolist():
+        if place in at:
+            used = cluster.nodes[place].gres_used or None
+            others = shown[place] if used and options.unit == "gpus" and not whole else 0  # what is used is of all jobs
+            unseen[at[place]] = max(taken(place, int(state.unseen[place]), used) - others, 0)
     rows += [(node, cluster.now, unseen_until or ENDLESS, count) for node, count in unseen.items()]
     resolution = state.parameters.resolution
     for one in seen.plans:
@@ -272,8 +283,8 @@ def _remarks(
     elif alike[1] > 2 and alike[0] < TRUSTED * alike[1]:
         yield f"of {alike[1]:,} plans of Slurm's Gas would have made {alike[0]:,} alike: starts are less sure here"
     if unseen:
-        one, many = ("CPU", "CPUs") if unit == "cpus" else (unit.removesuffix("s"), unit)
-        what = _counted(unseen, f"{one} is", f"{many} are")
+        many = {"cpus": "CPUs", "gpus": "GPUs"}.get(unit, unit)
+        what = _counted(unseen, f"{many.removesuffix('s')} is", f"{many} are")
         yield f"{what} in use by jobs that are not shown (PrivateData): --probe asks Slurm itself"
     counts = Counter(dict.fromkeys(LEFT_OUT.values(), 0))
     jobs: set[int] = set()

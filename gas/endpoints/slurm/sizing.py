@@ -16,7 +16,18 @@ from gas.resources import Resources
 from gas.slurm.cluster import Gres, Job, Node
 from speedup_models.model import Layout
 
-__all__ = ["gpu_types", "gpus_on", "laid_out", "own_size", "shape_of", "size_of", "units_on", "whole_minutes"]
+__all__ = [
+    "gpu_types",
+    "gpus_in",
+    "gpus_on",
+    "gres_of",
+    "laid_out",
+    "own_size",
+    "shape_of",
+    "size_of",
+    "units_on",
+    "whole_minutes",
+]
 
 
 def whole_minutes(walltime: int) -> int:
@@ -106,8 +117,20 @@ def gpu_types(options: Options) -> frozenset[str]:
 
 def gpus_on(node: Node, types: Iterable[str] = ()) -> int:
     """Return how many GPUs a node has, of some types only if any are named."""
+    return gpus_in(node.gres, types)
+
+
+def gpus_in(gres: Iterable[Gres], types: Iterable[str] = ()) -> int:
+    """Return how many of some generic resources are GPUs, of some types only if any are named."""
     wanted = set(types)
-    return sum(one.count for one in node.gres if one.name == "gpu" and (not wanted or one.type in wanted))
+    return sum(one.count for one in gres if one.name == "gpu" and (not wanted or one.type in wanted))
+
+
+def gres_of(job: Job, node: str) -> tuple[Gres, ...] | None:
+    """Return what generic resources a running job has on a node; None where that cannot be told."""
+    if job.gres_on is not None:
+        return job.gres_on.get(node, ())
+    return None if job.gres_per_job or job.gres_per_task or job.gres_per_socket else job.gres_per_node
 
 
 def size_of(job: Job, unit: str) -> int:
@@ -119,11 +142,11 @@ def size_of(job: Job, unit: str) -> int:
         return job.tasks_asked or job.cpus // max(job.cpus_per_task, 1)
     if unit != "gpus":
         return job.cpus
-    if held := sum(_gpus(one) for one in (job.gres_on or {}).values()):  # one that has ended holds none
+    if held := sum(gpus_in(one) for one in (job.gres_on or {}).values()):  # one that has ended holds none
         return held
     tasks = job.tasks_asked or 1
     kinds = (job.gres_per_job, 1), (job.gres_per_node, nodes), (job.gres_per_task, tasks)
-    return max(_gpus(gres) * times for gres, times in kinds)
+    return max(gpus_in(gres) * times for gres, times in kinds)
 
 
 def _of_gpus(options: Options, size: int, minutes: int) -> Shape:
@@ -197,10 +220,6 @@ def _fixed_nodes(options: Options) -> int | None:
 
 def _count(gres: Iterable[Gres]) -> int:
     return sum(one.count for one in gres)
-
-
-def _gpus(gres: Iterable[Gres]) -> int:
-    return _count(one for one in gres if one.name == "gpu")
 
 
 def _scaled(value: int | None, size: int, own: int | None, what: str, unit: str) -> int | None:

@@ -3,6 +3,7 @@
 import getpass
 import os
 import pwd
+import re
 import signal
 import threading
 import time
@@ -10,10 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from slurm_answers import FOLDER
 
 from gas.endpoints.sending import NotSent, Unclear
 from gas.endpoints.slurm.command_line import NO_DETAILS
 from gas.endpoints.slurm.commands import CommandTransport, sbatch_line, shown_line
+from gas.endpoints.slurm.records import record_of
 from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput, Conflict, Forbidden, NotFound, Unreachable
 
@@ -88,6 +91,19 @@ def test_a_submitted_job_is_found_by_its_user_and_its_number(transport):
     number = transport.submit(BATCH)
     [job] = transport.jobs(user=transport.user)
     assert (job.id, job.name, job.cpus, job.time_limit) == (number, BATCH.name, 16, 1800)
+
+
+@pytest.mark.parametrize(("kinds", "gpus"), [("gpu", 3), ("(null)", None)])
+def test_listed_jobs_have_their_gpus_where_there_are_any(slurm, transport, kinds, gpus):
+    config = (FOLDER / "v22.05" / "config.txt").read_text() + f"GresTypes               = {kinds}\n"
+    recorded = (FOLDER / "v24.11-gpus" / "details.txt").read_text().splitlines()
+    one = next(line for line in recorded if "TresPerTask=gres/gpu=1" in line)
+    record = re.sub(r"^JobId=\d+ JobName=\w+", f"JobId={transport.submit(BATCH)} JobName={BATCH.name}", one)
+    answers = f'*"show config") echo "{config}"; exit 0 ;; *"show jobs") echo "{record}"; exit 0 ;;'
+    slurm.does("scontrol", f'case "$*" in {answers} esac')
+    [job] = transport.jobs()
+    assert record_of(job, "tasks", "u").get("gpus") == gpus
+    assert any("show jobs" in line for line in slurm.lines("calls")) == (gpus is not None)
 
 
 def test_a_job_that_there_is_not_is_no_error_but_none(slurm, transport):

@@ -354,6 +354,42 @@ def test_types_of_gpu_that_there_are_are_named_where_there_are_none_of_a_type():
         interpret(machine(), options=asked)
 
 
+def of_gpus(*jobs, **fields):
+    """Interpret one node of 16 CPUs and 4 GPUs for jobs that are counted in GPUs."""
+    node = Node("n0", 16, partitions=("p",), gres=(Gres("gpu", "a100", 4),), **fields)
+    shown = machine(*jobs, nodes=1)
+    one = replace(shown, nodes=(node,), others_visible=node.allocated is None)
+    return interpret(one, options=Options(unit="gpus")).availability
+
+
+def free_now(availability):
+    return int(availability.counts.free[0])
+
+
+@pytest.mark.parametrize(
+    ("fields", "free"),
+    [
+        ({"cpus_on": {"n0": 1}}, 4),
+        ({"cpus_on": {"n0": 16}}, 0),  # a GPU without a CPU is of no use
+        ({"cpus_on": {"n0": 1}, "gres_on": {"n0": (Gres("gpu", "a100", 3),)}}, 1),
+        ({"cpus_on": {"n0": 8}, "gres_on": {"n0": (Gres("gpu", "a100", 1),)}}, 3),
+        ({"cpus_on": {"n0": 1}, "gres_per_node": (Gres("gpu", "", 2),)}, 2),
+        ({"cpus_on": {"n0": 1}, "gres_per_node": (Gres("shard", "", 2),)}, 4),
+        ({"cpus_on": {"n0": 8}, "gres_per_job": (Gres("gpu", "", 1),)}, 2),  # not told which: by its CPUs
+    ],
+)
+def test_a_running_job_takes_the_gpus_that_it_has(fields, free):
+    found = of_gpus(running(1, "n0", end=NOW + 77, **fields))
+    assert free_now(found) == free
+    assert found.counts.free[-1] == 4
+
+
+def test_jobs_that_are_not_shown_take_the_gpus_in_use_of_which_those_shown_have_none():
+    one = running(1, "n0", end=NOW + 77, cpus_on={"n0": 1}, gres_on={"n0": (Gres("gpu", "a100", 1),)})
+    assert free_now(of_gpus(one, allocated=3, gres_used=(Gres("gpu", "a100", 3),))) == 1
+    assert free_now(of_gpus(one, allocated=3, gres_used=(Gres("gpu", "a100", 1),))) == 3
+
+
 def kept(name, start=NOW - 60, end=NOW + 600, nodes=("n0",), **fields):
     return Reservation(name, start, end, nodes, **fields)
 
