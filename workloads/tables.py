@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from documents.extras import way_to_install
 from workloads.cells import Complaints, Malformed, number_of, quoted
 from workloads.header import Header
 from workloads.log import COLUMNS, FIELDS, LARGEST, Field, Log, LogError
@@ -146,7 +147,7 @@ def _pyarrow(name: str) -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise LogError(name, "Parquet needs pyarrow; install it with: pip install 'apples-gas[data]'") from None
+        raise LogError(name, f"Parquet needs pyarrow: {way_to_install('data')}") from None
     return pyarrow, parquet
 
 

@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from documents.extras import way_to_install
 from gas.errors import Missing
 from gas.pictures.canvas import fix_layout
 
@@ -31,7 +32,7 @@ def as_svg(size: tuple[float, float], draw: Callable[[Figure], None]) -> bytes:
         from matplotlib.figure import Figure
         from matplotlib.style import context
     except ImportError:
-        raise Missing("pictures need matplotlib; install it with: pip install 'apples-gas[plot]'") from None
+        raise Missing(f"pictures need matplotlib: {way_to_install('plot')}") from None
     # Matplotlib's own style, not the user's, so that pictures are the same everywhere.
     style = {"svg.hashsalt": "gas experiment", "font.size": 10, "figure.constrained_layout.w_pad": 0.1}
     with context(["default", style]):

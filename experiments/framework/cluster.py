@@ -10,6 +10,7 @@ from concurrent.futures import CancelledError, Executor
 from contextlib import contextmanager
 from typing import Any
 
+from documents.extras import way_to_install
 from gas.errors import BadInput, GasError, Missing
 
 __all__ = ["dask_executor"]
@@ -36,7 +37,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
     try:
         import distributed
     except ImportError:
-        raise Missing("--dask needs distributed; install it with: pip install 'apples-gas[cluster]'") from None
+        raise Missing(f"--dask needs distributed: {way_to_install('cluster')}") from None
     dask: Any = distributed  # its types are incomplete
     _refuse_silence(address)
     for name in ("distributed", "distributed.client", "distributed.core", "tornado.application"):

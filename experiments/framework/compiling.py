@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from documents.extras import way_to_install
 from gas.cli.tables import note
 
 __all__ = ["compile_simulator"]
@@ -20,7 +21,7 @@ def compile_simulator() -> None:
     from workloads import rigid_jobs
 
     if not available():
-        note('gas: without numba this takes a hundred times as long: pip install "apples-gas[sim]"')
+        note(f"gas: without numba this takes a hundred times as long: {way_to_install('sim')}")
     elif not all(is_ready(kernel) for kernel in (run, follow, earliest_fits)):
         from workloads.lublin import generate
 

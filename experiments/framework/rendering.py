@@ -15,6 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from documents.extras import way_to_install
 from documents.whole_file import whole_file
 from experiments.framework.report import Block, Bullets, Column, Picture, Report, Table, Text
 from gas.errors import BadInput, Missing
@@ -43,7 +44,7 @@ def template() -> Template:
         from jinja2 import Environment, StrictUndefined
         from markupsafe import Markup, escape
     except ImportError:
-        raise Missing("reports need jinja2; install it with: pip install 'apples-gas[plot]'") from None
+        raise Missing(f"reports need jinja2: {way_to_install('plot')}") from None
 
     def inline(text: str) -> Markup:
         """Show what stands in back-quotes as code."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from documents.extras import way_to_install
 from gas.agent.options import AUTO, Forecasting
 from gas.endpoints import Answer, QueueEndpoint, RememberingEndpoint
 from gas.errors import BadInput, GasError, Unreachable
@@ -190,7 +191,7 @@ def _saying_what_takes_long(scheduler: str, samples: int, remark: Callable[[str]
     compiling = "compiling what predicts, once; this takes up to half a minute"
     only_one_kept = False
     if not available():
-        remark('without numba this takes a hundred times as long: pip install "apples-gas[sim]"')
+        remark(f"without numba this takes a hundred times as long: {way_to_install('sim')}")
     elif not is_ready(follow_each):
         remark(compiling)
     else:

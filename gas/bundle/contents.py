@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from packaging.requirements import Requirement
 
+from documents.extras import way_to_install
 from gas.errors import Missing
 
 __all__ = ["NAME", "interpreter", "licences", "metadata", "needed", "packages", "standard_library"]
@@ -111,7 +112,7 @@ def interpreter() -> tuple[Path, list[tuple[PurePosixPath, Path]]]:
     try:
         found = distribution("freeze-core")
     except PackageNotFoundError:
-        raise Missing('the interpreter to bundle is not installed: pip install "apples-gas[bundle]"') from None
+        raise Missing(f"the interpreter to bundle is not installed: {way_to_install('bundle')}") from None
     files = [(PurePosixPath(one.as_posix()), Path(str(one.locate()))) for one in found.files or []]
     version = f"console-cpython-{sys.version_info.major}{sys.version_info.minor}-"
     programs = [path for place, path in files if place.parent.name == "bases" and place.name.startswith(version)]

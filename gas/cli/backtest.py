@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from documents.extras import way_to_install
 from gas.cli.logs import machine_of, read_log
 from gas.cli.options import Json
 from gas.cli.progress import progress
@@ -114,7 +115,7 @@ def _announce_compiling() -> None:
     from gas.prediction.forward import follow_each
 
     if not available():
-        remark('without numba this takes a hundred times as long: pip install "apples-gas[sim]"')
+        remark(f"without numba this takes a hundred times as long: {way_to_install('sim')}")
     elif not is_ready(follow_each):
         remark("first use: compiling the predictor (up to a minute)")
 

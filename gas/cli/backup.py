@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from documents.extras import way_to_install
 from gas.cli.options import Json
 from gas.cli.serve import state_directory
 from gas.cli.tables import many, note, print_json, say
@@ -26,7 +27,7 @@ def _service() -> Any:
     try:
         from gas.service import backup
     except ImportError as error:
-        raise Missing(f'this needs {error.name}: pip install "apples-gas[server]"') from None
+        raise Missing(f"this needs {error.name}: {way_to_install('server')}") from None
     return backup
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from documents.extras import way_to_install
 from documents.fields import Fields
 from gas.agent.following import follow
 from gas.application import Application
@@ -68,7 +69,7 @@ def demo_command(
         from gas.service.preload import log_instant, stood
         from gas.service.server import Embedded
     except ImportError as error:
-        raise Missing(f'gas demo needs {error.name}: pip install "apples-gas[server]"') from None
+        raise Missing(f"gas demo needs {error.name}: {way_to_install('server')}") from None
 
     log = generated_load(processors or PROCESSORS, seed) if trace is None else read_log(trace)
     application = Application(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from documents.extras import way_to_install
 from gas.cli.logs import read_log
 from gas.cli.tables import many, note, say
 from gas.errors import BadInput, Missing
@@ -174,7 +175,7 @@ def serve_command(
         from gas.service.server import ask_to_drain, hold_state, serve
         from gas.service.tokens import Tokens, the_service_user
     except ImportError as error:
-        raise Missing(f'gas serve needs {error.name}: pip install "apples-gas[server]"') from None
+        raise Missing(f"gas serve needs {error.name}: {way_to_install('server')}") from None
 
     directory = state_directory(state or (None if user is None else SYSTEM_STATE / name), name)
     limits = Limits(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from documents.extras import way_to_install
 from gas.cli.logs import LARGEST_MACHINE, check_readable, machine_of, read_log_and_digest
 from gas.cli.progress import progress
 from gas.cli.selection import First, From, Month, ScaleLoad, Strict, Units, Until, check_load, scaled, selected
@@ -280,7 +281,7 @@ def _picture_suffixes() -> tuple[str, ...]:
     from gas.pictures.canvas import SUFFIXES
 
     if find_spec("matplotlib") is None:
-        raise Missing("pictures need matplotlib; install it with: pip install 'apples-gas[plot]'")
+        raise Missing(f"pictures need matplotlib: {way_to_install('plot')}")
     return SUFFIXES
 
 
@@ -363,7 +364,7 @@ def _simulated(
     from gas.simulation.simulate import simulate
 
     if not available():
-        note('gas: without numba, simulations take a hundred times as long: pip install "apples-gas[sim]"')
+        note(f"gas: without numba, simulations take a hundred times as long: {way_to_install('sim')}")
     else:
         tell_of_compiling(lambda text: note(f"gas: first use: {text}"))
         announce(run, "the simulator")

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from documents.extras import way_to_install
 from gas.cli.options import Json
 from gas.cli.progress import progress
 from gas.cli.tables import note, print_json, print_table, say
@@ -143,7 +144,7 @@ def _fetched(log: ArchivedLog, base_url: str, directory: Path | None, offline: b
         with progress(f"downloading {log.name}") as bar:
             return fetch(log, base=base_url, directory=directory, offline=offline, progress=bar)
     except ModuleNotFoundError as error:
-        raise Missing(f'gas traces get needs {error.name}: pip install "apples-gas[data]"') from None
+        raise Missing(f"gas traces get needs {error.name}: {way_to_install('data')}") from None
     except ArchiveUnreachable as error:
         raise Unreachable(str(error)) from None
     except NotInArchive as error:

@@ -19,6 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from documents.extras import way_to_install
 from gas.errors import BadInput, Missing
 from gas.guide.contents import files_of, for_readers, grouped, pages, title_of
 
@@ -81,7 +82,7 @@ def build_site(folder: Path) -> None:
         from mkdocs.config import load_config
         from mkdocs.exceptions import MkDocsException
     except ImportError as error:
-        raise Missing(f'gas guide --site needs {error.name}: pip install "apples-gas[docs]"') from None
+        raise Missing(f"gas guide --site needs {error.name}: {way_to_install('docs')}") from None
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "sitemap.xml").exists())):
         raise BadInput(f"--site {folder}: holds something that is no site; name another folder, or an empty one")
     with tempfile.TemporaryDirectory() as scratch:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from documents.extras import way_to_install
 from gas.availability import AvailabilityList, NodeAvailability
 from gas.errors import Missing
 from gas.pictures.dates import dated
@@ -156,5 +157,5 @@ def _pandas() -> Any:
     try:
         import pandas
     except ImportError:
-        raise Missing('frames need pandas; pip install "apples-gas[data]"') from None
+        raise Missing(f"frames need pandas: {way_to_install('data')}") from None
     return pandas

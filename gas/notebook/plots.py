@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from documents.extras import way_to_install
 from gas.availability import AvailabilityList, NodeAvailability
 from gas.errors import BadInput, Missing
 from gas.pictures.canvas import GREY, SCHEDULE_STYLE, drawn_into, fix_layout, legend_below, policy_handles, tidy
@@ -46,7 +47,7 @@ def plotted(shown: object, axes: Axes | Iterable[Axes] | None = None) -> Figure:
         from matplotlib.axes import Axes
         from matplotlib.style import context
     except ImportError:
-        raise Missing('pictures need matplotlib; pip install "apples-gas[plot]"') from None
+        raise Missing(f"pictures need matplotlib: {way_to_install('plot')}") from None
     given = None if axes is None else [axes] if isinstance(axes, Axes) else list(axes)
     draw, style = _drawing(shown)
     figure: Figure

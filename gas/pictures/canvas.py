@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from documents.extras import way_to_install
 from documents.whole_file import whole_file
 from gas.errors import BadInput, Missing
 from gas.printable import as_line
@@ -182,7 +183,7 @@ def write_picture(make: Callable[[], Figure], path: str | Path, style: Mapping[s
     try:
         import matplotlib.style
     except ImportError:
-        raise Missing('pictures need matplotlib; pip install "apples-gas[plot]"') from None
+        raise Missing(f"pictures need matplotlib: {way_to_install('plot')}") from None
     buffer = io.BytesIO()
     metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
     with matplotlib.style.context(["default", dict(style)]), warnings.catch_warnings():

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 
+from documents.extras import way_to_install
 from gas.endpoints import JobDescription, Request
 from gas.errors import BadInput, Infeasible, Missing
 from gas.planner import Plan
@@ -381,4 +382,4 @@ def _at_least_one(value: int | None, what: str) -> None:
 
 
 def _missing(package: str, error: ImportError) -> Missing:
-    return Missing(f'needs {package} ({error}): pip install "apples-gas[workflows]"')
+    return Missing(f"needs {package} ({error}): {way_to_install('workflows')}")

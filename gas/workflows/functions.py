@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, Unpack
 
+from documents.extras import way_to_install
 from gas.agent.calls import Wanted, agent_and_options, with_wanted
 from gas.agent.futures import JobFutureOf
 from gas.agent.options import Run
@@ -254,7 +255,7 @@ def _name_of(function: Callable[..., object]) -> str:
 
 def _pickled(function: Callable[..., object], arguments: tuple[Any, ...], keywords: dict[str, Any], name: str) -> bytes:
     """Return a call pickled; refuse what the job could not load."""
-    way_out = 'pip install "apples-gas[notebook]", which brings cloudpickle, or move it into a module'
+    way_out = f"move it into a module, or install cloudpickle: {way_to_install('notebook')}"
     try:
         import cloudpickle  # noqa: F401
 

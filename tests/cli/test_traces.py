@@ -141,4 +141,4 @@ def test_without_pooch_the_way_to_it_is_told(server, gas, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
     done = gas("traces", "get", NASA.name)
     assert done.code == 1
-    assert 'gas traces get needs pooch: pip install "apples-gas[data]"' in done.err
+    assert 'gas traces get needs pooch: pip install ".[data]" in the source directory of Gas' in done.err

@@ -1,12 +1,14 @@
 """Frames have a row for each thing; instants know their time zone."""
 
 import builtins
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from shown_things import ALL, FORECAST, IMPOSSIBLE, LIST, NOW, PLAN, PREDICTED, PREDICTION, SCHEDULE
 
+from documents.extras import way_to_install
 from gas import AvailabilityList
 from gas.availability import NodeAvailability, Spans
 from gas.errors import Missing
@@ -109,5 +111,5 @@ def test_without_pandas_it_says_what_to_install(monkeypatch):
         return plain(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(Missing, match=r'pip install "apples-gas\[data\]"'):
+    with pytest.raises(Missing, match=re.escape(way_to_install("data"))):
         PLAN.to_frame()

@@ -1,5 +1,6 @@
 """Everything that is shown can be drawn, into a figure of its own or into given axes."""
 
+import re
 import sys
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 from shown_things import ALL, FORECAST, HOSTILE_PLAN, IMPOSSIBLE, LIST, PLAN, SCHEDULE
 
+from documents.extras import way_to_install
 from gas.errors import BadInput, Missing
 from gas.notebook.plots import png_of
 from gas.simulation.schedule import NEVER_STARTED
@@ -74,5 +76,5 @@ def test_nothing_to_draw_is_said():
 
 def test_without_matplotlib_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
-    with pytest.raises(Missing, match=r'pip install "apples-gas\[plot\]"'):
+    with pytest.raises(Missing, match=re.escape(way_to_install("plot"))):
         LIST.plot()

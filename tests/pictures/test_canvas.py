@@ -1,11 +1,13 @@
 """What pictures of schedules share: names and lines of policies, and how a figure becomes a file."""
 
+import re
 import sys
 from dataclasses import replace
 
 import pytest
 from drawn_schedules import LOG, made, passing
 
+from documents.extras import way_to_install
 from gas import BadInput
 from gas.errors import Missing
 from gas.pictures.canvas import STYLE, one_line, picture_suffix, policy_labels, policy_styles, rules_text, write_picture
@@ -49,7 +51,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
 def test_without_matplotlib_the_message_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.style", None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(Missing, match=r'pip install "apples-gas\[plot]"'):
+    with pytest.raises(Missing, match=re.escape(way_to_install("plot"))):
         draw_simulation([passing()], tmp_path / "x.png", log=LOG)
 
 

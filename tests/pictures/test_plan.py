@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from made_endpoints import node_list
 
+from documents.extras import way_to_install
 from gas import Application, AvailabilityList, BadInput, Candidate, plan
 from gas.errors import Missing
 from gas.pictures.canvas import SUFFIXES
@@ -245,7 +246,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
 def test_without_matplotlib_the_message_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.style", None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(Missing, match=r'pip install "apples-gas\[plot\]"'):
+    with pytest.raises(Missing, match=re.escape(way_to_install("plot"))):
         draw_plan(EXAMPLE, [PAPER], tmp_path / "plan.png")
 
 

@@ -4,6 +4,7 @@ import builtins
 import concurrent.futures
 import os
 import pickle
+import re
 import time
 from functools import partial
 
@@ -11,6 +12,7 @@ import calls_made
 import pytest
 
 import gas
+from documents.extras import way_to_install
 from gas.agent import futures
 from gas.agent.submission import Submitted
 from gas.errors import BadInput, Infeasible, JobFailed, Unreachable
@@ -138,7 +140,7 @@ def test_without_cloudpickle_functions_of_modules_go(nowhere, monkeypatch):
         return plain(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    way_out = r'pip install "apples-gas\[notebook\]"'
+    way_out = re.escape(way_to_install("notebook"))
     with pytest.raises(BadInput, match=f"cannot be pickled.*{way_out}"):
         nowhere.submit(lambda: 1)
     own = type("F", (), {"__call__": lambda self: 1, "__module__": "__main__"})()

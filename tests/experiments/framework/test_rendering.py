@@ -1,6 +1,7 @@
 """Reports as HTML that needs nothing else and as Markdown, and written into a folder."""
 
 import base64
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from html.parser import HTMLParser
 import pytest
 from made_report import REPORT, SVG
 
+from documents.extras import way_to_install
 from experiments.framework.rendering import html, markdown, template, write
 from experiments.framework.report import Bullets, Column, Report, Section, Table, Text
 from gas.errors import BadInput, Missing
@@ -102,7 +104,7 @@ def test_on_a_narrow_screen_tables_scroll_in_their_boxes_and_the_page_does_not(t
 def test_without_the_library_of_templates_the_error_says_what_to_install(monkeypatch):
     template.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(Missing, match=r"reports need jinja2; install it with: pip install 'apples-gas\[plot\]'"):
+    with pytest.raises(Missing, match=f"reports need jinja2: {re.escape(way_to_install('plot'))}"):
         html(REPORT)
 
 

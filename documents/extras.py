@@ -1,0 +1,10 @@
+"""Optional parts of Gas (the extras of `pyproject.toml`), and how one is installed that is missing."""
+
+from __future__ import annotations
+
+__all__ = ["way_to_install"]
+
+
+def way_to_install(extra: str) -> str:
+    """Return how to install an extra, to end a message with. Gas is in no package registry: pip needs its source."""
+    return f'pip install ".[{extra}]" in the source directory of Gas'
