@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["command_for", "experiment_app", "names"]  # and replay_app, which is made when it is used
 
 _SHARED = ("framework", "moldable", "published", "replay")
-"""Packages that are no studies of known logs."""
+"""Packages that are not studies of known logs."""
 
-_KEPT = "A study may be interrupted: what was computed is kept, and the same command goes on from there."
+_KEPT = "A study can be interrupted: results so far are kept, and the same command continues."
 
 
 def names() -> list[str]:

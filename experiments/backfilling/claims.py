@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from experiments.backfilling.comparison import count
+from experiments.backfilling.comparison import NAMES, count
 from experiments.backfilling.results import BASE, DOUBLED, Results
 from experiments.framework.claims import Claim
 from experiments.framework.ledger import Result
 from experiments.published import MEASURES, POLICIES, Measure, overall
+from gas.printable import many
 
 __all__ = ["ALIKE", "HIGH_LOAD", "SAME_SHARE", "WITHIN", "alike", "as_much_backfilled", "claims", "cut", "headline"]
 __all__ += ["more_backfilled", "percent"]
@@ -32,9 +33,6 @@ SAME_SHARE = 2.0
 WITHIN = 5.0
 """Per cent by which overall means may be off."""
 
-CELLS_WANTED = 0.8
-"""Share of the cells of KTH and CTC whose sign should agree."""
-
 
 def claims(study: Results) -> list[Claim]:
     """What the paper says, and what came out here."""
@@ -47,11 +45,11 @@ def _overall_means(study: Results) -> list[Claim]:
         marked = row.measure == "response" and row.trace in ("KTH", "CTC")
         ours = study.overall(row.trace, row.measure, row.policy)
         mean, unit = (f"{row.mean:,.0f}", " s") if row.measure == "response" else (f"{row.mean:,.1f}", "")
-        text = f"mean {_NAMES[row.measure]} of {row.trace} under {row.policy} is {mean}{unit}"
+        text = f"mean {_NAMES[row.measure]} of {row.trace} under {NAMES[row.policy]} is {mean}{unit}"
         if marked:
             text += f" (within {WITHIN:g}%)"
         if ours is None:
-            found.append(_claim("Table 4", text, "no log at hand", None))
+            found.append(_claim("Table 4", text, _NO_LOG, None))
             continue
         off = (ours / row.mean - 1) * 100
         here = f"{ours:,.0f}{unit}, {off:+.1f}%" if unit else f"{ours:,.1f}, {off:+.1f}%"
@@ -69,23 +67,24 @@ def _doubling(study: Results) -> Claim:
         if (change > 0) == (row.percent > 0):
             same += 1
         else:
-            away.append(f"{_NAMES[row.measure]} of {row.trace} under {row.policy} {change:+.1f}%")
+            away.append(f"{_NAMES[row.measure]} of {row.trace} under {NAMES[row.policy]} {change:+.1f}%")
     rows = len(overall())
     here = f"{same} of {same + len(away)}" + (f"; not: {', '.join(away)}" if away else "")
     return _claim(
         "Table 4",
-        f"doubling the users' estimates changes the mean the way the paper has it, in each of {rows} figures",
-        here if same + len(away) else "no log at hand",
+        f"doubling users' estimates moves each of the {rows} means in the paper's direction",
+        here if same + len(away) else _NO_LOG,
         same == rows if same + len(away) == rows else None,
     )
 
 
 def _signs(study: Results) -> Claim:
-    counts = count(study.cells, ("KTH", "CTC"))
-    all_cells = sum(cell.trace in ("KTH", "CTC") for cell in study.cells)
-    text = f"the sign of the difference agrees in {CELLS_WANTED:.0%} of the {all_cells} cells of KTH and CTC, or more"
-    here = f"{counts.agree} of {counts.cells}" + (f", {counts.share:.1%}" if counts.cells else "")
-    return _claim("Table 1", text, here, counts.share >= CELLS_WANTED if counts.cells == all_cells else None)
+    cells = [cell for cell in study.cells if cell.trace in ("KTH", "CTC")]
+    counts, resolved = count(cells), count(cell for cell in cells if cell.resolved)
+    text = f"KTH and CTC, {len(cells)} cells: the difference has the paper's sign wherever it exceeds its 90% interval"
+    here = f"{resolved.agree} of {resolved.cells}; with the unresolved ones, {counts.agree} of {counts.cells}"
+    compared = resolved.cells and counts.cells == len(cells)
+    return _claim("Table 1", text, here, resolved.agree == resolved.cells if compared else None)
 
 
 def _of_models(study: Results) -> list[Claim]:
@@ -103,7 +102,7 @@ def _of_models(study: Results) -> list[Claim]:
             "model J: under high loads EASY has the lower mean response", high, "response", lambda change: change > 0
         ),
         _compared(
-            "model J: there EASY has the slightly higher bounded slowdown (how much is not tested)",
+            "model J: under high loads EASY has the slightly higher bounded slowdown (size not tested)",
             high,
             "slowdown",
             lambda change: change < 0,
@@ -112,8 +111,8 @@ def _of_models(study: Results) -> list[Claim]:
 
 
 def _why_f(found: Sequence[str]) -> str:
-    why = "not established: model F is only like Feitelson's, most of its constants are not known"
-    return f"{why}; it would hold with {' or '.join(f'“{name}”' for name in found)}" if found else why
+    why = "not established; most constants of Feitelson's model are unknown, so model F only resembles it"
+    return f"{why}; with {' or '.join(f'“{name}”' for name in found)} it holds at the loads tried" if found else why
 
 
 def _of_backfilling(study: Results) -> list[Claim]:
@@ -127,11 +126,11 @@ def _of_backfilling(study: Results) -> list[Claim]:
             lambda gap: abs(gap) <= SAME_SHARE,
             _why_f(as_much_backfilled(study)),
         ),
-        _gaps("model J: EASY backfills slightly more (how much is not tested)", study.points("J"), lambda gap: gap > 0),
+        _gaps("model J: EASY backfills slightly more (size not tested)", study.points("J"), lambda gap: gap > 0),
         _claim(
             "Fig. 5",
             "SDSC: conservative backfills more",
-            f"EASY {easy:.1%}, conservative {conservative:.1%}" if known else "no log at hand",
+            f"EASY {easy:.1%}, conservative {conservative:.1%}" if known else _NO_LOG,
             conservative > easy if easy is not None and conservative is not None else None,
         ),
     ]
@@ -142,13 +141,17 @@ def headline(found: Sequence[Claim]) -> str:
     plain = [claim.holds for claim in found if not claim.two_ways and claim.holds is not None]
     own = [claim.holds for claim in found if claim.two_ways and claim.holds is not None]
     shared = [claim.shared for claim in found if claim.two_ways and claim.shared is not None]
-    parts = [f"Of the statements on logs, {sum(plain)} of {len(plain)} that could be tested hold."]
+    parts = [f"Of the statements on logs that could be tested, {_of(plain)}."]
     if own or shared:
         parts.append(
-            f"Of those on models, {sum(own)} of {len(own)} hold with each run at its own end, as the paper compares "
-            f"them, and {sum(shared)} of {len(shared)} over the batches that both schemes completed."
+            f"Of those on models, {_of(own)} with each run at its own end, as the paper compares them, and "
+            f"{_of(shared)} over the batches that both schemes completed."
         )
     return " ".join(parts)
+
+
+def _of(verdicts: Sequence[bool]) -> str:
+    return f"{sum(verdicts)} of {len(verdicts)} {'holds' if sum(verdicts) == 1 else 'hold'}"
 
 
 def alike(study: Results) -> list[str]:
@@ -165,6 +168,7 @@ def _changes(study: Results, good: Callable[[Result], bool]) -> list[str]:
     return [name for name, points in study.changes().items() if all(good(point) for _, point in points)]
 
 
+_NO_LOG = "log not found"
 _NAMES: dict[Measure, str] = {"response": "response", "slowdown": "bounded slowdown"}
 
 
@@ -198,16 +202,19 @@ def _compared(text: str, points: Points, measure: Measure, good: Callable[[float
     own = [percent(point, measure) for _, point in points if not cut(point)]
     shared = [percent(point, measure, shared=True) for _, point in points]
     holds, holds_shared = all(map(good, own)) if own else None, all(map(good, shared))
-    counted = f", at {sum(map(good, own))} of {len(own)} loads, conservative {_range(own)}" if own else ""
-    parts = [f"each run at its own end: {_word(holds)}{counted}"]
-    stopped = [f"load {load:g} {percent(point, measure):+.1f}%" for load, point in points if cut(point)]
+    parts = [f"own end: {_counted(holds, own, good)}"]
+    stopped = [f"load {load:g} ({percent(point, measure):+.1f}%)" for load, point in points if cut(point)]
     if stopped:
-        parts.append(f"not counted, as both runs were cut off beyond 30,000 s: {', '.join(stopped)}")
-    parts.append(
-        f"over the same batches: {_word(holds_shared)}, at {sum(map(good, shared))} of {len(shared)} loads, "
-        f"conservative {_range(shared)}"
-    )
+        parts.append(f"not counted, since both runs were stopped above 30,000 s: {', '.join(stopped)}")
+    parts.append(f"same batches: {_counted(holds_shared, shared, good)}")
     return _claim("Fig. 4", text, "; ".join(parts), holds, why, two_ways=True, shared=holds_shared)
+
+
+def _counted(holds: bool | None, changes: Sequence[float], good: Callable[[float], bool]) -> str:
+    if not changes:
+        return _word(holds)
+    at = f"at {sum(map(good, changes))} of {many(len(changes), 'load')}"
+    return f"{_word(holds)}, {at}, conservative {_range(changes)} against EASY"
 
 
 def _word(holds: bool | None) -> str:
@@ -221,9 +228,9 @@ def _gaps(text: str, points: Points, good: Callable[[float], bool], why: str = "
     own = [more_backfilled(point) for _, point in points]
     shared = [more_backfilled(point, shared=True) for _, point in points]
     here = [
-        f"{where}: {_word(all(map(good, gaps)))}, at {sum(map(good, gaps))} of {len(gaps)} loads, "
-        f"EASY {min(gaps):+.1f} to {max(gaps):+.1f} points"
-        for gaps, where in ((own, "each run at its own end"), (shared, "over the same batches"))
+        f"{where}: {_word(all(map(good, gaps)))}, at {sum(map(good, gaps))} of {many(len(gaps), 'load')}, "
+        f"EASY {_span(min(gaps), max(gaps), ' points')} against conservative"
+        for gaps, where in ((own, "own end"), (shared, "same batches"))
     ]
     apart = [
         f"{load:g} (EASY after {point['easy']['batches']}, conservative after {point['conservative']['batches']})"
@@ -231,14 +238,21 @@ def _gaps(text: str, points: Points, good: Callable[[float], bool], why: str = "
         if not good(gap) and good(more_backfilled(point, shared=True))
     ]
     if apart:
-        stretches = "runs that stop after different numbers of batches see different stretches of the jobs"
+        stretches = "runs that stop after different numbers of batches simulate different jobs"
         why = f"{why}; {stretches}: load {', '.join(apart)}" if why else f"{stretches}: load {', '.join(apart)}"
     verdicts = all(map(good, own)), all(map(good, shared))
     return _claim("Fig. 5", text, "; ".join(here), verdicts[0], why, two_ways=True, shared=verdicts[1])
 
 
 def _range(percents: Sequence[float]) -> str:
-    return f"{min(percents):+.1f}% to {max(percents):+.1f}%"
+    return _span(min(percents), max(percents), "%")
+
+
+def _span(low: float, high: float, unit: str) -> str:
+    """Return a range in words; a single value where it has no width."""
+    ends = [f"{low:+.1f}", f"{high:+.1f}"]
+    between = "% to " if unit == "%" else " to "
+    return f"{between.join(dict.fromkeys(ends))}{unit}"
 
 
 def _claim(

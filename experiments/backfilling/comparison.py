@@ -14,7 +14,18 @@ from typing import Any
 
 from experiments.published import MEASURES, POLICIES, Difference, Measure, Month
 
-__all__ = ["FIGURES_APART", "NOISE", "UNEXPLAINED", "Cell", "Counts", "cells_of", "count", "difference", "distance"]
+__all__ = [
+    "FIGURES_APART",
+    "NAMES",
+    "NOISE",
+    "UNEXPLAINED",
+    "Cell",
+    "Counts",
+    "cells_of",
+    "count",
+    "difference",
+    "distance",
+]
 __all__ += ["reasons"]
 
 JOBS_APART = 0.02
@@ -60,6 +71,11 @@ class Cell:
     def agrees(self) -> bool | None:
         """Whether the difference has the paper's sign; None where there is nothing to compare."""
         return None if self.ours is None else self.ours.sign == self.paper.sign
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the difference exceeds its 90% interval."""
+        return self.ours is not None and abs(self.ours.percent) > self.error
 
     @property
     def apart(self) -> float | None:
@@ -158,14 +174,15 @@ def _why_the_figures(cell: Cell, ours: Difference) -> list[str]:
         tried = {name: getattr(other, policy) for name, other in cell.variants.items()}
         if met := [name for name, one in tried.items() if abs(one / paper - 1) * 100 <= FIGURES_APART]:
             nearest = min(met, key=lambda name: abs(tried[name] - paper))
-            by_rules.append(f"{_SHORT[policy]} {tried[nearest]:{shown}} with {nearest}")
+            by_rules.append(f"{NAMES[policy]} {tried[nearest]:{shown}} with {nearest}")
         elif abs(here - paper) <= cell.scatter.get(policy, 0.0):
-            by_days.append(f"{_SHORT[policy]} {here:{shown}} ± {cell.scatter[policy]:{shown}}")
+            by_days.append(f"{NAMES[policy]} {here:{shown}} ± {cell.scatter[policy]:{shown}}")
     found = [f"met under other rules: {', '.join(by_rules)}"] if by_rules else []
     return found + ([f"within the scatter between days: {', '.join(by_days)}"] if by_days else [])
 
 
-_SHORT = {"easy": "EASY", "conservative": "conservative"}
+NAMES = {"easy": "EASY", "conservative": "conservative"}
+"""Of policies, as a report has them."""
 
 
 def _why_the_sign(cell: Cell, ours: float) -> list[str]:
@@ -176,7 +193,7 @@ def _why_the_sign(cell: Cell, ours: float) -> list[str]:
     turned = [f"{name} ({other.percent:+.1f}%)" for name, other in cell.variants.items() if other.percent * ours <= 0]
     if turned:
         found.append(f"the sign turns with {', '.join(turned)}")
-    if abs(ours) <= cell.error:
+    if not cell.resolved:
         found.append("not resolved by the days of the month")
     return found
 

@@ -23,15 +23,14 @@ def models_section(study: Results) -> Section:
     if not models:
         return Section("Fig. 4: models", (Text("No model was run."),))
     caption = (
-        "Mean response time and bounded slowdown of both schemes over load, with 90% intervals by batch means, over "
-        "the batches that both schemes completed; their number stands above the load. † marks a load at which one "
-        "scheme's run was longer than the other's; a cross shows its mean at its own end, which is over other jobs "
-        "and therefore not comparable with the other scheme's. "
-        f"Seed {study.options.seed}. The paper's Fig. 4 shows curves without figures; its statements are tested above. "
-        "Hollow marks: that scheme's run was stopped because its mean response was beyond 30,000 s (dotted), so its "
-        "mean has not settled. Curves also step where the number of batches changes from one load to the next. Both "
-        "schemes ran the same jobs, so overlapping intervals do not mean that the schemes are alike. Scales are "
-        "logarithmic; intervals that reach below a picture reach far down, some to 0."
+        "Mean response time and bounded slowdown over load (logarithmic scales), with 90% intervals by batch means. "
+        "Both schemes are shown over the batches that both completed; the number of batches stands above each load. "
+        "†: one scheme's run was longer; a cross shows its mean at its own end, which is over other jobs and "
+        "therefore not comparable. Hollow marks: the run was stopped because its mean response exceeded 30,000 s "
+        "(dotted), so its mean has not settled. A curve also steps where the number of batches changes between loads. "
+        "Both schemes ran the same jobs, so overlapping intervals do not show that they are alike. Some intervals "
+        "reach below the picture, a few to 0. "
+        f"Seed {study.options.seed}. The paper's Fig. 4 shows curves without figures; its statements are tested above."
     )
     blocks: list[Block] = [Picture("backfilling-models", draw_models(models), caption)]
     measures = ("mean response (s)", "bounded slowdown")
@@ -39,18 +38,18 @@ def models_section(study: Results) -> Section:
     stops = [Column(name, "batches and why it stopped", left=True) for name in ("EASY", "conservative")]
     for model, points in models.items():
         rows = tuple((*_at(load, point), *_means(point, shared=True)) for load, point in points)
-        which = f"{_model_caption(study, model)} Over the batches that both schemes completed, {_DAGGER}."
+        which = f"{_model_caption(study, model)} Means over the batches that both schemes completed. {_DAGGER}"
         blocks.append(Table((Column("load"), Column("batches"), *means), rows, which))
         rows = tuple((_at(load, point)[0], *_means(point, shared=False), *_stops(point)) for load, point in points)
         which = (
-            f"Model {model}, each run at its own end, as the paper compares them, {_DAGGER}: there the difference is "
-            "not one between the schemes only."
+            f"Model {model}, each run at its own end, as the paper compares them. {_DAGGER} There, part of the "
+            "difference comes from the jobs and not from the schemes."
         )
         blocks.append(Table((Column("load"), *means, *stops), rows, which))
     return Section("Fig. 4: models", tuple(blocks))
 
 
-_DAGGER = "† where the two runs stopped after different numbers of batches"
+_DAGGER = "†: the two runs stopped after different numbers of batches."
 
 
 def _points_of_models(study: Results) -> dict[Model, list[tuple[float, Result]]]:
@@ -61,14 +60,14 @@ def _model_caption(study: Results, model: Model) -> str:
     jobs = study.options.model_jobs(model)
     if model == "F":
         return (
-            f"Model F: like Feitelson's of 1996 (most of its constants are not known; jobs are repeated at most "
-            f"{MOST_REPEATS} times), {jobs:,} jobs generated, {PROCESSORS['F']} processors."
+            f"Model F resembles Feitelson's of 1996, most of whose constants are unknown: {jobs:,} jobs on "
+            f"{PROCESSORS['F']} processors, each job repeated at most {MOST_REPEATS} times."
         )
     fitted = ctc_model()
-    thanks = f"; acknowledged: {', '.join(fitted.acknowledgements)}" if fitted.acknowledgements else ""
+    thanks = f" (log by courtesy of {', '.join(fitted.acknowledgements)})" if fitted.acknowledgements else ""
     return (
-        f"Model J: Jann's, fitted to {fitted.source}{thanks} (the published table of its constants is not at hand), "
-        f"{jobs:,} jobs generated, {PROCESSORS['J']} processors."
+        f"Model J is Jann's: {jobs:,} jobs on {PROCESSORS['J']} processors. Its published constants were not "
+        f"available; they are fitted to {fitted.source}{thanks}."
     )
 
 
@@ -93,7 +92,7 @@ def _stops(point: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def changes_section(study: Results) -> Section | None:
-    """Return on which of its constants it depends how the schemes compare in model F."""
+    """Return how the comparison of schemes in model F depends on the model's constants."""
     changes = study.changes()
     if not changes:
         return None
@@ -105,20 +104,23 @@ def changes_section(study: Results) -> Section | None:
             row += [f"{percent(point, measure):+.1f}%" for _, point in points]
         rows.append((*row, *(f"{more_backfilled(point):+.1f}" for _, point in points)))
     columns = [Column("model F with", left=True)]
-    for group in ("response, conservative against EASY", "bounded slowdown, the same", "EASY backfills more, points"):
+    for group in (
+        "response, conservative against EASY",
+        "bounded slowdown, conservative against EASY",
+        "share backfilled, EASY minus conservative (points)",
+    ):
         columns += [Column(f"load {load:g}", group) for load in loads]
     jobs = study.change_runs[0].jobs
     text = (
-        "In the paper both schemes are practically identical under Feitelson's model and backfill as much; here "
-        "conservative has the longer response. The program of the model is not at hand, so that most constants of "
-        "model F are choices. The table changes them one at a time "
-        f"({jobs:,} jobs at each load, both schemes over the same jobs, no stopping rule; seed {study.options.seed}). "
-        f"Mean responses come within {ALIKE:g}% of each other at all of these loads {_with(alike(study))}, shares "
-        f"backfilled within {SAME_SHARE:g} points {_with(as_much_backfilled(study))}. Which "
-        "of the changes is the cause, if any, is not known. Estimates above the run times would contradict the paper, "
-        "which says that it used run times; in its own Table 3, however, such estimates reduce the difference: "
-        "from 7.3% to 1.5% on KTH, from 3.3% to 1.9% on CTC and from 5.7% to -1.2% on SDSC when estimates go from the "
-        "run times to between once and twice those."
+        "In the paper both schemes are practically identical under Feitelson's model and backfill equally much. The "
+        "program of the model was not available, so most constants of model F are our choice. The table changes one "
+        f"at a time ({jobs:,} jobs at each load, both schemes over the same jobs, no stopping rule, seed "
+        f"{study.options.seed}). Mean responses are within {ALIKE:g}% of each other at all of these loads "
+        f"{_with(alike(study))}; shares backfilled are within {SAME_SHARE:g} points "
+        f"{_with(as_much_backfilled(study))}. Whether one of these changes is the cause is not known. Estimates above "
+        "the run times contradict the paper, which used run times. Its own Table 3, however, shows that such estimates "
+        "reduce the difference. When they grow from the run time to between once and twice the run time, it falls from "
+        "7.3% to 1.5% on KTH, from 3.3% to 1.9% on CTC and from 5.7% to -1.2% on SDSC."
     )
     return Section("Why model F differs", (Text(text), Table(tuple(columns), tuple(rows))))
 
@@ -139,9 +141,9 @@ def amounts_section(study: Results) -> Section:
     if not models and not traces:
         return Section("Fig. 5: amount of backfilling", (Text("Nothing was run."),))
     caption = (
-        "Share of jobs that were backfilled: started while a job submitted earlier waited. Models: over the batches "
-        "that both schemes completed; a cross shows where a run that went on came out at its own end. The paper's "
-        "Fig. 5 shows no figures; its statements are tested above."
+        "Share of jobs that were backfilled, that is, started while a job submitted earlier waited. Models are shown "
+        "over the batches that both schemes completed; a cross shows the share at the own end of a longer run. The "
+        "paper's Fig. 5 shows no figures; its statements are tested above."
     )
     rows = [
         (trace, *(f"{shares[p]:.1%}" for p in POLICIES), _points(shares), "", "", "")
@@ -155,10 +157,10 @@ def amounts_section(study: Results) -> Section:
                 cells += [*(f"{shares[policy]:.1%}" for policy in POLICIES), _points(shares)]
             rows.append((f"model {model}, load {_at(load, point)[0]}", *cells))
     columns = [Column("jobs", left=True)]
-    for group in ("the same jobs or batches", "models, each run at its own end"):
+    for group in ("same jobs or batches", "models, own end"):
         columns += heads("EASY", "conservative", "difference, points", group=group)
     picture = Picture("backfilling-amount", draw_backfilling(models, traces), caption)
-    table = Table(tuple(columns), tuple(rows), f"{_DAGGER[0]} {_DAGGER[2:]}." if models else "")
+    table = Table(tuple(columns), tuple(rows), _DAGGER if models else "")
     return Section("Fig. 5: amount of backfilling", (picture, table))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from experiments.backfilling.comparison import NAMES
 from experiments.backfilling.models import Model
 from experiments.framework.charts import BLUE, ORANGE, as_svg, plain
 
@@ -20,7 +21,6 @@ Points = Sequence[tuple[float, Mapping[str, Any]]]
 _COLOURS: Final = {"easy": ORANGE, "conservative": BLUE}
 _DASHES: Final = {"easy": "solid", "conservative": (0, (5, 2))}
 _MARKERS: Final = {"easy": "o", "conservative": "s"}
-_NAMES: Final = {"easy": "EASY", "conservative": "conservative"}
 THRESHOLD: Final = 30_000
 """Seconds; a run whose mean response exceeds this is stopped."""
 
@@ -49,7 +49,7 @@ def draw_backfilling(models: Mapping[Model, Points], traces: Mapping[str, Mappin
 
 def unequal(point: Mapping[str, Any]) -> bool:
     """Return whether the two runs stopped after different numbers of batches."""
-    return len({point[policy]["batches"] for policy in _NAMES}) > 1
+    return len({point[policy]["batches"] for policy in NAMES}) > 1
 
 
 def _models(figure: Figure, models: Mapping[Model, Points]) -> None:
@@ -59,7 +59,7 @@ def _models(figure: Figure, models: Mapping[Model, Points]) -> None:
             here = axes[row, column]
             here.set_yscale("log", nonpositive="clip")  # the means of a model span two orders of magnitude
             _lines(here, points, measure)
-            shown = [figures for _, point in points for policy in _NAMES for figures in _both_ways(point[policy])]
+            shown = [figures for _, point in points for policy in NAMES for figures in _both_ways(point[policy])]
             _log_scale(here, [figures[measure] for figures in shown])
             if measure == "response":
                 here.axhline(THRESHOLD, color="0.5", linewidth=0.9, linestyle=":", zorder=1)
@@ -79,7 +79,7 @@ def _batches(axes: Axes, points: Points, *, named: bool) -> None:
     """Write above each load over how many batches both schemes are compared, with a dagger where one went on."""
     place = axes.get_xaxis_transform()
     for load, point in points:
-        count = min(point[policy]["batches"] for policy in _NAMES)
+        count = min(point[policy]["batches"] for policy in NAMES)
         words = f"{count}†" if unequal(point) else f"{count}"
         axes.text(load, 1.02, words, transform=place, fontsize=8, color="0.35", ha="center", va="bottom")
     if named:
@@ -91,7 +91,7 @@ def _legend(figure: Figure, axes: Axes, some_unequal: bool) -> None:
 
     handles, labels = axes.get_legend_handles_labels()
     if some_unequal:
-        for policy, name in _NAMES.items():
+        for policy, name in NAMES.items():
             handles.append(Line2D([], [], color=_COLOURS[policy], **_OWN_END))
             labels.append(f"{name} at its own, later end")
     figure.legend(handles, labels, loc="outside upper left", frameon=False, ncols=len(handles), fontsize=9)
@@ -104,7 +104,7 @@ _APART: Final = {"easy": -0.003, "conservative": 0.003}
 
 def _lines(axes: Axes, points: Points, measure: str) -> None:
     """Draw means over the batches that both runs completed; a cross where a run that went on came out at its end."""
-    for policy, name in _NAMES.items():
+    for policy, name in NAMES.items():
         places = [load + _APART[policy] for load, _ in points]
         shared = [point[policy]["together"] for _, point in points]
         axes.errorbar(
@@ -162,7 +162,7 @@ def _backfilling(figure: Figure, models: Mapping[Model, Points], traces: Mapping
         axes.set_xlabel("load")
     if traces:
         axes = panels[-1]
-        for shift, (policy, name) in zip((-0.2, 0.2), _NAMES.items(), strict=True):
+        for shift, (policy, name) in zip((-0.2, 0.2), NAMES.items(), strict=True):
             places = [place + shift for place in range(len(traces))]
             heights = [shares[policy] for shares in traces.values()]
             axes.bar(places, heights, 0.38, color=_COLOURS[policy], label=name)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 
 from experiments.backfilling.claims import HIGH_LOAD, WITHIN, claims, headline
-from experiments.backfilling.comparison import FIGURES_APART, NOISE, UNEXPLAINED, Cell, count, distance, reasons
+from experiments.backfilling.comparison import FIGURES_APART, NAMES, NOISE, UNEXPLAINED, Cell, count, distance, reasons
 from experiments.backfilling.models_report import amounts_section, changes_section, figure, models_section
 from experiments.backfilling.results import BASE, DOUBLED, LOADS, PAPER_JOBS, Options, Results, batch_jobs
 from experiments.framework.claims import Claim
@@ -17,6 +17,7 @@ from experiments.framework.origin import Origin, remarks, thanks, version_of_log
 from experiments.framework.report import Block, Bullets, Column, Report, Section, Table, Text, agreed, heads, no, yes
 from experiments.framework.report import Cell as TableCell
 from experiments.published import MEASURES, POLICIES, TRACES, Measure, overall, table1
+from gas.printable import many
 
 __all__ = ["backfilling_report", "form"]
 
@@ -46,29 +47,29 @@ def backfilling_report(study: Results, origin: Origin) -> Report:
 
 
 def form(options: Options) -> str:
-    """Return in what the models are run otherwise than in the full study; "" if they are not."""
+    """Return how the runs of models differ from the full study; "" if they do not."""
     if options.full:
         return ""
     jobs = [
-        f"{options.model_jobs(model):,} jobs of model {model} where the full study has {usual:,}, in batches of "
+        f"model {model} has {options.model_jobs(model):,} jobs instead of {usual:,}, in batches of "
         f"{batch_jobs(options.model_jobs(model)):,} instead of {batch_jobs(usual):,}"
         for model, usual in PAPER_JOBS.items()
         if options.model_jobs(model) != usual
     ]
     loads = "all loads" if options.loads == LOADS else f"{len(options.loads)} loads instead of {len(LOADS)}"
     return (
-        f"Not the full study: models are run at {loads}{''.join(f'; {words}' for words in jobs)}. What is said of "
-        "models here is a first look and does not reproduce Fig. 4 and Fig. 5. Logs are simulated in full."
+        f"Not the full study: models are run at {loads}{''.join(f'; {words}' for words in jobs)}. The results on "
+        "models are a first look and do not reproduce Fig. 4 and Fig. 5. Logs are simulated in full."
     )
 
 
 def _lead(study: Results) -> str:
     compared = count(study.cells)
-    sp2 = count(study.cells, ("KTH", "CTC"))
+    resolved = count(cell for cell in study.cells if cell.resolved)
     return (
-        f"Of the {len(study.cells)} cells of the paper's Table 1, {compared.cells} could be compared; the sign of the "
-        f"difference between the schemes agrees in {compared.agree}, for KTH and CTC in {sp2.agree} of {sp2.cells}. "
-        f"{headline(claims(study))} The paper is: {_PAPER}."
+        f"Of the {len(study.cells)} cells of the paper's Table 1, {compared.cells} could be compared. The difference "
+        f"between the schemes exceeds its 90% interval in {resolved.cells} of them, and {resolved.agree} of these have "
+        f"the paper's sign. {headline(claims(study))} The paper is: {_PAPER}."
     )
 
 
@@ -76,10 +77,10 @@ def _origin(study: Results, origin: Origin) -> Section:
     facts = (
         f"Gas {origin.gas}, sources `{origin.sources}`; {', '.join(origin.libraries)}.",
         f"Seed of the models: {study.options.seed}.",
-        f"`{origin.command}`, where TRACES is a folder with the logs below. The number of worker processes changes "
-        "nothing but the time.",
+        f"`{origin.command}`, where TRACES is the folder of the logs below. The number of worker processes affects "
+        "only the run time.",
     )
-    return Section("To make this report again", (Bullets(facts),))
+    return Section("Reproducing this report", (Bullets(facts),))
 
 
 def _summary(study: Results) -> Section:
@@ -89,11 +90,14 @@ def _summary(study: Results) -> Section:
         Shown("same batches", lambda claim: agreed(claim.shared, "not tested") if claim.two_ways else "", "holds"),
         Shown("statement", lambda claim: claim.text, left=True),
         Shown("here", lambda claim: claim.here, left=True),
-        Shown("why not", lambda claim: "" if claim.holds and claim.shared is not False else claim.why, left=True),
+        Shown(
+            "possible cause", lambda claim: "" if claim.holds and claim.shared is not False else claim.why, left=True
+        ),
     )
     caption = (
-        "Runs of models are compared twice: each at its own end, as in the paper, and over the batches that both "
-        "completed. Statements on logs have one verdict."
+        "Runs of models are compared twice. “Own end” takes each run's mean where its stopping rule ended it, as the "
+        "paper does; “same batches” takes the batches that both schemes completed. A statement on logs has one "
+        "verdict. Only the verdict on Table 1 uses intervals; the others compare means as they are."
     )
     by_trace = []
     for trace in TRACES:
@@ -103,32 +107,37 @@ def _summary(study: Results) -> Section:
             counts = count(cell for cell in cells if cell.measure == measure)
             of_trace.append(f"{counts.agree} of {counts.cells}" if counts.cells else "-")
         total = count(cells)
-        of_trace.append(f"{total.agree} of {total.cells}, {total.share:.0%}" if total.cells else "no log at hand")
+        of_trace.append(f"{total.agree} of {total.cells}, {total.share:.0%}" if total.cells else "log not found")
+        resolved = count(cell for cell in cells if cell.resolved)
+        of_trace.append(f"{resolved.agree} of {resolved.cells}" if total.cells else "-")
         by_trace.append(tuple(of_trace))
-    titles = ("trace", "cells", "compared", "response agrees", "slowdown agrees", "all agree")
+    titles = ("trace", "cells", "compared", "response agrees", "slowdown agrees", "all agree", "resolved ones agree")
     signs = Table(
         tuple(Column(title, left=title == "trace") for title in titles),
         tuple(by_trace),
-        "Cells of Table 1 in which the difference has the paper's sign.",
+        "Cells of Table 1 in which the difference has the paper's sign. A cell is resolved where the difference "
+        "exceeds its 90% interval; elsewhere the sign may be chance.",
     )
     apart = [cell for cell in study.cells if cell.agrees is False]
     unknown = sum(any(UNEXPLAINED in reason for reason in reasons(cell)) for cell in apart)
     by_cause = [
-        f"{sum(any(mark in reason for reason in reasons(cell)) for cell in apart)} {words}" for mark, words in _CAUSES
+        f"{words}: {many(sum(any(mark in reason for reason in reasons(cell)) for cell in apart), 'cell')}."
+        for mark, words in _CAUSES
     ]
     text = Text(
-        f"Of the {len(apart)} cells with the other sign, {', '.join(by_cause)} (a cell may count several times); for "
-        f"{unknown}, no cause was found."
+        f"{many(len(apart), 'cell')} of Table 1 {'have' if len(apart) > 1 else 'has'} the opposite sign. A cell may "
+        "have several of these possible causes:"
     )
-    return Section("What holds", (table_of(claims(study), columns, caption), signs, *([text] if apart else [])))
+    causes = (text, Bullets((*by_cause, f"No cause found: {many(unknown, 'cell')}."))) if apart else ()
+    return Section("What holds", (table_of(claims(study), columns, caption), signs, *causes))
 
 
 _CAUSES = (
-    ("another version", "are of months in which the log at hand has other numbers of jobs than the paper's"),
-    ("another load", "of months of another load"),
-    ("a difference within", f"have a difference within {NOISE:g}% on one side"),
-    ("sign turns", "turn under other rules for overruns, estimates, months or the order of events"),
-    ("not resolved", "have a difference that the days of the month do not resolve"),
+    ("another version", "The log has another number of jobs in the month than the paper's (not tested as a cause)"),
+    ("another load", "The month has another load (not tested as a cause)"),
+    ("a difference within", f"The difference is at most {NOISE:g}%, here or in the paper"),
+    ("sign turns", "The sign changes under other rules for overruns, estimates, months or the order of events"),
+    ("not resolved", "The difference is within its 90% interval over the days of the month"),
 )
 """How the reasons of a cell begin, and what they mean."""
 
@@ -149,7 +158,7 @@ def _logs(study: Results) -> Section:
     )
     notes = remarks(study.logs)
     notes += [f"Left out: {words}." for words in study.left_out]
-    notes += [f"{source}: no log {source.stem}-* at hand; its cells are not compared." for source in study.missing]
+    notes += [f"{source}: no log {source.stem}-* found; its cells are not compared." for source in study.missing]
     blocks: list[Block] = [table_of(study.logs, columns)] if study.logs else []
     blocks.append(Bullets(tuple(dict.fromkeys(notes))))
     if study.logs:
@@ -159,7 +168,7 @@ def _logs(study: Results) -> Section:
 
 
 def _facts(study: Results, log: Found) -> list[str]:
-    """Return in what a log and its simulation differ from the paper's, as far as that is known."""
+    """Return how a log and its simulation differ from the paper's, as far as known."""
     result, source = study.result(log), log.source
     jobs, longer = result["jobs"], result["overruns"]
     version = "cleaned: the archive removed jobs" if log.cleaned else "not cleaned"
@@ -172,26 +181,28 @@ def _facts(study: Results, log: Found) -> list[str]:
         )
     if source.estimates == "users":
         found.append(
-            f"Overruns: {longer:,} jobs ran longer than requested; they are killed, or under “overrun extend” continue."
+            f"Overruns: {many(longer, 'job')} ran longer than requested. They are killed at their walltime; under "
+            "“overrun extend” they run on."
         )
     elif result["without_estimate"] == jobs:
-        found.append("Estimates: the log has none; run times stand in for them, so there are no overruns.")
+        found.append("Estimates: the log has none. Run times replace them, so there are no overruns.")
     else:
         users = study.result(log, "users' estimates")
         found.append(
-            f"Estimates: run times, as the paper says; {users['jobs'] - users['without_estimate']:,} jobs have one of "
-            f"their user, which {users['overruns']:,} outlive (under “users' estimates” they are killed then, with "
-            "“overrun extend” they run on)."
+            f"Estimates: run times, as in the paper. {users['jobs'] - users['without_estimate']:,} jobs also have a "
+            f"user's estimate, which {users['overruns']:,} exceed: under “users' estimates” these are killed, with "
+            "“overrun extend” they run on."
         )
     rows = [row for row in table1() if source.covers(row.trace, row.month)]
     off = {}
-    for kind, months in (("submission", result["months"]), ("end, under EASY", result["by_end"])):
+    for kind, months in (("submission", result["months"]), ("end (EASY)", result["by_end"])):
         ours = {month["month"]: month["jobs"] for month in months}
         if all(row.month in ours for row in rows):
             off[kind] = sum(abs(ours[row.month] - row.jobs) for row in rows)
     if len(off) == 2:
-        parts = ", ".join(f"{apart:,} by the month of their {kind}" for kind, apart in off.items())
-        found.append(f"Months: numbers of jobs, {sum(row.jobs for row in rows):,} in the paper, are off by {parts}.")
+        parts = " and ".join(f"by {many(apart, 'job')} by the month of {kind}" for kind, apart in off.items())
+        jobs = sum(row.jobs for row in rows)
+        found.append(f"Months: the paper counts {jobs:,} jobs. In all, our monthly counts differ {parts}.")
     if result["overall"]:
         found.append(_nearest_rules(study, log))
     return found
@@ -204,7 +215,11 @@ def _trace(study: Results, trace: str) -> Section:
     for measure in MEASURES:
         mine = [cell for cell in cells if cell.measure == measure]
         counts = count(mine)
-        caption = f"{trace}, {_MEASURES[measure]}; the sign agrees in {counts.agree} of {counts.cells} months compared."
+        resolved = count(cell for cell in mine if cell.resolved)
+        caption = (
+            f"{trace}, {_MEASURES[measure]}. The sign agrees in {counts.agree} of {counts.cells} months, and in "
+            f"{resolved.agree} of the {resolved.cells} whose difference exceeds its interval (±)."
+        )
         blocks.append(table_of(mine, _CELLS, caption))
     return Section(f"Table 1: {trace}", tuple(blocks))
 
@@ -217,6 +232,12 @@ def _figure(path: str) -> Callable[[Cell], str]:
         return figure(value, cell.measure)
 
     return shown
+
+
+def _same_sign(cell: Cell) -> TableCell | str:
+    if cell.agrees is None or cell.resolved:
+        return agreed(cell.agrees)
+    return TableCell(f"{'yes' if cell.agrees else 'no'}, not resolved", "quiet")
 
 
 _CELLS: Sequence[Shown[Cell]] = (
@@ -232,8 +253,8 @@ _CELLS: Sequence[Shown[Cell]] = (
     Shown("here", lambda cell: f"{cell.ours.percent:+.1f}%" if cell.ours else "-", "difference"),
     Shown("±", lambda cell: f"{cell.error:.1f}" if cell.ours else "-", "difference"),
     Shown("paper", lambda cell: f"{cell.paper.percent:+.1f}%", "difference"),
-    Shown("same sign", lambda cell: agreed(cell.agrees)),
-    Shown("why they differ", lambda cell: "; ".join(reasons(cell)), left=True),
+    Shown("same sign", _same_sign),
+    Shown("possible causes", lambda cell: "; ".join(reasons(cell)), left=True),
 )
 
 
@@ -243,25 +264,25 @@ def _overall(study: Results) -> Section:
         (row, ours) for row in overall() if (ours := study.overall(row.trace, row.measure, row.policy)) is not None
     ]
     for row in overall():
-        line: list[TableCell | str] = [row.trace, _MEASURES[row.measure], row.policy]
+        line: list[TableCell | str] = [row.trace, _MEASURES[row.measure], NAMES[row.policy]]
         for variant, paper in ((BASE, row.mean), (DOUBLED, row.doubled)):
             mean = study.overall(row.trace, row.measure, row.policy, variant)
             line += [figure(mean, row.measure), figure(paper, row.measure), *_off(mean, paper)]
         rows.append(tuple(line))
     columns = [Column("trace", left=True), Column("measure", left=True), Column("policy", left=True)]
-    for group in ("estimates as they are", "estimates doubled"):
+    for group in ("users' estimates", "users' estimates doubled"):
         columns += heads("here", "paper", "off by", f"within {WITHIN:g}%", group=group)
     near = {
         policy: [abs(m / row.mean - 1) * 100 <= WITHIN for row, m in found if row.policy == policy]
         for policy in POLICIES
     }
-    words = "Means over all jobs of a log, under the users' own estimates and under twice those."
+    words = "Means over all jobs of a log, with users' estimates and with these doubled."
     if found:
         counts = {policy: f"{sum(which)} of {len(which)}" for policy, which in near.items()}
         words += (
-            f" With estimates as they are, {counts['conservative']} means under conservative lie within {WITHIN:g}% of "
-            f"the paper's, and {counts['easy']} under EASY. Both schemes ran the same jobs on the same machine: where "
-            "only EASY is off, neither can be the whole cause, which was not found."
+            f" With users' estimates, {counts['conservative']} means under conservative are within {WITHIN:g}% of the "
+            f"paper's, and {counts['easy']} under EASY. Both schemes ran the same jobs on the same machine. Where only "
+            "EASY is off, jobs and machine alone therefore cannot explain it; the cause was not found."
         )
     text = Text(words)
     months: list[tuple[TableCell | str, ...]] = []
@@ -271,13 +292,13 @@ def _overall(study: Results) -> Section:
                 both = study.together(trace, measure, policy)
                 here, there = both or (None, None)
                 figures = (figure(here, measure), figure(there, measure), *_off(here, there))
-                months.append((trace, _MEASURES[measure], policy, *figures))
+                months.append((trace, _MEASURES[measure], NAMES[policy], *figures))
     titles = ("trace", "measure", "policy", "here", "paper", "off by", f"within {WITHIN:g}%")
     means = Table(
         tuple(Column(title, left=title in titles[:3]) for title in titles),
         tuple(months),
-        "The months of Table 1 that are at hand taken together, each by its number of jobs, here and in the paper: the "
-        "only overall means there are for Par and CM5.",
+        "Means over the months of Table 1 that the logs contain, each weighted by its number of jobs. The paper gives "
+        "no other overall means for Par and CM5.",
     )
     return Section("Table 4: overall means", (text, Table(tuple(columns), tuple(rows)), means))
 
@@ -296,7 +317,7 @@ def _sensitivity(study: Results) -> Section | None:
             figures = study.result(log, variant.name)["overall"]
             if not figures:
                 continue
-            row: list[TableCell | str] = [str(log.source), variant.name or "as the paper"]
+            row: list[TableCell | str] = [str(log.source), variant.name or "as in the paper"]
             cells = study.cells_of_log(log, variant.name)
             for measure in MEASURES:
                 easy, conservative = (figures[policy][measure] for policy in POLICIES)
@@ -315,11 +336,11 @@ def _sensitivity(study: Results) -> Section | None:
         columns += heads("EASY", "conservative", "difference", "signs agree", group=group)
     columns.append(Column("off by (median)"))
     text = Text(
-        "The same logs under other rules. The first line of each is what the tables above show; the others differ from "
-        "it by what is named. Means are over all jobs; signs are those of the months of Table 1. The last "
-        "column says how far the figures of both schemes in these months are from the published ones."
+        "The same logs under other rules. The first line of each log repeats the results above; each other line "
+        "changes only what it names. Means are over all jobs; signs are those of the months of Table 1. The last "
+        "column is the median distance of both schemes' monthly figures from the published ones."
     )
-    return Section("On what the results depend", (text, Table(tuple(columns), tuple(rows))))
+    return Section("Sensitivity to the rules", (text, Table(tuple(columns), tuple(rows))))
 
 
 def _nearest_rules(study: Results, log: Found) -> str:
@@ -328,17 +349,18 @@ def _nearest_rules(study: Results, log: Found) -> str:
     by_rules = {name: study.cells_of_log(log, name) for name in readings}
     off = {name: away for name, cells in by_rules.items() if (away := distance(cells)) is not None}
     if not off:
-        return "Rules: the log has no month of Table 1."
+        return "The log has no month of Table 1."
     best = min(off, key=lambda name: off[name])
     counts = count(by_rules[best])
-    words = f"Rules: the paper's figures are met best with {best or 'its own rules'}"
-    how = f"{off[best]:.1f}% away in the median, {counts.agree} of {counts.cells} signs"
-    return f"{words} ({how})."
+    return (
+        f"Closest to the paper's figures: {best or 'its own rules'} (median distance {off[best]:.1f}%; "
+        f"{counts.agree} of {counts.cells} signs agree)."
+    )
 
 
 def _method(options: Options) -> Section:
     sizes = " and ".join(f"{batch_jobs(options.model_jobs(model)):,} jobs ({model})" for model in PAPER_JOBS)
-    batches = "with batches of " if options.full else "but with batches of another size than in the full study: "
+    batches = "in batches of " if options.full else "but in other batches than the full study: "
     return method_section(
         "experiments.backfilling",
         batches=f"{batches}{sizes}",

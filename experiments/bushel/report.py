@@ -54,7 +54,7 @@ def banner(study: Results) -> str:
 def bushel_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     holds = [
-        summary_section(claims(study, opponent), f"Does it hold? Static: {words}")
+        summary_section(claims(study, opponent), f"Verdicts against static requests: {words}")
         for opponent, words in OPPONENTS.items()
     ]
     tables = [_means(study, title, mixes, opponent) for title, mixes in _TABLES.items() for opponent in OPPONENTS]

@@ -46,7 +46,7 @@ def verdict(claim: Claim) -> Cell:
     return Cell(claim.untested, "quiet") if claim.holds is None else yes() if claim.holds else no()
 
 
-def summary_section(found: Sequence[Claim], title: str = "Does it hold?", who: str = "statement") -> Section:
+def summary_section(found: Sequence[Claim], title: str = "Verdicts", who: str = "statement") -> Section:
     """Return what a paper says, and whether it holds here."""
     rows = tuple((verdict(claim), claim.text, claim.here) for claim in found)
     columns = (Column("holds", left=True), Column(who, left=True), Column("here", left=True))

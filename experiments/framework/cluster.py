@@ -50,12 +50,12 @@ def dask_executor(address: str) -> Iterator[Executor]:
         with client:
             yield client.get_executor()
     except dask.KilledWorker as error:
-        raise GasError(f"workers died of a run, perhaps out of memory; what was done is kept ({error})") from None
+        raise GasError(f"a run killed its workers, perhaps out of memory; results so far are kept ({error})") from None
     except (CancelledError, dask.CommClosedError) as error:
         words = str(error) or type(error).__name__
         raise GasError(
-            f"--dask {address}: the scheduler is gone ({words}); what was done is kept, the same command goes on from "
-            "there once it is back"
+            f"--dask {address}: the scheduler is gone ({words}); results so far are kept: repeat the command once it "
+            "is back"
         ) from None
 
 
@@ -63,7 +63,7 @@ def _refuse_silence(address: str) -> None:
     """Raise `BadInput` where no server listens: Dask itself would go on trying for a long while."""
     match = re.fullmatch(r"(?:tcp|tls)://\[?([^\[\]/]+?)\]?:([0-9]{1,5})/?", address)
     if match is None:
-        raise BadInput(f"--dask {address}: is no address of a scheduler; name one as tcp://HOST:8786")
+        raise BadInput(f"--dask {address}: is not the address of a scheduler; write it as tcp://HOST:8786")
     try:
         socket.create_connection((match[1], int(match[2])), timeout=10).close()
     except (OSError, OverflowError) as error:
@@ -72,4 +72,4 @@ def _refuse_silence(address: str) -> None:
 
 def _silent(address: str, error: Exception) -> BadInput:
     words = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return BadInput(f"--dask {address}: no scheduler answers there ({words}); name one as tcp://HOST:8786")
+    return BadInput(f"--dask {address}: no scheduler answers there ({words}); write it as tcp://HOST:8786")

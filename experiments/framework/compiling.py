@@ -21,12 +21,12 @@ def compile_simulator() -> None:
     from workloads import rigid_jobs
 
     if not available():
-        note(f"gas: without numba this takes a hundred times as long: {way_to_install('sim')}")
+        note(f"gas: without numba this takes about 100 times as long: {way_to_install('sim')}")
     elif not all(is_ready(kernel) for kernel in (run, follow, earliest_fits)):
         from workloads.lublin import generate
 
         tell_of_compiling(lambda text: None)  # here it is said of all of them
-        note("gas: compiling the simulator, once; this takes about half a minute")
+        note("gas: first use: compiling the simulator (about half a minute)")
         simulation = Simulation(rigid_jobs(generate(10, 16, generator=np.random.default_rng(0))), "easy", ask=[0])
         simulation.run()
         simulation.outcomes([1], [1], [1])

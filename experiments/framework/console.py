@@ -1,4 +1,4 @@
-"""What studies say: how far they are while they compute, and at their end which statements hold."""
+"""Console output of studies: progress while they compute, and the verdicts at the end."""
 
 from __future__ import annotations
 

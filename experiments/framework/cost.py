@@ -1,7 +1,7 @@
-"""What a study cost in time and memory, and how that grows with the length of the log and the number of runs.
+"""Time and memory that a study took, and how they grow with the length of the log and the number of runs.
 
-It depends on the machine and is never the same twice, so it stands in a file of its own beside the report. Figures are
-those of the process that computed a result, kept with it in the ledger.
+They depend on the machine and are never the same twice, so they stand in a file of their own beside the report. The
+figures are those of the process that computed a result; the ledger keeps them with it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from experiments.framework.report import Report, Section, Table, Text
 __all__ = ["Entry", "cost_report", "growth"]
 
 _ABOUT = (
-    "Wall-clock time of each computation, and the most memory that the process which made it had ever used up to its "
-    "end, that for compiling included. On a machine that others use, too, times vary by tens of per cent; and "
-    "processes beside each other slow each other down. Where a study's own computations do not differ in the number of "
-    "moldable jobs, some are made again with half and a quarter of them, for this table alone."
+    "Time is wall-clock time of a computation. Peak is the largest memory that its process had used by then, compiling "
+    "included. Times vary by tens of per cent on a shared machine, and parallel processes slow each other down. If all "
+    "computations of a study have the same number of moldable jobs, some are repeated with half and a quarter of them, "
+    "for this table only."
 )
 _ENOUGH = 2.0
 """Sizes that differ by less than this factor say nothing of growth."""
@@ -67,12 +67,12 @@ def growth(entries: Sequence[Entry]) -> tuple[float | None, float | None]:
 def cost_report(study: str, entries: Sequence[Entry]) -> Report:
     """Return the report on a study, by its command."""
     total = sum(one.seconds for one in entries)
-    facts = [f"{len(entries):,} computations, {total:,.1f} s of computing in all."]
+    facts = [f"{len(entries):,} computations took {total:,.1f} s of processing in all."]
     if entries:
         peak = max(one.peak_bytes for one in entries)
-        facts.append(f"A process used at most {peak / 2**20:,.0f} MiB.")
+        facts.append(f"The largest process used {peak / 2**20:,.0f} MiB.")
     sections = (Section("By log", (_by_log(entries),)), Section("Growth", (Text(_ABOUT), _by_size(entries))))
-    return Report(f"What {study} cost", " ".join(facts), sections)
+    return Report(f"Cost of {study}", " ".join(facts), sections)
 
 
 def _by_log(entries: Sequence[Entry]) -> Table:
@@ -86,16 +86,16 @@ def _by_log(entries: Sequence[Entry]) -> Table:
             Shown("computations", lambda alike: f"{len(alike):,}"),
             Shown("all", lambda alike: f"{sum(_seconds(alike)):,.1f}", "seconds"),
             Shown("median", lambda alike: f"{np.median(_seconds(alike)):,.2f}", "seconds"),
-            Shown("most", lambda alike: f"{max(_seconds(alike)):,.2f}", "seconds"),
+            Shown("longest", lambda alike: f"{max(_seconds(alike)):,.2f}", "seconds"),
             Shown("peak (MiB)", _peak),
             Shown("jobs", lambda alike: _power(growth(alike)[0]), _POWER),
             Shown("moldable jobs", lambda alike: _power(growth(alike)[1]), _POWER),
         ),
-        "Powers are those of a least squares fit to logarithms; none where that explains less than half of them.",
+        "Exponents come from a least-squares fit of log time, left out if it explains less than half of the variance.",
     )
 
 
-_POWER = "time grows with this power of the number of"
+_POWER = "exponent of growth in the number of"
 
 
 def _power(power: float | None) -> str:

@@ -35,7 +35,7 @@ def part_of(shard: str | None) -> tuple[int, int] | None:
         return None
     match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", shard)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise BadInput(f"--shard {shard}: must be I/N with I from 1 to N, say 3/16")
+        raise BadInput(f"--shard {shard}: must be I/N with I from 1 to N, such as 3/16")
     return int(match[1]), int(match[2])
 
 
@@ -66,7 +66,7 @@ def computed(
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         why = error.strerror or error
-        raise BadInput(f"--output {output}: cannot be made a folder: {why}; name one that may be written") from None
+        raise BadInput(f"--output {output}: cannot create the folder: {why}; name one that you can write to") from None
     ledger = Ledger(output / "runs", version_of(of_configuration))
     run = partial(of_configuration, files={log.sha256: str(log.path) for log in logs})
     wanted = configurations if part is None else configurations[part[0] - 1 :: part[1]]
@@ -82,15 +82,15 @@ def computed(
                 progress=lambda count, _: show(count / len(wanted)),
             )
     except KeyboardInterrupt:
-        note(f"gas: what was computed is kept in {ledger.folder}; the same command goes on from there")
+        note(f"gas: results so far are kept in {ledger.folder}; repeat the command to continue")
         raise
     if part is None:
-        note("gas: making the report")
+        note("gas: writing the report")
         return results
     kept = sum(ledger.find(run, one) is not None for one in configurations)
     note(
-        f"gas: part {part[0]} of {part[1]} is done, {len(wanted)} computations; {kept} of all {len(configurations)} "
-        f"are in {ledger.folder}. The report is made by the same command without --shard."
+        f"gas: part {part[0]} of {part[1]} is done, {len(wanted)} computations; {ledger.folder} holds {kept} of all "
+        f"{len(configurations)}. Run the same command without --shard for the report."
     )
     return None
 
@@ -103,7 +103,7 @@ def write_cost(
     output: Path,
     command: str,
 ) -> list[Path]:
-    """Write what a study cost beside its report, and return the files.
+    """Write the cost of a study beside its report, and return the files.
 
     Parameters
     ----------

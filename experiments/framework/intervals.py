@@ -48,7 +48,7 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def sureness(seeds: int) -> str:
-    """Return what is said under figures about how sure they are."""
+    """Return the note on intervals under a table."""
     return f"± is half of a 90% interval over {seeds} seeds." if seeds > 1 else "One seed: there are no intervals."
 
 

@@ -113,8 +113,8 @@ class Ledger:
                 file.write(text.encode() + b"\n")
         except OSError as error:
             raise BadInput(
-                f"{path}: cannot be written: {error.strerror or error}; make room or put it right, and run again: what "
-                "was kept before is not computed again"
+                f"{path}: cannot be written: {error.strerror or error}; free space or correct permissions, then repeat "
+                "the command: results already kept are reused"
             ) from None
 
     def run(
@@ -205,8 +205,8 @@ def _computed(run: Run, missing: list[tuple[int, Configuration]], workers: int) 
                 yield futures[future], future.result()
         except BrokenProcessPool:
             raise GasError(
-                "a worker process was killed, perhaps out of memory; run again, with fewer workers: "
-                "what was done is kept"
+                "a worker process was killed, perhaps out of memory; repeat the command with fewer "
+                "--workers: results so far are kept"
             ) from None
 
 

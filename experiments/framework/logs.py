@@ -59,7 +59,7 @@ class Source:
 
 
 SOURCES = (
-    Source("CTC", "CTC-SP2-1996", 512, "users", 79296, remark="The header names the batch partition only."),
+    Source("CTC", "CTC-SP2-1996", 512, "users", 79296, remark="The log's header counts only the batch partition."),
     Source("KTH", "KTH-SP2-1996", 100, "users", 28490),
     Source("SDSC", "SDSC-SP2-1998", 128, "users", 67665),
     Source(
@@ -86,7 +86,7 @@ SOURCES = (
         1024,
         "perfect",
         201387,
-        remark="The log has requested times for 91% of its jobs, many of them exceeded; the paper took run times.",
+        remark="91% of the jobs in the log have a requested time, which many exceed; the paper used run times.",
     ),
 )
 """In the order of Table 1."""
@@ -191,7 +191,7 @@ def load_log(path: Path, sha256: str, unit: Unit | None = None) -> Log:
     """
     data = _bytes(path)
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise BadInput(f"{path}: has changed while the study ran; run it again")
+        raise BadInput(f"{path}: changed while the study ran; repeat the command")
     if unit is None and format_of(data) == "swf":
         return parse_swf(data, name=path.name)
     return parse_log(data, name=path.name, lenient=unit is not None, unit=unit or "cpus")

@@ -18,12 +18,12 @@ _SEEDS: Final = 2**62
 
 
 def whole_number(name: str, least: int, most: int | None = None, *, help: str) -> Any:
-    """Return an option that takes a whole number, and says in words of ours what it takes."""
+    """Return an option that takes a whole number, and names its limits when it refuses."""
     return typer.Option(name, metavar="N", min=least, max=most, parser=_reader(least, most), help=help)
 
 
 def whole_seed(help: str) -> Any:
-    """Return the option ``--seed``, whose limits are of no interest to those who look for help."""
+    """Return the option ``--seed``; help does not show its limits."""
     return typer.Option("--seed", metavar="N", parser=_reader(0, _SEEDS), help=help)
 
 
@@ -41,44 +41,45 @@ def _reader(least: int, most: int | None) -> Callable[[Any], int]:
 
 TracesOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--traces", metavar="DIR", envvar="GAS_TRACES", help="Folder of the logs, named as in the archive."),
+    typer.Option("--traces", metavar="DIR", envvar="GAS_TRACES", help="Folder of logs with the archive's file names."),
 ]
 
 OutputOption: TypeAlias = Annotated[
-    Path, typer.Option("--output", "-o", metavar="DIR", help="Where the report goes; results are kept there too.")
+    Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the report and the results.")
 ]
 
 WorkersOption: TypeAlias = Annotated[
-    int | None, whole_number("--workers", 1, 256, help="Processes (default: one a processor).")
+    int | None, whole_number("--workers", 1, 256, help="Number of processes (default: one per processor).")
 ]
 
 ShardOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--shard", metavar="I/N", help="Compute the I-th of N parts only, without a report (job arrays)."),
+    typer.Option("--shard", metavar="I/N", help="Compute only part I of N, for job arrays; no report."),
 ]
 
 DaskOption: TypeAlias = Annotated[
-    str | None, typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler instead.")
+    str | None, typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler.")
 ]
 
 LogsOption: TypeAlias = Annotated[
-    list[str], typer.Option("--log", metavar="LOG", help="Only this log, such as KTH, or a file; may be repeated.")
+    list[str],
+    typer.Option("--log", metavar="LOG", help="Use only this log: a name such as KTH, or a file; repeatable."),
 ]
 
 MonthsOption: TypeAlias = Annotated[
-    list[str], typer.Option("--month", metavar="MONTH", help="Only this month, such as 1996-10; may be repeated.")
+    list[str], typer.Option("--month", metavar="MONTH", help="Use only this month, such as 1996-10; repeatable.")
 ]
 
 QuickOption: TypeAlias = Annotated[
-    bool, typer.Option("--quick", help="Few seeds and runs, and no other terms: a first look, labelled so.")
+    bool, typer.Option("--quick", help="A first look: few seeds and runs, no other settings.")
 ]
 
 FirstSeed: TypeAlias = Annotated[int, whole_seed("First random seed.")]
 
-Seeds: TypeAlias = Annotated[int, whole_number("--seeds", 1, 1000, help="How many, on the paper's terms.")]
+Seeds: TypeAlias = Annotated[int, whole_number("--seeds", 1, 1000, help="Number of seeds in the paper's setting.")]
 
 SeedsOption: TypeAlias = Annotated[int, whole_number("--seeds", 1, help="Number of seeds; this study takes one.")]
 
 OtherTerms: TypeAlias = Annotated[
-    bool, typer.Option("--other-terms/--no-other-terms", help="Other opponents, data sets and policies, too.")
+    bool, typer.Option("--other-terms/--no-other-terms", help="Also run other opponents, data sets and policies.")
 ]

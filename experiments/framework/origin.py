@@ -1,4 +1,4 @@
-"""What made a report, and the section of it that says how to make it again."""
+"""What a report was made from, and its section on reproducing it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Origin", "origin_of", "origin_section", "remarks", "thanks", "versio
 
 @dataclass(frozen=True)
 class Origin:
-    """What made a report, so that it can be made again."""
+    """What a report was made from, so that it can be reproduced."""
 
     gas: str
     """Version of Gas."""
@@ -28,7 +28,7 @@ class Origin:
 
 
 def origin_of(command: str, of_configuration: Callable[..., Result]) -> Origin:
-    """Return what makes a report: a command, and the function that computes a result from a configuration."""
+    """Return the origin of a report, from its command and the function that computes a result from a configuration."""
     from importlib.metadata import version
 
     from experiments.framework.dependencies import LIBRARIES, installed, version_of
@@ -38,33 +38,33 @@ def origin_of(command: str, of_configuration: Callable[..., Result]) -> Origin:
 
 
 def origin_section(logs: Sequence[tuple[Site, Found]], origin: Origin) -> Section:
-    """Return how to make a report again."""
+    """Return the section on reproducing a report."""
     facts = (
         f"Gas {origin.gas}, sources `{origin.sources}` (a hash of the modules on which this study's results depend); "
         f"{', '.join(origin.libraries)}.",
-        f"`{origin.command}`, where TRACES is a folder with the logs below. The results do not depend on the number of "
-        "worker processes, nor on interruptions.",
-        "Its cost in time and memory, and how that grows, is in a file of its own, since it depends on the machine.",
+        f"`{origin.command}`, where TRACES is the folder of the logs below. Results depend neither on the number of "
+        "worker processes nor on interruptions.",
+        "Run time and memory depend on the machine and are reported in a file of their own.",
         *(f"{site.trace}: `{log.name}`, sha256 `{log.sha256}`, {site.processors} processors." for site, log in logs),
     )
     blocks: tuple[Block, ...] = (Bullets(facts),)
-    return Section("To make this report again", blocks)
+    return Section("Reproducing this report", blocks)
 
 
 def version_of_log(log: Found) -> str:
-    """Return which version of a log was taken."""
+    """Return which version of a log was used."""
     return f"{log.name} ({'cleaned' if log.cleaned else 'not cleaned'})"
 
 
 def remarks(logs: Sequence[Found]) -> list[str]:
-    """Return what there is to say of logs: how they were simulated, and other versions that were not used."""
+    """Return remarks on logs: how they were simulated, and other versions that were not used."""
     return [
         *(f"{log.source.trace}: {log.source.remark}" for log in logs if log.source.remark),
-        *(f"{log.name}: also found and not used: {', '.join(log.others)}." for log in logs if log.others),
+        *(f"{log.name}: not used, though found: {', '.join(log.others)}." for log in logs if log.others),
     ]
 
 
 def thanks(logs: Sequence[Found]) -> list[Block]:
     """Return whom the headers of logs ask to acknowledge."""
     asked = [f"{log.name}: {' '.join(text.split())}" for log in logs for text in log.header.acknowledgements]
-    return [Text("Acknowledgements, as the headers of the logs request:"), Bullets(tuple(asked))] if asked else []
+    return [Text("Acknowledgements requested by the headers of the logs:"), Bullets(tuple(asked))] if asked else []

@@ -128,11 +128,11 @@ def agreed(holds: bool | None, unknown: str = "-") -> Cell | str:
 
 
 def fewer(given: int, full: int, thing: str, rest: str = "") -> str:
-    """Return in words that a study has fewer of a thing than the full one; "" if it has not."""
+    """Return that a study has fewer of a thing than the full one; "" if not."""
     return f"{many(given, thing)}{rest} instead of {full}" if given < full else ""
 
 
 def not_the_full(less: Iterable[str]) -> str:
-    """Return a banner that says in what a study is less than the full one, but for "" where it is not."""
+    """Return the banner of a study that is less than the full one; "" for the full one."""
     words = "; ".join(filter(None, less))
     return f"Not the full study: {words}." if words else ""

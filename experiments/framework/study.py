@@ -230,7 +230,7 @@ def perform(study: Study[Any, Any, Any], given: Mapping[str, Any], where: Where,
         tables = [records.of(name, found) for name, records in study.tables.items()]
         report = replace(report, sections=(*report.sections, columns_section(tables)))
         if chosen.words:
-            report = replace(report, banner=f"{report.banner} Only what was chosen: {', '.join(chosen.words)}.".strip())
+            report = replace(report, banner=f"{report.banner} Restricted to {', '.join(chosen.words)}.".strip())
         _write(study, found, report, tables, where.output)
         if failed := study.failed(found):
             raise BadInput("; ".join(failed))
@@ -274,15 +274,13 @@ def logs_at_hand(
         if trace in files and study.own_logs:
             named = [*named, log_of_file(Path(trace), strict=True)]
         elif trace not in known:
-            other = (
-                ", or a file" if study.own_logs else "; gas replay simulates a log of yours" if trace in files else ""
-            )
-            raise BadInput(f"--log {trace}: is not one of this study's; they are {', '.join(known)}{other}")
+            other = ", or a file" if study.own_logs else "; gas replay simulates your own log" if trace in files else ""
+            raise BadInput(f"--log {trace}: is not a log of this study; choose from {', '.join(known)}{other}")
     for month in chosen.months:
         if not study.by_month:
-            raise BadInput(f"--month {month}: this study simulates whole logs; choose one by --log")
+            raise BadInput(f"--month {month}: this study simulates whole logs; choose one with --log")
         if not re.fullmatch(r"[0-9]{4}-(0[1-9]|1[0-2])", month):
-            raise BadInput(f"--month {month}: is no month; name one as 1996-10")
+            raise BadInput(f"--month {month}: is not a month; write it as 1996-10")
     given = [log.source for log in named]
     wanted = [source for source in sources if source not in given and (not chosen.logs or source.trace in chosen.logs)]
     logs, missing, left_out = find_logs(traces, wanted)
@@ -291,13 +289,13 @@ def logs_at_hand(
     for words in left_out:
         note(f"gas: left out: {words}")
     for words in not_there.absent:
-        note(f"gas: {words} {f'in {traces}' if traces else 'at hand (name a folder with --traces or GAS_TRACES)'}")
+        note(f"gas: {words} {f'in {traces}' if traces else 'found (name a folder with --traces or GAS_TRACES)'}")
     for log in logs:
         if thanks := courtesy(log.header.acknowledgements):
             note(f"log: {log.name}, {thanks}")
     if not logs and not study.without_logs:
         stems = ", ".join(source.stem for source in sources)
-        raise BadInput(f"there is no log to study; name a folder with one of these by --traces: {stems}")
+        raise BadInput(f"no log to study; name a folder that holds one of these with --traces: {stems}")
     unwanted = [source for source in sources if source not in given and source not in wanted]
     logs = [replace(log, months=tuple(chosen.months)) for log in logs]
     return AtHand(logs, [*missing, *unwanted], left_out)

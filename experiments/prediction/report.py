@@ -50,7 +50,7 @@ def banner(study: Results) -> str:
 def prediction_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     sections = [
-        summary_section(claims(study), "Does it hold?", "statement"),
+        summary_section(claims(study)),
         _predicted(study),
         _coverage(study),
         _width(study),

@@ -30,9 +30,7 @@ def prediction_options(
     runs: Annotated[
         int | None, whole_number("--runs", 2, help="Jobs of a month that a benchmark replaces (default: 210).")
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Few jobs of the last two months: a first look, labelled so.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A first look: few jobs of the last two months.")] = False,
 ) -> Options:
     """Check predicted starts, and choosing by them.
 

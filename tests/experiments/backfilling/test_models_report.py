@@ -48,7 +48,9 @@ def test_a_mean_without_interval_stands_alone():
     assert shared.rows[0][2:4] == ("100", "110")
 
 
-@pytest.mark.parametrize(("model", "words"), [("F", "Model F: like Feitelson's of 1996"), ("J", "Model J: Jann's, ")])
+@pytest.mark.parametrize(
+    ("model", "words"), [("F", "Model F resembles Feitelson's of 1996"), ("J", "Model J is Jann's: ")]
+)
 def test_a_table_says_what_its_model_is(model, words):
     assert tables(models_section(study((0.8, scheme(1), scheme(1)), model=model)))[0].caption.startswith(words)
 

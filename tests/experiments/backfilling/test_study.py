@@ -77,7 +77,7 @@ def test_an_interrupted_study_goes_on_and_ends_with_the_same_bytes(gas, made_log
 
 def test_help_says_how_long_both_forms_take(gas):
     text = " ".join(gas("experiment", "backfilling", "--help").out.split())
-    assert "takes 20 to 40 s" in text
+    assert "take 20 to 40 s" in text
     assert "with --quick 6 to 20 s" in text
 
 
@@ -102,7 +102,7 @@ def test_without_logs_the_models_are_run_and_the_rest_is_said(gas, done, tmp_pat
     run = gas("experiment", "backfilling", *arguments)
     assert run.code == 0
     assert "name a folder with --traces or GAS_TRACES" in run.err
-    assert "no log at hand" in (tmp_path / "backfilling.md").read_text()
+    assert "log not found" in (tmp_path / "backfilling.md").read_text()
 
 
 def test_bad_logs_and_folders_are_errors_without_a_traceback(gas, made_logs, tmp_path):

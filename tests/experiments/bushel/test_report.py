@@ -10,7 +10,7 @@ def test_the_report_stands_beside_the_paper_and_says_what_it_is(reported):
     text = (folder / "bushel.md").read_text()
     assert "> Not the full study" in text
     for section in (
-        "Does it hold? Static: the size of the job that is replaced",
+        "Verdicts against static requests: the size of the job that is replaced",
         "Beyond the paper",
         "Which opponent did the paper have?",
         "Table 5.8: load ratios",

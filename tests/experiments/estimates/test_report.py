@@ -9,7 +9,7 @@ def test_the_report_has_the_tables_pictures_thanks_and_origin(reported):
     folder, out, err = reported
     text = (folder / "estimates.md").read_text()
     for section in (
-        "Does it hold?",
+        "Verdicts",
         "The logs",
         "Table 2: how much users ask for",
         "Fig. 8: users' estimates",
@@ -20,7 +20,7 @@ def test_the_report_has_the_tables_pictures_thanks_and_origin(reported):
         "Table 4: twice the users' estimates",
         "Beyond the paper: other estimates",
         "How it was done",
-        "To make this report again",
+        "Reproducing this report",
     ):
         assert f"## {section}\n" in text
     assert "> Not the full study: no log SDSC-SP2-1998-" in text

@@ -73,7 +73,7 @@ def test_a_study_says_how_far_it_is_and_when_it_goes_on_to_its_report(gas, made_
     found = gas("experiment", "walk", "--traces", made_logs, "--output", tmp_path, "--runs", 4, "--workers", 1)
     assert found.code == 0
     lines = found.err.splitlines()
-    assert any(line.startswith("gas: simulating: ") for line in lines[: lines.index("gas: making the report")])
+    assert any(line.startswith("gas: simulating: ") for line in lines[: lines.index("gas: writing the report")])
 
 
 def test_work_that_is_soon_done_says_nothing(capsys):

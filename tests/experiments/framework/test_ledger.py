@@ -96,7 +96,7 @@ def test_nothing_is_left_of_a_result_that_cannot_be_kept(ledger):
 
 def test_a_run_that_cannot_be_kept_leaves_no_partial_file(ledger, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(BadInput, match="No space left on device; make room"):
+    with pytest.raises(BadInput, match="No space left on device; free space"):
         ledger.run(double, [{"x": 1}])
     assert list(ledger.folder.iterdir()) == []
 
@@ -140,7 +140,7 @@ def test_a_result_that_was_changed_is_computed_anew(tmp_path):
 
 def test_what_cannot_be_kept_is_named_with_a_way_out(tmp_path):
     (tmp_path / "runs").write_text("a file")
-    with pytest.raises(BadInput, match=r"runs/double-.*json: cannot be written: .*run again"):
+    with pytest.raises(BadInput, match=r"runs/double-.*json: cannot be written: .*repeat the command"):
         Ledger(tmp_path / "runs", "1").keep(double, {"x": 3}, {"twice": 6})
 
 

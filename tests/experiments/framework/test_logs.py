@@ -104,5 +104,5 @@ def test_a_log_that_changes_meanwhile_is_noticed(tmp_path):
     assert len(load_log(log.path, log.sha256)) == 1
     put(tmp_path, "KTH-SP2-1996-2.swf", text=LINE * 2)
     load_log.cache_clear()
-    with pytest.raises(BadInput, match="has changed while the study ran"):
+    with pytest.raises(BadInput, match="changed while the study ran"):
         load_log(log.path, log.sha256)

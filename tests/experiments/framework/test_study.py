@@ -107,7 +107,7 @@ def test_every_study_has_the_same_options_beside_its_own(name):
     assert (study.name, command.name) == (name, name)
     there = {parameter.name for parameter in command.params}
     assert there >= COMMON
-    assert "what was computed is kept" in command.help
+    assert "results so far are kept" in command.help
     assert all(value != usual(study)[option] for option, value in study.quick.items())
 
 
@@ -148,13 +148,16 @@ def test_a_study_that_takes_one_seed_says_so(made_logs, tmp_path):
 
 
 def test_a_log_that_is_not_of_the_study_is_refused(made_logs):
-    with pytest.raises(BadInput, match="--log CM5: is not one of this study's; they are CTC, KTH"):
+    with pytest.raises(BadInput, match="--log CM5: is not a log of this study; choose from CTC, KTH"):
         logs_at_hand(STUDY, made_logs, chosen=Chosen(["CM5"]))
 
 
 @pytest.mark.parametrize(
     ("study", "month", "words"),
-    [(STUDY, "1996-10", "this study simulates whole logs"), (BY_MONTH, "1996-13", "is no month; name one as 1996-10")],
+    [
+        (STUDY, "1996-10", "this study simulates whole logs"),
+        (BY_MONTH, "1996-13", "is not a month; write it as 1996-10"),
+    ],
 )
 def test_a_month_that_cannot_be_chosen_is_refused(made_logs, study, month, words):
     with pytest.raises(BadInput, match=words):
@@ -168,7 +171,7 @@ def test_a_chosen_month_is_all_that_takes_part_and_the_report_says_so(made_logs,
     assert {line.split(",")[1] for line in (tmp_path / "walk-outcomes.csv").read_text().splitlines()[1:]} == {"1996-10"}
     text = (tmp_path / "walk.md").read_text()
     assert "--traces TRACES --log KTH --month 1996-10 --seed 0 --runs 3" in text
-    assert "Only what was chosen: --log KTH, --month 1996-10." in found.out
+    assert "Restricted to --log KTH, --month 1996-10." in found.out
 
 
 def test_quick_changes_what_was_not_chosen(made_logs, tmp_path):
@@ -203,7 +206,7 @@ def test_options_are_refused_before_logs_are_read(tmp_path):
 
 
 def test_without_logs_there_is_nothing_to_study(tmp_path):
-    with pytest.raises(BadInput, match="name a folder with one of these by --traces: CTC-SP2-1996, KTH-SP2-1996"):
+    with pytest.raises(BadInput, match="name a folder that holds one of these with --traces: CTC-SP2-1996, KTH-SP2-1996"):
         perform(STUDY, usual(STUDY), Where(tmp_path, tmp_path / "out"))
 
 

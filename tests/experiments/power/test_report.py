@@ -30,7 +30,7 @@ def test_the_report_stands_beside_the_paper_and_says_what_it_is(reported):
     assert "> Not the full study" in text
     assert "SDSC-SP2-1998" in text  # a log that is not at hand
     for section in (
-        "Does it hold?",
+        "Verdicts",
         "What cannot match",
         "Tables 5.1 to 5.7",
         "Why Gas loses",

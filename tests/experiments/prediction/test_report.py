@@ -28,7 +28,7 @@ def test_the_report_says_what_is_predicted_how_right_it_is_and_what_comes_of_it(
     folder, out, err = reported
     text = (folder / "prediction.md").read_text()
     for section in (
-        "Does it hold?",
+        "Verdicts",
         "What is predicted",
         "Are the intervals right?",
         "How wide are they?",
@@ -39,7 +39,7 @@ def test_the_report_says_what_is_predicted_how_right_it_is_and_what_comes_of_it(
         "Losing to static",
         "Where predicting chooses another size",
         "The choice by month",
-        "To make this report again",
+        "Reproducing this report",
     ):
         assert f"## {section}" in text
     assert "> Not the full study" in text

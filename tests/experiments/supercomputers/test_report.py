@@ -16,7 +16,7 @@ def test_the_report_says_what_was_gained_and_what_it_should_cost(reported):
         "Machines and months",
         "Other settings",
         "Limits",
-        "To make this report again",
+        "Reproducing this report",
     ):
         assert f"## {section}" in text
     assert "> Not the full study" in text

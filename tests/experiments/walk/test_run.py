@@ -74,7 +74,7 @@ def test_the_report_says_how_often_and_by_how_much(gas, made_logs, tmp_path):
     result = gas("experiment", "walk", "--traces", made_logs, "--output", tmp_path, "--workers", 1, *SMALL)
     assert result.code == 0
     text = (tmp_path / "walk.md").read_text()
-    for section in ("What is compared", "Promised", "Real", "To make this report again"):
+    for section in ("What is compared", "Promised", "Real", "Reproducing this report"):
         assert f"## {section}" in text
     assert "The walk chose another size than the exact planner, or none, at" in result.out
     assert "> Not the full study: 15 moments" in text
@@ -99,6 +99,6 @@ def test_a_study_of_published_figures_sends_other_logs_to_the_replay(gas, tmp_pa
     (tmp_path / "ours.csv").write_text("job,submit\n")
     refused = gas("experiment", "backfilling", "--log", tmp_path / "ours.csv", "-o", tmp_path / "b")
     assert refused.code == 2
-    assert "is not one of this study's; they are CTC, KTH" in refused.err
-    assert "gas replay simulates a log of yours" in refused.err
+    assert "is not a log of this study; choose from CTC, KTH" in refused.err
+    assert "gas replay simulates your own log" in refused.err
     assert not (tmp_path / "b").exists()

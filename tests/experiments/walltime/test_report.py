@@ -36,7 +36,7 @@ def test_the_report_has_the_papers_tables_and_figures_and_whom_to_thank(reported
     folder, _, err = reported
     text = (folder / "walltime.md").read_text()
     for section in (
-        "Does it hold?",
+        "Verdicts",
         "Selective against regular",
         "Average improvements, beside the paper's",
         "By month: WFP",
@@ -47,7 +47,7 @@ def test_the_report_has_the_papers_tables_and_figures_and_whom_to_thank(reported
         "The logs",
         "Table 2: how alike similar jobs are",
         "How it was done",
-        "To make this report again",
+        "Reproducing this report",
     ):
         assert f"## {section}\n" in text
     assert "Lars Made-Up" in text
