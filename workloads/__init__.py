@@ -5,6 +5,7 @@
     formats     every format in which logs are read and written, told apart by content
     swf         reading and writing log files
     sacct       reading what Slurm's accounting prints
+    sacct_header  its header line: whether it is one, and which fields lines have
     accounting  writing that
     tables      a log as a table: CSV, Parquet
     batsim      workloads of the simulator Batsim: JSON

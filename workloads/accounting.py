@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from workloads.log import PARTIAL, Log, LogError
+from workloads.sacct import LATEST
 
 __all__ = ["COLUMNS", "format_sacct"]
 
@@ -40,12 +41,14 @@ def format_sacct(log: Log) -> tuple[bytes, Mapping[str, int]]:
     for submit, wait, ran, count, limit, job, user, group, partition, status in zip(
         *whole, *(column.tolist() for column in rest), strict=True
     ):
+        begin = log.start_time + submit
+        start = begin + wait
         why = _why_not(wait, ran, count, status)
+        if not why and not (begin >= 0 and start + ran <= LATEST):
+            why = "not between 1970 and 2106"
         if why:
             left_out[why] += 1
             continue
-        begin = log.start_time + submit
-        start = begin + wait
         cells = (job, _name("user", user), _name("account", group), names.get(partition, _name("partition", partition)))
         times = (_duration(int(limit)) if limit >= 1 else "UNLIMITED", ran, begin, start, start + ran)
         lines.append("|".join(map(str, (*cells, *times, count, _STATES.get(status, "UNKNOWN")))))

@@ -24,7 +24,8 @@ from typing import Literal, get_args
 from workloads.accounting import format_sacct
 from workloads.batsim import format_batsim, parse_batsim
 from workloads.log import Log, LogError
-from workloads.sacct import Unit, is_sacct, parse_sacct, why_no_sacct
+from workloads.sacct import parse_sacct
+from workloads.sacct_header import Unit, is_sacct, why_no_sacct
 from workloads.swf import format_swf, parse_swf, read_swf
 from workloads.tables import format_csv, format_parquet, is_table_header, parse_csv, parse_parquet
 
@@ -114,6 +115,10 @@ def parse_log(data: bytes, *, name: str = "log", lenient: bool = False, unit: Un
             if not is_sacct(data):
                 raise LogError(name, why_no_sacct(data))
             log = parse_sacct(data, name=name, lenient=lenient).log(unit, unlimited=True)
+            if not len(log):
+                raise LogError(
+                    name, "; ".join(["has no job that ran", *(w.removeprefix(f"{name}: ") for w in log.warnings)])
+                )
             unlimited = int((log.requested_time < 0).sum())
             if unlimited:
                 log = replace(log, warnings=(*log.warnings, f"{name}: {unlimited:,} of {len(log):,} had no time limit"))

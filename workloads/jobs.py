@@ -83,7 +83,7 @@ def rigid_jobs(log: Log, processors: int | None = None) -> RigidJobs:
     A job's processors are the requested ones where positive, else the allocated ones; its estimate is the requested
     time where positive, else its run time, at least 1 s. Fractions are cut off. Left out and counted, each under the
     first of these reasons, are partial executions (status 2, 3, 4) of a job that has a line of its own, which holds
-    their work already; jobs with a negative run time; without processors; and with more than the machine has.
+    their work already; jobs without a run time (negative); without processors; and with more than the machine has.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def rigid_jobs(log: Log, processors: int | None = None) -> RigidJobs:
     names = (
         "more processors than the machine",
         "no processors",
-        "negative run time",
+        "no run time",
         "part of a job with its own line",
     )
     counted = list(zip(names, np.bincount(reason, minlength=5)[1:].tolist(), strict=True))

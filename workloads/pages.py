@@ -61,6 +61,8 @@ def pages_of(source: Source, size: int = BLOCK) -> Iterator[str]:
                 if data.startswith(magic):
                     why = f"is packed with {packing}; unpack it first (plain text and gzip are read)"
                     raise LogError(source.name, why)
+            if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise LogError(source.name, "is UTF-16, as PowerShell writes text; save it as UTF-8")
             data = data.removeprefix(codecs.BOM_UTF8)
         if b"\0" in data:
             raise LogError(source.name, "is not text (it has zero bytes); a log is plain text or gzip")

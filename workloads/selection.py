@@ -190,7 +190,8 @@ def _months_since_year_0(seconds: int, epoch: Epoch, name: str) -> int:
     except (OverflowError, ValueError, OSError):
         local = datetime.min
     if not 2 <= local.year <= 9998:
-        raise LogError(name, f"second {seconds} is outside of the calendar, so it has no month")
+        way_out = "mend that job, or leave it out (--from DATE, --until DATE)"
+        raise LogError(name, f"second {seconds} is outside of the calendar, so it has no month; {way_out}")
     return 12 * local.year + local.month - 1
 
 

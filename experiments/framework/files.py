@@ -7,7 +7,7 @@ from pathlib import Path
 from experiments.framework.logs import Found, Source
 from gas.cli.logs import check_readable, machine_of, read_log_and_digest
 from gas.errors import BadInput
-from workloads.sacct import Unit
+from workloads.sacct_header import Unit
 
 __all__ = ["log_of_file"]
 

@@ -22,7 +22,7 @@ import numpy as np
 from gas.errors import BadInput
 from workloads import Header, Log
 from workloads.formats import format_of, parse_log
-from workloads.sacct import Unit
+from workloads.sacct_header import Unit
 from workloads.selection import months_of
 from workloads.swf import parse_swf
 

@@ -17,7 +17,7 @@ from gas.errors import BadInput
 from gas.policies.finding import OwnPolicy, find_policies
 from gas.simulation.schedule import Policy
 from workloads import Overrun
-from workloads.sacct import Unit
+from workloads.sacct_header import Unit
 
 __all__ = ["BASE", "EASY", "Asked", "Options", "Scenario", "scenarios"]
 

@@ -220,7 +220,8 @@ def history_of(given: object) -> History:
     from gas.prediction.history import History
     from workloads import Log
     from workloads.formats import read_log_file
-    from workloads.sacct import is_sacct, read_sacct
+    from workloads.sacct import read_sacct
+    from workloads.sacct_header import is_sacct
 
     if isinstance(given, History):
         return given

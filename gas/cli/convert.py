@@ -59,9 +59,9 @@ def convert_command(
     """  # noqa: E501
     found = into or (None if output == "-" else format_named(output))
     if found is None:
-        known = ", ".join(SUFFIXES)
-        what = "standard output has no name" if output == "-" else f"{output}: its name says no format ({known})"
-        raise BadInput(f"{what}; name one with --to: {', '.join(FORMATS)}")
+        names = f"{output}: its name says no format; end it in {', '.join(SUFFIXES)}, or"
+        what = "standard output has no name that says a format;" if output == "-" else names
+        raise BadInput(f"{what} choose one with --to: {', '.join(FORMATS)}")
     packed = output.endswith(".gz")
     if packed and found == "parquet":
         raise BadInput(f"{output}: Parquet is compressed already; leave .gz out")

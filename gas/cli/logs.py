@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, BinaryIO
 from gas.cli.tables import many, note, remark
 from gas.errors import BadInput
 from workloads import Log, LogError, machine_size
-from workloads.formats import parse_log, read_log_file
+from workloads.formats import format_of, parse_log, read_log_file
 from workloads.load import most_in_use
-from workloads.tables import is_table_header
 
 if TYPE_CHECKING:
     from gas.prediction.history import History
-    from workloads.sacct import Unit
+    from workloads.sacct_header import Unit
 
 __all__ = [
     "LARGEST_MACHINE",
@@ -136,7 +135,8 @@ def read_log(
 def read_history(path: str) -> History:
     """Return the history in a file: a log, or what sacct printed."""
     from gas.prediction.history import History
-    from workloads.sacct import is_sacct, parse_sacct, read_sacct, why_no_sacct
+    from workloads.sacct import parse_sacct, read_sacct
+    from workloads.sacct_header import is_sacct, why_no_sacct
 
     check_readable([path])
     if Path(path).is_dir() and path != "-":
@@ -208,7 +208,7 @@ def _read(path: str, read: Callable[[], Log], or_else: str, data: bytes | None =
 def _what_else(path: str, or_else: str, data: bytes | None) -> str:
     """Return what a file seems to be if its first line is not a job; empty if it is one, or was read from a pipe.
 
-    A malformed job still has numbers in most of its fields.
+    A malformed job still has numbers in most of its fields. Of other formats, and of no text, the error says enough.
     """
     if data is None and (path == "-" or not Path(path).is_file()):
         return ""
@@ -221,7 +221,7 @@ def _what_else(path: str, or_else: str, data: bytes | None) -> str:
         plain = gzip.GzipFile(fileobj=file) if begin == b"\x1f\x8b" else file
         lines = plain.read(_HEAD).decode("latin-1").removeprefix(codecs.BOM_UTF8.decode("latin-1")).splitlines()
         first = next((line for line in lines if line.strip() and line.lstrip()[0] != ";"), "")
-        if first.startswith("{") or is_table_header(first) or "submission_time" in first:  # the error says enough
+        if format_of(first.encode()) != "swf" or not first.replace("\t", " ").isprintable():
             return ""
         numbers = sum(bool(_NUMBER.fullmatch(word)) for word in first.split())
         if first and 2 * numbers < len(first.split()):

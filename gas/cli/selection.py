@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from gas.errors import BadInput
-from workloads.sacct import Unit
+from workloads.sacct_header import Unit
 
 if TYPE_CHECKING:
     from workloads import Log, RigidJobs

@@ -24,7 +24,7 @@ from gas.policies.finding import OwnPolicy, find_policies
 from gas.simulation.schedule import POLICIES, Order, Policy
 from workloads import Overrun
 from workloads.formats import SUFFIXES
-from workloads.sacct import Unit
+from workloads.sacct_header import Unit
 
 if TYPE_CHECKING:
     from gas.simulation.schedule import Schedule

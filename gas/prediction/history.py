@@ -10,7 +10,8 @@ from gas.prediction.past import Past
 from gas.prediction.snapshot import Snapshot
 from gas.times import iso_time
 from workloads import Log
-from workloads.sacct import Accounting, Unit
+from workloads.sacct import Accounting
+from workloads.sacct_header import Unit
 
 __all__ = ["History"]
 

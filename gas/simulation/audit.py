@@ -123,10 +123,14 @@ def audit(
     Raises
     ------
     BadInput
-        The size of the machine, or of the jobs, is not to be found or beyond what is checked; or the policy promises
-        nothing that could be checked.
+        No job has a start, and no log is given; the size of the machine, or of the jobs, is not to be found or beyond
+        what is checked; or the policy promises nothing that could be checked.
     """
     claim = _promise(promise)
+    if log is None and not (given.started | given.withdrawn).any():
+        what = f"none of its {len(given):,} jobs has a start" if len(given) else "has no job"
+        way_out = f"; gas simulate {given.name} -o FILE.csv gives a schedule" if len(given) else ""
+        raise BadInput(f"{given.name}: {what}, so there is nothing to check{way_out}")
     machine = _machine(given, processors, log)
     expected, rule = None, None
     if log is not None:

@@ -15,7 +15,6 @@ import gzip
 import io
 import re
 import sys
-import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from gas.simulation.schedule import NEVER_STARTED, Schedule
 from gas.simulation.tables import recorded_table, resolution_of, sizes_of, units_of
 from workloads import Header, Log, format_swf, parse_swf
 from workloads.formats import format_of, parse_log
+from workloads.pages import Source, pages_of
 
 __all__ = [
     "CSV_COLUMNS",
@@ -53,7 +53,6 @@ _RESERVATION = re.compile(
     r"asked for at second (-?\d{1,15})",
     re.ASCII,
 )
-_GZIP = b"\x1f\x8b"
 
 
 def write_schedule(schedule: Schedule, log: Log, target: str | Path) -> None:
@@ -78,7 +77,7 @@ def write_schedule(schedule: Schedule, log: Log, target: str | Path) -> None:
     elif plain.endswith(".csv"):
         data = format_schedule_csv(schedule, log)
     else:
-        raise BadInput(f"{name}: schedules are written as .swf or .csv (or with .gz behind); name the file so")
+        raise BadInput(f"{name}: its name must end in .swf, .csv, .swf.gz or .csv.gz, which says how it is written")
     if name == "-":
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
@@ -241,7 +240,7 @@ def parse_schedule(data: bytes, *, name: str = "schedule") -> Recorded:
         return _from_log(parse_log(data, name=name, lenient=True))
     if form == "batsim":
         raise BadInput(f"{name}: is a workload of Batsim, which has no starts; gas simulate {name} gives a schedule")
-    text = _text(data, name)
+    text = "".join(pages_of(Source(io.BytesIO(data), name)))
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
         raise BadInput(f"{name}: is empty; a schedule has one line a job")
@@ -253,21 +252,14 @@ def parse_schedule(data: bytes, *, name: str = "schedule") -> Recorded:
     return recorded_table(text, name)
 
 
-def _text(data: bytes, name: str) -> str:
-    if data.startswith(_GZIP):
-        try:
-            data = gzip.decompress(data)
-        except (EOFError, gzip.BadGzipFile, zlib.error):
-            raise BadInput(f"{name}: the gzip file is damaged or ends too early; fetch or make it again") from None
-    if b"\0" in data:
-        raise BadInput(f"{name}: is not text (it has zero bytes); a schedule is SWF or CSV, plain or gzip")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
-
-
-def _from_log(log: Log) -> Recorded:
+def _from_log(whole: Log) -> Recorded:
+    # A start without an end is neither right nor wrong; who was cancelled while waiting has neither.
+    open_ended = (whole.wait >= 0) & (whole.run_time < 0) & (whole.status != _CANCELLED)
+    log = whole.select(~open_ended)
+    count = int(np.count_nonzero(open_ended))
+    remarks = [text.removeprefix(f"{log.name}: ") for text in log.warnings if text not in log.epoch.assumed]
+    if count:
+        remarks.append(f"{count:,} job{'' if count == 1 else 's'} left out: not ended, or with no run time")
     resolution = resolution_of([log.submit, log.wait, log.run_time])
     ran = log.run_time >= 0
     started = ran & (log.wait >= 0)
@@ -294,7 +286,7 @@ def _from_log(log: Log) -> Recorded:
             epoch=header.unix_start_time if (header.unix_start_time or 0) > 0 else None,
             resolution=resolution,
             name=log.name,
-            remarks=tuple(text.removeprefix(f"{log.name}: ") for text in log.warnings if text not in log.epoch.assumed),
+            remarks=tuple(remarks),
         ),
     )
 

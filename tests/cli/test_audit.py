@@ -7,6 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from documents.fields import Unusable
 from gas.cli.audit import audit_command
 from gas.cli.simulate import simulate_command
 from gas.errors import BadInput, outcome_of
@@ -249,11 +250,12 @@ WHOLE_FILES = {
     "header only": (TITLES.encode(), "has a header and no jobs"),
     "other end of lines": (GOOD.replace("\n", "\r\n").encode(), None),
     "byte order mark": (b"\xef\xbb\xbf" + GOOD.encode(), None),
-    "two bytes a letter": (GOOD.encode("utf-16"), "is not text"),
+    "two bytes a letter": (GOOD.encode("utf-16"), "is UTF-16, as PowerShell writes text; save it as UTF-8"),
+    "packed with xz": (b"\xfd7zXZ\0\0\4", "is packed with xz; unpack it first"),
     "a column twice": (GOOD.replace("promised_start", "job_id").encode(), "mean the same"),
     "another's column twice": (GOOD.replace("final_state", "x").replace("requested_time", "x").encode(), None),
-    "gzip cut off": (PACKED[:-9], "damaged or ends too early"),
-    "gzip cut off at once": (PACKED[:3], "damaged or ends too early"),
+    "gzip cut off": (PACKED[:-9], "the gzip file ends too early"),
+    "gzip cut off at once": (PACKED[:3], "the gzip file ends too early"),
     "a field too long for a table": (b"1,0,0," + b"x" * 200_000, "field larger than field limit"),
     "a quotation without end": (b'id,submit,start,end\n"1,0,0,5\n', "1 fields; the header has 4"),
 }
@@ -268,7 +270,7 @@ def test_whatever_a_file_is_it_is_read_or_refused_in_words(run, tmp_path, name):
     if message is None:
         assert result.exit_code == 0
     else:
-        assert isinstance(result.exception, BadInput)
+        assert isinstance(result.exception, Unusable)
         assert message in str(result.exception)
 
 
@@ -293,6 +295,31 @@ def test_what_sacct_printed_is_a_schedule(run, tmp_path):
     assert "gas: sacct.txt: 1 job left out: not started" in done.stderr
     assert "wait: 105 s on average" in done.stdout
     assert run(path, "--processors", "4").exit_code == 1
+
+
+def test_a_log_has_jobs_that_have_not_ended(run, tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text(LOG + "4 3 0 -1 2 -1 -1 -1 8 -1 -1 1 1 -1 -1 -1 -1 -1\n")
+    done = run(path)
+    assert done.exit_code == 0
+    assert "gas: log.swf: 1 job left out: not ended, or with no run time" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("; MaxProcs: 4\n" + "1 0 -1 9 2 -1 -1 -1 8 -1 1 1 1 -1 -1 -1 -1 -1\n" * 2, "none of its 2 jobs has a start"),
+        ("; MaxProcs: 4\n1 0 0 -1 2 -1 -1 -1 8 -1 1 1 1 -1 -1 -1 -1 -1\n", "has no job, so there is nothing to check"),
+        ("JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS\n9|bob|01:00:00|0|1020|Unknown|Unknown|4\n",
+         "has no job that ran; 1 job left out: not started"),
+    ],
+)  # fmt: skip
+def test_what_has_no_schedule_is_no_schedule_without_violations(run, tmp_path, text, message):
+    path = tmp_path / "x"
+    path.write_text(text)
+    result = run(path, "-p", 4)
+    assert isinstance(result.exception, Unusable)
+    assert message in str(result.exception)
 
 
 def test_a_job_of_unknown_size_is_left_out_of_the_metrics_and_counted(run, tmp_path):

@@ -34,7 +34,7 @@ C = (20, 4, 120, 125)
 D = (30, 2, 30, 50)
 E = (40, 1, 50, 50)
 F = (60, 9, None, 90)
-STORY = schedule_of([A, B, C, D, E, F], machine=10, skipped={"no processors": 2, "negative run time": 1})
+STORY = schedule_of([A, B, C, D, E, F], machine=10, skipped={"no processors": 2, "no run time": 1})
 
 
 # ------------------------------------------------------------------------------------------------------- by hand

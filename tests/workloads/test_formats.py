@@ -115,6 +115,15 @@ def test_jobs_that_a_format_cannot_hold_are_counted_by_reason():
     assert format_log(log, "batsim")[1] == {"without a run time": 1}
 
 
+def test_what_sacct_prints_lies_between_1970_and_2106():
+    log = Log.from_columns(
+        {"submit": [-1, 0, 2**32], "wait": [0, 0, 0], "run_time": [5, 5, 5], "allocated_processors": [1, 1, 1]},
+        name="made",
+    )
+    data, left_out = format_log(log, "sacct")
+    assert (left_out, len(parse_log(data))) == ({"not between 1970 and 2106": 2}, 1)
+
+
 def test_instants_are_the_same_in_every_zone():
     log = Log.from_columns(
         {"submit": [0], "wait": [0], "run_time": [60], "allocated_processors": [2]},

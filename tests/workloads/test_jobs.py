@@ -44,7 +44,7 @@ def test_jobs_that_no_machine_can_run_are_left_out_and_counted_under_the_first_r
     )
     jobs = rigid_jobs(log)
     assert jobs.id.tolist() == [5, 6]  # a run time of 0 is a job
-    assert jobs.skipped == {"negative run time": 2, "no processors": 1, "more processors than the machine": 1}
+    assert jobs.skipped == {"no run time": 2, "no processors": 1, "more processors than the machine": 1}
 
 
 def test_each_job_knows_its_row_in_the_log():
@@ -119,7 +119,7 @@ def test_partial_executions_are_left_out_where_the_line_of_the_whole_job_is_ther
     )
     jobs = rigid_jobs(log)
     assert list(zip(jobs.id.tolist(), jobs.run_time.tolist(), strict=True)) == [(1, 30), (2, 5), (2, 6), (4, 7)]
-    assert jobs.skipped == {"part of a job with its own line": 3, "negative run time": 1}
+    assert jobs.skipped == {"part of a job with its own line": 3, "no run time": 1}
 
 
 def test_no_job_of_the_real_logs_is_a_part(traces):

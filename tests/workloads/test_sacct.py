@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from workloads import LogError, rigid_jobs
-from workloads.sacct import is_sacct, parse_sacct, read_sacct, why_no_sacct
+from workloads.sacct import parse_sacct, read_sacct
+from workloads.sacct_header import is_sacct
 
 HEADER = "JobID|User|Account|Timelimit|Elapsed|Submit|Start|End|AllocCPUS|NNodes|State"
 FIRST = "101|ann|physics|01:00:00|00:10:05|2024-05-01T08:00:00|2024-05-01T08:01:00|2024-05-01T08:11:05|16|2|COMPLETED"
@@ -58,6 +59,10 @@ def test_raw_fields_are_seconds_and_minutes():
     header = HEADER.replace("Timelimit", "TimelimitRaw").replace("Elapsed", "ElapsedRaw")
     log = read(line(Timelimit="90", Elapsed="605"), header=header).log()
     assert (log.requested_time.tolist(), log.run_time.tolist()) == ([5400], [605])
+
+
+def test_counts_may_have_a_fraction_of_nought_as_pandas_writes_columns_with_gaps():
+    assert one(AllocCPUS="16.0").allocated_processors.tolist() == [16]
 
 
 def test_parsable_with_a_bar_at_the_end_of_each_line_is_read_too():
@@ -120,17 +125,34 @@ def test_the_zone_of_this_machine_is_the_default(monkeypatch):
 
 
 def test_jobs_are_in_the_order_of_their_submission():
-    later = line(JobID="90", User="bob", Submit="2024-05-01T09:00:00", Start="2024-05-01T09:00:00")
+    nine = "2024-05-01T09:00:00"
+    later = line(JobID="90", User="bob", Submit=nine, Start=nine, End="2024-05-01T09:10:05")
     log = read(later, FIRST).log()
     assert log.submit.tolist() == [0, 3600]
     assert log.user.tolist() == [1, 0]  # numbers go by appearance
 
 
 @pytest.mark.parametrize("end", ["Unknown", "None", ""])
-def test_a_job_that_still_runs_has_no_run_time_yet(end):
-    log = one(End=end, State="RUNNING")
-    assert log.run_time.tolist() == [-1]
-    assert len(rigid_jobs(log, 100)) == 0
+def test_jobs_that_still_run_are_left_out_and_counted(end):
+    found = read(FIRST, line(JobID="102", End=end, State="RUNNING"))
+    assert (len(found.log()), found.left_out) == (1, {"not ended": 1})
+    without_end = [each.replace("|2024-05-01T08:11:05", "") for each in (FIRST, line(JobID="2", State="SUSPENDED"))]
+    assert read(*without_end, header=HEADER.replace("|End", "")).left_out == {"not ended": 1}
+
+
+def test_all_that_is_left_out_is_one_remark():
+    running = line(JobID="102", End="Unknown", State="RUNNING")
+    pending = line(JobID="103", Start="Unknown", End="Unknown", State="PENDING")
+    remarks = read(FIRST, running, pending, pending.replace("103", "104")).remarks
+    assert remarks == ("sacct: 3 jobs left out: 1 not ended, 2 not started",)
+
+
+def test_a_start_before_the_submission_is_said():
+    """Resized jobs have one, and those of a clock that was set."""
+    early = line(JobID="102", Start="2024-05-01T07:59:00", End="2024-05-01T08:09:05")
+    log = read(FIRST, early).log()
+    assert (log.submit.tolist(), log.wait.tolist()) == ([0, 60], [0, 60])
+    assert log.warnings == ("sacct: 1 job with Start before Submit: taken as submitted when they started (line 3)",)
 
 
 # ------------------------------------------------------------------------------------------- what counts, and what not
@@ -209,6 +231,9 @@ def test_jobs_without_a_limit_of_their_own_are_left_out_and_counted(limit):
         (line(Elapsed="an hour"), "Elapsed is no duration: 'an hour'"),
         (line(Timelimit="soon"), "Timelimit is no duration: 'soon'"),
         (line(Timelimit="00:00:00"), "Timelimit is no time"),
+        (line(End="2024-05-01T07:00:00"), "End is before Start: '2024-05-01T07:00:00'"),
+        (line(Submit="9999-05-01T08:00:00"), "Submit is after 2106: '9999-05-01T08:00:00'"),
+        (line(End="4294967295"), "End is after 2106: '4294967295'"),  # Slurm's INFINITE
         (line(AllocCPUS="16K"), "the number of processors is no whole number: '16K'"),
     ],
 )
@@ -232,6 +257,26 @@ def test_text_that_is_no_output_of_sacct():
         read(header="JobID|User|Submit|Start|Elapsed|AllocCPUS")
     with pytest.raises(LogError, match="neither AllocCPUS nor AllocNodes"):
         read(header="JobID|User|Submit|Start|Elapsed|Timelimit")
+
+
+# ----------------------------------------------------------------------------------------------------------- dumps
+
+
+def test_several_outputs_may_follow_each_other():
+    """As monthly ones do, where a job that ran over the end of a month is in two."""
+    found = read(FIRST, line(JobID="102"), HEADER, line(JobID="102"), line(JobID="103"))
+    assert found.log().job.tolist() == [101, 102, 103]
+    assert found.remarks == ("sacct: 1 job left out: the same line as another",)
+    with pytest.raises(LogError, match="line 3: is another header line, of other fields than the first"):
+        read(FIRST, HEADER.replace("Submit|Start", "Start|Submit"), lenient=True)
+
+
+def test_a_requeued_job_is_two_and_jobs_without_a_number_of_their_own_are_counted():
+    again = line(Submit="2024-05-01T09:00:00", Start="2024-05-01T09:00:00", End="2024-05-01T09:10:05")
+    for second in (again, line(JobID="102_7")):
+        log = read(line(State="REQUEUED"), second).log()
+        assert log.job.tolist() == [1, 2]
+        assert log.warnings[0].startswith("sacct: jobs are numbered from 1, not as in Slurm: some have none")
 
 
 def test_no_jobs_are_an_empty_log():
@@ -267,19 +312,3 @@ def test_an_absurd_time_limit_in_minutes_is_one_malformed_line():
     found = read(line(Timelimit="60"), line(Timelimit="999999999999999"), header=header, lenient=True)
     assert found.log().requested_time.tolist() == [3600]
     assert dict(found.malformed) == {"Timelimit is no time": 1}
-
-
-def test_columns_of_blanks_and_a_missing_header_are_recognized():
-    assert "--parsable2" in why_no_sacct(b"   JobID      User\n-------- ---------\n")
-    assert "without its header line" in why_no_sacct(FIRST.encode())
-    assert "without its header line" in why_no_sacct(FIRST.replace("|", "  ").encode())
-    for other in (b"", b"; JobID User\n", b"1 0 5 10 4 -1 -1 4 20 -1 1 1 1 -1 1 -1 -1 -1\n", b"Dear all\n"):
-        assert why_no_sacct(other) == ""
-
-
-def test_bytes_are_told_apart_as_files_are(tmp_path):
-    (tmp_path / "a").write_text(f"{HEADER}\n{FIRST}\n")
-    assert is_sacct(tmp_path / "a")
-    assert is_sacct((tmp_path / "a").read_bytes())
-    assert is_sacct(gzip.compress((tmp_path / "a").read_bytes()))
-    assert not is_sacct(b"; SWF\n")

@@ -71,7 +71,7 @@ def test_every_instant_has_the_month_that_the_calendar_gives_it(times, zone, sta
 
 @pytest.mark.parametrize("second", [2**53, -(2**53)])
 def test_an_instant_outside_of_the_calendar_is_refused(second):
-    with pytest.raises(LogError, match=f"x.swf: second {second} is outside of the calendar"):
+    with pytest.raises(LogError, match=f"x.swf: second {second} is outside of the calendar, .*--until DATE"):
         months_of([0, second], Epoch(0, UTC), name="x.swf")
 
 
