@@ -16,7 +16,7 @@ import experiments
 if TYPE_CHECKING:
     from experiments.framework.study import Study
 
-__all__ = ["command_for", "experiment_app", "names"]  # and replay_app, which is made when it is used
+__all__ = ["application", "command_for", "experiment_app", "names"]  # and replay_app, which is made when it is used
 
 _SHARED = ("framework", "moldable", "published", "replay")
 """Packages that are not studies of known logs."""
@@ -45,15 +45,16 @@ def __getattr__(name: str) -> typer.Typer:
     """Make the command ``gas replay``, which needs what it computes with."""
     if name != "replay_app":
         raise AttributeError(name)
-    return _application(import_module("experiments.replay.study").STUDY)
+    return application(import_module("experiments.replay.study").STUDY)
 
 
 def command_for(study: Study[Any, Any, Any]) -> Any:
     """Return the command of a study: its own options among those that all have."""
-    return typer.main.get_command(_application(study))
+    return typer.main.get_command(application(study))
 
 
-def _application(study: Study[Any, Any, Any]) -> typer.Typer:
+def application(study: Study[Any, Any, Any]) -> typer.Typer:
+    """Return a program of one command; see `command_for`."""
     from experiments.framework.options import (
         DaskOption,
         LogsOption,

@@ -6,7 +6,7 @@ Its modules:
 
     __main__     writes the pages: in a fraction of a second, with Python alone
     stand_ins    modules in place of those that are not installed where a wheel is built
-    description  commands, their options and texts, read from the functions of `gas.cli`
+    description  commands, their options and texts, read from the functions of `gas.cli` and of the studies
     roff         pages in the language of man
     hatch_build  puts them into the wheel
 

@@ -55,10 +55,10 @@ class Command:
 
 
 def listed() -> dict[str, list[Command]]:
-    """Return the commands of Gas, by the headings of its help."""
-    from gas.cli.commands import GROUPS
+    """Return the commands of Gas and of the studies that come with it, by the headings of its help."""
+    from gas.cli.commands import GROUP_OF_PLUG_INS, GROUPS
 
-    return {
+    groups = {
         group: [
             one
             for name, place in places.items()
@@ -66,12 +66,19 @@ def listed() -> dict[str, list[Command]]:
         ]
         for group, places in GROUPS.items()
     }
+    studies = import_module("experiments.cli")  # by its name, as an entry point: Gas does not depend on it
+    for name in ("replay", *studies.names()):
+        program = studies.application(import_module(f"experiments.{name}.study").STUDY)
+        words = name if name in GROUP_OF_PLUG_INS else f"experiment {name}"
+        groups[GROUP_OF_PLUG_INS[words.split()[0]]] += described(words, program)
+    return groups
 
 
 def described(name: str, found: Any, options: dict[str, Any] | None = None) -> list[Command]:
     """Return a command, or those that an application has under one name."""
     if isinstance(found, Application):
-        return [one for inner, function in found.commands.items() for one in described(f"{name} {inner}", function)]
+        parts = [(name if name.endswith(inner) else f"{name} {inner}", each) for inner, each in found.commands.items()]
+        return [one for words, function in parts for one in described(words, function)]
     summary, *paragraphs = inspect.cleandoc(found.__doc__ or "").split("\n\n")
     return [
         Command(

@@ -102,7 +102,8 @@ class _Finder(MetaPathFinder, Loader):
     """Finds what nothing else does."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        return None if name.split(".")[0] in OWN else ModuleSpec(name, self, is_package=True)
+        known = name.split(".")[0] in OWN | sys.stdlib_module_names  # `_winapi` is missed where there is none
+        return None if known else ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = ModuleType(spec.name)

@@ -36,13 +36,15 @@ def described():
 
 def real_commands():
     """Yield the commands as typer makes them."""
-    from gas.cli.commands import COMMANDS
+    from gas.cli.commands import COMMANDS, GROUP_OF_PLUG_INS
 
     program = typer.main.get_command(app)
-    for name in COMMANDS:
+    for name in (*COMMANDS, *GROUP_OF_PLUG_INS):
         command = program.get_command(None, name)
-        inner = getattr(command, "commands", None)
-        yield from [(name, command)] if not inner else ((f"{name} {each}", one) for each, one in inner.items())
+        inner = command.list_commands(None) if hasattr(command, "list_commands") else []
+        yield from (
+            ((f"{name} {each}", command.get_command(None, each)) for each in inner) if inner else [(name, command)]
+        )
 
 
 def test_each_command_is_described_with_all_its_arguments_and_options(described):
