@@ -7,7 +7,6 @@ from what can be known there: which jobs run and wait, which have ended by then,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,9 @@ from experiments.framework.logs import load_log
 from experiments.moldable.benchmarks import Form
 from experiments.moldable.outcomes import month_result, outcomes, rows_of
 from experiments.moldable.substitution import Substitute
-from gas.prediction.calibration import Calibration, Level, level_of
+from gas.prediction.calibration import ends_of
 from gas.prediction.forecast import forecast
+from gas.prediction.ledger import LONGER, Ledger
 from gas.prediction.past import Past
 from gas.prediction.simulated import snapshot_of
 from gas.prediction.snapshot import Snapshot
@@ -84,18 +84,19 @@ def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -
     if configuration["revealed"] != "nothing":
         past.usage = _Revealed(simulation, configuration["revealed"])
     rows = []
-    known, pending = Calibration(), list[tuple[int, Level]]()
+    ledger = Ledger()
     while (place := simulation.run()) is not None:
-        while pending and pending[0][0] < simulation.now:
-            known.came_true(heappop(pending)[1])
+        ledger.learn(simulation.now)
         made = forecast(
             snapshot_of(simulation), past, jobs.processors[[place]], jobs.estimate[[place]], jobs.run_time[[place]],
             samples=configuration["samples"], seed=configuration["seed"], policy=configuration["policy"], alone=1,
         )  # fmt: skip
-        intervals = {share: made.interval(share, known) for share in SHARES}
         simulation.answer()
-        start, samples = int(schedule.start[place]), np.sort(made.starts[:, 0])
-        heappush(pending, (start, level_of(start, samples, made.now, int(made.latest[0]))))
+        start, samples, latest = int(schedule.start[place]), np.sort(made.starts[:, 0]), int(made.latest[0])
+        found = ledger.predict(made.now, samples - made.now, latest - made.now, kind=LONGER)
+        intervals = {share: ends_of(ledger.levels(LONGER, share), samples, made.now, latest) for share in SHARES}
+        ledger.predicted(str(place), found)
+        ledger.started(str(place), start)
         if not in_month[place]:
             continue
         row: dict[str, Any] = {
@@ -109,7 +110,7 @@ def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -
         }
         for share in SHARES:
             low, high = intervals[share]
-            row |= {f"low_{share:g}": int(low[0]), f"high_{share:g}": int(high[0])}
+            row |= {f"low_{share:g}": low, f"high_{share:g}": high}
         rows.append(row)
     return {"jobs": int(np.count_nonzero(in_month)), "waiting": len(waits), "outcomes": rows}
 

@@ -184,7 +184,7 @@ def _percent(value: float | None) -> str:
 
 
 def _wire(log: Log, recorded: RecordedQueue, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    from gas.prediction.choice import INTERVAL
+    from gas.prediction.ledger import INTERVAL
     from gas.prediction.scores import NAMES, by_wait, scores_of
 
     return {

@@ -267,7 +267,7 @@ def when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
 
 def interval() -> str:
     """Return the probability of the interval in which starts are predicted, in percent."""
-    from gas.prediction.choice import INTERVAL
+    from gas.prediction.ledger import INTERVAL
 
     return f"{INTERVAL:.0%}"
 

@@ -16,7 +16,9 @@ from what similar jobs used and other jobs arriving, and returns the distributio
     choice     which request of a plan is likely to finish first
     simulated  snapshots of simulations
     calibration  intervals corrected by what came true
+    similar    what the last similar jobs waited
     blend      a simulation and the waits of similar jobs made one prediction
+    ledger     predictions with their outcomes, and what is learnt from them
     backtest   what would have been predicted for the jobs of a log, and what came true
     scores     how good that was
 """

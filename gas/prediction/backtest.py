@@ -2,37 +2,32 @@
 
 At a submission the log shows what a scheduler would have: who ran, who waited, whose jobs had ended by then. From
 that the queue is simulated forward (`gas.prediction.forecast`), what the last similar jobs waited is mixed in
-(`gas.prediction.blend`), and the result is compared with the recorded start, whatever scheduler made it. Nothing that
+(`gas.prediction.similar`), and the result is compared with the recorded start, whatever scheduler made it. Nothing that
 happened later is looked at. The outcomes that were known by then decide how much each counts, and correct the intervals
-(`gas.prediction.calibration`): those of jobs whose simulation starts at once for themselves, since the seconds that a
-scheduler takes to start a job say nothing of hours in its queue.
+(`gas.prediction.ledger`).
 
 Beside it stand its parts, and the start that conservative backfilling would plan if all jobs used up their walltimes.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from heapq import heappop, heappush
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gas.errors import BadInput
-from gas.prediction.blend import Blend, mixture
-from gas.prediction.calibration import Calibration, ends_of, level_of
-from gas.prediction.choice import INTERVAL
 from gas.prediction.forecast import forecast
+from gas.prediction.ledger import INTERVAL, Ledger
 from gas.prediction.past import Past
+from gas.prediction.similar import Similar
 from gas.prediction.snapshot import UNPLANNED, Snapshot
 from gas.simulation.schedule import Policy
 from workloads import Log, RigidJobs, rigid_jobs
 from workloads.replay import ends
 
-__all__ = ["FEWEST", "JOBS", "SAMPLES", "SIMILAR", "Outcome", "RecordedQueue", "backtest"]
+__all__ = ["FEWEST", "JOBS", "SAMPLES", "Outcome", "RecordedQueue", "backtest"]
 
 JOBS = 2_000
 """How many submissions are predicted unless asked otherwise, evenly over the log."""
@@ -42,9 +37,6 @@ SAMPLES = 100
 
 FEWEST = 20
 """How many jobs have to end before the first prediction."""
-
-SIMILAR = 50
-"""The last so many jobs of a class are those that a job is like."""
 
 _OUTSIDE = (1 - INTERVAL) / 2
 
@@ -137,6 +129,10 @@ class RecordedQueue:
         jobs = self.jobs
         return Past(jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, self.end, jobs.user)
 
+    def similar(self) -> Similar:
+        """Return what jobs of like size and walltime waited, instant by instant."""
+        return Similar(self.jobs.submit, self.start, self.jobs.processors, self.jobs.estimate)
+
     def snapshot(self, place: int) -> Snapshot:
         """Return who ran and waited when a job was submitted, without it and those after it in the log.
 
@@ -187,83 +183,33 @@ def backtest(
         )
     if jobs is not None and places.size > jobs:
         places = places[np.arange(jobs) * places.size // jobs]
-    learnt = {at_once: _Learnt(Blend(), Calibration()) for at_once in (False, True)}
-    pending: list[tuple[int, int, bool, _Made]] = []
-    similar = _Similar(recorded)
+    ledger = Ledger()
+    similar = recorded.similar()
     for place in places.tolist():
-        now = int(all_jobs.submit[place])
-        while pending and pending[0][0] < now:
-            start, _, at_once, before = heappop(pending)
-            learnt[at_once].came_true(start - before.now, before)
+        now, start = int(all_jobs.submit[place]), int(recorded.start[place])
+        ledger.learn(now)
         snapshot = recorded.snapshot(place)
-        asked = all_jobs.processors[[place]], all_jobs.estimate[[place]], all_jobs.run_time[[place]]
-        made = forecast(snapshot, past, *asked, samples=samples, seed=seed, policy=policy, alone=1)
+        asked = all_jobs.processors[[place]], all_jobs.estimate[[place]]
+        lasts = all_jobs.run_time[[place]]
+        made = forecast(snapshot, past, *asked, lasts, samples=samples, seed=seed, policy=policy, alone=1)
         waits, planned = np.sort(made.starts[:, 0]) - now, int(made.latest[0]) - now
-        like = similar.waits(place)
-        at_once = bool(waits[int((1 - _OUTSIDE) * (samples - 1))] == 0)
-        weight = learnt[at_once].blend.weight if like.size else 1.0
-        mixed = mixture(weight, waits, like)
-        low, high = ends_of(learnt[at_once].calibration.levels(INTERVAL), mixed, 0, planned)
-        raw = np.quantile(mixed, (_OUTSIDE, 1 - _OUTSIDE), method="inverted_cdf").tolist()
-        start = int(recorded.start[place])
+        like = similar.waits(now, *(int(one[0]) for one in asked))
+        found = ledger.predict(now, waits, planned, like)
+        raw = np.quantile(found.waits, (_OUTSIDE, 1 - _OUTSIDE), method="inverted_cdf").tolist()
         yield Outcome(
             row=int(recorded.rows[place]),
             submitted=now,
             wait=start - now,
-            median=float(np.median(mixed)),
-            low=low,
-            high=high,
+            median=float(np.median(found.waits)),
+            low=found.low,
+            high=found.high,
             raw_low=int(raw[0]),
             raw_high=int(raw[1]),
-            weight=weight,
+            weight=ledger.weight(found.kind) if like.size else 1.0,
             simulated=float(np.median(waits)),
             planned=planned,
             similar=float(np.median(like)) if like.size else None,
             waiting=snapshot.waiting,
         )
-        heappush(pending, (start, place, at_once, _Made(now, waits, like, mixed, planned)))
-
-
-class _Made(NamedTuple):
-    """A prediction whose outcome is not known yet: sorted waits, of the simulation, similar jobs, and both."""
-
-    now: int
-    simulated: NDArray[np.int64]
-    similar: NDArray[np.int64]
-    mixed: NDArray[np.int64]
-    planned: int
-
-
-class _Learnt(NamedTuple):
-    """What outcomes have taught."""
-
-    blend: Blend
-    calibration: Calibration
-
-    def came_true(self, wait: int, made: _Made) -> None:
-        self.calibration.came_true(level_of(wait, made.mixed, 0, made.planned))
-        if made.similar.size:
-            self.blend.came_true(wait, made.simulated, made.similar)
-
-
-class _Similar:
-    """Waits of jobs of like size and walltime that had started by an instant that goes forward."""
-
-    def __init__(self, recorded: RecordedQueue) -> None:
-        self._recorded = recorded
-        self._order = np.argsort(recorded.start, kind="stable")
-        self._known = 0
-        self._waits: defaultdict[tuple[int, int], deque[int]] = defaultdict(lambda: deque(maxlen=SIMILAR))
-
-    def waits(self, place: int) -> NDArray[np.int64]:
-        """Return the waits of the last ones that were like a job, known when it was submitted, sorted."""
-        jobs, start = self._recorded.jobs, self._recorded.start
-        while self._known < len(self._order) and start[self._order[self._known]] < jobs.submit[place]:
-            one = int(self._order[self._known])
-            self._waits[self._kind(one)].append(int(start[one] - jobs.submit[one]))
-            self._known += 1
-        return np.sort(np.array(self._waits.get(self._kind(place), ()), np.int64))
-
-    def _kind(self, place: int) -> tuple[int, int]:
-        jobs = self._recorded.jobs
-        return int(jobs.processors[place]).bit_length(), int(jobs.estimate[place]).bit_length()
+        ledger.predicted(str(place), found)
+        ledger.started(str(place), start)

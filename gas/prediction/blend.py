@@ -9,11 +9,12 @@ lately, by the continuous ranked probability score of the wait on a logarithmic 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST", "POINTS", "WEIGHTS", "Blend", "mixture"]
+__all__ = ["LEAST", "POINTS", "WEIGHTS", "Blend", "mixture", "scores_of", "spread"]
 
 POINTS = 100
 """Of how many waits a mixture is made."""
@@ -30,10 +31,16 @@ _LEVELS = (np.arange(POINTS) + 0.5) / POINTS
 
 
 class Blend:
-    """How much the simulation counts beside similar jobs, by what came true lately."""
+    """How much the simulation counts beside similar jobs, by what came true lately.
 
-    def __init__(self) -> None:
-        self._scores: deque[NDArray[np.float64]] = deque(maxlen=_WINDOW)
+    Parameters
+    ----------
+    scores
+        Of outcomes (`scores_of`), the latest last.
+    """
+
+    def __init__(self, scores: Iterable[NDArray[np.float64]] = ()) -> None:
+        self._scores: deque[NDArray[np.float64]] = deque(scores, maxlen=_WINDOW)
 
     def __len__(self) -> int:
         """Return how many outcomes count."""
@@ -48,9 +55,14 @@ class Blend:
 
     def came_true(self, wait: int, simulated: NDArray[np.int64], similar: NDArray[np.int64]) -> None:
         """Learn from an outcome; the predictions are sorted waits."""
-        truth = _scaled(np.array(wait))
-        each = [_scaled(mixture(weight, simulated, similar)) for weight in WEIGHTS.tolist()]
-        self._scores.append(np.array([_score(one, float(truth)) for one in each]))
+        self._scores.append(scores_of(wait, simulated, similar))
+
+
+def scores_of(wait: int, simulated: NDArray[np.int64], similar: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how good the mixture of each of `WEIGHTS` was, less is better; the predictions are sorted waits."""
+    truth = _scaled(np.array(wait))
+    each = [_scaled(mixture(weight, simulated, similar)) for weight in WEIGHTS.tolist()]
+    return np.array([_score(one, float(truth)) for one in each])
 
 
 def mixture(weight: float, simulated: NDArray[np.int64], similar: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -59,10 +71,10 @@ def mixture(weight: float, simulated: NDArray[np.int64], similar: NDArray[np.int
     Both predictions are sorted waits; without similar jobs all are from the simulation.
     """
     count = round(weight * POINTS) if similar.size else POINTS
-    return np.sort(np.concatenate([_spread(simulated, count), _spread(similar, POINTS - count)]))
+    return np.sort(np.concatenate([spread(simulated, count), spread(similar, POINTS - count)]))
 
 
-def _spread(waits: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def spread(waits: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Return so many quantiles of sorted waits, evenly."""
     if not count:
         return np.zeros(0, np.int64)

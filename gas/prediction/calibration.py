@@ -56,9 +56,13 @@ class Calibration:
     ----------
     outcomes
         Levels of what came true, the latest last.
+    prior
+        How many outcomes, spread evenly, stand for what has not come true yet. With 0 an interval is all of a
+        prediction until there are enough for its probability.
     """
 
-    def __init__(self, outcomes: Iterable[Level] = ()) -> None:
+    def __init__(self, outcomes: Iterable[Level] = (), *, prior: int = PRIOR) -> None:
+        self._prior = prior
         self._outcomes: deque[Level] = deque(outcomes, maxlen=WINDOW)
 
     def __len__(self) -> int:
@@ -80,7 +84,7 @@ class Calibration:
         if not 0 < share < 1:
             raise BadInput(f"share {share} of an interval: must lie between 0 and 1, say 0.9")
         tail = (1 - share) / 2
-        prior = (np.arange(PRIOR) + 0.5) / PRIOR
+        prior = (np.arange(self._prior) + 0.5) / max(1, self._prior)
         before, through = (np.sort([*prior, *of]) for of in self._columns())
         count = len(before)
         low = math.floor(round(tail * (count + 1), 9)) - 1

@@ -14,16 +14,17 @@ import numpy as np
 
 from gas.errors import BadInput
 from gas.planner import Candidate, Plan, Rejected
+from gas.prediction.blend import spread
+from gas.prediction.ledger import INTERVAL, Ledger, Made
 from gas.printable import Shown
 from gas.times import duration_text, iso_time, relative_text
 
 if TYPE_CHECKING:  # a simulator hangs on it, and a plan is shown without
+    from numpy.typing import NDArray
+
     from gas.prediction.forecast import Forecast
 
-__all__ = ["INTERVAL", "PredictedPlan", "Prediction", "candidates_on", "choose"]
-
-INTERVAL = 0.9
-"""With which probability a start lies in the interval that is shown of it."""
+__all__ = ["PredictedPlan", "Prediction", "candidates_on", "choose"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Prediction(Shown):
         Between which the start lies with the probability `INTERVAL`.
     finish_at_risk
         By when the share of the samples that was asked for has finished; None if the mean decides.
+    made
+        What a ledger keeps of it.
     """
 
     start: int
@@ -45,6 +48,7 @@ class Prediction(Shown):
     start_low: int
     start_high: int
     finish_at_risk: int | None = None
+    made: Made | None = field(default=None, repr=False, compare=False)
 
     def to_wire(self) -> dict[str, Any]:
         """Return the JSON object ``predicted`` of a candidate."""
@@ -161,6 +165,8 @@ def choose(
     deadline: int | None = None,
     promised: Candidate | None = None,
     details: Mapping[str, Any] | None = None,
+    ledgers: Mapping[str, Ledger] | None = None,
+    similar: Mapping[str, Sequence[NDArray[np.int64]]] | None = None,
 ) -> PredictedPlan:
     """Return the plan by predictions.
 
@@ -183,6 +189,10 @@ def choose(
         is to be one without a deadline.
     promised
         With a deadline, what the planner chooses under it.
+    ledgers
+        By scheduler, what came true of earlier predictions; it corrects the intervals.
+    similar
+        By scheduler, for each of its candidates the waits of similar jobs, sorted; they are mixed in.
 
     Raises
     ------
@@ -192,13 +202,16 @@ def choose(
     if not 0 <= tolerance <= 1:
         raise BadInput(f"tolerance {tolerance}: must be from 0 to 1 (0.05 is 5%)")
     predictions: dict[Candidate, Prediction] = {}
+    ledgers, similar = ledgers or {}, similar or {}
     for scheduler, found in forecasts.items():
         candidates = candidates_on(plan, scheduler)
         if len(candidates) != found.starts.shape[1]:
             raise BadInput(
                 f"{scheduler}: its forecast is of {found.starts.shape[1]} candidates, and it has {len(candidates)}"
             )
-        predictions.update(zip(candidates, _predictions(plan, candidates, found, risk), strict=True))
+        like = similar.get(scheduler) or [np.zeros(0, np.int64)] * len(candidates)
+        made = _predictions(plan, candidates, found, risk, ledgers.get(scheduler) or Ledger(), like)
+        predictions.update(zip(candidates, made, strict=True))
     order = {name: place for place, name in enumerate(schedulers)}
     whole = PredictedPlan(
         plan.application, plan.algorithm, plan.now, plan.best, list(plan.candidates), plan.rejected, plan.lists,
@@ -231,16 +244,29 @@ def _late(found: PredictedPlan, candidate: Candidate, deadline: int) -> Rejected
     return Rejected(candidate.scheduler, candidate.processors, f"{likely} {by} after the deadline", "deadline")
 
 
-def _predictions(plan: Plan, candidates: Sequence[Candidate], found: Forecast, risk: float | None) -> list[Prediction]:
+def _predictions(
+    plan: Plan,
+    candidates: Sequence[Candidate],
+    found: Forecast,
+    risk: float | None,
+    ledger: Ledger,
+    similar: Sequence[NDArray[np.int64]],
+) -> list[Prediction]:
     if not candidates:
         return []
     bound = [c.start if c.kind == "promise" else np.iinfo(np.int64).max for c in candidates]
     promised = np.array(bound, np.int64)
-    starts = np.minimum(np.maximum(found.starts, plan.now), promised)
-    found = replace(found, now=plan.now, latest=np.minimum(found.latest, promised), starts=starts)
-    low, high = found.interval(INTERVAL)
-    columns = [found.expected_start, found.expected_finish, low, high]
+    waits = np.sort(np.minimum(np.maximum(found.starts, plan.now), promised), axis=0).T - plan.now
+    latest = (np.minimum(found.latest, promised) - plan.now).tolist()
+    made = [ledger.predict(plan.now, *each) for each in zip(waits, latest, similar, strict=True)]
+    starts = plan.now + np.array([spread(one.waits, waits.shape[1]) for one in made]).T
+    found = replace(found, now=plan.now, starts=starts)
+    columns = [found.expected_start, found.expected_finish]
     if risk is not None:
         columns.append(found.scores(risk))
     rows = zip(*(np.rint(column).astype(np.int64).tolist() for column in columns), strict=True)
-    return [Prediction(*row) for row in rows]
+    found_of = zip(made, rows, strict=True)
+    return [
+        Prediction(start, finish, one.now + one.low, one.now + one.high, at_risk[0] if at_risk else None, one)
+        for one, (start, finish, *at_risk) in found_of
+    ]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gas.errors import BadInput
-from gas.prediction.calibration import UNTRIED, Calibration, ends_of
+from gas.prediction.calibration import UNTRIED, ends_of
 from gas.prediction.forward import latest_starts, starts_of_each, visits_of
 from gas.prediction.past import Past
 from gas.prediction.shortfall import by_nodes
@@ -81,22 +81,17 @@ class Forecast(Shown):
         """Return by when each starts in this share of the samples."""
         return np.asarray(np.quantile(self.starts, share, axis=0), np.float64)
 
-    def interval(
-        self, share: float = 0.9, calibration: Calibration = UNTRIED
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return instants between which the start of each lies with this probability.
+    def interval(self, share: float = 0.9) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return instants between which the start of each lies with this probability, where nothing came true before.
 
-        Parameters
-        ----------
-        calibration
-            What came true of earlier predictions on this machine.
+        `gas.prediction.ledger` corrects them by what did.
 
         Raises
         ------
         BadInput
             The share is not between 0 and 1.
         """
-        levels = calibration.levels(share)
+        levels = UNTRIED.levels(share)
         columns = zip(np.sort(self.starts, axis=0).T, self.latest.tolist(), strict=True)
         ends = np.array([ends_of(levels, starts, self.now, latest) for starts, latest in columns], np.int64)
         low, high = ends.reshape(-1, 2).T

@@ -143,9 +143,9 @@ def predictions_for(standing: Standing) -> dict[int, Predicted]:
     import numpy as np
 
     from gas.endpoints.s3_queue import snapshot_of
-    from gas.prediction.choice import INTERVAL
     from gas.prediction.forecast import Forecast
     from gas.prediction.forward import NO_ARRIVALS, starts_of_waiting
+    from gas.prediction.ledger import INTERVAL
 
     if len(standing.runs) < LEAST_ENDED:
         return {}

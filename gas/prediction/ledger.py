@@ -1,0 +1,354 @@
+"""Predictions with their outcomes, of one machine: what corrects the next ones, and how well the last ones held.
+
+A `Ledger` has each prediction until its start is known, and then its `Outcome`. From the last outcomes it corrects
+intervals (`gas.prediction.calibration`) and learns how much a simulation counts beside similar jobs
+(`gas.prediction.blend`), for each kind of prediction apart: the seconds that a scheduler takes to start a job at once
+say nothing of hours in its queue.
+
+It is the same for a recorded log, whose starts are known beforehand and count only once they have passed, and for a
+live machine; what it holds goes to JSON and back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.errors import BadInput
+from gas.prediction.blend import POINTS, WEIGHTS, Blend, mixture, scores_of, spread
+from gas.prediction.calibration import PRIOR, WINDOW, Calibration, Level, ends_of, level_of
+from gas.printable import many
+
+__all__ = [
+    "AT_ONCE",
+    "INTERVAL",
+    "KINDS",
+    "LEAST",
+    "LONGER",
+    "MOST_OPEN",
+    "WITHIN_AN_HOUR",
+    "Coverage",
+    "Ledger",
+    "Made",
+    "Outcome",
+]
+
+INTERVAL = 0.9
+"""With which probability a start lies in the interval that is shown of it."""
+
+AT_ONCE, WITHIN_AN_HOUR, LONGER = KINDS = ("at once", "within an hour", "longer")
+"""Kinds of predictions: the job starts at once in nearly all samples of the simulation, within an hour in most, or not.
+On the logs of KTH and SDSC (SP2) intervals hold more evenly so than with two kinds: 90–92% of each kind of those that
+wait instead of 88–93%; and more of the jobs that did wait for over an hour (87 and 91% instead of 85 and 91%)."""
+
+_HOUR = 3_600
+
+LEAST = 20
+"""From so many outcomes on it is said how often intervals held."""
+
+MOST_OPEN = 1_000
+"""So many predictions wait for their outcome at most; the oldest are forgotten."""
+
+_NOBODY = np.zeros(0, np.int64)
+_OUTSIDE = (1 - INTERVAL) / 2
+_DIGITS = 6  # of levels and scores as they are kept
+_LATEST = 2**53  # instants and waits are below it
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A prediction: waits are in seconds from `now`, sorted where they are several.
+
+    Attributes
+    ----------
+    kind
+        Of `KINDS`.
+    waits
+        What is predicted: those of the simulation, mixed with those of similar jobs.
+    latest
+        The wait if all jobs used up their walltimes.
+    low, high
+        The interval, corrected by what had come true.
+    simulated, similar
+        What they were mixed of; both are empty if there were no similar jobs.
+    afterwards
+        Whether it was made when the start was known already, of what was known before.
+    """
+
+    now: int
+    kind: str
+    waits: NDArray[np.int64]
+    latest: int
+    low: int
+    high: int
+    simulated: NDArray[np.int64] = field(default_factory=lambda: _NOBODY)
+    similar: NDArray[np.int64] = field(default_factory=lambda: _NOBODY)
+    afterwards: bool = False
+
+    def outcome(self, start: int) -> Outcome:
+        """Return what has come of it."""
+        wait = start - self.now
+        before, through = level_of(wait, self.waits, 0, self.latest)
+        scores = scores_of(wait, self.simulated, self.similar).round(_DIGITS).tolist() if self.similar.size else ()
+        level = Level(round(before, _DIGITS), round(through, _DIGITS))
+        return Outcome(start, self.kind, level, self.low <= wait <= self.high, tuple(scores), self.afterwards)
+
+
+class Outcome(NamedTuple):
+    """What came of a prediction.
+
+    Attributes
+    ----------
+    start
+        The instant of the start.
+    level
+        Which share of the prediction lay before it.
+    held
+        Whether it lay in the interval.
+    scores
+        Of each of `gas.prediction.blend.WEIGHTS`; none if there were no similar jobs.
+    """
+
+    start: int
+    kind: str
+    level: Level
+    held: bool
+    scores: tuple[float, ...] = ()
+    afterwards: bool = False
+
+
+class Coverage(NamedTuple):
+    """How many of the last intervals held, of how many; how many of these were predicted afterwards."""
+
+    held: int
+    outcomes: int
+    afterwards: int = 0
+
+    @property
+    def share(self) -> float | None:
+        """Which share of them held; None for fewer than `LEAST`."""
+        return None if self.outcomes < LEAST else self.held / self.outcomes
+
+    def __str__(self) -> str:
+        """Return it as a sentence without its full stop."""
+        if self.share is None:
+            known = many(self.outcomes, "outcome")
+            return f"how often {INTERVAL:.0%} intervals hold is not yet known on this machine: {known}"
+        later = ""
+        if self.afterwards:
+            all_of = "all" if self.afterwards == self.outcomes else f"{self.afterwards:,}"
+            later = f", {all_of} predicted afterwards from its history"
+        return f"{INTERVAL:.0%} intervals held {self.share:.0%} of the last {self.outcomes:,} starts{later}"
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "interval": INTERVAL,
+            "outcomes": self.outcomes,
+            "held": self.held,
+            "share": self.share,
+            "predicted_afterwards": self.afterwards,
+        }
+
+
+class Ledger:
+    """The predictions of one machine.
+
+    Parameters
+    ----------
+    outcomes
+        What is known already, in the order in which it came true.
+    prior
+        How many outcomes, spread evenly, stand for what has not come true yet; with 0 an interval is all that is
+        possible until enough is known, which is right where only a part of the machine can be seen.
+    """
+
+    def __init__(self, outcomes: Iterable[Outcome] = (), *, prior: int = PRIOR) -> None:
+        self.prior = prior
+        self._outcomes: dict[str, deque[Outcome]] = {}
+        self._open: dict[str, Made] = {}
+        self._started: list[tuple[int, int, str]] = []  # a heap: start, in which order it was told, of whom
+        self._told = 0
+        self._levels: dict[tuple[str, float], tuple[float, float]] = {}
+        for one in outcomes:
+            self._came_true(one)
+
+    # ----------------------------------------------------------------------------------------------- predict
+
+    def predict(
+        self,
+        now: int,
+        simulated: NDArray[np.int64],
+        latest: int,
+        similar: NDArray[np.int64] = _NOBODY,
+        *,
+        kind: str | None = None,
+        afterwards: bool = False,
+    ) -> Made:
+        """Return a prediction, corrected by what came true.
+
+        Parameters
+        ----------
+        simulated, similar
+            Waits in seconds, sorted; those that have waited like it may be none.
+        latest
+            The wait if all jobs used up their walltimes.
+        kind
+            Of `KINDS`; by default what the simulation says.
+        """
+        kind = kind_of(simulated) if kind is None else kind
+        parts = (simulated, similar) if similar.size else (_NOBODY, _NOBODY)
+        waits = mixture(self.weight(kind), simulated, similar) if similar.size else simulated
+        low, high = ends_of(self.levels(kind), waits, 0, latest)
+        return Made(now, kind, waits, latest, low, high, *parts, afterwards)
+
+    def levels(self, kind: str, share: float = INTERVAL) -> tuple[float, float]:
+        """Return the levels of a prediction at which an interval of this probability begins and ends."""
+        if (kind, share) not in self._levels:
+            known = Calibration((one.level for one in self._outcomes.get(kind, ())), prior=self.prior)
+            self._levels[kind, share] = known.levels(share)
+        return self._levels[kind, share]
+
+    def weight(self, kind: str) -> float:
+        """Return how much a simulation counts beside similar jobs, from 0 to 1."""
+        return Blend(np.array(one.scores) for one in self._outcomes.get(kind, ()) if one.scores).weight
+
+    # ------------------------------------------------------------------------------------------------- learn
+
+    def predicted(self, who: str, made: Made) -> None:
+        """Note the first prediction of a job; later ones are not."""
+        if who not in self._open:
+            self._open[who] = made
+            if len(self._open) > MOST_OPEN:
+                del self._open[next(iter(self._open))]
+
+    def started(self, who: str, start: int) -> None:
+        """Note when a job starts or has started; it counts as soon as that has passed (`learn`)."""
+        heappush(self._started, (start, self._told, who))
+        self._told += 1
+
+    def withdrawn(self, who: str) -> None:
+        """Forget a prediction of which nothing will come: the job was cancelled, changed, or is not known any more."""
+        self._open.pop(who, None)
+
+    def learn(self, now: int) -> bool:
+        """Take in the starts before an instant; return whether there was an outcome."""
+        learnt = False
+        while self._started and self._started[0][0] < now:
+            start, _, who = heappop(self._started)
+            made = self._open.pop(who, None)
+            if made is not None:
+                self._came_true(made.outcome(start))
+                learnt = True
+        return learnt
+
+    def _came_true(self, outcome: Outcome) -> None:
+        self._outcomes.setdefault(outcome.kind, deque(maxlen=WINDOW)).append(outcome)
+        self._levels.clear()
+
+    # --------------------------------------------------------------------------------------------------- ask
+
+    @property
+    def open(self) -> Mapping[str, Made]:
+        """Predictions without an outcome, by who was predicted, the oldest first."""
+        return self._open
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """What came true, in the order of the starts."""
+        return sorted((one for kind in self._outcomes.values() for one in kind), key=lambda one: one.start)
+
+    def coverage(self, kind: str | None = None) -> Coverage:
+        """Return how well the last intervals held: of one kind, or of all."""
+        last = [one for one in self.outcomes if kind in (None, one.kind)][-WINDOW:]
+        return Coverage(sum(one.held for one in last), len(last), sum(one.afterwards for one in last))
+
+    def coverage_to_wire(self) -> dict[str, Any]:
+        """Return as JSON how well they held, of all and of each kind."""
+        by_kind = {kind.replace(" ", "_"): self.coverage(kind).to_wire() for kind in KINDS}
+        return {**self.coverage().to_wire(), "by_kind": by_kind}
+
+    # ------------------------------------------------------------------------------------------------- JSON
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return it as JSON; a prediction is kept as `POINTS` of its waits, and starts to come are left out."""
+        outcomes = [[o.start, o.kind, *o.level, o.held, list(o.scores), o.afterwards] for o in self.outcomes]
+        return {"prior": self.prior, "outcomes": outcomes, "open": {who: _kept(m) for who, m in self._open.items()}}
+
+    @classmethod
+    def of_wire(cls, wire: Mapping[str, Any]) -> Ledger:
+        """Return the ledger that was written.
+
+        Raises
+        ------
+        BadInput
+            It is none.
+        """
+        try:
+            found = cls((_outcome_of(row) for row in wire["outcomes"]), prior=_whole(wire["prior"]))
+            for who, made in wire["open"].items():
+                found.predicted(who, _made_of(made))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise BadInput(f"is no ledger of predictions: {type(error).__name__}: {error}") from None
+        return found
+
+
+def kind_of(simulated: NDArray[np.int64]) -> str:
+    """Return the kind of a prediction, from the sorted waits of its simulation."""
+    if simulated[int((1 - _OUTSIDE) * (simulated.size - 1))] <= 0:
+        return AT_ONCE
+    return WITHIN_AN_HOUR if simulated[simulated.size // 2] <= _HOUR else LONGER
+
+
+def _kept(made: Made) -> list[Any]:
+    waits, simulated, similar = (
+        (one if one.size <= POINTS else spread(one, POINTS)).tolist()
+        for one in (made.waits, made.simulated, made.similar)
+    )
+    return [made.now, made.kind, waits, made.latest, made.low, made.high, simulated, similar]
+
+
+def _made_of(row: Any) -> Made:
+    now, kind, waits, latest, low, high, simulated, similar = row
+    made = Made(
+        _whole(now), _kind(kind), _waits(waits), _whole(latest), _whole(low), _whole(high), _waits(simulated),
+        _waits(similar),
+    )  # fmt: skip
+    if not made.waits.size or bool(made.simulated.size) < bool(made.similar.size):
+        raise ValueError("a prediction without waits")
+    return made
+
+
+def _outcome_of(row: Any) -> Outcome:
+    start, kind, before, through, held, scores, afterwards = row
+    if len(scores) not in (0, len(WEIGHTS)):
+        raise ValueError(f"{len(scores)} scores")
+    level = Level(_number(before), _number(through))
+    return Outcome(_whole(start), _kind(kind), level, bool(held), tuple(map(_number, scores)), bool(afterwards))
+
+
+def _kind(value: Any) -> str:
+    return KINDS[KINDS.index(value)]
+
+
+def _number(value: Any) -> float:
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{value!r:.40} is no number")
+    return float(value)
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or abs(value) > _LATEST:
+        raise ValueError(f"{value!r:.40} is no instant")
+    return value
+
+
+def _waits(values: Any) -> NDArray[np.int64]:
+    return np.sort(np.array([_whole(one) for one in values], np.int64))

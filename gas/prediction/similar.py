@@ -1,0 +1,47 @@
+"""What the last jobs of like size and walltime waited: a prediction that knows a scheduler's habits, and no queue."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SIMILAR", "Similar"]
+
+SIMILAR = 50
+"""The last so many jobs of a class are those that a job is like."""
+
+
+class Similar:
+    """Waits of jobs that had started by an instant that goes forward, by size and walltime up to a factor of two.
+
+    Parameters
+    ----------
+    submit, start, processors, walltime
+        A column each, int64; instants in the same seconds as those that are asked about.
+    """
+
+    def __init__(
+        self,
+        submit: NDArray[np.int64],
+        start: NDArray[np.int64],
+        processors: NDArray[np.int64],
+        walltime: NDArray[np.int64],
+    ) -> None:
+        self._submit, self._start, self._processors, self._walltime = submit, start, processors, walltime
+        self._order = np.argsort(start, kind="stable")
+        self._known = 0
+        self._waits: defaultdict[tuple[int, int], deque[int]] = defaultdict(lambda: deque(maxlen=SIMILAR))
+
+    def waits(self, now: int, processors: int, walltime: int) -> NDArray[np.int64]:
+        """Return the waits of the last ones that were like a job and had started before an instant, sorted."""
+        while self._known < len(self._order) and self._start[one := int(self._order[self._known])] < now:
+            like = _class_of(int(self._processors[one]), int(self._walltime[one]))
+            self._waits[like].append(int(self._start[one] - self._submit[one]))
+            self._known += 1
+        return np.sort(np.array(self._waits.get(_class_of(processors, walltime), ()), np.int64))
+
+
+def _class_of(processors: int, walltime: int) -> tuple[int, int]:
+    return processors.bit_length(), walltime.bit_length()
