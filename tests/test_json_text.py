@@ -28,6 +28,7 @@ def read(text, key="jobs", build=lambda item: item):
     return parsed_items(text if isinstance(text, bytes) else text.encode(), key, build, strict=False)
 
 
+@pytest.mark.thorough
 @examples(300)
 @given(DOCUMENTS, st.sampled_from([None, 1]), st.booleans())
 def test_item_by_item_it_says_the_same(document, indent, ascii):

@@ -1,4 +1,4 @@
-"""A third by default and no thorough test, everything where it is asked for."""
+"""A part by default and no thorough test, everything where it is asked for."""
 
 from types import SimpleNamespace
 
@@ -7,10 +7,10 @@ import thorough
 
 
 @pytest.mark.parametrize(("everything", "few", "many"), [(False, 1, 34), (True, 3, 100)])
-def test_a_third_is_tried_unless_everything_is(monkeypatch, everything, few, many):
+def test_a_part_is_tried_unless_everything_is(monkeypatch, everything, few, many):
     monkeypatch.setattr(thorough, "ALL", everything)
     assert [thorough.rounds(3), thorough.rounds(100)] == [few, many]
-    assert thorough.examples(100).max_examples == many
+    assert thorough.examples(100).max_examples == (100 if everything else 17)
 
 
 def test_some_values_are_spread_and_hold_the_first(monkeypatch):
@@ -44,7 +44,8 @@ def chosen(mark, markexpr="not long", *named, more=pytest.mark.pure):
 def test_thorough_tests_run_only_with_everything_or_when_asked_for(monkeypatch):
     monkeypatch.setattr(thorough, "ALL", False)
     mark = pytest.mark.thorough
-    assert chosen(mark, "not long", "tests/test_thorough.py") == []
+    assert chosen(mark, "not long", "tests") == chosen(mark, "not long", "tests/test_y.py") == []
+    assert len(chosen(mark, "not long", "tests/test_x.py")) == 10
     assert len(chosen(mark, "thorough")) == len(chosen(mark, "not long", "tests/test_thorough.py::test_x")) == 10
     monkeypatch.setattr(thorough, "ALL", True)
     assert len(chosen(mark)) == 10

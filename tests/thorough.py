@@ -1,6 +1,7 @@
 """How much the tests try: a share by default, and everything where GAS_EXAMPLES is "all", as in CI.
 
-A property is tried on made-up cases; a third of them find what is plainly wrong, at once. The others are for CI. So are
+A property is tried on made-up cases; a sixth of them find what is plainly wrong, at once; what is repeated otherwise is
+so a third as often. The others are for CI. So are
 tests marked `thorough`: they show in full what cheaper tests beside them show in part. Each module keeps by default the
 tests that see its faults.
 """
@@ -30,8 +31,8 @@ def rounds(count: int) -> int:
 
 
 def examples(count: int, **more: Any) -> settings:
-    """Return the settings of a property that is tried on so many examples in full."""
-    return settings(max_examples=rounds(count), **more)
+    """Return the settings of a property that is tried on so many examples in full; else on a sixth."""
+    return settings(max_examples=count if ALL else -(-count // 6), **more)
 
 
 def some(values: Sequence[T], count: int) -> list[T]:
@@ -41,7 +42,7 @@ def some(values: Sequence[T], count: int) -> list[T]:
 
 
 class Thorough:
-    """Leaves out the tests marked `thorough`, unless everything is tried, or they are asked for by mark or by name.
+    """Leaves out the tests marked `thorough` unless everything is tried, or the mark, the test or its module is named.
 
     ``@pytest.mark.thorough(but=3)`` keeps three cases of a parametrized test: the first, and others drawn from all,
     always the same; ``but=["svg"]`` keeps those cases.
@@ -50,6 +51,7 @@ class Thorough:
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         if ALL or "thorough" in config.option.markexpr or any("::" in one for one in config.args):
             return
+        modules = tuple(one for one in config.args if one.endswith(".py"))
         cases: defaultdict[str, list[str]] = defaultdict(list)
         for item in items:
             function, _, case = item.nodeid.partition("[")
@@ -58,8 +60,10 @@ class Thorough:
         for item in items:
             function, _, case = item.nodeid.partition("[")
             mark = item.get_closest_marker("thorough")
+            named = function.partition("::")[0].endswith(modules)
             by_hand = any(item.get_closest_marker(name) for name in ("long", "live"))  # in no default run anyway
-            if mark is None or by_hand or case[:-1] in kept(function, cases[function], mark.kwargs.get("but", 0)):
+            few = mark is None or case[:-1] in kept(function, cases[function], mark.kwargs.get("but", 0))
+            if few or named or by_hand:
                 chosen.append(item)
             else:
                 left_out.append(item)

@@ -222,7 +222,7 @@ STRANGE = ["nan", "inf", "1e400", "1e19", "-1e15", "1e13", "9007199254740991", "
            "1_0", "9" * 5000, "0.5", "x" * 200_000]  # fmt: skip
 
 
-@pytest.mark.thorough(but=4)
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("value", STRANGE, ids=lambda value: value[:20])
 def test_whatever_a_cell_says_no_error_is_unforeseen(run, tmp_path, value):
     path = tmp_path / "hostile"

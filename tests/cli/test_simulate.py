@@ -621,6 +621,7 @@ def test_real_logs_go_through(gas, traces):
 # -------------------------------------------------------------------------------------------- policies of the user
 
 
+@pytest.mark.thorough
 def test_a_policy_of_the_user_is_compared_and_one_that_fails_breaks_no_other(gas, three, tmp_path, monkeypatch):
     install(tmp_path, monkeypatch)
     mine = tmp_path / "mine.py"

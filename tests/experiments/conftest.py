@@ -63,3 +63,9 @@ def as_figures(monkeypatch):
         return module
 
     return of
+
+
+def pytest_itemcollected(item):
+    """What needs a whole study, which takes seconds, is thorough."""
+    if "reported" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.thorough)

@@ -35,6 +35,7 @@ def test_a_constant_is_named_where_it_is_found():
     assert "::: gas.workflows.conversions." in reference_of("gas.workflows.conversions", "Requests")
 
 
+@pytest.mark.thorough
 @pytest.mark.process
 def test_pictures_are_drawn_by_the_commands_of_their_page(tmp_path):
     page = '```toml title="a.toml"\n[speedup]\nmodel = "table"\ntimes = { 4 = 60 }\n```\n'

@@ -89,6 +89,7 @@ def test_importing_the_pictures_does_not_import_matplotlib():
 # --------------------------------------------------------------------------------------------------------- contents
 
 
+@pytest.mark.thorough
 def test_the_heading_names_log_jobs_and_machine_and_the_foot_rules_and_thanks(tmp_path):
     texts = drawn(tmp_path, [made("easy", order="event")])
     assert "abacus: 60 jobs, 16 processors" in texts

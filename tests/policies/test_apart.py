@@ -60,6 +60,7 @@ def test_what_ends_it_is_said(of_file, name, message):
         simulate_apart(JOBS, of_file(name))
 
 
+@pytest.mark.thorough
 def test_an_interruption_that_a_policy_makes_up_is_its_error(tmp_path):
     path = tmp_path / "interrupting.py"
     path.write_text("class Mine:\n    def start(self, machine):\n        raise KeyboardInterrupt\n")

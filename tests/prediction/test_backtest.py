@@ -115,6 +115,7 @@ def test_what_is_predicted_does_not_depend_on_what_comes_later(busy, outcomes):
     assert after[: len(known)] == known
 
 
+@pytest.mark.thorough
 def test_the_interval_heals_where_a_scheduler_is_later_than_any_plan(busy):
     late = busy.with_columns(wait=np.where(busy.wait >= 0, 2 * busy.wait + 1800, busy.wait))
     found = list(backtest(RecordedQueue(late), jobs=400, samples=20))

@@ -36,6 +36,7 @@ def test_each_candidate_starts_when_the_simulation_starts_it(case, data, policy)
     assert found[0].tolist() == outcomes[:, 0].tolist()
 
 
+@pytest.mark.thorough(but=5)
 @pytest.mark.parametrize("seed", some(range(40), 14))
 def test_machine_code_and_threads_change_nothing(seed):
     case = random_log(seed, jobs=(20, 40))

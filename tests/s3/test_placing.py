@@ -414,7 +414,7 @@ def test_promotion_in_slices_gives_the_starts_of_promotion_at_once(form, patienc
         assert history.calls > (15 if patience < 60 else 5)
 
 
-@pytest.mark.thorough(but=8)
+@pytest.mark.thorough(but=4)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("patience", [1, 9, 50])
 def test_nothing_could_start_earlier_at_the_end_of_a_promotion_that_others_came_between(form, patience, size):

@@ -172,6 +172,7 @@ def test_one_user_as_bad_as_the_limits_allow_keeps_nobody_waiting_and_breaks_no_
 # ------------------------------------------------------------------------------------------------------ a long past
 
 
+@pytest.mark.thorough
 @short_and_long(20_000, JOBS or 1_000_000)
 def test_a_long_past_does_not_delay_the_start(tmp_path, size):
     place = Place(tmp_path)

@@ -108,7 +108,7 @@ def shown(took):
     return "   ".join(f"p{share * 100:.0f} {quantile(took, share) * 1e3:.1f} ms" for share in (0.5, 0.9, 0.99))
 
 
-@pytest.mark.thorough(but=["0.2-half_open"])
+@pytest.mark.thorough
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("seconds", [SECONDS or 0.2, pytest.param(SECONDS or 20, marks=pytest.mark.long)])
 def test_other_users_are_answered(site, attack, seconds):

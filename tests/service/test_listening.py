@@ -89,6 +89,7 @@ def test_it_answers_on_a_socket_of_systemd_which_outlives_it(tmp_path):
             pass  # nobody was turned away
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("kind", ["udp", "unix", "two", "everywhere"])
 def test_a_socket_that_it_cannot_use_is_refused_with_the_reason(kind, tmp_path):
     made = {

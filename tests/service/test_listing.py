@@ -75,6 +75,7 @@ def test_a_list_can_be_narrowed_to_states_a_user_and_fields(busy):
     assert len(busy.get(f"/v1/jobs?user={user}").json()["jobs"]) == 6
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize(
     ("query", "problem"),
     [("fields=id,secret", "secret"), ("limit=0", "limit"), ("limit=5000", "limit"), ("state=x", "state")],

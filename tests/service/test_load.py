@@ -126,6 +126,7 @@ def shown(took):
 LONG = [pytest.param(SECONDS or 120, clients, marks=pytest.mark.long) for clients in (64, 200)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("seconds", "many"), [(SECONDS or rounds(3), 64), *LONG])
 def test_many_clients_at_once(tmp_path, seconds, many):
     place = Place(tmp_path)

@@ -94,6 +94,7 @@ def test_errors_come_over_as_they_were_raised(made):
         assert str(there.value) == str(here.value)
 
 
+@pytest.mark.thorough
 def test_a_plan_that_takes_too_long_is_ended_and_others_go_on(made, monkeypatch):
     lists = [slow_list()]
     ours = made(lambda: lists[-1])

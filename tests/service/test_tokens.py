@@ -117,6 +117,7 @@ def test_a_file_that_cannot_be_used_lets_nobody_in_until_it_can(path, damage, ca
     assert tokens.authenticate(BEARER + token).user == "alice"
 
 
+@pytest.mark.thorough
 def test_many_threads_may_ask_while_the_file_changes(path):
     steady, _ = add_token(path, "steady")
     tokens = Tokens(path)

@@ -38,7 +38,7 @@ def test_where_nobody_outlives_it_regular_adjustment_is_easy_with_the_better_est
     )
 
 
-@pytest.mark.thorough(but=1)
+@pytest.mark.thorough
 @each_queue
 def test_selective_is_regular_adjustment_if_whoever_was_adjusted_runs_only_while_nobody_waits(queue):
     compared = waited = 0

@@ -54,6 +54,7 @@ def everything(simulation):
 # ---------------------------------------------------------------------------------------------------------- exactness
 
 
+@pytest.mark.thorough(but=4)
 @each_order
 @each_policy
 @few
@@ -142,6 +143,7 @@ def test_asking_leaves_no_trace(policy, order, case, answers):
     assert everything(curious) == everything(silent)
 
 
+@pytest.mark.thorough(but=4)
 @each_order
 @each_policy
 @few

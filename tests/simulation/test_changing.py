@@ -57,6 +57,7 @@ def withdrawals(draw, case):
     return found
 
 
+@pytest.mark.thorough(but=5)
 @each_order
 @each_policy
 @few
@@ -87,6 +88,7 @@ def test_so_it_is_in_machine_code(policy, order):
         assert sum(at != NOT_CANCELLED for at in known.cancellations) > 10
 
 
+@pytest.mark.thorough(but=5)
 @each_order
 @each_policy
 @few

@@ -99,6 +99,7 @@ def test_plain_and_compiled_source_give_the_same_schedule(policy, order):
         assert np.array_equal(getattr(plain, name), getattr(fast, name))
 
 
+@pytest.mark.thorough(but=5)
 @each_order
 @each_policy
 @examples(60)

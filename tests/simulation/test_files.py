@@ -338,6 +338,7 @@ def test_a_schedule_that_is_simulated_again_has_not_the_reservations_of_before()
     assert parse_schedule(format_schedule_swf(again, log)).reservation is None
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize("policy", ["easy", "fcfs", "s3", "conservative"])
 @given(rows=st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4), st.integers(0, 6)), min_size=1, max_size=6),
        booked=st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4), st.integers(0, 20), st.integers(1, 9)),

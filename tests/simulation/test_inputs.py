@@ -56,6 +56,7 @@ def furthest_moves(case, overrun):
 NO_INTEGERS = [True, np.True_, 2.0, np.float64(2), "2", None, [2]]
 
 
+@pytest.mark.thorough(but=7)
 @pytest.mark.parametrize("overrun", ["kill", "extend"])
 @each_order
 @each_policy

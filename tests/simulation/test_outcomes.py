@@ -45,6 +45,7 @@ def assert_as_whole(case, asked, answers, policy, order, overrun, machine_code=F
     return compared
 
 
+@pytest.mark.thorough(but=4)
 @each_order
 @each_policy
 @examples(20)
@@ -56,6 +57,7 @@ def test_outcomes_are_those_of_the_whole_altered_log(policy, order, data, case, 
     assert_as_whole(case, sorted(asked) if case.rows else [], answers, policy, order, overrun)
 
 
+@pytest.mark.thorough(but=3)
 @each_policy
 def test_so_it_is_compiled_on_longer_logs_whose_arrays_have_to_grow(policy):
     random = np.random.default_rng(5)

@@ -1,5 +1,6 @@
 """EASY by hand and beside the brute force: the head's shadow time, priorities, walltimes that the scheduler adjusts."""
 
+import pytest
 from adjusted_walltimes import WINDOW, adjusted_logs, answered, asking, each_adjustment, each_rule, random_adjusted_log
 from brute_force import FOREVER, simulate_adjusted_by_force
 from hypothesis import given
@@ -130,6 +131,7 @@ def test_plain_source_starts_each_job_when_the_rules_say(adjustment, queue, draw
     assert_equal(answered(asking(case, adjustment, queue), adjusted), by_force(case, adjusted, adjustment, queue))
 
 
+@pytest.mark.thorough(but=2)
 @each_rule
 def test_machine_code_does_the_same_on_many_logs(adjustment, queue):
     for seed in range(200):

@@ -83,6 +83,7 @@ def test_answering_what_the_log_says_changes_nothing(policy, order, case, data):
     assert_equal(asking.schedule(), case.by_force(policy, order=order))
 
 
+@pytest.mark.thorough(but=7)
 @pytest.mark.parametrize("overrun", ["kill", "extend"])
 @each_order
 @each_policy

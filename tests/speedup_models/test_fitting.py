@@ -46,6 +46,7 @@ def test_exact_timings_give_back_amdahls_parameters(f):
     assert report.better == "amdahl"
 
 
+@pytest.mark.thorough
 def test_noisy_timings_give_intervals_that_hold_the_truth():
     truth = Downey(3600, 40, 0.6)
     counts = np.repeat(COUNTS, 3)
@@ -313,6 +314,7 @@ def test_the_application_file_says_how_it_came_about():
     )
 
 
+@pytest.mark.thorough
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not():
     seconds = noisy(Downey(3600, 40, 0.6), COUNTS, 0.05)
     texts = [application_text(fit(COUNTS, seconds, bootstrap=8, seed=seed), "x") for seed in (1, 1, 2)]
@@ -339,6 +341,7 @@ def test_an_application_that_was_timed_on_gpus_counts_gpus():
     assert Application.from_tables(tomllib.loads(text), "app.toml").unit == "gpus"
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("law", [Amdahl(1000.0, 0.05), Downey(1000.0, 20.0, 1.5)], ids=["amdahl", "downey"])
 @pytest.mark.parametrize("left_out", [8, 32])
 def test_a_size_that_was_not_measured_is_predicted_within_a_tenth(law, left_out):

@@ -88,6 +88,7 @@ def summary(found):
     return float(np.median(errors)), float(np.mean(errors <= 0.1))
 
 
+@pytest.mark.thorough
 def test_some_measured_tables_are_predicted_within_a_tenth():
     known = curves()
     for name in ("tf-ec2-inception3", "lanl-vibe", "dlperf-resnet50-mxnet"):

@@ -70,6 +70,7 @@ def test_what_it_raises_is_raised_with_the_traceback_of_the_job(executor, tmp_pa
     assert left(tmp_path) == []
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize(
     ("kind", "said"),
     [

@@ -229,6 +229,7 @@ def workflow(installed, recorder, surroundings, tmp_path):
         process.communicate()
 
 
+@pytest.mark.thorough
 def test_the_example_runs_each_job_once_and_sized_by_gas(workflow, recorder, service):
     recorder.lose = 1
     said, _ = workflow().communicate(timeout=120)
@@ -278,6 +279,7 @@ rule second:
 """
 
 
+@pytest.mark.thorough
 def test_retries_are_planned_anew_and_a_group_is_one_job(workflow, recorder, service):
     said, _ = workflow("--retries", "1", snakefile=RETRIES_AND_GROUPS).communicate(timeout=120)
     assert "4 of 4 steps (100%) done" in said, said
@@ -301,6 +303,7 @@ rule endless:
 """
 
 
+@pytest.mark.thorough
 def test_a_workflow_that_is_interrupted_cancels_its_jobs(workflow, service):
     # While Snakemake asks after its jobs, it forgets them if it is interrupted; so it must not be asking then.
     running = workflow("--seconds-between-status-checks", "10", snakefile=ENDLESS)

@@ -25,6 +25,7 @@ def density(law):
     return lambda x: law.p * first.pdf(x) + (1 - law.p) * second.pdf(x)
 
 
+@pytest.mark.thorough
 def test_moments_are_those_of_the_density():
     law = HyperErlang(3, 0.8, 50, 900)
     for k in (0, 1, 2, 3):

@@ -29,6 +29,7 @@ def test_a_node_list_stands_for_its_names(text, names):
     assert node_names(text) == tuple(names)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("text", "named"),
     [

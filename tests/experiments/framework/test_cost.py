@@ -24,6 +24,7 @@ def entries(jobs_power, moldable_power, sizes):
     ]
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("workers", [1, 2])
 def test_each_result_is_kept_with_its_time_and_memory(tmp_path, workers):
     run = partial(slow_run, seconds=0.05)

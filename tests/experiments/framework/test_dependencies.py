@@ -80,6 +80,7 @@ def test_an_edit_in_any_module_that_a_run_reaches_changes_its_version(tmp_path):
     assert {name for name in names if changed[name][1] != first[1]} == of_prediction.intersection(names)
 
 
+@pytest.mark.thorough
 def test_an_edit_in_a_report_a_picture_or_a_page_of_the_guide_leaves_the_version(tmp_path):
     names = ["experiments/power/report.py", "experiments/power/pictures.py", "experiments/power/study.py",
              "experiments/power/claims.py", "experiments/framework/report.html.jinja", "gas/pictures/__init__.py",

@@ -81,6 +81,7 @@ def test_a_banner_stands_before_everything_else():
     assert "banner" not in html(REPORT).partition("</style>")[2]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
 def test_on_a_narrow_screen_tables_scroll_in_their_boxes_and_the_page_does_not(tmp_path):
     wide = Table(

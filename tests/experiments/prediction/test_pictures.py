@@ -31,6 +31,7 @@ def drawn(as_figures):
     return as_figures(prediction_pictures).draw_reliability
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("inside", [(90, 90), (30, 35), (0, 0), (100, 100), (85, 90, 95, 90), (30, 60, 40, 50)])
 def test_every_share_is_shown_however_small_it_is(drawn, inside):
     axes = drawn({"KTH": of_months(*inside)}).axes[0]

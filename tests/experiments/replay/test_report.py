@@ -46,6 +46,7 @@ def test_what_sacct_printed_becomes_a_report_with_the_record_in_it(gas, log, tmp
     assert contents(tmp_path / "r") == before  # from what was kept
 
 
+@pytest.mark.thorough
 def test_a_policy_that_fails_leaves_the_others_their_report(gas, log, tmp_path):
     (tmp_path / "mine.py").write_text(GOOD + LEAVING)
     done = gas("replay", log / "history.swf", "--policy", f"easy,{tmp_path}/mine.py:Leaving", "--machine", "",

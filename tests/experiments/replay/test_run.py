@@ -89,6 +89,7 @@ def test_moldable_jobs_are_told_apart_from_the_others(result):
     assert (found["moldable"], parts["use Gas"]["jobs"], parts["others"]["jobs"]) == (60, 60, 240)
 
 
+@pytest.mark.thorough
 def test_a_policy_that_fails_is_a_result_that_says_so(result, tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(GOOD + LEAVING)
