@@ -157,15 +157,15 @@ class Client:
 
 @pytest.fixture
 def start_s3(tmp_path: Path) -> Iterator[Callable[..., Client]]:
-    """Start any number of services: ``start_s3(processors, name=..., state=..., clock_speed=...)``."""
+    """Start any number of services: ``start_s3(processors, name=..., state=..., clock_speed=... or clock=...)``."""
     from gas.service.live import LiveScheduler
     from gas.service.server import Embedded
 
     running = []
 
-    def start(processors: int = 10, *, name: str = "s3", state: Path | None = None, clock_speed: float = 1.0) -> Client:
+    def start(processors: int = 10, *, name: str = "s3", state: Path | None = None, **clock: Any) -> Client:
         directory = state or tmp_path / f"s3-{len(running)}"
-        embedded = Embedded(LiveScheduler(name, processors, directory, clock_speed=clock_speed))
+        embedded = Embedded(LiveScheduler(name, processors, directory, **clock))
         embedded.__enter__()
         running.append(embedded)
         return Client(embedded)

@@ -223,5 +223,5 @@ def why_nothing(found: Plan) -> str:
         return f"{found.application}: its constraint allows no processor count on these machines"
     noun = {"gpus": "GPU", "nodes": "node", "processors": "processor"}
     said = [f"{many(r.processors, noun[r.unit])}: {r.reason}" for r in found.rejected if r is nearest[r.kind]]
-    more = "" if len(found.rejected) == len(said) else " (--all says it of every size)"
+    more = "" if len(found.rejected) == len(said) else " (gas plan --all gives the reason for each size)"
     return f"{found.application}: no request is possible; {'; '.join(said)}{more}"

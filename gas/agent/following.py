@@ -81,9 +81,10 @@ def wait(
             if state != before:
                 report(found)
         poll.lengthen(WAITING_PAUSES, changed=state != before)
-        if limit is not None and time.monotonic() + poll.pause > limit:
+        left = poll.pause if limit is None else limit - time.monotonic()
+        if left <= 0:
             return state or "unknown"
-        time.sleep(poll.pause)
+        time.sleep(min(poll.pause, left))  # the last look is at the limit, not before
 
 
 def follow_output(

@@ -1,6 +1,6 @@
 """Jobs as futures: what `concurrent.futures` can do with a call, on any scheduler that takes jobs.
 
-One thread a scheduler asks for all jobs of it that are waited for. Whatever goes wrong while it asks, each future
+One thread a scheduler and user asks for all jobs that are waited for. Whatever goes wrong while it asks, each future
 ends: with the job, or with an error.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -88,6 +88,7 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
         super().__init__()
         self.submitted = submitted
         self.job: dict[str, Any] = submitted.job
+        self._notified = False
         _watching(submitted.endpoint, remark or logging.getLogger("gas.agent").warning).add(self)
 
     @property
@@ -135,11 +136,12 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
 
     def _cancel(self) -> None:
         """Become cancelled, and say so to those who wait."""
-        if super().cancel():
-            try:
-                self.set_running_or_notify_cancel()
-            except (InvalidStateError, RuntimeError):  # another thread has said so
-                return
+        if not super().cancel():
+            return
+        with _lock:  # of several threads that cancel it one says so: Python logs the others' attempts as critical
+            first, self._notified = not self._notified, True
+        if first:
+            self.set_running_or_notify_cancel()
 
     def seen(self, job: dict[str, Any]) -> None:
         """Take note of how the job stands, and end if it has ended."""
@@ -268,11 +270,11 @@ class _Watch:
                 one.fail(error)
 
 
-_watches: dict[tuple[type, str, str], _Watch] = {}
+_watches: dict[tuple[type, str, str, Hashable], _Watch] = {}
 _lock = threading.Lock()
 
 
 def _watching(where: JobEndpoint, remark: Callable[[str], object]) -> _Watch:
-    """Return what asks this scheduler."""
+    """Return what asks this scheduler as this user."""
     with _lock:
-        return _watches.setdefault((type(where), where.name, where.target), _Watch(where, remark))
+        return _watches.setdefault((type(where), where.name, where.target, where.credential), _Watch(where, remark))

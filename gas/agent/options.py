@@ -189,7 +189,13 @@ class Run:
             return what
         if isinstance(what, str):
             raise BadInput(f"command {what!r}: write its words one by one, for example {what.split()!r}")
-        job = what if isinstance(what, JobDescription) else JobDescription(name, tuple(what))
+        if not isinstance(what, JobDescription):
+            if not isinstance(what, Sequence) or not what or not all(isinstance(word, str) for word in what):
+                raise BadInput(
+                    f"command {what!r}: write its words as text, for example ['./app', '-n', '{{processors}}']"
+                )
+            what = JobDescription(name, tuple(what))
+        job = what
         check(job.command)
         return cls(job)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import numbers
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -75,13 +76,40 @@ class ListEndpoint(FileEndpoint):
 
 @contextmanager
 def gas_errors_alone() -> Iterator[None]:
-    """Have what cannot be used in a file or a model raised as `BadInput`, so that one class covers all errors."""
+    """Have what cannot be used in a file or a model raised as `BadInput`, so that one class covers all errors.
+
+    Options of the command line are named in them as the keywords that they are in Python.
+    """
     try:
         yield
+    except GasError as error:
+        if error.args and isinstance(error.args[0], str):
+            error.args = (_of_python(error.args[0]), *error.args[1:])
+        raise
     except Unusable as error:
-        if isinstance(error, GasError):
-            raise
-        raise BadInput(str(error)) from None
+        raise BadInput(_of_python(str(error))) from None
+
+
+_KEYWORDS = (
+    (r"-e NAME or URL", "schedulers=NAME or URL"),
+    (r"--stale-ok\b", "stale_ok=True"),
+    (r"--predict FILE", "predict=FILE"),
+    (r"--(predict|deadline|tolerance|algorithm|risk|samples|key|config)\b(?!=)", r"\1"),
+    (r"--not-before\b", "not_before"),
+    (r"--max-processor-hours\b", "max_processor_hours"),
+    (r"-e (?=\S)", "schedulers="),
+)
+"""Options, and what Python says in their place."""
+
+
+def _of_python(text: str) -> str:
+    """Return a message with the options of the command line as keywords; the command lines in it stay as they are."""
+    parts = re.split(r"(; |: |, or | \()", text)
+    for at, part in enumerate(parts):
+        if not re.search(r"\bgas [a-z]", part):
+            for option, keyword in _KEYWORDS:
+                parts[at] = re.sub(rf"(?<![\w-]){option}", keyword, parts[at])
+    return "".join(parts)
 
 
 def application_of(given: object) -> Application:

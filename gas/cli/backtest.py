@@ -15,7 +15,7 @@ from gas.cli.logs import machine_of, read_log
 from gas.cli.options import Json
 from gas.cli.progress import progress
 from gas.cli.selection import First, From, Month, Strict, Until, selected
-from gas.cli.tables import many, print_json, print_table, remark, say, write_text
+from gas.cli.tables import check_outputs, many, print_json, print_table, remark, say, write_text
 from gas.times import duration_text
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def backtest_command(
         from gas.pictures.canvas import picture_suffix
 
         picture_suffix(plot)
+    check_outputs({"--output": output, "--plot": plot}, [log])
     part = selected(read_log(log, strict=strict), month, since, until, first)
     recorded = RecordedQueue(part, machine_of(part, processors))
     if recorded.left_out:

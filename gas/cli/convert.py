@@ -8,8 +8,7 @@ import typer
 
 from gas.cli.logs import check_readable, read_log
 from gas.cli.selection import First, From, Month, Strict, Units, Until, selected
-from gas.cli.tables import many, note, write_output
-from gas.cli.workload import not_over
+from gas.cli.tables import check_outputs, many, note, write_output
 from gas.errors import BadInput
 from workloads.formats import FORMATS, SUFFIXES, Format, format_log, format_named
 
@@ -67,7 +66,7 @@ def convert_command(
         raise BadInput(f"{output}: Parquet is compressed already; leave .gz out")
     if log != "-":
         check_readable([log])
-    not_over({"": output}, [log])
+    check_outputs({"": output}, [log])
     whole = read_log(log, strict=strict, unit=unit)
     part = selected(whole, month, since, until, first)
     if processors is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ from typing import Annotated
 import typer
 
 from gas.cli import fit_report
-from gas.cli.tables import note, print_json_line
+from gas.cli.tables import check_outputs, note, print_json_line
 from gas.errors import BadInput
 from speedup_models.fitting import fit as fit_models
 from speedup_models.fitting import read_timings
@@ -87,6 +88,7 @@ def fit(
     """
     if output is not None and output.exists() and not force:
         raise _exists(output)
+    check_outputs({"--output": output, "--plot": plot}, [timings])
     if plot is not None:
         from gas.pictures.canvas import picture_suffix
 
@@ -112,11 +114,7 @@ def fit(
         from gas.pictures.fit import draw_fit
 
         draw_fit(report, plot)
-    if output is not None:
-        _write(output, text, force=force)
-        note(f"{output}: written, {fit_report.title(report, chosen)}")
-    for warning in report.warnings:
-        note(f"Warning: {warning}")
+    _write(output, text, fit_report.title(report, chosen), report.warnings, force=force)
     if as_json:
         print_json_line(fit_report.document(report, called, chosen))
     else:
@@ -143,11 +141,7 @@ def _fit_layouts(
         from gas.pictures.front import draw_front
 
         draw_front(report, name, plot)
-    if output is not None:
-        _write(output, text, force=force)
-        note(f"{output}: written, {fit_report.TITLES[name]}")
-    for warning in report.warnings:
-        note(f"Warning: {warning}")
+    _write(output, text, fit_report.TITLES[name], report.warnings, force=force)
     if as_json:
         print_json_line(fit_report.layout_document(report, called, name))
     else:
@@ -158,12 +152,17 @@ def _exists(output: Path) -> BadInput:
     return BadInput(f"{output}: exists already; give another name or add --force")
 
 
-def _write(output: Path, text: str, *, force: bool) -> None:
-    try:
-        # "x" refuses a file that came to be since the fit began.
-        with output.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-    except FileExistsError:
-        raise _exists(output) from None
-    except OSError as error:
-        raise BadInput(f"{output}: cannot be written: {error.strerror}") from None
+def _write(output: Path | None, text: str, title: str, warnings: Sequence[str], *, force: bool) -> None:
+    """Write the application file, if one is asked for, and say what it holds and what to know of it."""
+    if output is not None:
+        try:
+            # "x" refuses a file that came to be since the fit began.
+            with output.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
+                stream.write(text)
+        except FileExistsError:
+            raise _exists(output) from None
+        except OSError as error:
+            raise BadInput(f"{output}: cannot be written: {error.strerror}") from None
+        note(f"{output}: written, {title}")
+    for warning in warnings:
+        note(f"Warning: {warning}")

@@ -120,13 +120,13 @@ def show_curve(report: FitReport, model: str | None) -> None:
     for fitted in (report.downey, report.amdahl):
         called = f"{fitted.title}{' *' if fitted.name == report.better else ''}"
         for i, (key, estimate) in enumerate(fitted.parameters.items()):
-            unit = " (s)" if key == "sequential_time" else ""
-            parameters.add_row("" if i else called, key + unit, f"{estimate.value:.4g}", estimate.interval())
+            parameters.add_row("" if i else called, *_parameter(key, estimate))
         parameters.add_section()
         aicc = "-" if fitted.aicc is None else f"{fitted.aicc:.1f}"
         quality.add_row(called, percent(fitted.error), percent(fitted.cv_error), aicc)
     show(parameters, quality)
-    say(f"* {report.verdict}")
+    say(f"* better model: {report.verdict}")
+    say("AICc is Akaike's information criterion for few measurements; the lower, the better.")
     if not report.fits:
         say("No model fits well enough to be used; the measured times themselves are proposed, as a table.")
     _show_front(curve_front(report, model), report.timings.unit, TITLES[model or better(report)])
@@ -137,14 +137,19 @@ def show_layouts(report: LayoutReport, model: str) -> None:
     if (fitted := report.fitted) is not None:
         parameters = _table("parameter", ">value", "95% interval")
         for key, one in fitted.parameters.items():
-            unit = "" if key == "gamma" else " (s)"
-            parameters.add_row(key + unit, f"{one.value:.4g}", one.interval())
+            parameters.add_row(*_parameter(key, one))
         quality = _table(f">{_units(report.timings.unit)} left out", ">error")
         for size, error in fitted.left_out.items():
             quality.add_row(str(size), percent(error))
         show(parameters, quality)
     say(report.verdict)
     _show_front(report.front(model), report.timings.unit, TITLES[model])
+
+
+def _parameter(key: str, one: Estimate) -> tuple[str, str, str]:
+    """Return the cells of a parameter: name and unit, value, interval. Those of goodput are times but for gamma."""
+    unit = "" if key in ("A", "sigma", "serial_fraction", "gamma") else " (s)"
+    return key + unit, f"{one.value:.4g}", one.interval()
 
 
 def _show_front(offers: list[Offer], unit: SizeUnit, by: str) -> None:

@@ -11,7 +11,7 @@ from documents.fields import nearest
 from gas.cli.completion import guide_pages
 from gas.cli.pager import show_markdown
 from gas.cli.tables import say, write_text
-from gas.errors import BadInput, NotFound
+from gas.errors import BadInput
 from gas.guide.contents import files_of, for_terminal, grouped, pages, title_of
 
 __all__ = ["guide_command"]
@@ -55,7 +55,7 @@ def guide_command(
                 say(f"  {name:12} {title_of(known[name])}")
         return
     if page not in known:
-        raise NotFound(f'there is no page "{page}" in the guide{nearest(page, known)}')
+        raise BadInput(f'there is no page "{page}" in the guide{nearest(page, known)}')
     if into is None:
         show_markdown(for_terminal(known[page]), plain=plain)
         return

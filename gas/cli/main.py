@@ -63,6 +63,8 @@ def run(arguments: list[str] | None = None) -> int:
             return _failed("interrupted", 130)
         if os.environ.get("GAS_DEBUG"):
             raise
+        if "_GAS_COMPLETE" in os.environ and isinstance(error, (KeyError, ValueError)):
+            return _failed("COMP_WORDS and COMP_CWORD are not set as a shell sets them to complete a line", 2)
         if isinstance(error, ModuleNotFoundError) and (way_out := _elsewhere(error)):
             return _failed(f"this needs {error.name}{way_out}", 1)
         return _failed(

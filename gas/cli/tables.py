@@ -10,8 +10,9 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TextIO
 
 from rich.cells import cell_len
@@ -24,6 +25,7 @@ from gas.printable import as_line, escaped_json, many, printable
 
 __all__ = [
     "OutputLost",
+    "check_outputs",
     "draw_text",
     "many",
     "note",
@@ -244,6 +246,20 @@ def wants_ascii() -> bool:
 def picture_width() -> int:
     """Return how wide a picture in the terminal may be."""
     return max(40, min(120, shutil.get_terminal_size((100, 24)).columns))
+
+
+def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str | Path | None] = ()) -> None:
+    """Refuse to write two files of one name, or to overwrite an input; `outputs` are the files by their options."""
+    there = [Path(path) for path in inputs if path and Path(path).exists()]
+    written: dict[Path, str] = {}
+    for option, output in outputs.items():
+        if not output or str(output) == "-":
+            continue
+        path = Path(output)
+        if path.exists() and any(path.samefile(one) for one in there):
+            raise BadInput(f"{option} {output}: would overwrite an input; give another name")
+        if (other := written.setdefault(path.resolve(), option)) != option:
+            raise BadInput(f"{other} and {option} {output}: name the same file; give each another")
 
 
 def write_text(path: str, text: str) -> None:

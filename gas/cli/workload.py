@@ -9,14 +9,14 @@ import typer
 
 from gas.cli.generators import Request, check_model, generated
 from gas.cli.logs import read_log
-from gas.cli.tables import many, note, print_json
+from gas.cli.tables import check_outputs, many, note, print_json
 from gas.errors import BadInput
 from gas.times import duration_text
 
 if TYPE_CHECKING:
     from workloads import Log
 
-__all__ = ["not_over", "workload_command", "write_log"]
+__all__ = ["workload_command", "write_log"]
 
 
 def workload_command(
@@ -118,7 +118,7 @@ def workload_command(
         raise BadInput("-o - and --json: both write to standard output; write the log to a file")
     if plot is not None:
         _drawable(plot)
-    not_over({"-o": output, "--plot": plot, "--save-model": save_model}, [fit, model_file, *(compare or [])])
+    check_outputs({"-o": output, "--plot": plot, "--save-model": save_model}, [fit, model_file, *(compare or [])])
     thanked: set[str] = set()
     logs = [read_log(path, thanked=thanked) for path in compare or []]  # before the work, so that errors come at once
     log = generated(request)
@@ -142,14 +142,6 @@ def workload_command(
 def _drawable(plot: str) -> None:
     if Path(plot).suffix.lower() not in (".png", ".svg", ".pdf"):
         raise BadInput(f"{plot}: the name of a picture must end in .png, .svg or .pdf")
-
-
-def not_over(outputs: dict[str, str | None], inputs: list[str | None]) -> None:
-    """Refuse to overwrite an input file."""
-    for option, output in outputs.items():
-        for path in inputs:
-            if output and path and Path(output).exists() and Path(path).exists() and Path(output).samefile(path):
-                raise BadInput(f"{option} {output}: would overwrite an input; give another name")
 
 
 def write_log(log: Log, output: str) -> None:

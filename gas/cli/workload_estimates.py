@@ -9,8 +9,8 @@ from typer.core import TyperCommand
 
 from documents.fields import nearest
 from gas.cli.logs import read_log
-from gas.cli.tables import many, note, print_json
-from gas.cli.workload import not_over, write_log
+from gas.cli.tables import check_outputs, many, note, print_json
+from gas.cli.workload import write_log
 from gas.errors import BadInput
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def estimates_command(
             raise BadInput(f"--set {name}: the model has no such constant{nearest(name, constants_of(model))}")
     if model == "uniform" and "factor" not in given:
         raise BadInput("uniform: needs the largest factor on run times, for example --set factor=3")
-    not_over({"-o": output}, [log_file])
+    check_outputs({"-o": output}, [log_file])
     log = read_log(log_file)
     try:
         changed = with_estimates(log, model, seed=seed, **given)

@@ -82,6 +82,8 @@ class Connection:
 
     Attributes
     ----------
+    access
+        As given, or that of the environment.
     is_local
         Whether the service runs on this machine.
     called
@@ -94,10 +96,10 @@ class Connection:
         self.name = name
         self.called = self.address if name.rstrip("/") == self.address else f"{name}: {self.address}"
         self._timeout = timeout
-        self._access = access or Access.of(self.address)
+        self.access = access or Access.of(self.address)
         self._session = new_session()
         self._session.trust_env = not self.is_local  # a proxy does not know this machine's own services
-        self._session.auth = self._access.sign
+        self._session.auth = self.access.sign
         self._session.headers["Cache-Control"] = "no-cache"  # what it has free is asked for now
 
     def ask(self, method: str, path: str, body: object = None) -> Answer:
@@ -134,7 +136,7 @@ class Connection:
                 most=most,
                 data=data,
                 headers=headers,
-                verify=self._access.certificates or True,
+                verify=self.access.certificates or True,
             )
 
     @contextmanager
@@ -174,7 +176,7 @@ class Connection:
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         if last_id is not None:
             headers["Last-Event-ID"] = last_id
-        verify = self._access.certificates or True
+        verify = self.access.certificates or True
         with (
             self._losses(),
             stream(
@@ -206,7 +208,7 @@ class Connection:
         if kind == "TooMany":
             return TooMany(text, _seconds(answer.headers.get("Retry-After")))
         if kind == "Unauthorized":
-            text = f"{text}; {self._access.hint}"
+            text = f"{text}; {self.access.hint}"
         if kind in _REFUSALS:
             return _REFUSALS[kind](text)
         return NoAnswer(text, again=status >= 500 or status == 408)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
@@ -153,6 +153,8 @@ class Endpoint(Protocol):
         Whether it is given all shapes of a job and chooses by itself.
     settles
         Placeholders of commands that have their values only when a job starts.
+    credential
+        What names the user to it: two endpoints of one scheduler that differ in it may see different jobs.
     tell
         Is called with a line for the user when it has to be waited for, or something is not as it should be.
     """
@@ -171,6 +173,7 @@ class Endpoint(Protocol):
     is_local: bool = False
     moldable: bool = False
     settles: frozenset[str] = frozenset()
+    credential: Hashable = None
     tell: Callable[[str], None] = staticmethod(lambda text: None)
 
     @property

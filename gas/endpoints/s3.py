@@ -114,6 +114,7 @@ class S3Endpoint(JobEndpoint):
         self.name = name
         self.address = self._connection.address
         self.is_local = self._connection.is_local
+        self.credential = self._connection.access
         self.limits = limits or Limits()
         self.patience = patience
         self.timeout = (retries + 1) * timeout + patience  # for a question, with all repetitions

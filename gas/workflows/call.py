@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -55,10 +56,12 @@ def dumped(thing: object) -> bytes:
 
 
 def with_sizes(given: Any, environment: dict[str, str]) -> Any:
-    """Return an argument: the number that was chosen if it is a placeholder, else itself."""
-    if type(given) is not str or not (given.startswith("{") and given.endswith("}") and given[1:-1] in NAMES):
+    """Return an argument: of a placeholder the number that was chosen, of ``{{name}}`` the text ``{name}``."""
+    if type(given) is not str or not (given.startswith("{") and given.endswith("}")):
         return given
-    return int(environment[variable(given[1:-1])])
+    if re.fullmatch(r"\{\{\w+\}\}", given):
+        return given[1:-1]
+    return int(environment[variable(given[1:-1])]) if given[1:-1] in NAMES else given
 
 
 def run(folder: Path) -> int:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, Unpack
 
 from documents.extras import way_to_install
+from documents.fields import nearest
 from gas.agent.calls import Wanted, agent_and_options, with_wanted
 from gas.agent.futures import JobFutureOf
 from gas.agent.options import Run
@@ -28,7 +29,7 @@ from gas.agent.submission import Submitted
 from gas.agent.values import ApplicationLike, Duration, SchedulerLike, gas_errors_alone, seconds_of
 from gas.endpoints import InDoubt, JobDescription
 from gas.errors import BadInput, JobFailed
-from gas.placeholders import check
+from gas.placeholders import NAMES
 from gas.workflows.call import CALL, FOLDER, OUTCOME, Call, Outcome, dumped
 
 __all__ = ["Executor", "FunctionFuture"]
@@ -124,8 +125,8 @@ class Executor(concurrent.futures.Executor):
             print(job.result())
 
     The function runs once, in one process, in this folder and by this Python, which the machines of the scheduler have
-    to share. An argument ``"{processors}"`` (or another placeholder) is the number that was chosen; the environment
-    says it too (``GAS_PROCESSORS``).
+    to share. An argument ``"{processors}"`` (or another placeholder) is the number that was chosen,
+    ``"{{name}}"`` the text ``{name}``; the environment says the number too (``GAS_PROCESSORS``).
 
     Parameters
     ----------
@@ -178,7 +179,12 @@ class Executor(concurrent.futures.Executor):
         """
         name = self._name or _name_of(function)
         given: tuple[object, ...] = (*arguments, *keywords.values())
-        check(one for one in given if isinstance(one, str) and _PLACEHOLDER.fullmatch(one))
+        for one in given:
+            if isinstance(one, str) and _PLACEHOLDER.fullmatch(one) and one[1:-1] not in NAMES:
+                raise BadInput(
+                    f"argument {one!r}: is no placeholder{nearest(one[1:-1], NAMES)}; to pass the text itself, write "
+                    f"'{{{one}}}'"
+                )
         call = Call([str(Path(one).absolute()) for one in sys.path], _pickled(function, arguments, keywords, name))
         with self._lock:
             if self._shut:

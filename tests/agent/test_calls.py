@@ -10,6 +10,7 @@ import pytest
 
 import gas
 from gas import AvailabilityList, BadInput, Infeasible, StalePlan
+from gas.agent.values import gas_errors_alone
 from gas.planner import plan as planned
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -130,3 +131,37 @@ def test_dir_shows_what_there_is_before_anything_is_imported():
         "assert gas.plan.__name__ == 'plan'\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("command", [[1, 2], ["./ocean", 4], 5, [], {"a": "b"}])
+def test_a_command_is_words(command):
+    with pytest.raises(BadInput, match="write its words as text, for example"):
+        gas.submit(OCEAN, command, "http://127.0.0.1:9")
+
+
+def test_errors_name_keywords_not_options_of_the_command_line(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for call, message in [
+        (lambda: gas.plan(OCEAN, "localhost:1"), "schedulers=localhost:1: is an address without a scheme"),
+        (lambda: gas.submit(OCEAN, ["ls"], "http://127.0.0.1:9", key="a b"), "key 'a b': must be"),
+    ]:
+        with pytest.raises(BadInput, match=f"^{message}"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("name a scheduler with -e NAME or URL", "name a scheduler with schedulers=NAME or URL"),
+        ("old (gas availability --json), or add --stale-ok", "old (gas availability --json), or add stale_ok=True"),
+        ("--deadline 9:00: is over (--not-before 10:00)", "deadline 9:00: is over (not_before 10:00)"),
+        ("in doubt: gas status --key k -e kth finds out", "in doubt: gas status --key k -e kth finds out"),
+        ("name a log (--predict FILE), or leave --predict", "name a log (predict=FILE), or leave predict"),
+        ("submit to it (-e http://kth)", "submit to it (schedulers=http://kth)"),
+        ("native: --deadline=3 is Slurm's", "native: --deadline=3 is Slurm's"),
+    ],
+)
+def test_options_in_a_message_are_keywords_in_python_and_command_lines_stay(said, meant):
+    with pytest.raises(BadInput) as caught, gas_errors_alone():
+        raise BadInput(said)
+    assert str(caught.value) == meant

@@ -98,7 +98,7 @@ def test_nobody_to_plan_with():
 def test_why_nothing_names_the_nearest_of_each_kind():
     found = planned(PlanOptions(deadline=170)).plan
     assert why_nothing(found).startswith("app: no request is possible; 8 processors: ")
-    assert why_nothing(found).endswith("(--all says it of every size)")
+    assert why_nothing(found).endswith("(gas plan --all gives the reason for each size)")
 
 
 def test_why_nothing_names_the_machine_that_is_smaller_than_the_smallest_size():

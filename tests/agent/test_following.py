@@ -2,6 +2,7 @@
 
 import json
 from itertools import islice
+from types import SimpleNamespace
 
 import pytest
 from made_endpoints import Queue, job
@@ -52,6 +53,25 @@ def test_a_scheduler_that_stays_silent_is_given_up_after_the_patience_that_was_a
 
 def test_when_the_time_is_over_its_state_is_returned(queue):
     assert wait(queue([PLANNED]), 1, 0, report=lambda one: None, remark=print) == "queued"
+
+
+@pytest.mark.parametrize(("ends", "found"), [(10, "completed"), (11, "running")])
+def test_the_last_look_is_at_the_limit(monkeypatch, ends, found):
+    class Time:
+        now = 0.0
+
+        def monotonic(self):
+            return self.now
+
+        def sleep(self, seconds):
+            self.now += seconds
+
+    clock = Time()
+    monkeypatch.setattr(following, "time", clock)
+    where = SimpleNamespace(job=lambda id: DONE if clock.now >= ends else RUNS)
+    last = wait(where, 1, 10, report=lambda one: None, remark=print)
+    assert (last if isinstance(last, str) else last["state"]) == found
+    assert clock.now == 10
 
 
 def test_what_is_followed_says_what_is_news_and_ends_with_the_job(queue):

@@ -12,6 +12,7 @@ from gas.agent import futures
 from gas.agent.futures import JobFuture
 from gas.agent.submission import Submitted
 from gas.endpoints import S3Endpoint
+from gas.endpoints.access import Access
 from gas.errors import Conflict, JobFailed, NotFound, Unreachable
 
 APP = {2: "5m", 4: "3m"}
@@ -101,6 +102,37 @@ def test_a_key_finds_the_job_that_there_is(submit):
     assert first.result(30).output() == second.result(30).output() == "once\n"
 
 
+def test_each_user_of_a_service_is_asked_for_by_a_connection_of_its_own():
+    where = [Scripted(job_of(1, "completed", exit_status=0)) for _ in range(3)]
+    for one, token in zip(where, ("ann's", "bob's", "bob's"), strict=True):
+        one.name, one.target, one.credential = "kth", "http://kth", token
+    assert all(future_of(where=one).result(timeout=10).id == 1 for one in where)
+    assert [one.asked > 0 for one in where] == [True, True, False]
+
+
+def test_the_credential_of_an_s3_is_its_token_and_is_not_shown():
+    ann, bob, again = (S3Endpoint("kth", "http://127.0.0.1:9", access=Access(of)) for of in ("a-a", "b-b", "a-a"))
+    assert ann.credential == again.credential != bob.credential
+    assert "a-a" not in repr(ann.credential)
+
+
+def test_two_threads_that_cancel_a_job_at_once_log_nothing(caplog):
+    where = Scripted(job_of(1, "running"))
+    both = threading.Barrier(2)
+
+    def cancel(id):
+        both.wait(10)
+        return job_of(1, "cancelled")
+
+    where.cancel = cancel
+    for _ in range(20):
+        job = future_of(where=where)
+        with concurrent.futures.ThreadPoolExecutor(2) as threads:
+            assert [one.result(10) for one in [threads.submit(job.cancel) for _ in range(2)]] == [True, True]
+        assert job.cancelled()
+    assert caplog.records == []
+
+
 def until(condition):
     deadline = time.monotonic() + 10
     while not condition():
@@ -123,7 +155,7 @@ class Scripted:
 
     def __init__(self, *answers):
         self.answers = list(answers)
-        self.target = f"scripted:{id(self)}"
+        self.target, self.credential = f"scripted:{id(self)}", None
         self.asked = 0
         self.name = f"scripted {id(self)}"
 

@@ -11,6 +11,7 @@ from gas.agent.options import ReshapeOptions
 from gas.agent.watching import Event, Watch
 from gas.endpoints import S3Endpoint
 from gas.errors import Forbidden, Infeasible, Unreachable
+from gas.service.clock import Clock
 from speedup_models import Table
 
 APP = Application(Table.of({2: 240.0, 4: 125.0, 8: 68.0, 16: 40.0}), name="lu")
@@ -117,7 +118,10 @@ class Steps:
         self.steps.pop(0)()
 
 
-def test_on_s3_a_hole_is_taken_with_a_promise_and_a_stale_look_is_repeated(s3, monkeypatch):
+def test_on_s3_a_hole_is_taken_with_a_promise_and_a_stale_look_is_repeated(start_s3, monkeypatch):
+    elapsed = [0.0]  # its clock stands still, so that no job starts between two looks, however long these take
+    halfway = int(time.time()) + 0.5
+    s3 = start_s3(10, clock=Clock(real=lambda: halfway + elapsed[0]))
     s3.simulated(8, 3600)
     in_the_way = s3.simulated(2, 3600)
     waiting = s3.simulated(4, 140, 125)
@@ -134,7 +138,7 @@ def test_on_s3_a_hole_is_taken_with_a_promise_and_a_stale_look_is_repeated(s3, m
         lambda: s3.delete(f"/v1/jobs/{in_the_way['id']}"),  # 2 processors are free; and taken before they are asked for
         lambda: s3.delete(f"/v1/jobs/{taken[0]['id']}"),  # free again
         lambda: None,
-        lambda: s3.until(waiting["id"], "running"),
+        lambda: (elapsed.__setitem__(0, 2.0), s3.until(waiting["id"], "running")),
     )
     monkeypatch.setattr(watching, "time", steps)
     events = []

@@ -128,6 +128,19 @@ def test_an_existing_application_file_is_kept_unless_forced(gas, timings, tmp_pa
     assert tomllib.loads(output.read_text())["name"] == "lu"
 
 
+def test_two_outputs_of_one_name_and_the_timings_themselves_are_not_overwritten(gas, timings, tmp_path):
+    before = timings.read_text()
+    for arguments, message in [
+        (["--plot", tmp_path / "lu.png", "-o", tmp_path / "sub" / ".." / "lu.png"], "name the same file"),
+        (["-o", timings, "--force"], "would overwrite an input"),
+    ]:
+        error = gas(timings, *arguments).exception
+        assert isinstance(error, BadInput)
+        assert message in str(error)
+    assert timings.read_text() == before
+    assert list(tmp_path.iterdir()) == [timings]
+
+
 @pytest.mark.thorough
 def test_the_same_seed_writes_the_same_bytes(gas, timings, tmp_path):
     for name in ("a.toml", "b.toml"):

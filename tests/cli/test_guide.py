@@ -88,3 +88,10 @@ def test_leaving_the_pager_at_once_is_no_error():
 
 def test_plain_on_a_terminal_is_the_page_as_it_is_written():
     assert "## Parties" in on_a_terminal("guide", "security", "--plain")
+
+
+def test_an_unknown_page_is_a_usage_error_with_the_nearest_one(gas):
+    near, far = gas("guide", "gpu"), gas("guide", "zzzz")
+    assert (near.code, near.err) == (2, 'gas: there is no page "gpu" in the guide; did you mean "gpus"?\n')
+    assert far.code == 2
+    assert "known: agent, " in far.err

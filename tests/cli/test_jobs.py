@@ -126,6 +126,7 @@ def test_status_lists_the_jobs_that_are_asked_for(gas, s3):
 
 def test_wait_gives_up_after_its_timeout(gas, s3):
     job = s3.simulated(1, 3600)
+    s3.until(job["id"], "running")
     result = gas("wait", str(job["id"]), "-e", s3.url, "--timeout", "1s")
     assert result.code == 1
     assert "is still running after 1s" in result.err

@@ -35,6 +35,18 @@ def test_an_error_that_nobody_foresaw_is_one_line_too(gas, lu, monkeypatch):
     assert result.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("given", [{}, {"COMP_WORDS": "gas pla"}, {"COMP_WORDS": "gas pla", "COMP_CWORD": "x"}])
+def test_completion_without_what_a_shell_sets_is_a_usage_error(gas, monkeypatch, given):
+    monkeypatch.delenv("COMP_WORDS", raising=False)
+    monkeypatch.delenv("COMP_CWORD", raising=False)
+    monkeypatch.delenv("GAS_DEBUG", raising=False)
+    for name, value in {"_GAS_COMPLETE": "complete_bash", **given}.items():
+        monkeypatch.setenv(name, value)
+    done = gas()
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "gas: COMP_WORDS and COMP_CWORD are not set as a shell sets them to complete a line\n"
+
+
 def test_interrupting_is_130(gas, lu, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt

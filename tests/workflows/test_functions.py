@@ -44,12 +44,15 @@ def test_it_gets_the_size_that_was_chosen_and_returns_what_it_computes(executor,
             made.submit(calls_made.size, 0, environment=True),
             made.submit(lambda n: (n + offset, os.environ["WHO"], os.getpid()), 1),
             made.submit(partial(calls_made.size, "{not_for_gas"), environment=False),
+            made.submit(calls_made.size, "{{processors}}"),
         ]
         values = [job.result(timeout=60) for job in jobs]
     assert values[:3] == [4, 180, "4"]
     assert values[3][:2] == (101, "me")
     assert values[3][2] != os.getpid()
-    assert values[4] == "{not_for_gas"
+    assert values[4:] == ["{not_for_gas", "{processors}"]
+    with pytest.raises(BadInput, match=r"'\{nods\}': is no placeholder; did you mean \"nodes\".*write '\{\{nods\}\}'"):
+        made.submit(calls_made.size, "{nods}")
     assert jobs[0].plan.best.processors == 4
     assert jobs[0].job["name"] == "size"
     assert left(tmp_path) == []
@@ -167,7 +170,7 @@ def test_a_folder_that_others_can_write_is_refused(tmp_path):
 class Far:
     """A scheduler of other machines, whose files come late."""
 
-    name, target, is_local = "far", "far", False
+    name, target, is_local, credential = "far", "far", False, None
 
     def __init__(self, state):
         self.state = state
