@@ -7,7 +7,7 @@ ledger        results of runs, kept: interrupted studies go on, and nothing is c
 dependencies  what computing a result depends on: modules reached by imports, data, libraries
 cluster       Dask workers in place of processes
 compiling     the simulator is compiled once, before worker processes start
-intervals     means over seeds, and how sure they are
+intervals     means over seeds or months with their intervals
 results       what came of a study: runs, and their results
 claims        statements and whether they hold
 report        what a report consists of

@@ -1,4 +1,4 @@
-"""A mean and how sure it is: half of a 90% interval after Student.
+"""A mean with half of its 90% Student interval.
 
 Two rules, for two questions. `interval` takes one value a seed (or one a month, each counting the same): how much a
 figure changes if chance is drawn again. `by_months` takes values of jobs with the months that they are of, from four
@@ -75,32 +75,23 @@ def by_months(values: NDArray[np.float64], months: Sequence[Hashable]) -> Interv
 
 
 def sure(found: Interval) -> bool:
-    """Return whether other months of such a log would hardly give another sign."""
+    """Return whether the interval excludes 0: other months of such a log would hardly give another sign."""
     return found.half_width is not None and abs(found.mean) > found.half_width
 
 
 def better(found: Interval) -> bool | None:
-    """Return whether a difference is below zero.
-
-    None without an interval, and where the difference is below zero but its interval is not.
-    """
-    if found.half_width is None:
-        return None
-    if found.mean >= 0:
-        return False
-    return None if found.mean + found.half_width >= 0 else True
+    """Return whether a difference is below zero; None where its interval contains zero, or there is none."""
+    return found.mean < 0 if sure(found) else None
 
 
 def within(found: Interval, low: float, high: float) -> bool | None:
-    """Return whether a mean lies between two bounds.
-
-    None without an interval, and where the mean does not but its interval reaches there.
-    """
+    """Return whether a mean lies between two bounds; None where its interval crosses one, or there is none."""
     if found.half_width is None:
         return None
-    if low <= found.mean <= high:
+    least, most = found.mean - found.half_width, found.mean + found.half_width
+    if low <= least and most <= high:
         return True
-    return None if found.mean - found.half_width <= high and found.mean + found.half_width >= low else False
+    return None if least <= high and most >= low else False
 
 
 def signed(found: Interval, digits: int = 0) -> str:

@@ -116,7 +116,11 @@ def _doubt(verdict: bool | None, found: Interval) -> str:
     """Return why there is no verdict."""
     if verdict is not None:
         return ""
-    return f"; fewer than {FEWEST} months, so no interval" if found.half_width is None else "; not sure"
+    return (
+        f"; fewer than {FEWEST} months, so no interval"
+        if found.half_width is None
+        else "; its interval decides neither way"
+    )
 
 
 def _where(trace: str) -> str:

@@ -1,4 +1,4 @@
-"""Selective against regular adjustment: by how much, how sure that is, and what was measured to account for it."""
+"""Selective against regular adjustment: the difference, its interval, and measurements that may explain it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def account_section(study: Results) -> Section:
     """Return the section; with less to account by if the study was a quick one."""
     blocks: list[Block] = [
         Text(
-            "By how many points the average improvement is greater under selective adjustment than under regular, each "
-            "month against itself; below 0 selective is the worse one. The paper has it better nearly everywhere, and "
-            "at p95 the same or, for the weighted wait, worse (6.2.1)."
+            "Average improvement under selective adjustment minus that under regular, in percentage points, paired by "
+            "month; below 0, selective is worse. In the paper selective is better nearly everywhere; at p95 it is "
+            "equal, and worse for the weighted wait (6.2.1)."
         ),
         _advantage_table(study),
         Bullets(tuple(_findings(study))),
@@ -40,11 +40,11 @@ def account_section(study: Results) -> Section:
 
 
 def points(found: Interval | None) -> Cell | str:
-    """Return a difference with its interval, marked where other months would hardly give another sign."""
+    """Return a difference with its interval, marked where that excludes 0."""
     if found is None:
         return "-"
     text = f"{found.mean:+.1f}" + ("" if found.half_width is None else f" ± {found.half_width:.1f}")
-    return Cell(f"{text} (sure)", "good" if found.mean > 0 else "bad") if sure(found) else text
+    return Cell(f"{text} *", "good" if found.mean > 0 else "bad") if sure(found) else text
 
 
 def _advantage_table(study: Results) -> Table:
@@ -68,26 +68,26 @@ def _advantage_table(study: Results) -> Table:
             *heads("p85, mean of five", "p85, months apart", "exact walltimes", group="selective − regular, points")
         ]
     caption = (
-        "± is half of a 90% interval over months (Student, paired); “sure” where it does not hold 0. “Mean of five”: "
-        f"the gains averaged over schemes that ask for {min(NEIGHBOURS)} to {max(NEIGHBOURS)} similar jobs, as one "
-        "simulation is a throw of dice. “Months apart”: each month alone from an empty machine, adjusted by the "
-        "record. “Exact”: walltimes adjusted to the run time. The last two means of each block are not the paper's."
+        "± is half of a 90% interval over months (Student, paired); * where it excludes 0. “Mean of five”: gains "
+        f"averaged over five schemes that require {min(NEIGHBOURS)} to {max(NEIGHBOURS)} similar jobs, since a single "
+        "simulation depends on chance. “Months apart”: each month simulated alone from an empty machine, with history "
+        "from the log. “Exact walltimes”: adjusted to the run time. The last two means of each block are ours, not the "
+        "paper's."
     )
     return Table(tuple(columns), tuple(rows), caption)
 
 
 def _findings(study: Results) -> list[str]:
-    """Return what was measured, in sentences."""
+    """Return measurements that may explain the difference, in sentences."""
     found = []
     every = [(log, queue, *one) for log in study.logs for queue in QUEUES for one in advantages(study, log, queue)]
     if not every:
         return ["Nothing was simulated."]
     worse = [one for one in every if one[-1].mean < 0]
     found.append(
-        f"Of {len(every)} comparisons selective has the better mean in {len(every) - len(worse)}, surely in "
-        f"{sum(sure(one[-1]) for one in every if one[-1].mean > 0)}, and the worse in {len(worse)}, surely in "
-        f"{sum(sure(one[-1]) for one in worse)}. Were there no difference at all, about {len(every) / 20:.0f} would "
-        "seem sure on either side."
+        f"Selective has the better mean in {len(every) - len(worse)} of {len(every)} comparisons and the worse in "
+        f"{len(worse)}. The interval excludes 0 in {sum(sure(one[-1]) for one in every if one[-1].mean > 0)} and "
+        f"{sum(sure(one[-1]) for one in worse)} of these. Chance alone would give about {len(every) / 20:.0f} of each."
     )
     steady = [
         (f"{log.source.trace} {queue.upper()} {NAMES[measure]} {advantage.text(1)}", advantage)
@@ -99,8 +99,8 @@ def _findings(study: Results) -> list[str]:
     if steady:
         certain = [words for words, advantage in steady if sure(advantage)]
         found.append(
-            f"At p85, over five simulations in place of one, {sum(one.mean >= 0 for _, one in steady)} of "
-            f"{len(steady)} are better and {len(certain)} sure: {', '.join(certain) or 'none'}."
+            f"At p85, averaged over five simulations, {sum(one.mean >= 0 for _, one in steady)} of {len(steady)} means "
+            f"are better; the interval excludes 0 for: {', '.join(certain) or 'none'}."
         )
     for log in study.logs:
         found.append(_exposure(study, log))
@@ -111,7 +111,7 @@ def _findings(study: Results) -> list[str]:
 
 
 def _exposure(study: Results, log: Found) -> str:
-    """Say how much of what selective adjustment avoids there is."""
+    """Return how much work runs beyond adjusted walltimes, which selective adjustment avoids."""
     texts = []
     for queue in QUEUES:
         gains = []
@@ -119,19 +119,19 @@ def _exposure(study: Results, log: Found) -> str:
             terms = adjusted(queue, "regular", percentile)
             result, advantage = study.simulation(log, terms), study.advantage(log, terms, "wait")
             if result and advantage and result["all"]["beyond"] is not None:
-                gains.append(f"{100 * result['all']['beyond']:.1f}% and {advantage.mean:+.1f} at p{percentile}")
+                gains.append(f"p{percentile} {100 * result['all']['beyond']:.1f}% ({advantage.mean:+.1f})")
         texts.append(f"{queue.upper()} {', '.join(gains)}")
     base = study.simulation(log, adjusted("fcfs", "regular").baseline)
-    load = f" {100 * base['utilization']:.0f}% of the machine is used." if base and base["utilization"] else ""
+    load = f" Utilization is {100 * base['utilization']:.0f}%." if base and base["utilization"] else ""
     return (
-        f"{log.source.trace}: what selective adjustment avoids is that running jobs outlive what the scheduler took "
-        "them for. The share of the work done beyond adjusted walltimes, and by how many points selective gains more "
-        f"wait: {'; '.join(texts)}.{load}"
+        f"{log.source.trace}: under regular adjustment running jobs outlive their adjusted walltimes; selective "
+        "adjustment avoids this. Share of the work done beyond adjusted walltimes (and advantage of selective in wait, "
+        f"points): {'; '.join(texts)}.{load}"
     )
 
 
 def _short_jobs(study: Results, log: Found, queue: str) -> str:
-    """Say whose slowdown it is that differs."""
+    """Return which jobs cause the difference in slowdown."""
     rows = class_rows(study, log, queue)
     jobs = sum(row["jobs"] for row in rows)
     if not jobs:
@@ -143,13 +143,13 @@ def _short_jobs(study: Results, log: Found, queue: str) -> str:
     top = result["all"]["top"] if result else None
     rest = study.advantage(log, adjusted(queue, "regular"), "slowdown_60")
     words = (
-        f"{log.source.trace}, {queue.upper()}, slowdown at p85: from regular to selective the mean over all jobs "
-        f"changes by {whole:+.2f}; the {sum(row['jobs'] for row in brief):,} jobs shorter than a minute contribute "
-        f"{of_brief:+.2f}, of which {of_asked:+.2f} is of the {sum(row['jobs'] for row in asked):,} that had asked for "
-        f"{_LONG}"
+        f"{log.source.trace}, {queue.upper()}, slowdown at p85: from regular to selective, the mean over all jobs "
+        f"changes by {whole:+.2f}. The {sum(row['jobs'] for row in brief):,} jobs shorter than a minute contribute "
+        f"{of_brief:+.2f}; the {sum(row['jobs'] for row in asked):,} of these that requested {_LONG} contribute "
+        f"{of_asked:+.2f}."
     )
-    words += f". 1% of all jobs make {100 * top:.0f}% of the sum of slowdowns" if top is not None else ""
-    return words + (f". Without jobs shorter than a minute the advantage is {rest.text(1)} points." if rest else ".")
+    words += f" 1% of all jobs account for {100 * top:.0f}% of the sum of slowdowns." if top is not None else ""
+    return words + (f" Without jobs shorter than a minute, selective gains {rest.text(1)} points." if rest else "")
 
 
 def _change(row: dict[str, Any], what: str = "slowdown") -> float:
@@ -157,7 +157,7 @@ def _change(row: dict[str, Any], what: str = "slowdown") -> float:
 
 
 def _who_waits(study: Results, log: Found) -> str:
-    """Say whether those wait longer who ask for much."""
+    """Return mean waits by requested walltime."""
     texts = []
     for queue in QUEUES:
         rows = class_rows(study, log, queue)
@@ -168,13 +168,13 @@ def _who_waits(study: Results, log: Found) -> str:
                 waits = [sum(row[which]["wait"] for row in mine) / jobs for which in ADJUSTMENTS]
                 texts.append(f"{queue.upper()}, {who}: {waits[0]:,.0f} and {waits[1]:,.0f} s")
     return (
-        f"{log.source.trace}, mean wait at p85 under regular and selective adjustment, by what was asked for: "
+        f"{log.source.trace}, mean wait at p85 under regular and selective adjustment, by requested walltime: "
         f"{'; '.join(texts)}."
     )
 
 
 def _few_weights(study: Results, log: Found) -> str:
-    """Say of how many jobs a weighted wait is made."""
+    """Return how many jobs dominate a weighted wait."""
     averaged = set(study.averaged(log))
     texts = []
     for queue in QUEUES:
@@ -182,27 +182,28 @@ def _few_weights(study: Results, log: Found) -> str:
         months = result["months"] if result else []
         found = [month["alike"] for month in months if month["alike"] and month["month"] in averaged]
         if found:
-            texts.append(f"{np.median(found):,.0f} jobs under {queue.upper()} (from {min(found):,.0f})")
+            texts.append(f"{np.median(found):,.0f} jobs under {queue.upper()} (least {min(found):,.0f})")
     return (
-        f"{log.source.trace}: a month's weighted wait is as unsure as the mean of {' and '.join(texts)}, the median of "
-        "the months: under WFP the cube of wait over request lets a handful of jobs weigh all."
+        f"{log.source.trace}: a month's weighted wait is as uncertain as a plain mean over {' and '.join(texts)} "
+        "(median over months). Under WFP, the cube of wait over request makes a few jobs dominate."
         if texts
         else ""
     )
 
 
 def _long_waits(study: Results, log: Found) -> str:
-    """Say what later reservations do to those who wait longest."""
+    """Return the effect of later reservations on the jobs that wait longest."""
     both = [study.gain(log, adjusted("fcfs", adjustment, None), "weighted") for adjustment in ADJUSTMENTS]
     waits = [study.gain(log, adjusted("fcfs", adjustment, None), "wait") for adjustment in ADJUSTMENTS]
     if any(one is None for one in (*both, *waits)):
         return ""
     return (
-        f"{log.source.trace}, FCFS, weighted wait: it counts those most who waited longest. "
-        "Selective adjustment reserves for the head of the queue by the users' walltimes of running jobs, so later "
-        "than it could start, and others pass meanwhile. With exact walltimes, where no estimate is wrong, regular "
-        f"improves it by {both[0].text(1) if both[0] else ''}% and selective by {both[1].text(1) if both[1] else ''}%, "
-        f"and the plain wait by {waits[0].text(1) if waits[0] else ''} and {waits[1].text(1) if waits[1] else ''}%."
+        f"{log.source.trace}, FCFS: the weighted wait gives most weight to jobs that waited longest. Selective "
+        "adjustment reserves for the head of the queue by the users' walltimes of running jobs. That reservation is "
+        "later than necessary, and other jobs are backfilled before it. With exact walltimes, regular adjustment "
+        f"improves the weighted wait by {both[0].text(1) if both[0] else ''}% and selective by "
+        f"{both[1].text(1) if both[1] else ''}%; the plain wait improves by {waits[0].text(1) if waits[0] else ''}% "
+        f"and {waits[1].text(1) if waits[1] else ''}%."
     )
 
 
@@ -234,11 +235,11 @@ def _exposure_table(study: Results) -> Table:
     columns += [Column(part, "jobs") for part in ("NA", "OE", "UE", "BE")]
     columns += [
         *heads("work beyond adjusted walltimes", "mean accuracy"),
-        *heads("here", "without adjustment", group="backfilled"),
+        *heads("with adjustment", "without", group="backfilled"),
     ]
     caption = (
-        f"In the simulations. {CATEGORIES_MEAN} UE and BE jobs outlive their adjusted walltimes; under regular "
-        "adjustment the scheduler counts on their processors too early."
+        f"Adjusted walltimes in the simulations. {CATEGORIES_MEAN} UE and BE jobs outlive their adjusted walltimes; "
+        "under regular adjustment the scheduler expects their processors too early."
     )
     return Table(tuple(columns), tuple(rows), caption)
 
@@ -264,9 +265,9 @@ def _chance_table(study: Results) -> Table:
     for measure in MEASURES:
         columns += [Column("gain, mean of five", NAMES[measure]), Column("standard deviation", NAMES[measure])]
     caption = (
-        f"How much chance there is in one simulation: average improvements at p85 under schemes that ask for "
-        f"{', '.join(map(str, sorted((LEAST, *NEIGHBOURS))))} similar jobs, which should not matter. Smaller "
-        "differences mean nothing."
+        "Effect of chance on one simulation: average improvements at p85 under schemes that require "
+        f"{', '.join(map(str, sorted((LEAST, *NEIGHBOURS))))} similar jobs, a number that should not matter. "
+        "Differences below the standard deviation mean nothing."
     )
     return Table(tuple(columns), tuple(rows), caption)
 
@@ -317,10 +318,10 @@ def _class_table(study: Results) -> Table:
                         f"{_change(row) / jobs:+.3f}",
                     )
                 )
-    columns = list(heads("log", "order", "run time", "asked for", left=True))
+    columns = list(heads("log", "order", "run time", "requested", left=True))
     columns.append(Column("jobs"))
     columns += [Column(title, "mean wait (s)") for title in ("without", *ADJUSTMENTS)]
     columns += [Column(title, "mean slowdown") for title in ("without", *ADJUSTMENTS)]
-    columns.append(Column("what that adds to the mean slowdown of all, regular to selective"))
-    caption = "Whose waits and slowdowns change, at p85 (mean of five, as above, unless the study was a quick one)."
+    columns.append(Column("contribution to the change in mean slowdown, regular to selective"))
+    caption = "Waits and slowdowns by run time and requested walltime, at p85 (mean of five, except in a quick study)."
     return Table(tuple(columns), tuple(rows), caption)

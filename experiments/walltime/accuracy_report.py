@@ -25,21 +25,21 @@ CATEGORIES_MEAN: Final = (
     "NA: not adjusted. OE: adjusted and long enough. UE: too short by less than 30 minutes. BE: too short by 30 "
     "minutes or more."
 )
-"""What the paper's categories of jobs are, in few words; how it was done says more."""
+"""The paper's categories of jobs in short; the section on method defines them."""
 
 
 def accuracy_sections(study: Results) -> list[Section]:
-    """Return what the logs show by themselves, in the order of the paper's figures."""
+    """Return what needs no simulation, in the order of the paper's figures."""
     return [part(study) for part in (_use, _spread, _accuracy, _categories, _windows, _cumulative)]
 
 
 def _use(study: Results) -> Section:
     caption = (
-        "Left: how R is distributed (Fig. 1; the paper has about 12% close to 1, and 28% below 0.2). Right: its mean "
-        "by quarter of the submission (Fig. 2; the paper's 0.42 to 0.59, all 0.50)."
+        "Left: distribution of R, run time over request (Fig. 1; in the paper about 12% of the jobs are close to 1 and "
+        "28% below 0.2). Right: mean R by quarter of submission (Fig. 2; in the paper 0.42 to 0.59, overall 0.50)."
     )
     if not any(study.use(log) for log in study.logs):
-        return Section("Fig. 1 and 2: how much users overestimate", (Text("No log says what was asked for."),))
+        return Section("Fig. 1 and 2: how much users overestimate", (Text("No log has requested walltimes."),))
     return Section("Fig. 1 and 2: how much users overestimate", (Picture("walltime-use", draw_use(study), caption),))
 
 
@@ -62,17 +62,17 @@ def _spread(study: Results) -> Section:
         for title in ("groups", "deviation", "weighted by jobs", "groups at random")
     ]
     caption = (
-        "The mean over groups of at least ten jobs of the standard deviation of R. “Groups at random”: the same sizes, "
-        "the jobs shuffled: what the division alone does. Numbers differ as the log does, and groups are not projects; "
-        "the order of the rows is what can be compared."
+        "Standard deviation of R within a group of similar jobs; mean over groups of at least ten jobs. “Groups at "
+        "random” has groups of the same sizes with shuffled jobs: the effect of grouping alone. Only the order of the "
+        "rows can be compared with the paper, since the logs differ and groups are not projects."
     )
-    return Section("Table 2: how alike similar jobs are", (Table(tuple(columns), tuple(rows), caption),))
+    return Section("Table 2: how similar jobs vary", (Table(tuple(columns), tuple(rows), caption),))
 
 
 def _accuracy(study: Results) -> Section:
     caption = (
-        "Mean accuracy (Tang's equation 3) over the percentile; above: by key, with all ended jobs (Fig. 4); below: by "
-        "window, for the triple and the double key (Fig. 8). No floor; the dashed line is that of the users' requests."
+        "Mean accuracy (Tang's equation 3) over the percentile, without a floor. Top: by key, with the whole history "
+        "(Fig. 4). Below: by window, for the triple and the double key (Fig. 8). Dashed: users' requests."
     )
     rows: list[tuple[Cell | str, ...]] = []
     for log in study.logs:
@@ -96,15 +96,15 @@ def _accuracy(study: Results) -> Section:
         "Fig. 4 and 8: accuracy by scheme",
         (
             Picture("walltime-accuracy", draw_accuracy(study), caption),
-            Table(tuple(columns), tuple(rows), "One month and all; the other windows are in the CSV file."),
+            Table(tuple(columns), tuple(rows), "Windows of one month and of any time; the CSV file has the others."),
         ),
     )
 
 
 def _categories(study: Results) -> Section:
     caption = (
-        f"Jobs by category, and mean accuracy. {CATEGORIES_MEAN} All ended jobs; triple key (Fig. 5 and 6) and double "
-        "key (Fig. 7), without and with a floor of 0.5."
+        f"Jobs by category, and mean accuracy, with the whole history. {CATEGORIES_MEAN} Triple key (Fig. 5 and 6) and "
+        "double key (Fig. 7), without and with a floor of 0.5."
     )
     rows: list[tuple[Cell | str, ...]] = []
     for log in study.logs:
@@ -126,13 +126,13 @@ def _categories(study: Results) -> Section:
 
 
 def _windows(study: Results) -> Section:
-    caption = "Jobs too short by 30 minutes or more (BE, Fig. 9) and by less (UE, Fig. 10), by window; no floor."
+    caption = "Jobs whose adjusted walltime is too short, by window: BE (Fig. 9) and UE (Fig. 10), without a floor."
     return Section("Fig. 9 and 10: underestimates by window", (Picture("walltime-short", draw_short(study), caption),))
 
 
 def _cumulative(study: Results) -> Section:
-    caption = "How many jobs are at most so accurate, before and after adjustment (Fig. 11); one month, floor 0.5."
-    tested = "Mean accuracy by month of the users' requests and of the schemes that were simulated (Fig. 13)."
+    caption = "Share of jobs up to each accuracy, before and after adjustment (Fig. 11); one month, floor 0.5."
+    tested = "Mean accuracy by month: users' requests and the simulated schemes (Fig. 13)."
     return Section(
         "Fig. 11 and 13: accuracy before and after",
         (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 from experiments.framework.claims import Claim
-from experiments.framework.intervals import Interval, sure
+from experiments.framework.intervals import Interval, sure, within
 from experiments.framework.logs import Found
 from experiments.published import walltime_spread, walltime_text
 from experiments.walltime.accuracy import KEYS
@@ -14,7 +14,7 @@ from experiments.walltime.accuracy import PERCENTILES as ALL_PERCENTILES
 from experiments.walltime.results import MEASURES, PERCENTILES, QUEUES, Results, adjusted
 from workloads.adjustment import Key
 
-__all__ = ["NAMES", "SLIGHT", "advantages", "claims", "underestimated"]
+__all__ = ["NAMES", "SLIGHT", "advantages", "claims", "surely_better", "underestimated"]
 
 NAMES = {"wait": "wait", "slowdown": "slowdown", "weighted": "weighted wait"}
 
@@ -23,30 +23,38 @@ SLIGHT = 0.02
 
 _TRIPLE: Key = "user+group+walltime"
 _NOTHING = 2.0
-"""Per cent; the best that the paper has for what "did not help"."""
+"""Per cent; the most that the paper has where regular adjustment "did not help"."""
 
-Verdict = tuple[bool, str]
+Verdict = tuple[bool | None, str]
 
 
 def claims(study: Results) -> list[Claim]:
-    """Return the paper's statements, each with its verdict here: yes if it holds in every log."""
+    """Return the paper's statements with their verdicts: yes if one holds on every log, no if it fails on one."""
     return [
         *(_selective(study, queue) for queue in QUEUES),
         _of_logs(
-            study, "Fig. 14, WFP, regular: p95 and p85 improve the wait, p85 slowdown and weighted wait", _regular
+            study, "Fig. 14, WFP, regular: p95 and p85 improve the wait, p85 also slowdown and weighted wait", _regular
         ),
         _of_logs(study, "Fig. 15, WFP, selective: p85 improves all three means", lambda s, log: _all(s, log, "wfp")),
-        _of_logs(study, "Fig. 16, FCFS, regular: nothing improves by surely more than 2%", _fcfs_regular),
+        _of_logs(study, "Fig. 16, FCFS, regular: no mean improves by more than 2%", _fcfs_regular),
         _of_logs(study, "Fig. 17, FCFS, selective: p85 improves all three means", lambda s, log: _all(s, log, "fcfs")),
         _of_logs(study, "Fig. 15, WFP, selective: of p95, p85 and p70, p85 improves every mean most", _p85_best),
-        _of_logs(study, "Table 2: R varies less among similar jobs, the less the more they share", _table2),
+        _of_logs(study, "Table 2: the more similar jobs are, the less their R varies", _table2),
         _of_logs(study, "Fig. 4: the triple key is the most accurate at every percentile", _keys),
-        _of_logs(study, "Fig. 4: the lower the percentile, the more accurate, down to p70, and p50 is less so", _bold),
+        _of_logs(study, "Fig. 4: accuracy rises as the percentile falls to p70, and is lower at p50", _bold),
         _of_logs(study, "Fig. 6: a floor of 0.5 lowers underestimates by 17% or more at each percentile", _floor),
-        _of_logs(study, f"Fig. 6: it costs little accuracy (less than {SLIGHT}) at p85", _floor_cost),
-        _of_logs(study, "Fig. 8: one month is at least as accurate as all, but for p70 (triple key)", _window),
-        _of_logs(study, "Fig. 9 and 10: one month has fewer underestimates than all below p90 (triple key)", _fewer),
-        _of_logs(study, "Fig. 11: by the median, p85 is more accurate than p50 and the original", _medians),
+        _of_logs(study, f"Fig. 6: at p85 that floor costs less than {SLIGHT} of accuracy", _floor_cost),
+        _of_logs(
+            study,
+            "Fig. 8: a window of one month is at least as accurate as the whole history, except at p70 (triple key)",
+            _window,
+        ),
+        _of_logs(
+            study,
+            "Fig. 9 and 10: below p90, one month gives fewer underestimates than the whole history (triple key)",
+            _fewer,
+        ),
+        _of_logs(study, "Fig. 11: p85 has a higher median accuracy than p50 and than users' requests", _medians),
     ]
 
 
@@ -54,9 +62,23 @@ def _of_logs(study: Results, text: str, test: Callable[[Results, Found], Verdict
     logs = [log for log in study.logs if study.adjusts(log)]
     found = {log.source.trace: verdict for log in logs if (verdict := test(study, log)) is not None}
     if not found:
-        return Claim(text, None, "not run" if logs or not study.logs else "nothing could be adjusted")
-    here = "; ".join(f"{trace} {'yes' if holds else 'no'}: {words}" for trace, (holds, words) in found.items())
-    return Claim(text, all(holds for holds, _ in found.values()), here)
+        return Claim(text, None, "not simulated" if logs or not study.logs else "nothing could be adjusted")
+    here = "; ".join(f"{trace} {_VERDICTS[holds]}: {words}" for trace, (holds, words) in found.items())
+    return Claim(text, _of_all(holds for holds, _ in found.values()), here, untested=_VERDICTS[None])
+
+
+_VERDICTS = {True: "yes", False: "no", None: "not resolved"}
+
+
+def _of_all(verdicts: Iterable[bool | None]) -> bool | None:
+    """Return whether all hold: False where one does not, else None where one is not resolved."""
+    every = set(verdicts)
+    return False if False in every else None if None in every else True
+
+
+def surely_better(found: Iterable[Interval]) -> bool | None:
+    """Return whether all gains are above 0 with their intervals; False if one is below, None if not resolved."""
+    return _of_all(gain.mean > 0 if sure(gain) else None for gain in found)
 
 
 def advantages(study: Results, log: Found, queue: str, *, apart: bool = False) -> list[tuple[int, str, Interval]]:
@@ -70,25 +92,23 @@ def advantages(study: Results, log: Found, queue: str, *, apart: bool = False) -
 
 
 def _selective(study: Results, queue: str) -> Claim:
-    text = f"{queue.upper()}: selective adjustment is no worse than regular on average, by each percentile and mean"
+    text = f"{queue.upper()}: selective adjustment is no worse than regular, for each percentile and mean"
 
     def test(study: Results, log: Found) -> Verdict | None:
         found = advantages(study, log, queue)
         if not found:
             return None
         worse = [one for one in found if one[2].mean < 0]
-        words = f"{len(found) - len(worse)} of {len(found)}"
-        surely = sum(sure(advantage) for *_, advantage in worse)
-        better = sum(sure(advantage) for *_, advantage in found if advantage.mean > 0)
-        words += f", {better} surely better and {surely} surely worse"
+        resolved = [sum(sure(one[2]) and (one[2].mean > 0) is above for one in found) for above in (True, False)]
+        words = f"of {len(found)}, {resolved[0]} better and {resolved[1]} worse beyond their intervals"
         if worse:
-            words += "; worse by points: " + ", ".join(
+            words += "; below 0 (points): " + ", ".join(
                 f"{NAMES[measure]} p{percentile} {advantage.text(1)}" for percentile, measure, advantage in worse
             )
         steady = [(measure, study.steady_advantage(log, queue, measure)) for measure in MEASURES]
         lost = [f"{NAMES[measure]} {one.text(1)}" for measure, one in steady if one and one.mean < 0 and sure(one)]
-        words += f"; p85 over five simulations, surely worse: {', '.join(lost)}" if lost else ""
-        return not worse, words
+        words += f"; worse at p85 over five simulations: {', '.join(lost)}" if lost else ""
+        return surely_better(one[2] for one in found), words
 
     return _of_logs(study, text, test)
 
@@ -105,25 +125,28 @@ def _gains(
 
 
 def _words(found: dict[tuple[int, str], Interval]) -> str:
-    texts = {key: f"{gain.text(1)}%{' (sure)' if sure(gain) else ''}" for key, gain in found.items()}
+    texts = {key: f"{gain.text(1)}%{'*' if sure(gain) else ''}" for key, gain in found.items()}
     return ", ".join(f"{NAMES[measure]} p{percentile} {text}" for (percentile, measure), text in texts.items())
 
 
 def _regular(study: Results, log: Found) -> Verdict | None:
     found = _gains(study, log, "wfp", "regular", [(95, "wait"), (85, "wait"), (85, "slowdown"), (85, "weighted")])
-    return (all(gain.mean > 0 for gain in found.values()), _words(found)) if found else None
+    return (surely_better(found.values()), _words(found)) if found else None
 
 
 def _all(study: Results, log: Found, queue: str) -> Verdict | None:
     found = _gains(study, log, queue, "selective", [(85, measure) for measure in MEASURES])
-    return (all(gain.mean > 0 for gain in found.values()), _words(found)) if found else None
+    return (surely_better(found.values()), _words(found)) if found else None
 
 
 def _fcfs_regular(study: Results, log: Found) -> Verdict | None:
     found = _gains(study, log, "fcfs", "regular", [(p, measure) for p in PERCENTILES for measure in MEASURES])
+    if not found:
+        return None
     more = {key: gain for key, gain in found.items() if gain.mean - (gain.half_width or 0) > _NOTHING}
-    best = max(found.items(), key=lambda one: one[1].mean, default=None)
-    return (not more, _words(more) or f"at best {_words(dict([best]))}") if best else None
+    most = max(found.items(), key=lambda one: one[1].mean + (one[1].half_width or 0))
+    holds = _of_all(within(gain, float("-inf"), _NOTHING) for gain in found.values())
+    return holds, _words(more) or f"highest interval: {_words(dict([most]))}"
 
 
 def _p85_best(study: Results, log: Found) -> Verdict | None:
@@ -132,9 +155,11 @@ def _p85_best(study: Results, log: Found) -> Verdict | None:
         found = _gains(study, log, "wfp", "selective", [(percentile, measure) for percentile in PERCENTILES])
         if found:
             (best, _), gain = max(found.items(), key=lambda one: one[1].mean)
-            verdicts.append(best == 85)
+            rivals = [one for (percentile, _), one in found.items() if (percentile == 85) != (best == 85)]
+            apart = all(gain.mean - (gain.half_width or 0) > one.mean + (one.half_width or 0) for one in rivals)
+            verdicts.append((best == 85) if apart and gain.half_width is not None else None)
             words.append(f"{NAMES[measure]} p{best} with {gain.text(1)}%")
-    return (all(verdicts), "best are " + ", ".join(words)) if verdicts else None
+    return (_of_all(verdicts), "largest means: " + ", ".join(words)) if verdicts else None
 
 
 def _table2(study: Results, log: Found) -> Verdict | None:
@@ -162,7 +187,7 @@ def _keys(study: Results, log: Found) -> Verdict | None:
             behind.append(f"p{percentile} {found[_TRIPLE]:.3f} against {found[best]:.3f} ({best.replace('+', ', ')})")
     most = max(_cell(study, log, _TRIPLE, None, percentile, 0.0, "accuracy") for percentile in ALL_PERCENTILES)
     words = f"up to {most:.3f} (paper {walltime_text()['best accuracy'].low})"
-    return not behind, words + ("; but " + ", ".join(behind) if behind else "")
+    return not behind, words + ("; not the best at " + ", ".join(behind) if behind else "")
 
 
 def _bold(study: Results, log: Found) -> Verdict | None:

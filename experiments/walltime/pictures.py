@@ -57,7 +57,7 @@ def draw_use(study: Results) -> bytes:
             right.set_ylabel("mean R")
             plain(left, right)
         panels[0, 1].legend(frameon=False, fontsize=9, loc="upper left")
-        panels[-1, 0].set_xlabel("R, the share of the request that was used")
+        panels[-1, 0].set_xlabel("R = run time / request")
 
     return as_svg((9.5, 2.7 * len(logs) + 0.4), draw)
 
@@ -79,10 +79,10 @@ def draw_accuracy(study: Results) -> bytes:
             for axes in column:
                 axes.axhline(use["used"]["mean"] if use else 0, color="0.3", linewidth=1, linestyle=(0, (4, 2)))
                 plain(axes)
-            by_key.set_title(f"{log.source.trace}\nall ended jobs, by what makes jobs similar", fontsize=10)
+            by_key.set_title(f"{log.source.trace}\nwhole history, by key", fontsize=10)
             for axes, words in zip(by_window, ("user, group and request", "user and group"), strict=True):
-                axes.set_title(f"by window; similar by {words}", fontsize=10)
-            column[-1].set_xlabel("percentile of R that is taken")
+                axes.set_title(f"by window, {words}", fontsize=10)
+            column[-1].set_xlabel("percentile of R")
         for axes in panels[:, 0]:
             axes.set_ylabel("mean accuracy")
         for axes in panels[:2, 0]:
@@ -196,9 +196,9 @@ def draw_cumulative(study: Results) -> bytes:
                 axes.set_xlim(0, 1)
                 axes.set_ylim(0, 1)
                 plain(axes)
-            row[0].set_ylabel("share of jobs")
+            row[0].set_ylabel("share of jobs up to that")
         for axes in panels[-1]:
-            axes.set_xlabel("accuracy (share of jobs: at most so accurate)")
+            axes.set_xlabel("accuracy")
         panels[0, 0].legend(frameon=False, fontsize=9, loc="upper left")
 
     return as_svg((8.5, 3.0 * len(study.logs) + 0.4), draw)

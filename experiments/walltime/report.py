@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 
-from experiments.framework.claims import summary_section
+from experiments.framework.claims import Claim, summary_section
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.intervals import Interval, sure
 from experiments.framework.logs import Found
@@ -53,19 +53,18 @@ _FIGURES = {("wfp", "regular"): 14, ("wfp", "selective"): 15, ("fcfs", "regular"
 
 
 def banner(study: Results) -> str:
-    """Return what was replaced, and in what the study is less than the full one."""
+    """Return what replaces the paper's log, and how the study is less than the full one."""
     less = [text for text in study.missing if INTREPID.stem not in text]
     if study.options.quick:
-        less.append("two windows instead of six; neither months apart nor changes of the scheme were run (--quick)")
+        less.append("two windows instead of six; no months apart and no other schemes (--quick)")
     return " ".join(words for words in (_replaced(study), not_the_full(less)) if words)
 
 
 def _replaced(study: Results) -> str:
-    """Return what stands in for what the paper had."""
+    """Return what replaces the paper's log."""
     blank = [log.name for log in study.logs if (use := study.use(log)) and not use["known"]]
     unadjusted = (
-        f" {', '.join(blank)}: no job names both its user and its group, so none is similar to another by both, and "
-        "none is adjusted."
+        f" {', '.join(blank)}: no job names both its user and its group, so no jobs are similar and none is adjusted."
         if blank
         else ""
     )
@@ -75,17 +74,17 @@ def _replaced(study: Results) -> str:
 def _stand_in(study: Results) -> str:
     traces = [log.source.trace for log in study.logs]
     others = " and ".join(log.name for log in study.logs if log.source != INTREPID)
-    stands = "the group of the log stands for the paper's project, processors for its nodes"
+    stands = "The log's groups replace the paper's projects, and processors its nodes"
     if INTREPID.trace in traces:
         return (
-            "Intrepid's log is here as the archive has it: January to September 2009 of the paper's thirty months, "
-            f"and none of the twelve on which it evaluated schedules; {stands}. {others or 'No other log'} beside it."
+            "The archive's log of Intrepid covers January to September 2009: nine of the paper's thirty months, and "
+            f"none of the twelve on which it evaluated schedules. {stands}. Other logs: {others or 'none'}."
         )
     return (
-        f"Replaced: the paper's log, of Intrepid (Blue Gene/P, 275,858 jobs, 2009 to 2011), is not at hand. {others} "
-        f"stand in for it; {stands}. Figures therefore differ from the paper's; the question is whether its statements "
-        f"hold on other machines. Name Intrepid's log by `--intrepid FILE`, or put `{INTREPID.stem}-1.swf.gz` into the "
-        "folder of the logs, and the study includes it."
+        "The paper's log, of Intrepid (Blue Gene/P, 275,858 jobs, 2009 to 2011), was not found. This study uses "
+        f"{others} instead. {stands}. Figures therefore differ from the paper's; the question is whether its "
+        "statements hold on other machines. To include Intrepid, name its log by `--intrepid FILE` or put "
+        f"`{INTREPID.stem}-1.swf.gz` into the folder of the logs."
     )
 
 
@@ -105,7 +104,7 @@ def walltime_report(study: Results, origin: Origin) -> Report:
         origin_section(sites, origin),
     ]
     return Report(
-        "Walltime adjustment: how accurate it is, and what it does to waits",
+        "Walltime adjustment: its accuracy, and its effect on waits",
         _lead(study),
         tuple(sections),
         banner(study),
@@ -114,11 +113,11 @@ def walltime_report(study: Results, origin: Origin) -> Report:
 
 def _lead(study: Results) -> str:
     found = claims(study)
-    tested = [claim.holds for claim in found if claim.holds is not None]
+    counts = ", ".join(f"{number} {words}" for number, words in _verdicts(found) if number)
     every = [one[-1] for log in study.logs for queue in QUEUES for one in advantages(study, log, queue)]
     better, worse = (sum(sure(one) for one in every if (one.mean > 0) == above) for above in (True, False))
     waits = "; ".join(
-        f"{log.source.trace} {queue.upper()} {_text_of(study.gain(log, adjusted(queue, 'regular'), 'wait'))} and "
+        f"{log.source.trace}, {queue.upper()} {_text_of(study.gain(log, adjusted(queue, 'regular'), 'wait'))} and "
         f"{_text_of(study.gain(log, adjusted(queue, 'selective'), 'wait'))}"
         for log in study.logs
         for queue in QUEUES
@@ -131,18 +130,23 @@ def _lead(study: Results) -> str:
         if (one := study.steady_advantage(log, queue, measure)) is not None and sure(one)
     ]
     over_five = (
-        f" (p85, over five simulations each: in {sum(one.mean > 0 for one in steady)} and in "
+        f" (averaged over five simulations at p85: {sum(one.mean > 0 for one in steady)} and "
         f"{sum(one.mean < 0 for one in steady)} of {len(study.logs) * len(QUEUES) * len(MEASURES)})"
         if not study.options.quick
         else ""
     )
     return (
-        f"Of {len(tested)} statements of the paper that could be tested, {sum(tested)} hold on every log here. "
-        f"Selective adjustment is better than regular in {sum(one.mean >= 0 for one in every)} of {len(every)} "
-        f"comparisons, surely in {better}, and surely worse in {worse}{over_five}. Regular and selective adjustment at "
-        f"p85 improve the mean wait by, averaged over months: {waits} (paper: around 15 and 22% under WFP, "
-        f"nothing and around 20% under FCFS). The paper is: {_PAPER}."
+        f"Verdicts on {len(found)} statements of the paper, for all logs together: {counts}. Selective adjustment is "
+        f"better than regular beyond the 90% interval in {better} of {len(every)} comparisons and worse in "
+        f"{worse}{over_five}. Mean improvement of the wait over months at p85, regular and selective: {waits} (paper: "
+        f"about 15% and 22% under WFP, none and about 20% under FCFS). The paper is: {_PAPER}."
     )
+
+
+def _verdicts(found: Sequence[Claim]) -> list[tuple[int, str]]:
+    """Return how many statements hold, do not, and are not decided."""
+    every = [claim.holds for claim in found]
+    return [(every.count(holds), words) for holds, words in ((True, "hold"), (False, "fail"), (None, "not resolved"))]
 
 
 def _text_of(found: Interval | None) -> str:
@@ -154,17 +158,21 @@ def _improved(cell: GainCell) -> str:
     return f"{paper.queue.upper()}, {paper.adjustment}, p{paper.percentile}: {NAMES[paper.measure]}"
 
 
+def _same_sign(cell: GainCell) -> Cell | str:
+    return agreed(cell.same_sign) if sure(cell.ours) else Cell("not resolved", "quiet")
+
+
 def _improvements(study: Results) -> Section:
     columns: Sequence[Shown[GainCell]] = (
-        Shown("what improves", _improved, left=True),
+        Shown("mean", _improved, left=True),
         Shown("paper", lambda cell: cell.paper.words),
         Shown("log", lambda cell: cell.trace, left=True),
         Shown("here", lambda cell: _text_of(cell.ours), "average over months"),
-        Shown("same sign", lambda cell: agreed(cell.same_sign), "average over months"),
+        Shown("same sign", _same_sign, "average over months"),
         Shown("months apart", lambda cell: _text_of(cell.apart), "average over months"),
         Shown("over all jobs", lambda cell: "-" if cell.whole is None else f"{cell.whole:+.1f}%"),
         Shown("exact run times", lambda cell: _text_of(cell.exact)),
-        Shown("why they differ", lambda cell: cell.why, left=True),
+        Shown("what was measured", lambda cell: cell.why, left=True),
     )
     every: list[tuple[Cell | str, ...]] = []
     for log in study.logs:
@@ -178,16 +186,16 @@ def _improvements(study: Results) -> Section:
     every_head = list(heads("log", "order", "adjustment", "scheme", left=True))
     every_head += [Column(title, NAMES[measure]) for measure in MEASURES for title in ("months", "all jobs")]
     caption = (
-        "Average improvement over the months, with 90% intervals (Fig. 14 to 17 d); hollow marks are what the paper's "
-        "text names. Above 0 is better than without adjustment."
+        "Average improvement over months with 90% intervals (Fig. 14 to 17 d). Above 0, adjustment is better than "
+        "none. Hollow marks: figures in the paper's text."
     )
     return Section(
-        "Average improvements, beside the paper's",
+        "Average improvements",
         (
             Picture("walltime-gains", draw_gains(study), caption),
-            table_of(gain_cells(study), columns, "Every improvement that the text of the paper names, in per cent."),
+            table_of(gain_cells(study), columns, "Every improvement that the paper's text gives, in per cent."),
             Table(
-                tuple(every_head), tuple(every), "All of ours, in per cent; “sure” if the interval does not contain 0."
+                tuple(every_head), tuple(every), "All improvements here, in per cent; * where the interval excludes 0."
             ),
         ),
     )
@@ -200,8 +208,8 @@ def _months(study: Results, queue: str) -> Section:
             f"walltime-{queue}-{log.source.trace.lower()}",
             draw_months(study, log, queue),
             f"{log.source.trace}, {queue.upper()}: monthly means in per cent of those without adjustment (Fig. "
-            f"{figures}; the paper puts the baseline at 100 minutes and at a slowdown of 10). Triangles at the edge "
-            "stand for more than 200%; grey months are not averaged.",
+            f"{figures}; the paper scales its baseline to 100 minutes and to a slowdown of 10). Triangles at the edge "
+            "mark values above 200%; grey months are left out of averages.",
         )
         for log in study.logs
     )
@@ -209,7 +217,7 @@ def _months(study: Results, queue: str) -> Section:
 
 
 def _apart(study: Results) -> Section:
-    caption = "The same as the average improvements above, with each month simulated alone."
+    caption = "Average improvements as above, with each month simulated alone."
     return Section(
         "With months apart, as in the paper", (Picture("walltime-gains-apart", draw_gains(study, apart=True), caption),)
     )
@@ -219,17 +227,16 @@ def _changes(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
     for log in study.logs:
         for queue in QUEUES:
-            for name, change in {"as the paper recommends": {}, **CHANGES}.items():
+            for name, change in {"the paper's recommendation": {}, **CHANGES}.items():
                 terms = [adjusted(queue, adjustment, **change) for adjustment in ADJUSTMENTS]
                 cells = [points(study.gain(log, one, measure)) for measure in MEASURES for one in terms]
                 rows.append((log.source.trace, queue.upper(), name, *cells))
     columns = list(heads("log", "order", "scheme", left=True))
     columns += [Column(adjustment, NAMES[measure]) for measure in MEASURES for adjustment in ADJUSTMENTS]
     text = (
-        "One change at a time to the triple key, one month, p85 and a floor of 0.5, in per cent of the baseline. The "
-        "last uses the true run times, which no scheduler knows. It is not an upper bound, as wrong estimates can "
-        "happen "
-        "to give a better schedule."
+        "The paper recommends the triple key, one month, p85 and a floor of 0.5; each other line changes one of these. "
+        "Improvements are in per cent of the baseline. The last line uses true run times, which no scheduler knows. It "
+        "is not an upper bound, since wrong estimates can by chance give a better schedule."
     )
     return Section("Other schemes, and exact walltimes", (Text(text), Table(tuple(columns), tuple(rows))))
 
@@ -241,10 +248,10 @@ def _text(study: Results) -> Section:
         Shown("paper", lambda cell: cell.paper.words),
         Shown("log", lambda cell: cell.trace, left=True),
         Shown("here", lambda cell: " to ".join(dict.fromkeys((f"{cell.low:.3f}", f"{cell.high:.3f}")))),
-        Shown("the same", _agrees),
+        Shown("agrees", _agrees),
         Shown("why they differ", lambda cell: "" if cell.inside else cell.why, left=True),
     )
-    return Section("Figures in the paper's text, beside ours", (table_of(text_cells(study), columns),))
+    return Section("Figures in the paper's text and ours", (table_of(text_cells(study), columns),))
 
 
 def _agrees(cell: TextCell) -> Cell:
@@ -261,17 +268,17 @@ _WORDS = {
     "up to 0.5": "jobs that use half of their request or less",
     "below 0.2": "jobs that use less than 20% of their request",
     "best accuracy": "best mean accuracy of the triple key, all ended jobs",
-    "gain in accuracy": "by what share that is above the original",
+    "gain in accuracy": "its relative gain over users' requests",
     "UE p80-p90": "UE jobs, triple key, p80 to p90",
     "BE p80-p90": "BE jobs, triple key, p80 to p90",
-    "drop by floor": "by what share a floor of 0.5 lowers UE and BE, triple key",
-    "drop by window": "by what share one month lowers UE, triple key, below p90",
-    "at 60% original": "accuracy at the 60th percentile: original",
+    "drop by floor": "relative drop of UE and BE by a floor of 0.5, triple key",
+    "drop by window": "relative drop of UE by a window of one month, triple key, below p90",
+    "at 60% original": "accuracy at the 60th percentile: users' requests",
     "at 60% p100": "accuracy at the 60th percentile: maximum, triple key",
-    "median original": "median accuracy: original",
+    "median original": "median accuracy: users' requests",
     "median p85": "median accuracy: p85, triple key",
     "median p50": "median accuracy: median, triple key",
-    "gain in median": "by what share the median is above the original, p85",
+    "gain in median": "relative gain of the median over users' requests, p85",
     "UE p85 and above with floor": "UE jobs with the floor, one month, p85 and above",
     "BE p85 and above with floor": "BE jobs with the floor, one month, p85 and above",
     "best month": "best month, wait, WFP, regular, p85",
@@ -286,14 +293,14 @@ def _logs(study: Results) -> Section:
         Shown("trace", lambda log: log.source.trace, left=True),
         Shown("log", version_of_log, left=True),
         Shown("lines", used("lines")),
-        Shown("that ran and asked", used("jobs"), "jobs"),
+        Shown("jobs run, with request", used("jobs")),
         Shown("users", used("users")),
         Shown("groups", used("groups")),
         Shown("different requests", used("requests")),
         Shown("run time (s)", used("mean_run_time"), "mean"),
         Shown("request (s)", used("mean_request"), "mean"),
     )
-    ours = table_of((log for log in study.logs if study.use(log)), columns, "The first row is Table 1 of the paper.")
+    ours = table_of((log for log in study.logs if study.use(log)), columns, "First row: Table 1 of the paper.")
     table = replace(ours, rows=(_INTREPID, *ours.rows))
     notes = remarks(study.logs)
     return Section("The logs", (table, *([Bullets(tuple(notes))] if notes else []), *thanks(study.logs)))

@@ -14,19 +14,19 @@ from experiments.walltime.results import MEASURES, Results
 
 __all__ = ["TABLES"]
 
-_TRACE = Field("trace", "the log, by its short name")
+_TRACE = Field("trace", "short name of the log")
 _ADJUSTED = {
-    "key": Field("key", "what jobs have in common that count as similar"),
-    "months": Field("months", "how far back they are looked for, in months of 30 days; empty: any time"),
-    "percentile": Field("percentile", "of the share of their requests that they used; empty: the run time itself"),
-    "floor": Field("floor", "the least share of a request to which it is adjusted; 0: none"),
+    "key": Field("key", "what similar jobs have in common"),
+    "months": Field("months", "window of history, in months of 30 days; empty: any time"),
+    "percentile": Field("percentile", "percentile of similar jobs' R (run time / request); empty: the true run time"),
+    "floor": Field("floor", "lowest adjusted walltime as a share of the request; 0: none"),
 }
 _TERMS = (
     _TRACE,
     Field("queue", "order of the queue: wfp or fcfs"),
-    Field("adjustment", "regular: of waiting and running jobs; selective: of waiting ones; empty: none"),
+    Field("adjustment", "regular (waiting and running jobs) or selective (waiting jobs only); empty: none"),
     *(_ADJUSTED[name] for name in ("percentile", "key", "months", "floor")),
-    Field("least", "similar jobs that there must be"),
+    Field("least", "similar jobs required"),
     Field("apart", "whether each month is simulated alone"),
 )
 _CATEGORIES = (
@@ -94,15 +94,15 @@ def _published(study: Results) -> Iterable[SimpleNamespace]:
 
 TABLES = {
     "walltime-accuracy": Records[Results](
-        "a row for each scheme of adjustment and log, by the record alone",
+        "a row for each scheme of adjustment and log, without simulation",
         _accuracy,
         {
             "scheme": (_TRACE, *(_ADJUSTED[name] for name in ("key", "months", "percentile", "floor"))),
             "adjusted walltimes": (
-                Field("jobs", "that ran and asked for a time", value="of.jobs"),
+                Field("jobs", "jobs that ran and requested a walltime", value="of.jobs"),
                 Field("no_history", "jobs with too few similar ones", value="of.no_history"),
                 Field("mean_accuracy", "run time over adjusted walltime or the inverse, at most 1", value="accuracy"),
-                Field("median_accuracy", "likewise", value="median"),
+                Field("median_accuracy", "median of the same", value="median"),
                 *_CATEGORIES,
             ),
         },
@@ -113,14 +113,22 @@ TABLES = {
         {
             "terms": _TERMS,
             "improvement": (
-                Field("{measure}_gain_percent_half_width", "half of the 90% interval of that, over months", "%"),
-                Field("{measure}_gain_percent_all_jobs", "of the mean {measure} over all jobs of the log", "%"),
-                Field("{measure}_gain_percent", "of the mean {measure} against no adjustment, over months", "%"),
+                Field("{measure}_gain_percent_half_width", "half of the gain's 90% interval over months", "%"),
+                Field(
+                    "{measure}_gain_percent_all_jobs", "improvement of the mean {measure} over all jobs of the log", "%"
+                ),
+                Field(
+                    "{measure}_gain_percent",
+                    "improvement of the mean {measure} over no adjustment, averaged over months",
+                    "%",
+                ),
             ),
             "advantage": (
-                Field("{measure}_points_above_regular_half_width", "half of the 90% interval of that", "points"),
+                Field("{measure}_points_above_regular_half_width", "half of the advantage's 90% interval", "points"),
                 Field(
-                    "{measure}_points_above_regular", "of selective over regular adjustment, paired by month", "points"
+                    "{measure}_points_above_regular",
+                    "gain of selective minus gain of regular adjustment, paired by month",
+                    "points",
                 ),
             ),
         },
@@ -131,22 +139,22 @@ TABLES = {
         {
             "terms": _TERMS,
             "jobs of the month": (
-                Field("month", "of submission"),
-                Field("jobs", "that were simulated"),
+                Field("month", "month of submission"),
+                Field("jobs", "jobs simulated"),
                 Field("wait", "mean wait", "s"),
                 Field("slowdown", "mean slowdown of jobs of any length"),
                 Field("slowdown_60", "mean slowdown of jobs of a minute and more"),
-                Field("top", "part of the sum of slowdowns that the largest 1% make up"),
+                Field("top", "share of the sum of slowdowns that is due to the largest 1%"),
                 Field("bounded", "mean bounded slowdown"),
-                Field("weighted", "mean wait, weighted as the queue orders jobs", "s"),
-                Field("alike", "equally heavy jobs that would make that mean as unsure"),
+                Field("weighted", "mean wait, weighted by the queue's priority", "s"),
+                Field("alike", "number of equally weighted jobs whose mean would be as uncertain"),
                 Field("backfilled", "share of jobs that were backfilled"),
-                Field("zero_length", "jobs without run time, which have no slowdown"),
-                Field("averaged", "whether the month counts in means over months"),
+                Field("zero_length", "jobs with run time 0, which have no slowdown"),
+                Field("averaged", "whether the month counts in averages over months"),
             ),
             "their adjusted walltimes": (
                 Field("accuracy", "mean of run time over adjusted walltime or the inverse, at most 1"),
-                Field("beyond", "part of the jobs' work that they did after their adjusted walltimes"),
+                Field("beyond", "share of the jobs' work done after their adjusted walltimes"),
                 *_CATEGORIES,
             ),
         },
@@ -156,15 +164,15 @@ TABLES = {
         _published,
         {
             "figure": (
-                Field("section", "of the paper"),
-                Field("figure", "as the study calls it; shares, or per cent where named", value="of"),
+                Field("section", "section of the paper"),
+                Field("figure", "name of the figure; a share, or per cent where named", value="of"),
                 _TRACE,
-                Field("paper_low", "least that the paper names", value="paper.low"),
-                Field("paper_high", "most that the paper names", value="paper.high"),
-                Field("low", "least here, or begin of the 90% interval"),
-                Field("high", "most here, or end of the 90% interval"),
+                Field("paper_low", "lowest value in the paper", value="paper.low"),
+                Field("paper_high", "highest value in the paper", value="paper.high"),
+                Field("low", "lowest value here, or start of the 90% interval"),
+                Field("high", "highest value here, or end of the 90% interval"),
                 Field("inside", "whether they agree: ours lies within the paper's, or the paper's within our interval"),
-                Field("reason", "why they do not, or what ours is of", value="why"),
+                Field("reason", "possible cause of a difference, or what ours measures", value="why"),
             )
         },
     ),

@@ -28,7 +28,13 @@ def test_months_weigh_by_their_values_and_fewer_than_four_give_no_interval():
 
 @pytest.mark.parametrize(
     ("mean", "half_width", "below_zero", "in_bounds"),
-    [(-3.0, 1.0, True, False), (-3.0, 4.0, None, None), (3.0, 0.5, False, False), (1.5, 9.0, False, True)],
+    [
+        (-3.0, 1.0, True, False),
+        (-3.0, 4.0, None, None),
+        (3.0, 0.5, False, False),
+        (1.5, 0.25, False, True),
+        (1.5, 9.0, None, None),
+    ],
 )
 def test_a_verdict_hangs_on_the_interval(mean, half_width, below_zero, in_bounds):
     found = Interval(mean, half_width)
