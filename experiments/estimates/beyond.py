@@ -40,17 +40,16 @@ def beyond_section(study: Results) -> Section | None:
             rows.append(tuple(line))
     if not rows:
         return None
-    columns = [Column("trace", left=True), Column("estimates", left=True), Column("jobs that exceed theirs")]
+    columns = [Column("trace", left=True), Column("estimates", left=True), Column("jobs that exceed their estimate")]
     for policy in ("EASY", "conservative"):
         columns += heads("mean response (s)", "against exact", "bounded slowdown", "against exact", group=policy)
     text = (
-        "Some of these are too short for some jobs. So that all schemes do the same work, no job is killed here: an "
-        "estimate that is exceeded is raised to the run time (`overrun extend`), which makes those exact and flatters "
-        "models that underestimate. History and the last two jobs are those that had ended, in the log, before a job "
-        "was submitted. Where a log names no programs (KTH), history goes by user and size; where hardly any program "
-        "comes twice (SDSC), nearly every estimate is that of all jobs. The longest and most popular estimate of the "
-        "model of Tsafrir, Etsion and Feitelson is the longest that at least one in a hundred jobs asked for; jobs "
-        "that run longer exceed it."
+        "Some estimates are too short. No job is killed here, so that all schemes do the same work: an exceeded "
+        "estimate is raised to the run time (`overrun extend`). This makes such estimates exact and favours models "
+        "that underestimate. History and the last two jobs include only jobs that had ended in the log before the job "
+        "was submitted. If a log names no programs (KTH), history goes by user and size. If few programs run twice "
+        "(SDSC), nearly every estimate is the one over all jobs. In the model of Tsafrir, Etsion and Feitelson, the "
+        "longest and most popular estimate is the longest that at least 1% of the jobs request; longer jobs exceed it."
     )
     left_out = [Bullets(tuple(study.not_modelled))] if study.not_modelled else []
     caption = f"{sureness(study.options.seeds)} In brackets: the 90% interval over weeks."

@@ -44,13 +44,13 @@ def _counted(study: Results) -> list[Claim]:
             continue
         near = sum(row.near is True for row in rows)
         made_up = sum(row.possible is True for row in rows if not row.near)
-        here = f"{near} of {len(rows)}" + (f", {made_up} more are short by no more than is lacking" if made_up else "")
+        here = f"{near} of {len(rows)}" + (f", and {made_up} more within the missing jobs" if made_up else "")
         rest = [f"{row.paper.parameter} {row.off:+.1f}%" for row in rows if not row.near and not row.possible]
         here += f"; not: {', '.join(rest)}" if rest else ""
         # Where the log is another one, only what its missing jobs cannot explain would speak against it.
         text = f"Table 2: the counts of {trace} are the paper's within {COUNTED:g}%"
         same_log = rows[0].lacking <= COUNTED / 100 * rows[0].paper.jobs
-        text += "" if same_log else f" or short of them by no more than the {rows[0].lacking:,} jobs that are lacking"
+        text += "" if same_log else f" or lower by at most the {rows[0].lacking:,} jobs missing from the log"
         found.append(Claim(text, all(row.near or (row.possible and not same_log) for row in rows), here))
     return found
 
@@ -71,9 +71,9 @@ def _history(study: Results) -> list[Claim]:
         return []
     here, paper = coverage(found["readings"][READINGS[0].name]), coverage(HISTORY)
     words = {
-        "with data": "there is a history for",
+        "with data": "a history exists for",
         "underestimated": "the estimate from history is too short for",
-        "underestimated with data": "it is too short though there was a history for",
+        "underestimated with data": "it is too short despite a history for",
     }
     return [
         Claim(
@@ -111,8 +111,8 @@ def over_seeds(change: Change) -> str:
 
 def _overestimating(study: Results, policy: str) -> Claim:
     text = (
-        f"Table 3, {SCHEMES[policy]}: for each log and measure for which the paper has it, some f above 1 gives a "
-        "lower mean than exact estimates"
+        f"Table 3, {SCHEMES[policy]}: some f above 1 gives a lower mean than exact estimates, for each log and measure "
+        "where it does in the paper"
     )
     here, verdicts = [], []
     for log in study.logs:
@@ -124,11 +124,13 @@ def _overestimating(study: Results, policy: str) -> Claim:
             factor, change = best
             below = _papers_best(trace, policy, measure)
             if below < 0:
-                verdicts.append(change.sign < 0 and change.of_seeds)
+                verdicts.append(change.sign < 0 if change.of_seeds else None)
             here.append(f"{trace} {NAMES[measure]} f = {factor}: {changed(change)}, paper's best {below:+.1f}%")
     if not verdicts:
-        return Claim(text, None, "not run")
-    return Claim(text, all(verdicts), f"{sum(verdicts)} of {len(verdicts)}; {'; '.join(here)}")
+        return Claim(text, None, "not simulated")
+    words = f"{verdicts.count(True)} of {len(verdicts)}; {'; '.join(here)}"
+    holds = False if False in verdicts else None if None in verdicts else True
+    return Claim(text, holds, words, untested="not resolved")
 
 
 def _papers_best(trace: str, policy: str, measure: Measure) -> float:
@@ -146,7 +148,7 @@ def _originals(study: Results, cells: Sequence[Mean]) -> Claim:
     originals = {key: cell.ours.mean for key, cell in own.items() if cell.ours}
     worse, pairs = beaten(at_hand, originals)
     if not pairs:
-        return Claim(text, None, "not run")
+        return Claim(text, None, "not simulated")
     printed = [replace(cell, ours=Interval(cell.paper, None)) for cell in at_hand]
     paper, of = beaten(printed, {key: cell.paper for key, cell in own.items()})
     here = f"in {worse} of {pairs} pairs (paper: {paper} of {of})"
@@ -164,19 +166,21 @@ def _originals(study: Results, cells: Sequence[Mean]) -> Claim:
 
 
 def _same_signs(cells: Sequence[Mean]) -> Claim:
-    text = "Table 3: each mean lies on the paper's side of the one with f = 1"
+    text = "Table 3: each change from f = 1 that exceeds its interval over weeks has the paper's sign"
     agree, compared = signs(cells)
     if not compared:
-        return Claim(text, None, "not run")
-    sure = [cell for cell in cells if cell.agrees is not None and cell.change and cell.change.of_weeks]
-    here = f"{agree} of {compared}; of the {len(sure)} that the weeks of the log resolve, {signs(sure)[0]}"
+        return Claim(text, None, "not simulated")
+    right, resolved = signs([cell for cell in cells if cell.change and cell.change.of_weeks])
+    here = f"{right} of {resolved}; with the unresolved ones, {agree} of {compared}"
     apart = [
         f"{cell.trace} {NAMES[cell.measure]} {SCHEMES[cell.policy]} {estimates(cell.factor)} {changed(cell.change)}, "
         f"paper {cell.paper_change:+.1f}%"
         for cell in cells
         if cell.agrees is False and cell.change
     ]
-    return Claim(text, agree == compared, "; ".join([here + ("; not:" if apart else ""), *apart]).replace(":;", ":"))
+    holds = right == resolved if resolved else None
+    here = "; ".join([here + ("; other sign:" if apart else ""), *apart]).replace(":;", ":")
+    return Claim(text, holds, here, untested="not resolved")
 
 
 def estimates(factor: int | None) -> str:
@@ -188,16 +192,19 @@ def _doubled(study: Results) -> list[Claim]:
     found = []
     for policy in POLICIES:
         rows = [row for row in doublings(study) if row.policy == policy and row.change is not None]
-        text = f"Table 4, {SCHEMES[policy]}: doubling the users' estimates changes each mean the way the paper has it"
+        text = (
+            f"Table 4, {SCHEMES[policy]}: doubling users' estimates moves each mean in the paper's direction where the "
+            "change exceeds its interval over weeks"
+        )
         if not rows:
-            found.append(Claim(text, None, "not run"))
+            found.append(Claim(text, None, "not simulated"))
             continue
-        agree, compared = signs(rows)
-        here = f"{agree} of {compared}; " + "; ".join(
+        agree, compared = signs([row for row in rows if row.change and row.change.of_weeks])
+        here = "{} of {}; with the unresolved ones, {} of {}; ".format(agree, compared, *signs(rows)) + "; ".join(
             f"{row.trace} {NAMES[row.measure]} {row.change.percent.mean:+.1f}% ({row.change.low:+.1f} to "
             f"{row.change.high:+.1f}%; paper {row.paper_percent:+.1f}%)"
             for row in rows
             if row.change
         )
-        found.append(Claim(text, agree == compared, here))
+        found.append(Claim(text, agree == compared if compared else None, here, untested="not resolved"))
     return found

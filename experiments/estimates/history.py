@@ -39,19 +39,17 @@ class Reading:
 
 
 READINGS: Final = (
-    Reading("all that had ended, killed jobs among it; old is what is of programs that did not run for a week"),
+    Reading("all ended jobs, killed ones included; a program that did not run for a week is old"),
     Reading("each run that ended more than a week ago is old", forget="window"),
     Reading("a history begun more than a week ago is old", forget="begun"),
-    Reading("deviations by n - 1", sample=True),
-    Reading("one run alone is no history", least=2),
-    Reading("killed jobs are no history", killed=False),
-    Reading(
-        "killed jobs are no history; each run that ended more than a week ago is old", killed=False, forget="window"
-    ),
-    Reading("line by line: known when submitted (look-ahead)", at_once=True),
+    Reading("standard deviation with n - 1", sample=True),
+    Reading("a history needs two runs", least=2),
+    Reading("without killed jobs", killed=False),
+    Reading("without killed jobs; each run that ended more than a week ago is old", killed=False, forget="window"),
+    Reading("line by line: a job counts from its submission (look-ahead)", at_once=True),
     Reading("line by line; each run more than a week ago is old", at_once=True, forget="window"),
     Reading("line by line; a history begun more than a week ago is old", at_once=True, forget="begun"),
-    Reading("line by line; killed jobs are no history", at_once=True, killed=False),
+    Reading("line by line; without killed jobs", at_once=True, killed=False),
     Reading("three deviations", deviations=3.0),
 )
 """The study's own first, as a scheduler could do it; then one change or two at a time."""

@@ -57,7 +57,7 @@ _PAPER = (
 
 def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
-    models = "other rules, by which differences are explained, and other models of estimates were not run"
+    models = "no other rules (which may explain differences) and no other models of estimates"
     seeds = fewer(study.options.seeds, FULL_SEEDS, "seed")
     return not_the_full([*study.missing, seeds, "" if study.options.others else models])
 
@@ -79,7 +79,9 @@ def estimates_report(study: Results, origin: Origin) -> Report:
         origin_section(sites, origin),
     ]
     found = tuple(section for section in sections if section is not None)
-    return Report("Estimates: how wrong users are, and what it does", _lead(study, cells), found, banner(study))
+    return Report(
+        "Users' estimates: their errors, and the effect on schedules", _lead(study, cells), found, banner(study)
+    )
 
 
 def _lead(study: Results, cells: Sequence[Mean]) -> str:
@@ -96,9 +98,9 @@ def _lead(study: Results, cells: Sequence[Mean]) -> str:
     short = sum(bool(row.possible) for row in known if not row.near)
     return (
         f"Of the paper's statements that could be tested, {sum(tested)} of {len(tested)} hold. Of {len(known)} counts "
-        f"of Table 2, {near} are the paper's within {COUNTED:g}% and {short} short by no more than the jobs that the "
-        f"logs lack; of {compared} means of Table 3, {agree} lie on the paper's side of those under exact estimates; "
-        f"doubling changes the means as in Table 4 in {halves}. The paper is: {_PAPER}."
+        f"of Table 2, {near} are within {COUNTED:g}% of the paper's, and {short} are lower by no more than the jobs "
+        f"missing from the logs. In Table 3, {agree} of {compared} changes from exact estimates have the paper's sign. "
+        f"In Table 4, the sign agrees for {halves}. Some of these changes are not resolved. The paper is: {_PAPER}."
     )
 
 
@@ -114,21 +116,19 @@ def _logs(study: Results) -> Section:
     columns: Sequence[Shown[Found]] = (
         Shown("trace", lambda log: log.source.trace, left=True),
         Shown("log", version_of_log, left=True),
-        Shown("that ran", lambda log: use(log, "jobs", "0"), "jobs"),
-        Shown("never ran", lambda log: use(log, "never_ran", "-"), "jobs"),
+        Shown("run", lambda log: use(log, "jobs", "0"), "jobs"),
+        Shown("never run", lambda log: use(log, "never_ran", "-"), "jobs"),
         Shown("paper", lambda log: f"{log.source.jobs:,}", "jobs"),
-        Shown("lacking here", lambda log: f"{lacking(study, log):,}", "jobs"),
+        Shown("missing here", lambda log: f"{lacking(study, log):,}", "jobs"),
         Shown("simulated", lambda log: simulated(log, "jobs"), "jobs"),
         Shown("longer than requested", lambda log: simulated(log, "overruns"), "jobs"),
         Shown("simulated", lambda log: f"{log.source.processors:,}", "processors"),
         Shown("header says", lambda log: numbered(log.header.max_procs), "processors"),
     )
     notes = [
-        "The paper used the logs before the archive cleaned them. In a cleaned log, a count of Table 2 can be too "
-        "low by at "
-        "most the number of removed jobs, and cannot be too high. The archive removed a burst of one user from CTC, "
-        "and "
-        "bursts of four users and the first ten jobs from SDSC (see the headers).",
+        "The paper used the logs before the archive cleaned them. A count of Table 2 from a cleaned log can be too low "
+        "by at most the number of removed jobs; it cannot be too high. The archive removed a burst of one user from "
+        "CTC, and bursts of four users and the first ten jobs from SDSC (see the headers).",
         *remarks(study.logs),
     ]
     return Section("The logs", (table_of(study.logs, columns), Bullets(tuple(notes)), *thanks(study.logs)))
@@ -145,7 +145,7 @@ def _table2(study: Results) -> Section:
         Shown("paper", lambda row: "" if row.paper.percent is None else f"{row.paper.percent:.1f}%", "%"),
         Shown(f"within {COUNTED:g}%", lambda row: agreed(row.near)),
         Shown("what is counted here", lambda row: row.reading, left=True),
-        Shown("why they differ", lambda row: row.reason, left=True),
+        Shown("possible cause", lambda row: row.reason, left=True),
     )
     others: list[tuple[Cell | str, ...]] = []
     every = counts(study, every=True)
@@ -165,20 +165,20 @@ def _table2(study: Results) -> Section:
     heads = [Column("parameter", left=True), Column("reading", left=True)]
     heads += [Column(title, trace) for trace in TRACES for title in ("jobs", "off by")]
     text = (
-        "The paper defines none of its parameters. Each was counted in every reading below; the first of each is the "
-        "one that fits best, and the one above. A class of a whole per cent holds what is rounded down to it: so the "
-        "0% peak and the 100% peak (99 to 101%) come out for KTH and CTC together. Classes rounded up, with 100 to "
-        "102%, give KTH's 100% peak exactly, but more jobs for CTC than the paper has."
+        "The paper does not define its parameters, so each was counted in every reading below. The first reading of "
+        "each fits best and is the one used above. Shares are rounded down to whole per cent: only then do the 0% peak "
+        "and the 100% peak (99 to 101%) match the paper for both KTH and CTC. Rounded up, with 100 to 102%, KTH's 100% "
+        "peak is exact, but CTC has more jobs than in the paper."
     )
     return Section(
-        "Table 2: how much users ask for",
+        "Table 2: requested and used time",
         (
             table_of(counts(study), columns),
             Text(text),
             Table(
                 tuple(heads),
                 tuple(others),
-                "Every reading. A count fits if it is within 1%, or short by no more jobs than the log lacks (green).",
+                "All readings. Green: within 1%, or lower by no more than the jobs missing from the log.",
             ),
         ),
     )
@@ -193,9 +193,8 @@ def _share(row: Counted) -> str:
 def _use(study: Results) -> Section:
     pictures = {log.source.trace: use["picture"] for log in study.logs if (use := study.asked(log, "use"))}
     caption = (
-        "Left: the share of the requested time that jobs used (Fig. 8 of the paper). Right: run time against "
-        "estimate for those that asked for at most two hours; a cell is a minute either way, the line is where both "
-        "are equal."
+        "Left: share of the requested time that jobs used (Fig. 8 of the paper). Right: run time against estimate of "
+        "jobs that requested at most two hours, in cells of one minute; on the line both are equal."
     )
     return Section("Fig. 8: users' estimates", (Picture("estimates-users", draw_use(pictures, "request"), caption),))
 
@@ -223,25 +222,24 @@ def _history(study: Results) -> Section | None:
     columns = [Column("trace", left=True), Column("reading", left=True), Column("jobs not killed")]
     columns += [
         Column(title, group)
-        for group in ("history known", "estimate too short", "too short though known", "with two earlier runs or more")
+        for group in ("with a history", "estimate too short", "too short despite history", "of these, two or more runs")
         for title in ("jobs", "%")
     ]
-    columns.append(Column("mean share used by the others"))
+    columns.append(Column("mean share used where long enough"))
     caption = (
-        "The first reading is the study's own: a scheduler could use it. Each other reading changes only what is named."
+        "The first reading is the study's own and needs no look-ahead. Each other reading changes only what it names."
     )
     text = (
-        "The estimate is the mean of earlier runs of the same program by the same user on as many processors, and one "
-        "and a half standard deviations; where there is no such run, the same of all jobs. Only jobs that were not "
-        "killed are estimated. The paper does not say whether killed jobs are part of the history, from when on a job "
-        "is, how the age of a week is measured, or which deviation is meant. With killed jobs among it the share of "
-        "jobs with a history is the paper's, and the share of estimates that are too short nearly so; that half of "
-        "these should be of jobs without a history is found in no reading: the mean of all jobs and one and a half "
-        "deviations is rarely too short. Of those with two earlier runs or more about as many are too short as the "
-        "paper says of all with a history; that it left single runs out there, but not in the coverage, is a guess. "
-        "Names of programs are numbers in these "
-        "logs, and those that many users share are kept apart by the user. Where nearly every job has a program of "
-        "its own (SDSC), there is hardly a history."
+        "A job's estimate is the mean plus 1.5 standard deviations of earlier run times of the same program, user and "
+        "number of processors; without such a run, the same over all jobs. Only jobs that were not killed are "
+        "estimated. The paper leaves four questions open: whether killed jobs count as history, from when on a job "
+        "counts, how the age of a week is measured, and which deviation is meant. With killed jobs in the history, the "
+        "share of jobs with a history matches the paper's, and the share of short estimates nearly does. In the paper "
+        "half of the short estimates are of jobs without a history. No reading gives that, because the mean plus 1.5 "
+        "deviations over all jobs is rarely too short. Among jobs with two or more earlier runs, about as many "
+        "estimates are too short as the paper reports for all jobs with a history. It may have left out single runs "
+        "there; this is a guess. Programs are numbers in these logs; a number that several users share counts as a "
+        "program of each. Where nearly every job runs its own program (SDSC), there is hardly any history."
     )
     pictures = {trace: one["picture"] for trace, one in found.items()}
     return Section(
@@ -251,8 +249,8 @@ def _history(study: Results) -> Section | None:
             Picture(
                 "estimates-history",
                 draw_use(pictures, "estimate"),
-                "The same of estimates from history, for jobs that were not killed (Fig. 9 of the paper, which has CTC "
-                "alone); beyond 100% jobs would have been killed.",
+                "Share of the estimate from history that jobs used, for jobs that were not killed (Fig. 9; the paper "
+                "shows CTC only). Above 100%, the estimate is too short.",
             ),
             Table(tuple(columns), tuple(rows), caption),
         ),
@@ -269,11 +267,11 @@ def _table3(study: Results, cells: Sequence[Mean]) -> list[Section]:
     if not at_hand:
         return []
     caption = (
-        "Means over all jobs, over the factor f, with 90% intervals over seeds; hollow marks are the paper's. Dashed "
-        "lines are ours under the users' own estimates, the marks at the left edge the paper's."
+        "Means over all jobs by factor f, with 90% intervals over seeds; hollow marks are the paper's. Users' own "
+        "estimates: dashed lines here, marks at the left edge in the paper."
     )
     found: list[Section] = [
-        Section("Table 3: the picture", (Picture("estimates-factors", draw_means(cells), caption),))
+        Section("Table 3: means by factor", (Picture("estimates-factors", draw_means(cells), caption),))
     ]
     for trace in dict.fromkeys(cell.trace for cell in at_hand):
         mine = [cell for cell in at_hand if cell.trace == trace]
@@ -281,9 +279,8 @@ def _table3(study: Results, cells: Sequence[Mean]) -> list[Section]:
         off = [cell for cell in mine if cell.off is not None and abs(cell.off) > APART]
         unknown = sum(any(NOT_KNOWN in reason for reason in cell.why) for cell in off)
         words = (
-            f"{trace}: {agree} of {compared} means lie on the paper's side of the one with f = 1. {len(off)} of "
-            f"{len(mine)} means are off by more than {APART:g}%; of {unknown} of these the cause is not known, or not "
-            "wholly."
+            f"{trace}: {agree} of {compared} changes from f = 1 have the paper's sign. {len(off)} of {len(mine)} means "
+            f"are off by more than {APART:g}%; for {unknown} of these, the cause is at least partly unknown."
         )
         found.append(Section(f"Table 3: {trace}", (table_of(mine, _MEANS, words),)))
     return found
@@ -305,9 +302,15 @@ _MEANS: Sequence[Shown[Mean]] = (
     Shown("here (seeds)", lambda cell: over_seeds(cell.change) if cell.change else "", "against f = 1"),
     Shown("weeks", lambda cell: _over_weeks(cell.change), "against f = 1"),
     Shown("paper", lambda cell: "" if cell.factor == 1 else f"{cell.paper_change:+.1f}%", "against f = 1"),
-    Shown("same side", lambda cell: agreed(cell.agrees, ""), "against f = 1"),
-    Shown("why the mean, or its side, differs", lambda cell: "; ".join(cell.why), left=True),
+    Shown("same sign", lambda cell: _same_sign(cell.agrees, cell.change), "against f = 1"),
+    Shown("possible cause (of mean or sign)", lambda cell: "; ".join(cell.why), left=True),
 )
+
+
+def _same_sign(agrees: bool | None, change: Change | None) -> Cell | str:
+    if agrees is None or change is None or change.of_weeks:
+        return agreed(agrees, "")
+    return Cell(f"{'yes' if agrees else 'no'}, not resolved", "quiet")
 
 
 def _over_weeks(change: Change | None) -> str:
@@ -325,23 +328,20 @@ def _table4(study: Results) -> Section:
         Shown("trace", lambda row: row.trace, left=True),
         Shown("measure", lambda row: NAMES[row.measure], left=True),
         Shown("policy", lambda row: SCHEMES[row.policy], left=True),
-        Shown("here", mean(0), "as they are"),
-        Shown("paper", paper(0), "as they are"),
+        Shown("here", mean(0), "users' estimates"),
+        Shown("paper", paper(0), "users' estimates"),
         Shown("here", mean(1), "doubled"),
         Shown("paper", paper(1), "doubled"),
         Shown("here", lambda row: over_seeds(row.change) if row.change else "", "change"),
         Shown("weeks", lambda row: _over_weeks(row.change), "change"),
         Shown("paper", lambda row: f"{row.paper_percent:+.1f}%", "change"),
-        Shown("same sign", lambda row: agreed(row.agrees)),
-        Shown(
-            "resolved by the weeks", lambda row: yes() if row.change and row.change.of_weeks else Cell("no", "quiet")
-        ),
-        Shown("why the means, or the sign, differ", lambda row: "; ".join(row.why), left=True),
+        Shown("same sign", lambda row: _same_sign(row.agrees, row.change)),
+        Shown("possible cause (of mean or sign)", lambda row: "; ".join(row.why), left=True),
     )
     rows = [row for row in doublings(study) if row.ours and row.change]
     text = (
-        "Twice the users' own estimates. In both runs, jobs are killed at their users' original estimate, so the work "
-        "is the same. Nothing is drawn, so there is no interval over seeds; the interval is over weeks."
+        "Users' estimates doubled. In both runs jobs are killed at the original estimate, so the work is the same. "
+        "Nothing is random, so intervals are over weeks only."
     )
     return Section("Table 4: twice the users' estimates", (Text(text), table_of(rows, columns)))
 

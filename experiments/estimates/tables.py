@@ -12,19 +12,19 @@ from experiments.framework.records import Field, Records
 __all__ = ["TABLES"]
 
 _CELL = (
-    Field("trace", "the log, as the paper calls it"),
+    Field("trace", "log (the paper's name)"),
     Field("policy", "easy or conservative backfilling"),
     Field("measure", "response time in seconds, or bounded slowdown, not clamped to 1"),
 )
 _CHANGE = (
-    Field("change_percent", "mean over seeds", "%", "change.percent.mean"),
+    Field("change_percent", "mean change over seeds", "%", "change.percent.mean"),
     Field("change_half_width_over_seeds", "half of its 90% interval over seeds", "%", "change.percent.half_width"),
-    Field("change_low_over_weeks", "begin of its 90% interval over weeks", "%", "change.low"),
-    Field("change_high_over_weeks", "end of that interval", "%", "change.high"),
+    Field("change_low_over_weeks", "start of its 90% interval over weeks", "%", "change.low"),
+    Field("change_high_over_weeks", "end of its 90% interval over weeks", "%", "change.high"),
 )
 _AGREES = (
     Field("agrees", "whether this change and the paper's have the same sign"),
-    Field("reasons", "why they, or the means, differ", value=lambda cell: "; ".join(cell.why)),
+    Field("reasons", "possible causes of differing signs or means", value=lambda cell: "; ".join(cell.why)),
 )
 
 
@@ -41,15 +41,15 @@ TABLES = {
         lambda study: counts(study, every=True),
         {
             "count": (
-                Field("trace", "the log, as the paper calls it", value="paper.trace"),
-                Field("parameter", "which jobs are counted, in the paper's words", value="paper.parameter"),
-                Field("reading", "how that is understood"),
-                Field("jobs", "how many they are here", value="ours"),
-                Field("percent_of", "how many jobs are 100% here", value="of"),
-                Field("paper_jobs", "how many they are in the paper", value="paper.jobs"),
-                Field("paper_percent", "as printed in the paper", "%", "paper.percent"),
-                Field("jobs_lacking", "jobs of the paper's version of the log that this one has not", value="lacking"),
-                Field("reason", "why both counts differ"),
+                Field("trace", "log (the paper's name)", value="paper.trace"),
+                Field("parameter", "what is counted, in the paper's words", value="paper.parameter"),
+                Field("reading", "how that is read here"),
+                Field("jobs", "number of jobs here", value="ours"),
+                Field("percent_of", "number of jobs that is 100% here", value="of"),
+                Field("paper_jobs", "number of jobs in the paper", value="paper.jobs"),
+                Field("paper_percent", "per cent as printed in the paper", "%", "paper.percent"),
+                Field("jobs_lacking", "jobs of the paper's version of the log that are missing here", value="lacking"),
+                Field("reason", "possible cause of a difference"),
             )
         },
     ),
@@ -62,10 +62,10 @@ TABLES = {
                 Field(
                     "estimates", "users or uniform", value=lambda cell: "users" if cell.factor is None else "uniform"
                 ),
-                Field("factor", "f, where estimates are uniform between the run time r and f·r"),
-                Field("mean", "here, over seeds; in the unit of the measure", value="ours.mean"),
+                Field("factor", "f, if estimates are uniform between the run time r and f·r"),
+                Field("mean", "mean here over seeds, in the unit of the measure", value="ours.mean"),
                 Field("half_width", "half of its 90% interval over seeds", value="ours.half_width"),
-                Field("paper_mean", "in the paper", value="paper"),
+                Field("paper_mean", "mean in the paper", value="paper"),
             ),
             "change from f = 1": (
                 *_CHANGE,
@@ -97,15 +97,23 @@ TABLES = {
         _simulations,
         {
             "simulation": (
-                Field("trace", "the log, as the paper calls it", value="run.log.source.trace"),
-                Field("log", "its file", value="run.log.name"),
-                Field("estimates", "what walltimes are requested", value="run.terms.estimates"),
-                Field("factor", "f, where these are uniform between the run time r and f·r", value="run.terms.factor"),
-                Field("overrun", "jobs that exceed their estimate are killed, or extend it", value="run.terms.overrun"),
-                Field("order", "of events at the same second, see `gas simulate --order`", value="run.terms.order"),
-                Field("seed", "of drawn estimates", value=lambda row: row.run.seed if row.run.terms.drawn else None),
+                Field("trace", "log (the paper's name)", value="run.log.source.trace"),
+                Field("log", "file of the log", value="run.log.name"),
+                Field("estimates", "kind of estimates", value="run.terms.estimates"),
+                Field("factor", "f, if estimates are uniform between the run time r and f·r", value="run.terms.factor"),
+                Field(
+                    "overrun",
+                    "whether a job that exceeds its estimate is killed or extends it",
+                    value="run.terms.overrun",
+                ),
+                Field(
+                    "order", "order of events in the same second, see `gas simulate --order`", value="run.terms.order"
+                ),
+                Field(
+                    "seed", "seed of drawn estimates", value=lambda row: row.run.seed if row.run.terms.drawn else None
+                ),
                 _CELL[1],
-                Field("jobs", "that were simulated", value="result.jobs"),
+                Field("jobs", "jobs simulated", value="result.jobs"),
                 Field("overruns", "jobs that ran longer than their estimate", value="result.overruns"),
             ),
             "mean over all jobs": (

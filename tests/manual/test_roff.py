@@ -74,4 +74,6 @@ def test_a_wheel_brings_them(tmp_path):
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"gas.1", "gas-plan.1", "gas-token-add.1", "gas-replay.1"} <= {name.rpartition("share/man/man1/")[2] for name in names}
+    assert {"gas.1", "gas-plan.1", "gas-token-add.1", "gas-replay.1"} <= {
+        name.rpartition("share/man/man1/")[2] for name in names
+    }

@@ -11,10 +11,10 @@ def test_the_report_has_the_tables_pictures_thanks_and_origin(reported):
     for section in (
         "Verdicts",
         "The logs",
-        "Table 2: how much users ask for",
+        "Table 2: requested and used time",
         "Fig. 8: users' estimates",
         "Fig. 9: estimates from history",
-        "Table 3: the picture",
+        "Table 3: means by factor",
         "Table 3: CTC",
         "Table 3: KTH",
         "Table 4: twice the users' estimates",
