@@ -31,7 +31,7 @@ from workloads.cells import Malformed, places
 from workloads.header import Header
 from workloads.log import LARGEST, Log, LogError
 from workloads.pages import Source, pages_of
-from workloads.sacct_header import TRES, Columns, Unit, is_header
+from workloads.sacct_header import TRES, Columns, Unit, is_content, is_header
 
 __all__ = ["LATEST", "Accounting", "parse_sacct", "read_sacct"]
 
@@ -48,6 +48,9 @@ _RUNNING = ("RUNNING", "SUSPENDED", "STOPPED", "COMPLETING", "CONFIGURING")
 
 LATEST = 2**32 - 3
 """The last second of an accounting, in 2106: Slurm's own numbers for "none" and "infinite" come next."""
+
+_SKEW = 60
+"""Seconds by which the clocks of a cluster may differ."""
 
 _NEVER_STARTED = "not started"
 _NOT_ENDED = "not ended"
@@ -245,12 +248,12 @@ def _read(stream: BinaryIO, name: str, lenient: bool, zone: tzinfo | None) -> Ac
 
 
 def _lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are not empty, with their numbers."""
+    """Yield the lines that say something, with their numbers."""
     number = 0
     for page in pages_of(Source(stream, name)):
         for line in page.removesuffix("\n").split("\n"):
             number += 1
-            if line.strip():
+            if is_content(line):
                 yield number, line
 
 
@@ -298,6 +301,8 @@ class _Reader:
             return None
         if limit is None:
             self.left_out[_UNLIMITED] += 1
+        if start + run_time + _SKEW < submit:
+            raise _malformed("ended before its Submit", f"{cells['submit'][:40]!r}")
         if start < submit:  # of one that was resized, the instant of that is its submission
             self.early.append(number)
         raw = cells.get("jobidraw", id)

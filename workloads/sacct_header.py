@@ -14,7 +14,7 @@ from workloads.cells import Malformed
 from workloads.log import LogError
 from workloads.pages import Source, pages_of
 
-__all__ = ["TRES", "Columns", "Unit", "is_header", "is_sacct", "why_no_sacct"]
+__all__ = ["TRES", "Columns", "Unit", "is_content", "is_header", "is_sacct", "why_no_sacct"]
 
 Unit = Literal["cpus", "nodes"]
 """What the processors of a job are."""
@@ -105,6 +105,11 @@ class Columns:
         return {name: value.strip() for name, value in zip(self.names, values, strict=True)}
 
 
+def is_content(line: str) -> bool:
+    """Return whether a line is neither empty nor a comment that someone wrote above the others."""
+    return line.strip()[:1] not in ("", "#")
+
+
 def is_header(line: str) -> bool:
     """Return whether a line names fields of sacct, with something between them that separates them."""
     return bool(_delimiter(line))
@@ -130,12 +135,12 @@ def why_no_sacct(source: str | Path | bytes) -> str:
 
 
 def _first_line(source: str | Path | bytes) -> str:
-    """Return the first line that is not empty; nothing if there is none."""
+    """Return the first line that says something; nothing if there is none."""
     name = "sacct" if isinstance(source, bytes) else Path(source).name
     with BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as stream:
         for page in pages_of(Source(stream, name), 1 << 14):
             for line in page.split("\n"):
-                if line.strip():
+                if is_content(line):
                     return line
     return ""
 

@@ -5,7 +5,8 @@ and named. ``start`` and ``end`` may stand for ``wait`` and ``run_time``. Needed
 they ran and on how many processors. An empty cell is -1, unknown. Text in a column of identities (a user's name) is
 numbered from 0 in the order in which it appears.
 
-The header of a log stands in lines behind ``#`` above the table, in Parquet in the metadata ``swf_header``.
+Between columns stand commas, semicolons or tabs. The header of a log stands in lines behind ``#`` above the table, in
+Parquet in the metadata ``swf_header``.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def format_parquet(log: Log) -> bytes:
 
 def is_table_header(line: str) -> bool:
     """Return whether a line names the columns of a log as a table."""
-    names = _titles(line)
+    names = _titles(line, _mark(line))
     found = {_KNOWN.get(name) for name in names}
     return "submit" in found and len(names) > 2 and bool(found & {"run_time"} or "end" in names)
 
@@ -86,6 +87,7 @@ def parse_csv(data: bytes, *, name: str = "log", lenient: bool = False) -> Log:
         It has no such columns; or, unless lenient, for the first malformed line.
     """
     comments: list[str] = []
+    mark = ","
     titles: list[str] = []
     lines: list[tuple[int, str]] = []
     number = 0
@@ -96,13 +98,14 @@ def parse_csv(data: bytes, *, name: str = "log", lenient: bool = False) -> Log:
             if text.startswith("#"):
                 comments.append(line.lstrip()[1:].removeprefix(" "))
             elif text and not titles:
-                titles = _titles(line)
+                mark = _mark(line)
+                titles = _titles(line, mark)
                 _checked_titles(titles, name)
             elif text:
                 lines.append((number, line))
     complaints = Complaints(name, lenient)
     places = {title: place for place, title in enumerate(titles) if title in _KNOWN or title in _INSTANTS}
-    columns = _numbers(lines, len(titles), places) or _read_lines(lines, len(titles), places, complaints)
+    columns = _numbers(lines, len(titles), places, mark) or _read_lines(lines, len(titles), places, mark, complaints)
     header = Header(tuple(line for line in comments if line.lstrip().startswith(";")))
     return _log(columns, titles, header, name, complaints)
 
@@ -117,7 +120,8 @@ def parse_parquet(data: bytes, *, name: str = "log") -> Log:
     """
     pyarrow, parquet = _pyarrow(name)
     try:
-        table = parquet.read_table(io.BytesIO(data))
+        # Threads may outlive a short program, and abort it.
+        table = parquet.read_table(io.BytesIO(data), use_threads=False)
     except (pyarrow.ArrowException, OSError) as error:
         raise LogError(name, f"is no Parquet file that can be read ({' '.join(str(error).split())[:200]})") from None
     titles = [str(title).strip().lower() for title in table.column_names]
@@ -151,9 +155,14 @@ def _pyarrow(name: str) -> tuple[Any, Any]:
     return pyarrow, parquet
 
 
-def _titles(line: str) -> list[str]:
+def _mark(header: str) -> str:
+    """Return what stands between the columns: spreadsheets write semicolons where fractions have commas."""
+    return max(",;\t", key=header.count)
+
+
+def _titles(line: str, mark: str) -> list[str]:
     try:
-        return [title.strip().lower() for title in next(csv.reader([line]), [])]
+        return [title.strip().lower() for title in next(csv.reader([line], delimiter=mark), [])]
     except csv.Error:  # a cell beyond csv's limit: no title
         return []
 
@@ -178,12 +187,14 @@ def _checked_titles(titles: Sequence[str], name: str) -> None:
                                  "processors")  # fmt: skip
 
 
-def _numbers(lines: list[tuple[int, str]], width: int, places: Mapping[str, int]) -> dict[str, NDArray[Any]] | None:
+def _numbers(
+    lines: list[tuple[int, str]], width: int, places: Mapping[str, int], mark: str
+) -> dict[str, NDArray[Any]] | None:
     """Return all columns as numbers at once, or None if anything is unusual in any line."""
     if not lines:
         return None
     try:
-        table = np.loadtxt([line for _, line in lines], dtype=np.float64, delimiter=",", comments=None, ndmin=2)
+        table = np.loadtxt([line for _, line in lines], dtype=np.float64, delimiter=mark, comments=None, ndmin=2)
     except ValueError:
         return None
     if table.shape != (len(lines), width) or not (np.abs(table) < LARGEST).all():
@@ -196,13 +207,13 @@ def _numbers(lines: list[tuple[int, str]], width: int, places: Mapping[str, int]
 
 
 def _read_lines(
-    lines: Iterable[tuple[int, str]], width: int, places: Mapping[str, int], complaints: Complaints
+    lines: Iterable[tuple[int, str]], width: int, places: Mapping[str, int], mark: str, complaints: Complaints
 ) -> dict[str, NDArray[Any]]:
     rows: list[list[float]] = []
     named: dict[str, dict[str, int]] = {}
     for number, line in lines:
         try:
-            cells = next(csv.reader([line]))
+            cells = next(csv.reader([line], delimiter=mark))
             if len(cells) != width:
                 text = f"{len(cells)} cells where the titles are {width}: {quoted(line)}"
                 raise Malformed("wrong number of cells", text)

@@ -24,7 +24,7 @@ import numpy as np
 from documents.whole_file import whole_file
 from gas.errors import BadInput
 from gas.simulation.allocation import allocate
-from gas.simulation.recorded import UNKNOWN, Recorded
+from gas.simulation.recorded import NOT_ENDED, UNKNOWN, Recorded
 from gas.simulation.schedule import NEVER_STARTED, Schedule
 from gas.simulation.tables import recorded_table, resolution_of, sizes_of, units_of
 from workloads import Header, Log, format_swf, parse_swf
@@ -253,13 +253,12 @@ def parse_schedule(data: bytes, *, name: str = "schedule") -> Recorded:
 
 
 def _from_log(whole: Log) -> Recorded:
-    # A start without an end is neither right nor wrong; who was cancelled while waiting has neither.
     open_ended = (whole.wait >= 0) & (whole.run_time < 0) & (whole.status != _CANCELLED)
     log = whole.select(~open_ended)
     count = int(np.count_nonzero(open_ended))
     remarks = [text.removeprefix(f"{log.name}: ") for text in log.warnings if text not in log.epoch.assumed]
     if count:
-        remarks.append(f"{count:,} job{'' if count == 1 else 's'} left out: not ended, or with no run time")
+        remarks.append(f"{count:,} job{'' if count == 1 else 's'} left out: {NOT_ENDED}")
     resolution = resolution_of([log.submit, log.wait, log.run_time])
     ran = log.run_time >= 0
     started = ran & (log.wait >= 0)

@@ -14,7 +14,10 @@ from gas.simulation.schedule import NEVER_STARTED, Schedule
 from workloads import RigidJobs
 from workloads.log import LARGEST
 
-__all__ = ["LARGEST_INSTANT", "LONGEST", "UNKNOWN", "Recorded", "as_schedule", "recorded", "shortened"]
+__all__ = ["LARGEST_INSTANT", "LONGEST", "NOT_ENDED", "UNKNOWN", "Recorded", "as_schedule", "recorded", "shortened"]
+
+NOT_ENDED = "not ended, or with no run time"
+"""Why a job is left out that started: without an end it is neither right nor wrong."""
 
 UNKNOWN = -1
 """Processors, estimate or run time that the file does not state."""

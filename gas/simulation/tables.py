@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from gas.errors import BadInput
 from gas.simulation.allocation import Allocation
-from gas.simulation.recorded import LARGEST_INSTANT, LONGEST, UNKNOWN, Recorded, shortened
+from gas.simulation.recorded import LARGEST_INSTANT, LONGEST, NOT_ENDED, UNKNOWN, Recorded, shortened
 from gas.simulation.schedule import NEVER_STARTED
 
 __all__ = ["recorded_table", "resolution_of", "sizes_of", "units_of"]
@@ -131,6 +132,7 @@ def _recorded(table: _Table) -> Recorded:
     rejected = np.array([state == "REJECTED" for state in states])
     killed = np.array([state == "COMPLETED_KILLED" for state in states])
     started = ~rejected & ~np.isnan(start) & ~np.isnan(end)
+    open_ended = ~rejected & ~killed & ~np.isnan(start) & np.isnan(end)
     end = np.where(rejected, np.fmax(end, submit), end)
 
     size = numbers.get("processors", blank)
@@ -168,6 +170,11 @@ def _recorded(table: _Table) -> Recorded:
         name=table.name,
         remarks=(*allocation_remarks, *machine_remarks),
     )
+    if open_ended.any():
+        left_out = int(np.count_nonzero(open_ended))
+        remark = f"{left_out:,} job{'' if left_out == 1 else 's'} left out: {NOT_ENDED}"
+        whole = replace(whole.taken(np.flatnonzero(~open_ended)), remarks=(*whole.remarks, remark))
+        ids, label, held = whole.id, whole.label, whole.reserved
     if label is not None or (np.diff(whole.submit[~held]) >= 0).all():
         return whole
     return whole.taken(np.lexsort((ids, held)))  # by completion, as Batsim writes it; ties are by number

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from written_schedules import LOG, SCHEDULE
 
+from documents.fields import Unusable
 from gas.errors import BadInput
 from gas.simulation.audit import audit
 from gas.simulation.files import format_schedule_csv, parse_schedule
@@ -154,6 +155,13 @@ def test_bare_schedules_are_read_in_many_forms(text):
         assert schedule.processors.tolist() == [UNKNOWN, UNKNOWN]
 
 
+def test_jobs_that_have_started_and_not_ended_are_left_out_and_counted():
+    schedule = parse_schedule(b"id,submit,start,end\n7,0,0,10\n8,1,5,\n9,2,,\n", name="x")
+    assert schedule.id.tolist() == [7, 9]
+    assert schedule.started.tolist() == [True, False]
+    assert schedule.remarks == ("1 job left out: not ended, or with no run time",)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -175,7 +183,7 @@ def test_bare_schedules_are_read_in_many_forms(text):
     ],
 )
 def test_what_cannot_be_read_is_named_by_line_and_column(text, message):
-    with pytest.raises(BadInput, match="^x") as error:
+    with pytest.raises(Unusable, match="^x") as error:
         parse_schedule(text.encode(), name="x")
     assert message in str(error.value)
 

@@ -234,6 +234,7 @@ def test_jobs_without_a_limit_of_their_own_are_left_out_and_counted(limit):
         (line(End="2024-05-01T07:00:00"), "End is before Start: '2024-05-01T07:00:00'"),
         (line(Submit="9999-05-01T08:00:00"), "Submit is after 2106: '9999-05-01T08:00:00'"),
         (line(End="4294967295"), "End is after 2106: '4294967295'"),  # Slurm's INFINITE
+        (line(Start="1970-01-01T00:00:00"), "ended before its Submit: '2024-05-01T08:00:00'"),
         (line(AllocCPUS="16K"), "the number of processors is no whole number: '16K'"),
     ],
 )
@@ -271,6 +272,12 @@ def test_several_outputs_may_follow_each_other():
         read(FIRST, HEADER.replace("Submit|Start", "Start|Submit"), lenient=True)
 
 
+def test_comments_may_stand_above():
+    assert parse_sacct(f"# of May\n\n{HEADER}\n{FIRST}\n".encode()).log().run_time.tolist() == [605]
+    with pytest.raises(LogError, match="sacct, line 4: "):
+        parse_sacct(f"# of May\n\n{HEADER}\n1|2\n".encode())
+
+
 def test_a_requeued_job_is_two_and_jobs_without_a_number_of_their_own_are_counted():
     again = line(Submit="2024-05-01T09:00:00", Start="2024-05-01T09:00:00", End="2024-05-01T09:10:05")
     for second in (again, line(JobID="102_7")):
@@ -301,7 +308,7 @@ def test_files_plain_or_gzip_are_recognised_by_their_header(tmp_path):
 
 
 def test_the_log_can_be_simulated():
-    lines = [line(JobID=str(n), Submit=f"2024-05-01T08:{n:02}:00", User=f"u{n % 3}") for n in range(20)]
+    lines = [line(JobID=str(n), Submit=f"2024-05-01T08:00:{n:02}", User=f"u{n % 3}") for n in range(20)]
     jobs = rigid_jobs(read(*lines).log(), 32)
     assert np.array_equal(jobs.user[:4], [0, 1, 2, 0])
     assert jobs.processors.max() == 16

@@ -19,6 +19,13 @@ def test_columns_stand_in_any_order_under_any_usual_name():
     assert log.requested_time.tolist() == [100, 10]
 
 
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_columns_may_stand_between_semicolons_and_tabs(mark):
+    lines = [line.replace(",", mark) for line in ("submit,user,run_time,processors", "10,3,60,4", "20,ann,5,1")]
+    assert read(*lines).run_time.tolist() == [60, 5]
+    assert read(*lines[:2]).user.tolist() == [3]
+
+
 def test_starts_and_ends_stand_for_waits_and_run_times():
     log = read("submit,start,end,processors", "10,15,75,4", "20,-1,-1,1")
     assert log.wait.tolist() == [5, -1]
@@ -50,6 +57,7 @@ def test_a_header_in_comments_comes_along():
     ("line", "message"),
     [
         ("0,x,1", "'x' is not a number; unknown is -1"),
+        ("0,00:01:00,1", "'00:01:00' is not a number; write times in seconds; unknown is -1"),
         ("0,nan?,1", "is not a number"),
         ("0,1", "2 cells where the titles are 3"),
         ("0,1e300,1", "beyond"),
@@ -99,6 +107,8 @@ def test_what_is_written_has_the_columns_that_any_job_knows():
     [
         ("submit,run_time,processors", True),
         ("submit,start,end,cpus", True),
+        ("submit;start;end;cpus", True),
+        ("submit\tstart\tend\tcpus", True),
         ("submit,processors", False),
         ("1 0 5", False),
     ],
