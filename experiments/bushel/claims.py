@@ -24,7 +24,7 @@ def claims(study: Results, opponent: Opponent) -> list[Claim]:
     both = [KINDS[mix, opponent] for mix in ("unrestricted", "restricted")]
     return [
         _ahead(study, "Gas's mean turn-around time is below static's in the scenarios of Tables 5.9 to 5.11", [mixed]),
-        _ahead(study, "the same in the scenarios of Tables 5.15 to 5.17", both),
+        _ahead(study, "Gas's mean turn-around time is below static's in the scenarios of Tables 5.15 to 5.17", both),
         _shrinks(study, opponent),
         _free_gain_more(study, opponent),
         _load_falls(study, mixed),
@@ -74,11 +74,11 @@ def _ahead(study: Results, text: str, kinds: list[Terms]) -> Claim:
     least, trace, percent = min(gains)
     impossible = len(PERCENTS) * len(study.logs) * len(kinds) - len(gains)
     here = (
-        f"in {sum(gain > 1 for gain, *_ in gains)} of {len(gains)}, seed by seed in {won:,} of {len(results):,}; "
-        f"least: {trace} at {percent}%, {least:.2f} times"
+        f"{sum(gain > 1 for gain, *_ in gains)} of {len(gains)} scenarios ({won:,} of {len(results):,} seed by seed); "
+        f"smallest gain {least:.2f} times, {trace} at {percent}%"
     )
     if impossible:
-        here += f"; in {impossible} more scenarios, too few jobs have a size that the benchmarks accept"
+        here += f"; {impossible} more scenarios have too few jobs of a size that the benchmarks accept"
     return Claim(text, all(gain > 1 for gain, *_ in gains), here)
 
 
@@ -94,7 +94,7 @@ def _shrinks(study: Results, opponent: Opponent) -> Claim:
                 found[f"{site.trace} {mix}"] = fmean(known[:half]), fmean(known[-half:])
     if not found:
         return Claim(text, None, "not run")
-    here = "lower half of the shares → upper half: "
+    here = "mean factor in the lower → upper half of the shares: "
     here += "; ".join(f"{name} {low:.2f} → {high:.2f}" for name, (low, high) in found.items())
     return Claim(text, all(high < low for low, high in found.values()), here)
 
@@ -112,7 +112,7 @@ def _free_gain_more(study: Results, opponent: Opponent) -> Claim:
         return Claim(text, None, "not run")
     more = sum(free > held for free, held in pairs)
     return Claim(
-        text, more == len(pairs), f"in {more} of {len(pairs)} scenarios" + (f"; not {', '.join(less)}" if less else "")
+        text, more == len(pairs), f"{more} of {len(pairs)} scenarios" + (f"; not {', '.join(less)}" if less else "")
     )
 
 
@@ -135,9 +135,11 @@ def _loses_more(study: Results, kind: Terms) -> Claim:
     shares = [share_lost(study.at(trace, kind, percent)) for trace, percent in _points(study, kind)]
     if not shares:
         return Claim(text, None, "not run")
-    here = f"{min(shares):.1f} to {max(shares):.1f}% of the moldable jobs, between two simulations in which all "
-    "moldable jobs differ"
-    return Claim(text, min(shares) > PAPER_LOSES, f"{here}, so some losses are chance")
+    here = (
+        f"{min(shares):.1f} to {max(shares):.1f}% of the moldable jobs; all moldable jobs differ between the two "
+        "simulations, so some losses are chance"
+    )
+    return Claim(text, min(shares) > PAPER_LOSES, here)
 
 
 def share_lost(results: Sequence[Result]) -> float:
@@ -160,10 +162,9 @@ def _static_falls(study: Results, opponent: Opponent) -> Claim:
 
 def _others(study: Results, opponent: Opponent, world: str) -> Claim:
     text = {
-        "static": "rigid jobs have shorter mean turn-around times when moldable jobs use Gas than when their "
-        "requests are static",
-        "before": "rigid jobs take no longer than in the original log, before any job was replaced (its requested "
-        "load is larger)",
+        "static": "the mean turn-around time of rigid jobs is shorter with Gas than with static requests",
+        "before": "the mean turn-around time of rigid jobs is no longer than in the original log, whose requested load "
+        "is larger",
     }[world]
     worse = []
     pairs = []
@@ -177,9 +178,9 @@ def _others(study: Results, opponent: Opponent, world: str) -> Claim:
                     worse.append((pairs[-1], f"{trace} {mix} {percent}%"))
     if not pairs:
         return Claim(text, None, "not run")
-    here = f"in {len(pairs) - len(worse)} of {len(pairs)} scenarios; {min(pairs):.2f} to {max(pairs):.2f} times as long"
+    here = f"{len(pairs) - len(worse)} of {len(pairs)} scenarios; ratio {min(pairs):.2f} to {max(pairs):.2f}"
     if worse:
-        here += f"; longest {max(worse)[1]}"
+        here += f", largest at {max(worse)[1]}"
     return Claim(text, not worse, here)
 
 

@@ -19,7 +19,7 @@ from experiments.bushel.beyond import (
 from experiments.bushel.claims import Likeness, beyond, claims, likeness, share_lost
 from experiments.bushel.pictures import Lines, Role, draw_lines
 from experiments.bushel.results import FULL_SEEDS, KINDS, OPPONENTS, PERCENTS, Kind, Results
-from experiments.framework.claims import summary_section
+from experiments.framework.claims import NO_INTERVALS, summary_section
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
@@ -54,13 +54,13 @@ def banner(study: Results) -> str:
 def bushel_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     holds = [
-        summary_section(claims(study, opponent), f"Verdicts against static requests: {words}")
+        summary_section(claims(study, opponent), f"Verdicts against static requests: {words}", caption=NO_INTERVALS)
         for opponent, words in OPPONENTS.items()
     ]
     tables = [_means(study, title, mixes, opponent) for title, mixes in _TABLES.items() for opponent in OPPONENTS]
     sections = (
         *holds,
-        summary_section(beyond(study), "Beyond the paper", "question"),
+        summary_section(beyond(study), "Beyond the paper", "question", NO_INTERVALS),
         method_section("experiments.bushel", "What cannot match"),
         simulated_section(study.logs, "All months of a log are one simulation."),
         _likeness(study),
@@ -226,8 +226,8 @@ def _details(study: Results) -> Section:
         "bushel-improvement",
         draw_improvements(counts),
         "Improvement factors (Fig. 5.9 to 5.11 of the paper): how many times shorter turn-around times are with Gas "
-        "and, on the left in orange, with static requests. The two simulations compared differ in all moldable jobs: a "
-        "job may be lucky in one of them.",
+        "(blue) or with static requests (orange, on the left); grey: equal. All moldable jobs differ between the two "
+        "simulations, so a single job may gain by chance.",
     )
     caption = (
         f"Static requests: {'; '.join(f'{name}: {words}' for name, words in OPPONENTS.items())}. {means_caption(study)}"

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from experiments.framework.report import Cell, Column, Section, Table, no, yes
 
-__all__ = ["Claim", "summary_section", "verdict"]
+__all__ = ["NO_INTERVALS", "Claim", "summary_section", "verdict"]
+
+NO_INTERVALS = "Verdicts compare means as they are; no interval is used, so a small difference may be chance."
+"""The caption where that is so."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,10 @@ def verdict(claim: Claim) -> Cell:
     return Cell(claim.untested, "quiet") if claim.holds is None else yes() if claim.holds else no()
 
 
-def summary_section(found: Sequence[Claim], title: str = "Verdicts", who: str = "statement") -> Section:
-    """Return what a paper says, and whether it holds here."""
+def summary_section(
+    found: Sequence[Claim], title: str = "Verdicts", who: str = "statement", caption: str = ""
+) -> Section:
+    """Return what a paper says, and whether it holds here; the caption says how that is judged."""
     rows = tuple((verdict(claim), claim.text, claim.here) for claim in found)
     columns = (Column("holds", left=True), Column(who, left=True), Column("here", left=True))
-    return Section(title, (Table(columns, rows),))
+    return Section(title, (Table(columns, rows, caption),))

@@ -43,6 +43,6 @@ def draw_improvements(parts: Mapping[str, NDArray[np.int64]]) -> bytes:
             here.tick_params(labelbottom=i + columns >= len(parts))
         for here in axes[::columns]:
             here.set_ylabel("% of runs")
-        figure.supxlabel("improvement factor (negative: static was sooner, orange)", fontsize=9)
+        figure.supxlabel("improvement factor (blue: Gas sooner; grey: equal; orange: static sooner)", fontsize=9)
 
     return as_svg((11.5, 2.9 * -(-len(parts) // 4) + 0.6), draw)

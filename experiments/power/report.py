@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from experiments.framework.claims import summary_section, verdict
+from experiments.framework.claims import NO_INTERVALS, summary_section, verdict
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.intervals import interval, sureness
 from experiments.framework.method import method_section
@@ -64,7 +64,7 @@ def banner(study: Results) -> str:
 def power_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     sections = [
-        summary_section(claims(study)),
+        summary_section(claims(study), caption=NO_INTERVALS),
         method_section("experiments.power", "What cannot match"),
         simulated_section(study.logs, "Each month is a simulation of its own."),
         _turnaround(study),
@@ -170,7 +170,7 @@ def _improvement(study: Results) -> Section:
         "power-improvement",
         draw_improvements({name: classes(found.gas, found.static) for name, found in parts.items()}),
         "Improvement factors (Fig. 5.2 to 5.8 of the paper): how many times shorter the turn-around time is with Gas "
-        "and, on the left in orange, how many times shorter with the static request.",
+        "(blue) or with the static request (orange, on the left); grey: equal.",
     )
     return Section("Improvement factors", (picture, Table(columns, tuple(rows), caption)))
 

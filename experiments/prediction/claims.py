@@ -22,7 +22,7 @@ COVERED: Final = (85.0, 95.0)
 """Per cent of these intervals that may contain the truth."""
 
 SHARP: Final = 0.5
-"""How wide they may be in the median, of the way to the promise: from submission to the promised start."""
+"""How wide they may be in the median, of the promised wait: from submission to the promised start."""
 
 
 def claims(study: Results) -> list[Claim]:
@@ -36,12 +36,12 @@ def claims(study: Results) -> list[Claim]:
 
 
 def ratio(found: Predictions, share: float = SHARE) -> float:
-    """Return the width of the intervals over the way to the promise, in the median."""
+    """Return the width of the intervals over the promised wait, in the median."""
     return float(np.median(found.width(share) / found.way))
 
 
 def ratio_of_medians(found: Predictions, share: float = SHARE) -> float:
-    """Return the median width of the intervals over the median way to the promise."""
+    """Return the median width of the intervals over the median promised wait."""
     return float(np.median(found.width(share)) / np.median(found.way))
 
 
@@ -60,14 +60,14 @@ def _covers(study: Results, trace: str) -> Claim:
 
 def _is_sharp(study: Results, trace: str) -> Claim:
     text = (
-        f"{_where(trace)}: the median interval is at most half as wide as the way to the promise (the time from "
+        f"{_where(trace)}: the median interval is at most half as wide as the promised wait (the time from "
         "submission to the promised start)"
     )
     found = study.predictions(trace)
     if not len(found):
         return Claim(text, None, "no job of a held-out month had to wait")
     each, medians = ratio(found), ratio_of_medians(found)
-    here = f"{100 * each:.1f}% (median width over median way: {100 * medians:.1f}%)"
+    here = f"{100 * each:.1f}% (median width over median promised wait: {100 * medians:.1f}%)"
     shown = [
         f"{whose} {100 * ratio(known):.1f}%"
         for one, whose in REVEALED.items()
@@ -116,11 +116,7 @@ def _doubt(verdict: bool | None, found: Interval) -> str:
     """Return why there is no verdict."""
     if verdict is not None:
         return ""
-    return (
-        f"; fewer than {FEWEST} months, so no interval"
-        if found.half_width is None
-        else "; its interval decides neither way"
-    )
+    return f"; fewer than {FEWEST} months, so no interval" if found.half_width is None else "; the interval allows both"
 
 
 def _where(trace: str) -> str:

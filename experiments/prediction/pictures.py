@@ -93,7 +93,7 @@ def draw_ranks(logs: Mapping[str, Predictions]) -> bytes:
 
 
 def draw_starts(logs: Mapping[str, Predictions]) -> bytes:
-    """Return predicted and true starts as shares of the way from submission to the promise."""
+    """Return predicted and true starts as shares of the promised wait."""
 
     def draw(figure: Figure) -> None:
         panels = figure.subplots(1, len(logs), squeeze=False, sharey=True)[0]

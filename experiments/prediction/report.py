@@ -71,7 +71,7 @@ def _lead(study: Results) -> str:
         words.append(
             f"Of {len(found):,} starts in held-out months ({', '.join(study.traces)}) "
             f"{100 * found.inside(SHARE).mean():.1f}% lie in their 90% intervals. The median interval is "
-            f"{100 * ratio(found):.0f}% as wide as the way to the promise, the time from submission to the "
+            f"{100 * ratio(found):.0f}% as wide as the promised wait, the time from submission to the "
             f"promised start. The mean absolute error of the predicted mean is "
             f"{np.abs(found.mean - found.start).mean():,.0f} s, and that of the promise "
             f"{(found.promise - found.start).mean():,.0f} s."
@@ -176,33 +176,31 @@ def _width(study: Results) -> Section:
                 f"{100 * float(np.mean(known[-1].width(SHARE) / known[-1].way)):.1f}%",
             )
         )
-    group = "width / way to the promise, median over intervals"
+    group = "width / promised wait, median over intervals"
     same, known_group = (
         "the same interval for all jobs of a log",
-        "width / way of 90% intervals if these run times were known",
+        "width / promised wait of 90% intervals if these run times were known",
     )
     columns = (
         Column("", left=True),
-        *heads("way to the promise", "90% interval", group="median (s)"),
+        *heads("promised wait", "90% interval", group="median (s)"),
         Column("ratio of these medians"),
         *(Column(f"{100 * share:g}%", group) for share in SHARES),
-        *((Column("width over way", same), Column("% that contain the truth", same)) if some_alike else ()),
+        *((Column("width over promised wait", same), Column("% that contain the truth", same)) if some_alike else ()),
         *(Column(whose, known_group) for one, whose in REVEALED.items() if one != "nothing"),
         Column("of both, mean", known_group),
     )
     same_for_all = (
         "For comparison: the same interval for every job of a log, which uses nothing but the promise. It is the "
-        "middle 90% "
-        "of the starts in months that are not held out, as shares of the way to the promise."
+        "middle 90% of the starts in months that are not held out, as shares of the promised wait."
     )
     if lacking := [name for name in _logs(study) if alike[name] is None]:
         same_for_all += f" There is none for {', '.join(lacking)}: no such month took part."
     text = (
-        "Held-out months. The way to the promise is the time from submission to the promised start. "
+        "Held-out months. The promised wait is the time from submission to the promised start. "
         f"{same_for_all} Intervals are wide because run times are not known. The last columns show their widths if the "
         "prediction knew the true run times of running jobs, of waiting jobs, or of both; arrivals would still be "
-        "drawn "
-        "from past weeks."
+        "drawn from past weeks."
     )
     return Section("How wide are they?", (Text(text), Table(columns, tuple(rows))))
 
@@ -245,8 +243,8 @@ def _nearness(study: Results) -> Section:
             Picture(
                 "prediction-starts",
                 draw_starts(logs),
-                "Predicted mean and true start of each job, as shares of the way from its submission (0) to its "
-                "promised start (1), on held-out months.",
+                "Predicted mean and true start of each job, as shares of the promised wait (0: submission, 1: promised "
+                "start), in held-out months.",
             )
         )
     return Section("How near is the predicted start?", tuple(blocks))
@@ -264,7 +262,7 @@ def _by_size(study: Results) -> Section:
 
 
 _COLUMNS = (
-    *heads("starts", "in 90% intervals (%)", "median way to the promise (s)", "width / way, median"),
+    *heads("starts", "in 90% intervals (%)", "median promised wait (s)", "width / promised wait, median"),
     *heads("predicted mean", "promise", group="mean absolute error (s)"),
 )
 

@@ -57,7 +57,7 @@ def charge_section(study: Results) -> Section:
     if swept:
         columns = (
             *heads("deviation", "charge", left=True),
-            Column("give way"),
+            Column("share that deviates"),
             *heads("applications", "rigid jobs", group="mean of all (s)"),
         )
         blocks.append(Table(columns, tuple(row for table in swept for row in table), "In equilibrium, by the charge."))

@@ -42,6 +42,7 @@ from experiments.supercomputers.results import (
     rigid_mean,
     rigid_mean_of,
 )
+from gas.printable import many
 
 __all__ = ["banner", "supercomputers_report"]
 
@@ -198,7 +199,7 @@ def _same(study: Results) -> Section:
     found = study.of_all("choose")
     ratios = [ratio for one in found for ratio in one["load_ratios"]]
     caption = (
-        f"Seconds from submission to end; {len(found)} runs of {study.most} machines for each strategy, "
+        f"Seconds from submission to end; {many(len(found), 'run')} of {study.most} machines for each strategy, "
         f"{sum(one['applications'] for one in found):,} applications. ± is half the width of a 90% interval over "
         "months "
         "and seeds; most of it is the difference between months. The promise is the earliest promised end of all "

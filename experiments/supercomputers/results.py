@@ -42,7 +42,7 @@ HOME: tuple[Strategy, ...] = ("home-static", "home")
 """What all do in runs without a temptation."""
 
 SHARES = (0, 25, 50, 75, 100)
-"""Per cent of the applications that give way to the temptation."""
+"""Per cent of the applications that deviate."""
 
 
 @dataclass(frozen=True)
@@ -300,5 +300,5 @@ def summarised(computed: Computed[Options, TrialRun]) -> Results:
         There was no application.
     """
     if not any(result["applications"] for result in computed.results):
-        raise BadInput("no machine has jobs that can give way to applications; name other logs by --traces")
+        raise BadInput("no machine has jobs that applications can replace; name other logs with --traces")
     return Results.of(computed)

@@ -298,7 +298,7 @@ def draw_gains(study: Results, *, apart: bool = False) -> bytes:
                 axes.set_title(f"{log.source.trace}, {queue.upper()}, {adjustment}", fontsize=10)
                 axes.set_ylim(-42, 42)
                 plain(axes)
-            row[0].set_ylabel("% better than without")
+            row[0].set_ylabel("improvement (%)")
         handles, labels = panels[0, 0].get_legend_handles_labels()
         figure.legend(
             [*handles, *known.values()],

@@ -49,6 +49,10 @@ _PAPER = (
     "W. Tang, N. Desai, D. Buettner and Z. Lan, Job scheduling with adjusted runtime estimates on production "
     "supercomputers, Journal of Parallel and Distributed Computing 73(7), 2013"
 )
+_JUDGED = (
+    "Statements on schedules (Fig. 14 to 17) are judged by 90% intervals over months; * marks one that excludes 0. "
+    "Statements on accuracy compare figures over all jobs as they are."
+)
 _FIGURES = {("wfp", "regular"): 14, ("wfp", "selective"): 15, ("fcfs", "regular"): 16, ("fcfs", "selective"): 17}
 
 
@@ -92,7 +96,7 @@ def walltime_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     sites = [(Site(log.source.trace, log.source.processors, (), 0), log) for log in study.logs]
     sections = [
-        summary_section(claims(study)),
+        summary_section(claims(study), caption=_JUDGED),
         account_section(study),
         _improvements(study),
         *(_months(study, queue) for queue in QUEUES),

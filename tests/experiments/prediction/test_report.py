@@ -46,7 +46,7 @@ def test_the_report_says_what_is_predicted_how_right_it_is_and_what_comes_of_it(
     assert "SDSC-SP2-1998" in text  # a log that is not at hand
     assert "KTH: held out 1996-11 to 1996-12, not held out 1996-09 to 1996-10." in text
     assert "Fewer than 4 months give no interval" in text
-    assert text.index("way to the promise, the time from submission to the promised start") == text.index("way to the")
+    assert text.index("promised wait, the time from submission to the promised start") == text.index("promised wait")
     assert "(paper: 4.6%)" in out
     assert "log: KTH-SP2-1996-2.1-cln, by courtesy of Lars Made-Up" in err
     for name in ("reliability", "ranks", "starts", "turnaround"):
@@ -56,7 +56,7 @@ def test_the_report_says_what_is_predicted_how_right_it_is_and_what_comes_of_it(
 
 def test_an_interval_that_is_the_same_for_all_jobs_is_compared_where_there_are_months_to_take_it_from(reported):
     text = (reported[0] / "prediction.md").read_text()
-    assert "the same interval for all jobs of a log: width over way" in text
+    assert "the same interval for all jobs of a log: width over promised wait" in text
     assert "no such month took part" not in text
 
 
