@@ -11,15 +11,26 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from workloads.log import PARTIAL, Log, LogError
+from workloads.log import FIELDS, PARTIAL, Log, LogError
 from workloads.sacct import LATEST
 
-__all__ = ["COLUMNS", "format_sacct"]
+__all__ = ["COLUMNS", "format_sacct", "without_field"]
 
 COLUMNS = ("JobID", "User", "Account", "Partition", "Timelimit", "ElapsedRaw", "Submit", "Start", "End", "AllocCPUS")
 """What is printed, with State behind."""
 
+_KEPT = ("job", "submit", "wait", "run_time", "allocated_processors", "requested_time", "status", "user", "group",
+         "partition")  # fmt: skip
 _STATES = {1: "COMPLETED", 0: "FAILED", 5: "CANCELLED"}
+
+
+def without_field(log: Log) -> list[str]:
+    """Return what a log says that sacct has no field for, in words."""
+    sizes = log.allocated_processors, log.requested_processors
+    asked_for_others = ((sizes[0] > 0) & (sizes[1] > 0) & (sizes[0] != sizes[1])).any()
+    kept = (*_KEPT, *([] if asked_for_others else ["requested_processors"]))
+    lost = [each.label for each in FIELDS if each.name not in kept and (getattr(log, each.name) != -1).any()]
+    return [*lost, *(["the header"] if log.header.lines else [])]
 
 
 def format_sacct(log: Log) -> tuple[bytes, Mapping[str, int]]:

@@ -10,6 +10,7 @@ from gas.cli.logs import check_readable, read_log
 from gas.cli.selection import First, From, Month, Strict, Units, Until, selected
 from gas.cli.tables import check_outputs, many, note, write_output
 from gas.errors import BadInput
+from workloads.accounting import without_field
 from workloads.formats import FORMATS, SUFFIXES, Format, format_log, format_named
 
 __all__ = ["convert_command"]
@@ -76,6 +77,8 @@ def convert_command(
         note(f"gas: {part.name}: {count:,} of {many(len(part), 'job')} left out: {reason}")
     if found == "batsim" and not (part.header.max_procs or part.header.max_nodes):
         note(f"gas: {part.name}: says no size of its machine, so it is that of the largest job; --processors gives it")
+    if found == "sacct" and (lost := without_field(part)):
+        note(f"gas: {part.name}: sacct has no field for {', '.join(lost)}; swf, csv and parquet keep them")
     _write(data, output)
     malformed = sum(whole.skipped.values())
     written = len(part) - sum(left_out.values())

@@ -38,6 +38,16 @@ def test_what_cannot_be_held_is_said(gas, log, tmp_path):
     assert json.loads((tmp_path / "a.json").read_text())["nb_res"] == 8
 
 
+def test_what_sacct_has_no_field_for_is_said(gas, log, tmp_path):
+    log.write_text(SWF.replace("1 7 -1 -1", "1 7 -1 3").replace("9 0 30 2", "9 0 30 1"))
+    done = gas("convert", log, tmp_path / "a.sacct")
+    assert (
+        "sacct has no field for requested processors, executable, the header; swf, csv and parquet keep them"
+        in done.err
+    )
+    assert "sacct has no field" not in gas("convert", log, tmp_path / "a.csv").err
+
+
 def test_malformed_lines_are_left_out_and_named_or_refused(gas, log, tmp_path):
     log.write_text(SWF + "4 x 1\n5 20 0 10 1 -1 -1 1 10 -1 1 7 -1 -1 -1 -1 -1 -1\n")
     done = gas("convert", log, tmp_path / "a.csv")

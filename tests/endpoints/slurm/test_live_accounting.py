@@ -87,18 +87,17 @@ def accounted(slurm, ids):
 
 
 def known(slurm):
-    """Return what slurmctld says of the jobs of the partition that have started, by walltime, in any order."""
+    """Return what slurmctld says of the jobs of the partition that have ended, by walltime, in any order."""
     columns = "%l|%C|%D|%u|%V|%S|%e|%T|%P"
     lines = slurm.run("squeue", "-h", "-t", "all", "-o", columns, SLURM_TIME_FORMAT="%s").splitlines()
     found = []
     for line in lines:
         limit, cpus, nodes, user, submitted, start, end, state, partition = line.split("|")
-        if partition != "main" or state == "PENDING" or limit.startswith(f"{WITHDRAWN}:"):
+        if partition != "main" or state in ("PENDING", "RUNNING") or limit.startswith(f"{WITHDRAWN}:"):
             continue
-        minutes = RUNNING if limit == "1-00:00:00" else int(limit.split(":")[0])
-        ran = -1 if state == "RUNNING" else int(end) - int(start)
-        status = {"COMPLETED": 1, "FAILED": 0, "CANCELLED": 5, "RUNNING": -1}[state]
-        found.append((minutes, int(cpus), int(nodes), user, int(submitted), int(start), ran, status))
+        status = {"COMPLETED": 1, "FAILED": 0, "CANCELLED": 5}[state]
+        job = (int(limit.split(":")[0]), int(cpus), int(nodes), user, int(submitted), int(start))
+        found.append((*job, int(end) - int(start), status))
     return sorted(found)
 
 
@@ -134,30 +133,27 @@ def history(transport):
     return SlurmEndpoint("busy", transport, partition="main").history()
 
 
-def test_its_history_is_what_became_of_the_jobs_that_started(slurm, jobs):
+def test_its_history_is_what_became_of_the_jobs_that_ended(slurm, jobs):
     found = history(commands(slurm))
     jobs_told = told(found)
     assert jobs_told == known(slurm)
     by_walltime = {job[0]: job[1:] for job in jobs_told}
-    assert by_walltime.keys() == (SHORT | {RUNNING}) - ({OTHERS} - jobs.keys())
+    assert by_walltime.keys() == SHORT - ({OTHERS} - jobs.keys())
     assert [job[0] for job in jobs_told].count(TASK) == 3
     assert by_walltime[SPREAD][:2] == (8, 2)  # all CPUs of its nodes
     assert by_walltime[STEPS][0] == 2  # and its steps are not jobs
-    assert (by_walltime[RUNNING][5], by_walltime[CANCELLED][6], by_walltime[FAILED][6]) == (-1, 5, 0)
+    assert (by_walltime[CANCELLED][6], by_walltime[FAILED][6]) == (5, 0)
     assert 1 <= by_walltime[CANCELLED][5] < 60
     assert by_walltime[FAILED][4] > by_walltime[FAILED][3]  # it waited for another
     assert set(found.users) == {own_name(), *(["nobody"] if OTHERS in jobs else [])}
-    assert found.remarks == ("accounting: 2 jobs left out: not started",)
+    (remark,) = found.remarks
+    assert remark.startswith("accounting: 3 jobs left out: ")
+    assert {"1 not ended", "2 not started"} == set(remark.rpartition(": ")[2].split(", "))
 
 
 @pytest.mark.parametrize("version", ["v0.0.36", "v0.0.37", "v0.0.38"])
 def test_slurmrestd_tells_the_same_as_sacct(slurm, jobs, version):
     by_sacct, by_rest = history(commands(slurm)), history(rest(slurm, version=version))
-    if version != "v0.0.38":  # those say of a job that runs when it became eligible, not when it started
-        assert [job for job in told(by_rest) if job[0] != RUNNING] == [
-            job for job in told(by_sacct) if job[0] != RUNNING
-        ]
-        return
     assert told(by_rest) == told(by_sacct)
     assert by_rest.remarks == by_sacct.remarks
 
@@ -194,7 +190,7 @@ def test_plans_are_predicted_by_it_through_both(slurm, jobs, gas):
     done = gas("busy", "web")
     assert done.returncode == 0, done.stderr
     schedulers = json.loads(done.stdout)["prediction"]["schedulers"]
-    ended = [job for job in known(slurm) if job[6] >= 0]
+    ended = known(slurm)
     found = {(one["history"], one["history_jobs"], one["unknown_users"]) for one in schedulers}
     assert found == {("busy's accounting", len(ended), 0), ("web's accounting", len(ended), 0)}
 
