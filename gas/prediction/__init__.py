@@ -19,6 +19,10 @@ from what similar jobs used and other jobs arriving, and returns the distributio
     similar    what the last similar jobs waited
     blend      a simulation and the waits of similar jobs made one prediction
     ledger     predictions with their outcomes, and what is learnt from them
+    orders     when a job would start if the queue were served in some order
+    queue_state  what can be seen of a queue at a submission, as numbers
+    forest     a forest of random trees that picks past waits
+    learnt     waits learnt from what the queue looked like
     backtest   what would have been predicted for the jobs of a log, and what came true
     scores     how good that was
 """

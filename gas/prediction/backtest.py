@@ -1,12 +1,13 @@
 """What would have been predicted at the submissions of a recorded log, and what came true.
 
 At a submission the log shows what a scheduler would have: who ran, who waited, whose jobs had ended by then. From
-that the queue is simulated forward (`gas.prediction.forecast`), what the last similar jobs waited is mixed in
-(`gas.prediction.similar`), and the result is compared with the recorded start, whatever scheduler made it. Nothing that
-happened later is looked at. The outcomes that were known by then decide how much each counts, and correct the intervals
-(`gas.prediction.ledger`).
+that the queue is simulated forward (`gas.prediction.forecast`), what jobs waited at whose submissions the queue looked
+alike is mixed in (`gas.prediction.learnt`), and the result is compared with the recorded start, whatever scheduler made
+it. Nothing that happened later is looked at. The outcomes that were known by then decide how much each counts, and
+correct the intervals (`gas.prediction.ledger`).
 
-Beside it stand its parts, and the start that conservative backfilling would plan if all jobs used up their walltimes.
+Beside it stand its parts, what the last jobs of like size and walltime waited, and the start that conservative
+backfilling would plan if all jobs used up their walltimes.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from gas.errors import BadInput
 from gas.prediction.forecast import forecast
+from gas.prediction.learnt import LearntWaits
 from gas.prediction.ledger import INTERVAL, Ledger
 from gas.prediction.past import Past
 from gas.prediction.similar import Similar
@@ -59,8 +61,8 @@ class Outcome:
         That interval without correction by earlier outcomes.
     weight
         How much the simulation counts in it, from 0 to 1.
-    simulated
-        The median of the simulation alone.
+    simulated, learnt
+        The medians of its parts; None for the second before enough is known.
     planned
         The wait if all jobs used up their walltimes.
     similar
@@ -79,6 +81,7 @@ class Outcome:
     raw_high: int
     weight: float
     simulated: float
+    learnt: float | None
     planned: int
     similar: float | None
     waiting: int
@@ -119,6 +122,7 @@ class RecordedQueue:
         self.end: NDArray[np.int64] = ends(log)[self.jobs.row]
         self.start: NDArray[np.int64] = np.ceil(log.submit + log.wait).astype(np.int64)[self.jobs.row]
         self.start = np.maximum(self.start, self.jobs.submit)
+        self.queue = log.queue[self.jobs.row]
         self._last_end = np.maximum.accumulate(self.end)
 
     def __len__(self) -> int:
@@ -132,6 +136,10 @@ class RecordedQueue:
     def similar(self) -> Similar:
         """Return what jobs of like size and walltime waited, instant by instant."""
         return Similar(self.jobs.submit, self.start, self.jobs.processors, self.jobs.estimate)
+
+    def learnt(self, places: NDArray[np.intp], *, seed: int = 0) -> LearntWaits:
+        """Return what was waited when the queue looked alike, instant by instant, for some jobs."""
+        return LearntWaits(self.jobs, self.start, self.end, self.queue, places, seed=seed)
 
     def snapshot(self, place: int) -> Snapshot:
         """Return who ran and waited when a job was submitted, without it and those after it in the log.
@@ -184,7 +192,7 @@ def backtest(
     if jobs is not None and places.size > jobs:
         places = places[np.arange(jobs) * places.size // jobs]
     ledger = Ledger()
-    similar = recorded.similar()
+    similar, learnt = recorded.similar(), recorded.learnt(places, seed=seed)
     for place in places.tolist():
         now, start = int(all_jobs.submit[place]), int(recorded.start[place])
         ledger.learn(now)
@@ -194,7 +202,8 @@ def backtest(
         made = forecast(snapshot, past, *asked, lasts, samples=samples, seed=seed, policy=policy, alone=1)
         waits, planned = np.sort(made.starts[:, 0]) - now, int(made.latest[0]) - now
         like = similar.waits(now, *(int(one[0]) for one in asked))
-        found = ledger.predict(now, waits, planned, like)
+        alike = learnt.waits(place)
+        found = ledger.predict(now, waits, planned, alike if alike.size else like)
         raw = np.quantile(found.waits, (_OUTSIDE, 1 - _OUTSIDE), method="inverted_cdf").tolist()
         yield Outcome(
             row=int(recorded.rows[place]),
@@ -205,8 +214,9 @@ def backtest(
             high=found.high,
             raw_low=int(raw[0]),
             raw_high=int(raw[1]),
-            weight=ledger.weight(found.kind) if like.size else 1.0,
+            weight=ledger.weight(found.kind) if found.similar.size else 1.0,
             simulated=float(np.median(waits)),
+            learnt=float(np.median(alike)) if alike.size else None,
             planned=planned,
             similar=float(np.median(like)) if like.size else None,
             waiting=snapshot.waiting,

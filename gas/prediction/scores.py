@@ -16,6 +16,7 @@ __all__ = ["NAMES", "WAITS", "Scores", "by_wait", "scores_of"]
 NAMES = {
     "median": "Gas",
     "simulated": "simulation alone",
+    "learnt": "learnt from waits alone",
     "similar": "last similar jobs",
     "planned": "all walltimes used up",
 }

@@ -124,7 +124,7 @@ def test_the_interval_heals_where_a_scheduler_is_later_than_any_plan(busy):
     assert np.mean([one.inside for one in found[100:]]) > held + 0.1
 
 
-def test_what_a_simulation_cannot_know_is_learnt_from_similar_jobs():
+def test_what_a_simulation_cannot_know_is_learnt_from_past_waits():
     """The machine is all but empty, and yet the scheduler lets large jobs wait for an hour."""
     rows = [(400 * i, 3600 * (i % 2), 60, 600, 1 + 7 * (i % 2)) for i in range(200)]
     found = list(backtest(RecordedQueue(log_of(rows, machine=1000)), samples=5))

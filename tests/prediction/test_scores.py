@@ -16,6 +16,7 @@ def outcome(wait, median=0.0, similar=None):
         10_000,
         weight=0.5,
         simulated=median,
+        learnt=None,
         planned=10_000,
         similar=similar,
         waiting=0,

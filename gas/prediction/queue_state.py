@@ -1,0 +1,268 @@
+"""What can be seen of a recorded queue at each submission, as numbers from which waits are learnt.
+
+The job itself; who waits and runs, how many processors and how much work that is, by walltimes and by what share of
+them the users usually use; how long others, those like it and those of its user have waited lately; and after how long
+it would start in several orders (`gas.prediction.orders`). A row of it is made of what happened before its submission.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import kernel
+from gas.prediction.forward import machine_of
+from gas.prediction.orders import EASY, GREEDY, start_in_order
+
+__all__ = ["FEATURES", "queue_states"]
+
+ORDERS: Final = (
+    "submission",
+    "submission, greedy",
+    "small",
+    "large",
+    "short",
+    "least use",
+    "quick queue",
+    "quick user",
+)
+"""Who is served first; where that is not said otherwise, backfilled as EASY does."""
+
+FEATURES: Final = (
+    "processors", "walltime", "hour", "weekday", "queue",
+    "waiting", "waiting of user", "waiting in queue", "processors waiting", "largest waiting", "work waiting",
+    "used work waiting", "smaller work waiting", "shorter work waiting", "oldest", "mean age", "oldest alike",
+    "oldest of user", "free", "free beside", "room for all", "work running", "used work running", "running of user",
+    "free by walltimes", "free by use",
+    "last wait of user", "waits of user", "use of walltimes", "recent use", "waits in queue", "waits of all",
+    "waits alike", "since last start",
+    *(f"start: {order}" for order in ORDERS),
+)  # fmt: skip
+"""Times and work (in seconds of the whole machine) are logarithms of minutes; -1 is not known."""
+
+SUBMIT, START, END, PROCESSORS, WALLTIME, RUN_TIME, USER, QUEUE = range(8)
+"""Rows of the jobs."""
+
+_HALF_LIFE: Final = 7 * 86_400.0
+"""After so many seconds, use counts half."""
+
+_LAST, _WAITS, _USED, _USE, _SINCE = range(5)
+"""What is known of a user: the last wait, recent waits, the share of walltimes used, recent use, and as of when."""
+
+
+def queue_states(
+    submit: NDArray[np.int64],
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    processors: NDArray[np.int64],
+    walltime: NDArray[np.int64],
+    run_time: NDArray[np.int64],
+    user: NDArray[np.int64],
+    queue: NDArray[np.int64],
+    machine: int,
+    wanted: NDArray[np.bool_],
+    *,
+    machine_code: bool = True,
+) -> NDArray[np.float32]:
+    """Return what is seen at each submission: shape ``(jobs, len(FEATURES))``.
+
+    Parameters
+    ----------
+    submit
+        Ascending.
+    wanted
+        Jobs of which it is asked; the rows of others are zeros.
+    """
+    columns = [submit, start, end, processors, walltime, run_time]
+    jobs = np.array([*columns, *(np.unique(one, return_inverse=True)[1] for one in (user, queue))], np.int64)
+    seen = np.zeros((len(submit), len(FEATURES)), np.float32)
+    machine_of(machine_code)(look)(jobs, queue, machine, np.argsort(start, kind="stable"), wanted, seen)
+    return seen
+
+
+@kernel
+def look(
+    jobs: NDArray[np.int64],
+    queue: NDArray[np.int64],
+    machine: int,
+    by_start: NDArray[np.int64],
+    wanted: NDArray[np.bool_],
+    seen: NDArray[np.float32],
+) -> None:
+    """Fill in what is seen at each submission that is asked about."""
+    count = jobs.shape[1]
+    users = np.full((5, jobs[USER].max() + 1), -1.0)
+    users[_USE:] = 0.0
+    queues = np.full(jobs[QUEUE].max() + 1, -1.0)
+    alike = np.full((64, 64), -1.0)
+    everybody = np.array([-1.0, 0.0, 0.0, 0.5])  # waits, last start, all use and since when
+    waits, runs = np.empty(count, np.int64), np.empty(count, np.int64)
+    waiting = running = started = 0
+    share = 0.5
+    for job in range(count):
+        now = jobs[SUBMIT, job]
+        while started < count and jobs[START, by_start[started]] < now:
+            other = by_start[started]
+            started += 1
+            _learn_wait(jobs, other, users, queues, alike, everybody)
+            at = 0
+            while waits[at] != other:
+                at += 1
+            waiting -= 1
+            waits[at:waiting] = waits[at + 1 : waiting + 1]
+            runs[running] = other
+            running += 1
+        kept = 0
+        for k in range(running):
+            other = runs[k]
+            if jobs[END, other] <= now:
+                share = _learn_use(jobs, other, users, share)
+            else:
+                runs[kept] = other
+                kept += 1
+        running = kept
+        if wanted[job]:
+            those = waits[:waiting], runs[:running]
+            _describe(jobs, job, those, machine, users, queues, alike, everybody, share, seen[job])
+            seen[job, 4] = queue[job]
+        waits[waiting] = job
+        waiting += 1
+
+
+@kernel
+def _learn_wait(
+    jobs: NDArray[np.int64],
+    job: int,
+    users: NDArray[np.float64],
+    queues: NDArray[np.float64],
+    alike: NDArray[np.float64],
+    everybody: NDArray[np.float64],
+) -> None:
+    """Take note of a wait that is over."""
+    wait = _minutes(jobs[START, job] - jobs[SUBMIT, job])
+    user, queue = jobs[USER, job], jobs[QUEUE, job]
+    size, length = int(np.log2(jobs[PROCESSORS, job])), int(np.log2(jobs[WALLTIME, job]))
+    users[_LAST, user] = wait
+    users[_WAITS, user] = _recent(users[_WAITS, user], wait, 0.2)
+    queues[queue] = _recent(queues[queue], wait, 0.1)
+    alike[size, length] = _recent(alike[size, length], wait, 0.2)
+    everybody[0] = _recent(everybody[0], wait, 0.05)
+    everybody[1] = jobs[START, job]
+
+
+@kernel
+def _learn_use(jobs: NDArray[np.int64], job: int, users: NDArray[np.float64], share: float) -> float:
+    """Take note of a job that has ended; return which share of a walltime is used as a rule."""
+    user, end = jobs[USER, job], jobs[END, job]
+    used = min(jobs[RUN_TIME, job] / max(jobs[WALLTIME, job], 1), 1.0)
+    users[_USED, user] = _recent(users[_USED, user], used, 0.2)
+    users[_USE, user] *= 0.5 ** ((end - users[_SINCE, user]) / _HALF_LIFE)
+    users[_USE, user] += jobs[PROCESSORS, job] * float(jobs[RUN_TIME, job])
+    users[_SINCE, user] = end
+    return 0.98 * share + 0.02 * used  # type: ignore[no-any-return]
+
+
+@kernel
+def _describe(
+    jobs: NDArray[np.int64],
+    job: int,
+    those: tuple[NDArray[np.int64], NDArray[np.int64]],
+    machine: int,
+    users: NDArray[np.float64],
+    queues: NDArray[np.float64],
+    alike: NDArray[np.float64],
+    everybody: NDArray[np.float64],
+    share: float,
+    seen: NDArray[np.float32],
+) -> None:
+    """Fill in what is seen at the submission of a job, beside those that wait and run."""
+    waits, runs = those
+    now, size, walltime = jobs[SUBMIT, job], jobs[PROCESSORS, job], jobs[WALLTIME, job]
+    user, queue = jobs[USER, job], jobs[QUEUE, job]
+    queued = np.append(waits, job)
+    use = np.where(users[_USED] < 0, share, users[_USED])
+    guess = np.maximum(jobs[WALLTIME][queued] * use[jobs[USER][queued]], 1.0)
+    bound = np.maximum(jobs[START][runs] + jobs[WALLTIME][runs] - now, 1)
+    elapsed = now - jobs[START][runs]
+    left = jobs[WALLTIME][runs] * use[jobs[USER][runs]] - elapsed
+    left = np.where(left > 0, left, 0.3 * np.maximum(jobs[WALLTIME][runs] - elapsed, 3))
+    held = jobs[PROCESSORS][runs]
+    sizes, lengths, ages = jobs[PROCESSORS][waits], jobs[WALLTIME][waits], now - jobs[SUBMIT][waits]
+    work = sizes * lengths / machine
+    own, near = jobs[USER][waits] == user, _alike(sizes, size) & _alike(lengths, walltime)
+    free = machine - held.sum()
+
+    seen[0], seen[1], seen[2], seen[3] = np.log2(size), np.log2(walltime), now % 86_400 / 3600, now // 86_400 % 7
+    seen[5], seen[6], seen[7] = len(waits), own.sum(), (jobs[QUEUE][waits] == queue).sum()
+    seen[8], seen[9] = sizes.sum() / machine, _most(sizes, sizes > 0) / machine
+    seen[10], seen[11] = _minutes(work.sum()), _minutes((sizes * guess[:-1]).sum() / machine)
+    seen[12], seen[13] = _minutes(work[sizes <= size].sum()), _minutes(work[lengths <= walltime].sum())
+    seen[14], seen[15] = _minutes(_most(ages, sizes > 0)), _minutes(ages.sum() / max(len(ages), 1))
+    seen[16], seen[17] = (_minutes(_most(ages, near)) if near.any() else -1.0), _minutes(_most(ages, own))
+    seen[18], seen[19], seen[20] = free / machine, (free - size) / machine, free - size >= sizes.sum()
+    seen[21], seen[22] = _minutes((held * bound).sum() / machine), _minutes((held * left).sum() / machine)
+    seen[23] = held[jobs[USER][runs] == user].sum() / machine
+    seen[24], seen[25] = _minutes(_enough(free, held, 1.0 * bound, size)), _minutes(_enough(free, held, left, size))
+    seen[26], seen[27], seen[28] = users[_LAST, user], users[_WAITS, user], users[_USED, user]
+    recent = users[_USE] * 0.5 ** ((now - users[_SINCE]) / _HALF_LIFE)
+    seen[29], seen[30], seen[31] = recent[user] / max(recent.sum(), 1.0), queues[queue], everybody[0]
+    seen[32], seen[33] = alike[int(seen[0]), int(seen[1])], _minutes(now - everybody[1]) if everybody[0] >= 0 else -1.0
+
+    asked = np.empty((3, len(queued)), np.int64)
+    asked[0], asked[1], asked[2] = jobs[PROCESSORS][queued], jobs[WALLTIME][queued], guess
+    remains = np.maximum(left, 1.0).astype(np.int64)
+    total = max(free, 0)
+    in_turn = np.arange(len(queued))
+    for k in range(8):
+        if k == 2:
+            in_turn = np.argsort(asked[0], kind="mergesort")
+        elif k == 3:
+            in_turn = np.argsort(-asked[0], kind="mergesort")
+        elif k == 4:
+            in_turn = np.argsort(asked[1], kind="mergesort")
+        elif k == 5:
+            in_turn = np.argsort(recent[jobs[USER][queued]], kind="mergesort")
+        elif k == 6:
+            in_turn = np.argsort(queues[jobs[QUEUE][queued]], kind="mergesort")
+        elif k == 7:
+            in_turn = np.argsort(users[_WAITS][jobs[USER][queued]], kind="mergesort")
+        seen[34 + k] = _minutes(start_in_order(total, held, remains, bound, asked, in_turn, GREEDY if k == 1 else EASY))
+
+
+@kernel
+def _enough(free: int, held: NDArray[np.int64], left: NDArray[np.float64], size: int) -> float:
+    """Return after how long so many processors are free if nobody else takes them."""
+    if free >= size:
+        return 0.0
+    for k in np.argsort(left):
+        free += held[k]
+        if free >= size:
+            return float(left[k])
+    return 0.0
+
+
+@kernel
+def _alike(others: NDArray[np.int64], one: int) -> NDArray[np.bool_]:
+    return (2 * others >= one) & (others <= 2 * one)
+
+
+@kernel
+def _most(values: NDArray[np.int64], of: NDArray[np.bool_]) -> float:
+    most = 0
+    for k in range(len(values)):
+        if of[k] and values[k] > most:
+            most = values[k]
+    return float(most)
+
+
+@kernel
+def _recent(mean: float, value: float, weight: float) -> float:
+    """Return a mean in which the last ones count most."""
+    return value if mean < 0 else (1 - weight) * mean + weight * value
+
+
+@kernel
+def _minutes(seconds: float) -> float:
+    return np.log1p(max(seconds, 0.0) / 60.0)  # type: ignore[no-any-return]
