@@ -24,7 +24,7 @@ class Origin:
     libraries: tuple[str, ...]
     """Names and versions of libraries on which bytes depend."""
     command: str
-    """With TRACES for the folder of the logs."""
+    """With TRACES for the folder of the logs, or LOG for a single one."""
 
 
 def origin_of(command: str, of_configuration: Callable[..., Result]) -> Origin:
@@ -39,11 +39,12 @@ def origin_of(command: str, of_configuration: Callable[..., Result]) -> Origin:
 
 def origin_section(logs: Sequence[tuple[Site, Found]], origin: Origin) -> Section:
     """Return the section on reproducing a report."""
+    where = "TRACES is the folder of the logs" if "TRACES" in origin.command else "LOG is the log"
     facts = (
         f"Gas {origin.gas}, sources `{origin.sources}` (a hash of the modules on which this study's results depend); "
         f"{', '.join(origin.libraries)}.",
-        f"`{origin.command}`, where TRACES is the folder of the logs below. Results depend neither on the number of "
-        "worker processes nor on interruptions.",
+        f"`{origin.command}`, where {where} below. Results depend neither on the number of worker processes nor on "
+        "interruptions.",
         "Run time and memory depend on the machine and are reported in a file of their own.",
         *(f"{site.trace}: `{log.name}`, sha256 `{log.sha256}`, {site.processors} processors." for site, log in logs),
     )

@@ -55,7 +55,7 @@ def replay_report(study: Replayed, origin: Origin) -> Report:
         sections.append(Section("With moldable jobs", _with_moldable(study, changed)))
     sections += [
         Section("Who loses", _who_loses(study)),
-        Section("What this does not know", (Bullets(_NOT_KNOWN),)),
+        Section("Limits", (Bullets(_NOT_KNOWN),)),
         Section("The log", (Bullets(tuple(_of_log(study))), *thanks([log]))),
         origin_section([(site, log)], origin),
     ]
@@ -83,16 +83,16 @@ def _lead(study: Replayed) -> str:
     if not jobs:
         return "No job could be simulated."
     if record is None:
-        text = f"The log does not say when its {many(jobs, 'job')} started, so there is no record to compare with. "
+        text = f"The log has no start times for its {many(jobs, 'job')}, so there is no record to compare with. "
     else:
         text = f"{many(jobs, 'job')} waited {_hours(record.figures['mean_wait'])} on average, as recorded. "
     means = "; ".join(f"{row.run.name} {_hours(row.figures['mean_wait'])}" for row in policies)
-    text += f"Simulated on the same machine, with the same jobs at the same times: {means}. "
+    text += f"Mean wait in simulations of the same jobs on the same machine: {means}. "
     if record is not None:
         shares = [(row.run.name, beside["later"]) for row in policies if (beside := row.beside(RECORD)) is not None]
         later = "; ".join(f"{name} {share:.0%}" for name, share in shares)
-        text += f"Jobs that would have ended more than a minute later than they did: {later}. "
-    return text + "Read what this does not know, below, before you draw conclusions."
+        text += f"Share of jobs that end more than a minute later than recorded: {later}. "
+    return text + "Read “Limits” below before you draw conclusions."
 
 
 def _hours(seconds: float) -> str:
@@ -249,7 +249,7 @@ def _who_loses(study: Replayed) -> tuple[Block, ...]:
         Shown("later", lambda one: f"{of(one, 'later'):.1%}"),
         Shown("sooner", lambda one: f"{of(one, 'sooner'):.1%}"),
         Shown("mean change (min)", lambda one: f"{of(one, 'mean') / 60:+,.0f}"),
-        Shown("later at most by", lambda one: _hours(max(of(one, "most_later"), 0))),
+        Shown("largest delay", lambda one: _hours(max(of(one, "most_later"), 0))),
     )
     users = [
         f"{row.run.name}: of {many(found['users'], 'user')}, the jobs of {found['worse']:,} would have ended later on "

@@ -26,10 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["backtest_command"]
 
 _FAR_OFF = 0.5
-"""Predictions of which fewer are within a factor of two are said to be poor."""
+"""Predictions are called poor if a smaller share is within a factor of two."""
 
 _LEAST_HELD = 85.0
-"""Intervals of 90% of which a smaller share, in per cent, contains the recorded start are said to be too narrow."""
+"""90% intervals are called too narrow if fewer of them, in per cent, contain the recorded start."""
+
+_FEWEST = 20
+"""Classes of fewer jobs are not judged: chance alone would do."""
 
 
 def backtest_command(
@@ -145,6 +148,8 @@ def _show(log: Log, recorded: RecordedQueue, outcomes: Sequence[Outcome]) -> Non
         held = 100 * sum(one.inside for one in part) / len(part)
         factor = found.within_factor_2
         rows.append((_class(bounds), f"{len(part):,}", _seconds(found.median_error), f"{held:.0f}%", _percent(factor)))
+        if len(part) < _FEWEST:
+            continue
         if held < _LEAST_HELD:
             narrow.append(_class(bounds))
         if factor is not None and factor < _FAR_OFF:
@@ -152,6 +157,7 @@ def _show(log: Log, recorded: RecordedQueue, outcomes: Sequence[Outcome]) -> Non
     print_table(["recorded wait", "jobs", "median error", "in 90% interval", "factor 2"], rows, left=("recorded wait",))
     say()
     say("factor 2: of the jobs that waited for more than 10 minutes, those predicted within a factor of two")
+    say(f"Classes of fewer than {_FEWEST} jobs are not judged.")
     if narrow:
         say(f"Intervals are too narrow for jobs that waited: {'; '.join(narrow)}")
     if far:

@@ -35,7 +35,7 @@ def test_what_sacct_printed_becomes_a_report_with_the_record_in_it(gas, log, tmp
         "Who loses",
     ):
         assert part in text
-    assert "What this does not know" in text
+    assert "## Limits" in text
     page = (tmp_path / "r" / "replay.html").read_text()
     assert page.count("<svg") + page.count("data:image/svg") >= 3
     assert "Cirne" in page
