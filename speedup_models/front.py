@@ -1,7 +1,7 @@
 """Which sizes are worth asking for: the front of time against cost.
 
-A size is on the front if every faster one costs more. Of sizes whose times differ by little only the cheapest is kept:
-sixty rows that win seconds help nobody to choose.
+A size is on the front if every faster one costs more. Of sizes whose times differ by little only the cheapest is kept,
+so that the front is short enough to choose from.
 """
 
 from __future__ import annotations

@@ -20,23 +20,25 @@ __all__ = ["STUDY"]
 
 
 def replay_options(
-    file: Annotated[Path, typer.Argument(metavar="LOG", help="Of sacct, SWF or another that gas convert reads.")],
-    policy: Annotated[str, typer.Option("--policy", metavar="P[,...]", help="As of gas simulate.")] = BASE.policy,
+    file: Annotated[Path, typer.Argument(metavar="LOG", help="A log in any format that gas convert reads.")],
+    policy: Annotated[str, typer.Option("--policy", metavar="P[,...]", help="As in gas simulate.")] = BASE.policy,
     processors: Annotated[
         int | None,
-        typer.Option("--processors", "-p", metavar="N", min=1, help="Of the machine (default: of the log)."),
+        typer.Option("--processors", "-p", metavar="N", min=1, help="Size of the machine (default: as in the log)."),
     ] = None,
     machine: Annotated[
-        str, typer.Option("--machine", metavar="SIZE[,...]", help="Others: processors, or shares.")
+        str, typer.Option("--machine", metavar="SIZE[,...]", help="Other sizes: processors or shares of them.")
     ] = BASE.machine,
     walltimes: Annotated[
-        str, typer.Option("--walltimes", metavar="W[,...]", help="Others: perfect, f=2, corrected (EASY only).")
+        str,
+        typer.Option("--walltimes", metavar="W[,...]", help="Other walltimes: perfect, f=2, corrected (EASY only)."),
     ] = BASE.walltimes,
     moldable: Annotated[
-        str, typer.Option("--moldable", metavar="SHARE[,...]", help="Of jobs whose size Gas chooses; 0% for none.")
+        str,
+        typer.Option("--moldable", metavar="SHARE[,...]", help="Share of jobs whose size Gas chooses; 0% for none."),
     ] = BASE.moldable,
     overrun: Annotated[
-        Overrun, typer.Option("--overrun", help="Jobs longer than their walltimes: raise these, or kill them.")
+        Overrun, typer.Option("--overrun", help="Jobs that outlive their walltime: extend it, or kill the job.")
     ] = "extend",
     unit: Units = "cpus",
     month: Month = None,

@@ -153,7 +153,7 @@ class Agent:
         on
             The name of its scheduler, where there are several.
         processors
-            Give it so many, whatever that gains.
+            Change to this number of processors, even without a gain.
         dry_run
             Decide, and change nothing.
 

@@ -68,9 +68,9 @@ def audit_command(
 
     gas audit schedule.csv --log log.swf.gz --promise s3
 
-    No job may be lost, the machine never oversubscribed, and promises are kept. If only part of the log was simulated,
-    or under another load, give the same options as to `gas simulate`.
-    Exit codes: 0 if all rules hold, 1 if one is violated, 2 if a requested rule cannot be checked.
+    No job may be lost, the machine never oversubscribed, and promises are kept. Repeat the options of `gas simulate`
+    that selected jobs or scaled the load. Exit codes: 0 if all rules hold, 1 if one is violated, 2 if a requested rule
+    cannot be checked.
     """
     if schedule == log == "-":
         raise typer.BadParameter("the schedule and the log cannot both come from standard input")

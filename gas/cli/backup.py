@@ -32,7 +32,9 @@ def _service() -> Any:
 
 
 def backup_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Backup file; in a directory it is named by the time.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Backup file; in a directory, a file named after the time.")
+    ],
     name: Name = "s3",
     state: State = None,
 ) -> None:

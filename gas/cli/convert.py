@@ -49,8 +49,8 @@ def convert_command(
 ) -> None:
     """Convert a log between SWF, sacct, CSV, Parquet and Batsim.
 
-    Malformed lines are left out, counted and named by their numbers. What a format has no field for is lost: sacct's
-    and Batsim's jobs have run times and processors, sacct's also starts; jobs without are counted.
+    Malformed lines are left out, counted and named by their numbers. Values that the output format has no
+    field for are lost. sacct and Batsim need run times and processors, sacct also starts; jobs without them are counted.
 
     gas convert history.txt history.swf --processors 4096
 

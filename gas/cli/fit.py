@@ -50,20 +50,20 @@ def fit(
         str | None, typer.Option(help="Name of the application (default: that of the timings file).")
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Steps of the whole run, where times are those of one step.")
+        int | None, typer.Option(min=1, help="Steps of the whole run, if the timings are per step.")
     ] = None,
     samples: Annotated[
         float | None, typer.Option(min=0, help="Samples (images, tokens, ns) that the whole run processes.")
     ] = None,
     batch: Annotated[
-        int | None, typer.Option(min=1, help="Samples of a step over all GPUs, of the run to be planned.")
+        int | None, typer.Option(min=1, help="Samples per step, over all GPUs, in the run to be planned.")
     ] = None,
     max_batch: Annotated[
-        int | None, typer.Option(min=1, help="The batch is free up to this one; with --noise-scale.")
+        int | None, typer.Option(min=1, help="Largest batch that the plan may choose; needs --noise-scale.")
     ] = None,
     noise_scale: Annotated[float | None, typer.Option(min=0, help="Gradient noise scale, in samples.")] = None,
     gpus_per_node: Annotated[
-        int | None, typer.Option(min=1, help="GPUs (or processors) of a node: sizes lay on as few nodes as possible.")
+        int | None, typer.Option(min=1, help="GPUs (or processors) per node: each measured run filled its nodes.")
     ] = None,
     model: Annotated[
         Choice, typer.Option(help="Model to write; auto takes the better fit, or the timings if none fits.")

@@ -46,12 +46,12 @@ def plan_command(
 ) -> None:
     """Find the request that finishes first.
 
-    Which scheduler, how many processors, which walltime: every possible request is looked at.
+    Compares all possible requests: scheduler, processors, walltime.
 
     gas plan --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m
 
-    A Slurm job script is planned with what its #SBATCH lines ask for; without a gas.toml, on all partitions of the
-    Slurm that is here.
+    A Slurm job script keeps what its #SBATCH lines ask for. Without a gas.toml, Gas plans on all partitions of the
+    local Slurm.
     """
     planning.refuse_standard_input_of(subject)
     work = subject.work()

@@ -31,7 +31,7 @@ Deadline = Annotated[
 ]
 MaxProcessorHours = Annotated[
     float | None,
-    typer.Option("--max-processor-hours", metavar="N", help="Most processors × hours that the run may use."),
+    typer.Option("--max-processor-hours", metavar="N", help="Limit of processors × hours for the run."),
 ]
 Tolerance = Annotated[
     str,
@@ -40,13 +40,18 @@ Tolerance = Annotated[
     ),
 ]
 AlgorithmName = Annotated[
-    Algorithm, typer.Option("--algorithm", help="walk is the paper's own search; it can miss the best.")
+    Algorithm, typer.Option("--algorithm", help="walk is the search of Cirne & Berman 1999, which can miss the best.")
 ]
 Explain = Annotated[
-    bool, typer.Option("--explain", help="Show which requests finish later but cost less, and what bears on the plan.")
+    bool,
+    typer.Option(
+        "--explain",
+        help="Show the trade-offs (requests that finish later but cost less) and what the plan rests on; --all adds "
+        "the reasons.",
+    ),
 ]
 Everything = Annotated[
-    bool, typer.Option("--all", help="With what --explain shows, say why every other size lost or is impossible.")
+    bool, typer.Option("--all", help="Like --explain, with every candidate, and why it lost or is impossible.")
 ]
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw the plan: .png, .svg or .pdf.")]
 
@@ -64,7 +69,10 @@ Probes = Annotated[
 
 StaleOk = Annotated[
     bool,
-    typer.Option("--stale-ok", help="Also use lists of another time: files more than an hour off, live ones a minute."),
+    typer.Option(
+        "--stale-ok",
+        help="Also use outdated lists: of files, more than an hour from now; of live schedulers, a minute.",
+    ),
 ]
 
 Predict = Annotated[

@@ -63,7 +63,8 @@ def reshape_command(
     endpoint: OneEndpoint = None,
     gain: Gain,
     processors: Annotated[
-        int | None, typer.Option("--processors", "-p", min=1, help="Give it so many, whatever that gains.")
+        int | None,
+        typer.Option("--processors", "-p", min=1, help="Change to this number of processors, even without a gain."),
     ] = None,
     stale_ok: StaleOk = False,
     dry_run: DryRun = False,

@@ -89,7 +89,7 @@ class Subject:
                 if value is not None:
                     raise BadInput(f"{option} {value}: belongs to a job script; name it with --script FILE")
             if application is None:
-                raise BadInput("what is to run? name an application file, or a Slurm job script with --script FILE")
+                raise BadInput("what is to run? Name an application file, or a Slurm job script with --script FILE")
             return Work(read_application(application))
         from gas.endpoints.slurm.directives import Script
 

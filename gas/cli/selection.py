@@ -70,11 +70,9 @@ Until = Annotated[
 First = Annotated[
     int | None, typer.Option("--first", min=1, metavar="N", help="Only the first N of the selected jobs.")
 ]
-Units = Annotated[
-    Unit, typer.Option("--unit", help="What processors are, in a log that sacct printed: its CPUs or its nodes.")
-]
+Units = Annotated[Unit, typer.Option("--unit", help="What a processor is in the output of sacct: a CPU or a node.")]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Refuse a log with malformed lines, which are else left out and counted.")
+    bool, typer.Option("--strict", help="Refuse a log with malformed lines (default: leave them out, and count them).")
 ]
 ScaleLoad = Annotated[
     float | None,

@@ -68,10 +68,16 @@ def simulate_command(
         ),
     ] = None,
     order: Annotated[
-        Order, typer.Option("--order", help="Order of events of the same second; event follows pyss.")
+        Order,
+        typer.Option(
+            "--order",
+            help="Events of one second: instant takes ends, then starts, then submissions; event takes them one by "
+            "one, as pyss does.",
+        ),
     ] = "instant",
     overrun: Annotated[
-        Overrun, typer.Option("--overrun", help="Kill jobs at their estimate, or extend the estimate.")
+        Overrun,
+        typer.Option("--overrun", help="Jobs that outlive their estimate: kill them then, or extend the estimate."),
     ] = "kill",
     month: Month = None,
     since: From = None,

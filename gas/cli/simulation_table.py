@@ -62,7 +62,7 @@ _COLUMNS_IN_WORDS = {
     "response": "mean of end - submission, seconds",
     "slowdown": "mean of response / run time (jobs of length 0 excluded)",
     "bounded": "mean of max(1, response / max(run time, 10 s))",
-    "unclamped": "mean of response / max(run time, 10 s), as in Mu'alem\n& Feitelson 2001",
+    "unclamped": "bounded without its lower limit of 1, as in Mu'alem &\nFeitelson 2001",
     "backfilled": "share of jobs that started while an earlier one waited",
     "utilization": "share of the machine used by jobs, from the first\nsubmission to the last end",
     "capacity lost": "share of the machine idle while a waiting job would fit",
@@ -113,7 +113,7 @@ def _show(results: Sequence[dict[str, Any]], months: bool, out: TextIO) -> None:
     short = f" ({one['zero_length']:,} of length 0, not in slowdown)" if one["zero_length"] else ""
     heading = (
         f"{one['trace']}: {many(one['jobs'], 'job')}{short}{left_out}, {many(one['processors'], 'processor')}; "
-        f"order {one['order']}, overrun {one['overrun']}"
+        f"--order {one['order']} --overrun {one['overrun']}"
     )
     for part in one["parts"]:
         heading += f"\n{'' if part.startswith('Load') else 'only jobs '}{part}"

@@ -73,11 +73,10 @@ def submit_command(
     In the command, {processors}, {gpus}, {nodes}, {gpus_per_node}, {tasks}, {cpus_per_task} and {walltime} stand for
     what was chosen; it also finds them in GAS_PROCESSORS, GAS_GPUS and so on. {{gpus}} is {gpus} itself.
 
-    A Slurm job script is submitted as it is, with what its #SBATCH lines ask for; only its size, its time and where it
-    goes are what was planned.
+    A Slurm job script is submitted unchanged. Gas sets only its size, its time limit and where it runs.
 
-    Whatever happens on the network, one call submits at most one job. With --key, so do all calls with the same KEY:
-    one that finds the job submitted says so, and submits nothing.
+    One call submits at most one job, even if the network fails. All calls with the same --key together submit one
+    job; a later call reports that job.
     """
     command = tuple(context.args)
     planning.refuse_standard_input_of(subject)

@@ -24,8 +24,8 @@ def why_command(
 
     gas why 12
 
-    Says who is ahead, the parts of its priority, the limits that hold it, and when it is expected. Less time, fewer
-    processors, other partitions and QOS are tried by planning them; nothing is changed.
+    Shows the jobs ahead of it, the parts of its priority, the limits that hold it and its expected start. Plans the
+    job again with less time, fewer processors, other partitions and QOS; changes nothing.
     """
     where, number = job_of(job, endpoint, config)
     record = where.job(number)

@@ -97,8 +97,8 @@ def program_page(groups: Mapping[str, Sequence[Command]], version: str) -> str:
 DESCRIPTION = (
     "An application that can run on several numbers of processors waits longer for many and runs longer on few. Gas "
     "asks schedulers how many processors are free and when, combines that with the speed-up of the application, finds "
-    "the request (scheduler, processors, walltime) that finishes first, explains it and submits it. The schedulers are "
-    "Slurm, OAR, and S³, which gas serve runs.",
+    "the request (scheduler, processors, walltime) that finishes first, explains it and submits it. It plans on "
+    "Slurm, OAR and S³, a scheduler that gas serve runs.",
     "gas plan app.toml -e cluster",
     "gas submit app.toml -e cluster -- ./app -n {processors}",
     "gas demo",

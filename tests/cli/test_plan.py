@@ -293,7 +293,7 @@ def test_plot_draws_a_file(gas, example, paper, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["plan"], "what is to run? name an application file"),
+        (["plan"], "what is to run? Name an application file"),
         (["plan", "nowhere.toml"], "nowhere.toml: cannot be read: No such file"),
         (["plan", "LU"], "which scheduler? Name one"),
         (["plan", "LU", "-a", "nowhere.json"], "nowhere.json: cannot be read"),

@@ -36,10 +36,10 @@ def row_of(lines, policy):
 
 
 def test_the_heading_says_what_was_simulated_how_and_what_was_left_out(monkeypatch):
-    assert shown(monkeypatch, [result()])[0] == "KTH: 1,200 jobs, 100 processors; order instant, overrun kill"
+    assert shown(monkeypatch, [result()])[0] == "KTH: 1,200 jobs, 100 processors; --order instant --overrun kill"
     odd = result(jobs=1, processors=1, skipped=3, zero_length=2, order="event", overrun="extend")
     assert shown(monkeypatch, [odd])[0] == (
-        "KTH: 1 job (2 of length 0, not in slowdown), 3 left out, 1 processor; order event, overrun extend"
+        "KTH: 1 job (2 of length 0, not in slowdown), 3 left out, 1 processor; --order event --overrun extend"
     )
     parts = result(parts=["submitted in 1996-10", "Load scaled from 0.7 to 0.8"])
     assert shown(monkeypatch, [parts])[1:3] == ["only jobs submitted in 1996-10", "Load scaled from 0.7 to 0.8"]
