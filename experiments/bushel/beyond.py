@@ -92,7 +92,7 @@ def others_section(study: Results, opponent: Opponent) -> Section:
         columns += heads("before", "static", "Gas", group=group)
     picture = Picture(
         f"bushel-others-{opponent}",
-        draw_lines(panels, "mean turn-around of the others (h)"),
+        draw_lines(panels, "mean turn-around, other jobs (h)"),
         "Mean turn-around time of jobs that are not moldable, over the share of moldable jobs (a third of the "
         f"benchmarks for each constraint). {shades(study)}",
     )

@@ -88,15 +88,16 @@ def _over_time(figure: Figure, rows: Sequence[Row], epoch: Epoch) -> None:
 
 
 def draw_sizes(study: Replayed) -> bytes:
-    """Return mean wait and the share of jobs that end later than in the record, over the size of the machine."""
-    return as_svg((8.2, 3.2), lambda figure: _sizes(figure, study))
+    """Return mean wait by size of the machine and, beside a record, the share of jobs that end later than in it."""
+    return as_svg((4.4 if study.record is None else 8.2, 3.2), lambda figure: _sizes(figure, study))
 
 
 def _sizes(figure: Figure, study: Replayed) -> None:
     rows = [*study.policies, *study.changed("processors")]
-    panels: Sequence[Axes] = figure.subplots(1, 2)
+    titles = ("mean wait (h)", *(["jobs that end later than recorded"] if study.record is not None else []))
+    panels: Sequence[Axes] = figure.subplots(1, len(titles), squeeze=False)[0]
     names = list(dict.fromkeys(row.run.name for row in rows))
-    for axes, title in zip(panels, ("mean wait (h)", "jobs that end later than recorded"), strict=True):
+    for axes, title in zip(panels, titles, strict=True):
         for name in names:
             mine = sorted((row for row in rows if row.run.name == name), key=lambda row: row.run.processors)
             if title.startswith("mean"):
@@ -107,9 +108,10 @@ def _sizes(figure: Figure, study: Replayed) -> None:
             axes.plot(*zip(*points, strict=True), marker="o", markersize=4, **_style(rows, mine[0]))
         axes.set_xlabel("processors of the machine")
         axes.set_title(title, fontsize=10)
-        axes.set_ylim(bottom=0)
     if study.record is not None:
         panels[0].axhline(study.record.figures["mean_wait"] / 3600, color="0.25", linestyle=":", label=RECORD)
-    panels[1].yaxis.set_major_formatter(lambda value, _: f"{value:.0f}%")
+        panels[1].yaxis.set_major_formatter(lambda value, _: f"{value:g}%")
+    for axes in panels:
+        axes.set_ylim(bottom=0)  # last, so that the line of the record is within
     plain(*panels)
     panels[0].legend(frameon=False)

@@ -167,10 +167,11 @@ def _with_sizes(study: Replayed, changed: Sequence[Row]) -> tuple[Block, ...]:
         if row.run.name == study.policies[0].run.name
         and (count := row.result["left_out"].get("more processors than the machine", 0))
     ]
+    shown = "mean wait" if study.record is None else "mean wait, and share of the jobs that end later than recorded"
     return (
         table_of(rows, (*_CHANGE, *_POLICY, *_FIGURES, *_AGAINST_RECORD)),
         *([Bullets(tuple(left_out))] if left_out else []),
-        Picture("replay-sizes", draw_sizes(study), "Mean wait, and who ends later, over the size of the machine."),
+        Picture("replay-sizes", draw_sizes(study), f"By size of the machine: {shown}."),
     )
 
 

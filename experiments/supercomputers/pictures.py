@@ -82,7 +82,7 @@ def draw_charge(games: Mapping[str, Mapping[str, tuple[Sequence[float], Sequence
             axes.set_xlim(left=0)
             axes.set_ylim(-4, 104)
             _around_zero(axes)
-        panels[0].set_ylabel("deviate in equilibrium (%)")
+        panels[0].set_ylabel("share that deviates (%)")
         figure.legend(loc="outside upper left", frameon=False, ncols=len(games), fontsize=9)
 
     return as_svg((9.5, 3.7), draw)

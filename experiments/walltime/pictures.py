@@ -123,7 +123,9 @@ def draw_shares(study: Results) -> bytes:
                     axes.bar(range(len(share)), share, 0.8, bottom=below, color=colour, label=part)
                     below += share
                 good = _accuracies(study, log, key, None, floor)
-                axes.plot(range(len(good)), 100 * np.array(good), "ko-", markersize=3, linewidth=1, label="accuracy")
+                axes.plot(
+                    range(len(good)), 100 * np.array(good), "ko-", markersize=3, linewidth=1, label="mean accuracy (%)"
+                )
                 words = "triple key" if key == _TRIPLE else "double key"
                 axes.set_title(f"{log.source.trace}, {words}, {'floor 0.5' if floor else 'no floor'}", fontsize=9)
                 axes.set_xticks(range(len(good)), [str(percentile) for percentile in ALL_PERCENTILES], fontsize=8)

@@ -65,6 +65,7 @@ def test_a_log_without_starts_has_no_record_to_compare_with(gas, log, tmp_path):
                "--moldable", "0", "-o", tmp_path / "r", "--workers", 1)  # fmt: skip
     assert done.code == 0, done.err
     assert "there is no record to compare with" in done.out
+    assert "By size of the machine: mean wait.\n" in (tmp_path / "r" / "replay.md").read_text()
 
 
 def test_a_machine_of_unknown_size_and_a_pipe_are_refused_with_the_way_out(gas, log, tmp_path):
