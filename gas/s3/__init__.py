@@ -16,7 +16,7 @@ Its modules, from the bottom:
 """
 
 from gas.s3.core import S3
-from gas.s3.entries import Broken, Entry, Resized, State
+from gas.s3.entries import Broken, Cause, Entry, Resized, State
 from gas.s3.machine import Event, Machine
 
-__all__ = ["S3", "Broken", "Entry", "Event", "Machine", "Resized", "State"]
+__all__ = ["S3", "Broken", "Cause", "Entry", "Event", "Machine", "Resized", "State"]

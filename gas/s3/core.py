@@ -30,7 +30,7 @@ from dataclasses import replace
 from gas.errors import BadInput, Conflict, StalePlan
 from gas.profile.blocks import STAMP
 from gas.profile.flat import NEVER
-from gas.s3.entries import Broken, Entry, Resized, profile_left_by
+from gas.s3.entries import Broken, Cause, Entry, Resized, profile_left_by
 from gas.s3.repair import repair
 from gas.s3.schedule import Schedule
 from gas.times import LATEST, LONGEST, duration_text, iso_time
@@ -181,7 +181,7 @@ class S3(Schedule):
             if entry.end > now:
                 early.append(entry)
         if self._impossible():
-            self._repair()
+            self._repair("overrun")
         elif early:
             if crowded:  # some of what got free is not there any more
                 self._rebuild()
@@ -212,7 +212,7 @@ class S3(Schedule):
         self._most_in_use = max(processors, self.in_use)
         evicted = self._evict()
         if shrinks or self._impossible():
-            self._repair()
+            self._repair("resize")
         else:
             self._rebuild()
             self._promote_queue()
@@ -237,7 +237,7 @@ class S3(Schedule):
         evicted = self._evict()
         profile = profile_left_by(self.entries.values(), self.processors, self.now)
         if evicted or self._impossible() or bool((profile.free < 0).any()):
-            self._repair(after_outage=True)
+            self._repair("outage")
         else:
             self._profile = self._indexed(profile)
             self._promote_queue()  # there may be more processors than before
@@ -277,8 +277,9 @@ class S3(Schedule):
         end = self.next_overrun()
         return self._waiting.first_start() < self.now or (end is not None and end < self.now)
 
-    def _repair(self, *, after_outage: bool = False) -> None:
+    def _repair(self, cause: Cause) -> None:
         """Plan again around processors that are not free when they should be (`gas.s3.repair`)."""
+        after_outage = cause == "outage"
         self._changed |= self._running.outlast(self.now, after_outage=after_outage)
         waiting = self._waiting.entries
         promised = {e.id: e.promise for e in waiting}
@@ -298,7 +299,7 @@ class S3(Schedule):
         self._promote_queue()
         for e in moved:
             if e.start > promised[e.id]:
-                self.broken.append(Broken(e.id, promised[e.id], e.start, self.now))
+                self.broken.append(Broken(e.id, promised[e.id], e.start, self.now, cause))
             e.promise = min(e.promise, e.start)
 
 

@@ -10,9 +10,12 @@ import numpy as np
 
 from gas.profile.flat import Profile, profile_of
 
-__all__ = ["Broken", "Entry", "Resized", "State", "profile_left_by"]
+__all__ = ["Broken", "Cause", "Entry", "Resized", "State", "profile_left_by"]
 
 State = Literal["queued", "reserved", "running"]
+
+Cause = Literal["outage", "overrun", "resize"]
+"""Why a promise could not be kept: no service ran, a job outlived its walltime, or the machine was made smaller."""
 
 
 @dataclass(slots=True)
@@ -43,6 +46,7 @@ class Broken:
     promised: int
     start: int
     noticed: int
+    cause: Cause
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ A write that fails changes nothing: the memory is read back from the store. Used
 
 from __future__ import annotations
 
-import gc
 import logging
 import sqlite3
 import time
@@ -16,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gas.collector import uncollected
+from gas.collector import Frozen, uncollected
 from gas.compiled import available
 from gas.errors import StoreFailed, StoreInDoubt
 from gas.s3 import S3, Event, Machine
@@ -27,7 +26,7 @@ from gas.service.grace import Grace
 from gas.service.jobs import Job, JobState, Reshape
 from gas.service.journal import count, note, note_broken
 from gas.service.metrics import Metrics
-from gas.service.outage import end_by_itself, missed_starts, restored
+from gas.service.outage import DOWN, end_by_itself, missed_starts, restored
 from gas.service.prediction import MOST_ENDED, Experience
 from gas.service.pulse import PAUSE_SECONDS, Pulse
 from gas.service.reconciling import note_start, reconcile
@@ -47,9 +46,6 @@ LEAD_SECONDS = 1
 PATIENCE = 2_000
 """Effort of one operation for promotion (`gas.s3.S3`): some 400 moves, which take 20 ms including their writes. The
 dispatcher continues with the rest, so a queue of some thousands takes a moment."""
-
-MANY = 10_000
-"""From this number of jobs on, they are exempted from garbage collection."""
 
 
 class Book:
@@ -112,12 +108,13 @@ class Book:
         self._recorded = self._looked = clock.real_now()
         self._distrusted = False
         self._just_read = False
+        self._outage: str | None = None  # why the next starts were missed, if not because no service ran
         self.facts: dict[str, str] = {}
         self._broken_before = 0
         self._ended_before: list[Job] = []
         self._started: list[Job] = []  # since the latest write
         self._new: list[Job] = []  # accepted, and not written yet
-        self._uncounted = 0  # jobs that the garbage collector has to look at
+        self._collected = Frozen()
         self.remember()
         self.remarks = reconcile(store, self.runner, clock, directory)
         self.read_back()
@@ -208,7 +205,10 @@ class Book:
 
     def _advance(self) -> None:
         """Bring the schedule up to what the clock shows."""
-        if self._distrusted or missed_starts(self.jobs, self.machine.schedule, self.clock, self.pulse):
+        trusted = not self._distrusted
+        missed = missed_starts(self.jobs, self.machine.schedule, self.clock, self.pulse) if trusted else None
+        if missed or not trusted:
+            self._outage = self._outage or missed
             self.read_back()
         ended: list[tuple[int, int]] = []
         if self.processes and time.monotonic() - self._polled >= POLL_SECONDS / 2:
@@ -223,6 +223,8 @@ class Book:
         if gone or schedule.has_changed or schedule.broken or self._ended_before:
             ended_before, self._ended_before = self._ended_before, []
             self.write(ended_before + gone)
+        if self.problem is None:
+            self._outage = None
 
     def go_on(self) -> None:
         """Go on with promotion where patience ended, and write what has moved.
@@ -303,10 +305,9 @@ class Book:
             changed.append(job)
         known = {job.id for job in changed}
         changed += [job for job in noted if job.id not in known]
+        held = {**self.jobs, **{job.id: job for job in gone}} if schedule.broken else {}
         for broken in schedule.broken:
-            note_broken(broken)
-            if broken.id in self.jobs:
-                self.jobs[broken.id].broken_promise = broken.promised
+            note_broken(broken, held.get(broken.id), self.processors, self._outage or DOWN)
         facts = {
             "version": str(schedule.version),
             "broken": str(self.broken),
@@ -321,7 +322,7 @@ class Book:
             failed = self._failed(error)
             self.distrust()
             raise failed from error
-        self._spare_collector(len(self._new))
+        self._collected.made(len(self._new))
         self._new = []
         self.problem = None
         self.facts |= facts
@@ -396,7 +397,7 @@ class Book:
         self._broken_before = int(meta.get("broken", "0"))
         self._started = []
         self._new = []
-        self._spare_collector(len(self.jobs))
+        self._collected.made(len(self.jobs))
         self._distrusted = False
         self._just_read = True  # what is due in this very second has not been started yet
 
@@ -404,6 +405,7 @@ class Book:
 
     def _failed(self, error: sqlite3.Error) -> StoreFailed:
         """Note that the store cannot be written, and return the error to raise."""
+        self._outage = self._outage or "the store could not be written"
         if self.problem is None:
             log.error("the store cannot be written: %s", error, extra={"event": "store_failed"})
         self.problem = f"the store cannot be written: {error}"
@@ -413,17 +415,6 @@ class Book:
                 "repeat the request with the same key, or check later"
             )
         return StoreFailed(f"the store cannot be written ({error}); nothing was changed")
-
-    def _spare_collector(self, jobs: int) -> None:
-        """Keep the garbage collector from looking at what has been made, now and then, as jobs come in.
-
-        With 100,000 jobs it would stop the service for half a second each time, and find nothing: jobs are in no
-        cycles, and are freed as they leave.
-        """
-        self._uncounted += jobs
-        if self._uncounted >= MANY:
-            self._uncounted = 0
-            gc.freeze()
 
     def _jump(self, ahead: int) -> None:
         """Follow a wall clock that was set ahead, which is an outage of that length but for the jobs that run.
@@ -446,5 +437,6 @@ class Book:
         self.grace = grace
         fields = {"event": "clock_jump", "seconds": ahead, "running": len(running)}
         log.warning("the scheduler's clock has followed the machine's, %d s ahead", ahead, extra=fields)
+        self._outage = "the machine's clock was set forward"
         self.distrust()
         self._advance()

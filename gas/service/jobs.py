@@ -202,6 +202,24 @@ class Job:
         lasts = self.request.run_time
         return None if lasts is None else min(LONGEST, -(-lasts * walltime // self.request.walltime))
 
+    def remark(self, text: str | None) -> None:
+        """Add to its message, unless that says so already."""
+        said = self.message.split("; ") if self.message else []
+        self.message = "; ".join(said if not text or text in said else [*said, text]) or None
+
+    @property
+    def being_ended(self) -> bool:
+        """Whether it is a process that is being terminated, as its message says first."""
+        return self.message is not None and self.message.startswith(BEING)
+
+    def no_longer(self) -> str | None:
+        """Take the begin of its message back when it is no longer being terminated; return by whom it was cancelled."""
+        if not self.being_ended:
+            return None
+        by, _, rest = (self.message or "").removeprefix(BEING).partition("; ")
+        self.message = rest or None
+        return None if by == "cancelled" else by
+
     @property
     def submission(self) -> JobRequest:
         """What it was submitted as."""

@@ -1,4 +1,4 @@
-"""What is noted of each change of the schedule: lines of the log, and counts for the metrics."""
+"""What is noted of each change: lines of the log, counts for the metrics, and broken promises on their jobs."""
 
 from __future__ import annotations
 
@@ -31,11 +31,22 @@ def note(changed: Sequence[Job], promoted: int) -> None:
         log.info("%d waiting jobs start earlier", promoted, extra={"event": "promoted", "jobs": promoted})
 
 
-def note_broken(broken: Broken) -> None:
-    """Log a promise that could not be kept."""
+def note_broken(broken: Broken, job: Job | None, processors: int, outage: str) -> None:
+    """Note a promise that could not be kept, and why, on its job and in the log.
+
+    `processors` is the size of the machine, `outage` why starts were missed.
+    """
+    why = {
+        "outage": outage,
+        "overrun": "a job could not be ended at its walltime",
+        "resize": f"the machine was reduced to {processors} processors",
+    }[broken.cause]
+    if job is not None:
+        job.broken_promise = broken.promised
+        job.remark(f"its promise was broken: {why}")
     late = broken.start - broken.promised
     log.warning(
-        "the promise to job %d could not be kept: %d s later than promised", broken.id, late,
+        "the promise to job %d could not be kept: %d s later than promised, because %s", broken.id, late, why,
         extra={"event": "promise_broken", "job": broken.id, "late_seconds": late},
     )  # fmt: skip
 

@@ -294,12 +294,13 @@ class LiveScheduler:
             log.info("job %d is cancelled by %s", id, who, extra={"event": "cancel", "job": id, "user": who})
             other = None if who == job.request.user else f"cancelled by {who}"
             if job.state == "running" and job.request.actuator == "process":
-                if job.message is None or not job.message.startswith(BEING):
-                    job.message = f"{BEING}{other or 'cancelled'}"
+                if not job.being_ended:
+                    said, job.message = job.message, f"{BEING}{other or 'cancelled'}"
+                    job.remark(said)
                     book.write([], noted=[job])  # before anything is done: what is answered survives
                 book.runner.cancel(job)
                 return job.copy()
-            job.message = other
+            job.remark(other)
             if job.state == "running":
                 events = book.machine.end(id)
                 job.state = "cancelled"

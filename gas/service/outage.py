@@ -9,14 +9,15 @@ from typing import cast
 
 from gas.s3 import S3, Entry, Machine, State
 from gas.service.clock import Clock
-from gas.service.jobs import BEING, Job, JobState
+from gas.service.jobs import Job, JobState
 from gas.service.pulse import Pulse
 from gas.service.runner import Runner
 
-__all__ = ["Restored", "end_by_itself", "missed_starts", "restored"]
+__all__ = ["DOWN", "Restored", "end_by_itself", "missed_starts", "restored"]
 
 log = logging.getLogger("gas.s3")
 
+DOWN = "the service did not run"
 LATE_SECONDS = 2.0
 """Real seconds that the service may pause, or start a process late, without treating it as an outage."""
 
@@ -65,9 +66,8 @@ def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, las
         if job.state == "running" and lasts is None and not runner.was_begun(job):
             # An earlier life died between noting the start and making it. Begun now, the job would lose what has
             # passed of its walltime; as a start that was missed, it is planned again, unless it was cancelled.
-            if job.message is not None and job.message.startswith(BEING) and runner.forestall(job):
-                rest = job.message.removeprefix(BEING)
-                job.message = None if rest == "cancelled" else rest
+            if job.being_ended and runner.forestall(job):
+                job.remark(job.no_longer())
                 result.leave(job, "cancelled", now)
                 continue
             job.state = "queued"
@@ -78,7 +78,7 @@ def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, las
             run_times[job.id] = lasts
         elif job.state == "running":
             result.processes[job.id] = job
-            if job.message is not None and job.message.startswith(BEING):
+            if job.being_ended:
                 runner.cancel(job)  # an earlier life answered that, and may not have got to it
         entries.append(
             Entry(
@@ -95,13 +95,13 @@ def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, las
         )
     for entry in result.machine.restore(entries, run_times, version=version, last_id=last_id):
         job = result.jobs[entry.id]
-        job.message = f"needs {entry.processors} processors, but the machine has {schedule.processors}"
+        job.remark(f"needs {entry.processors} processors, but the machine has {schedule.processors}")
         result.leave(job, "cancelled", now)
     return result
 
 
-def missed_starts(jobs: Mapping[int, Job], schedule: S3, clock: Clock, pulse: Pulse) -> bool:
-    """Return whether processes should have been started while the service did not run: stopped, suspended, starved.
+def missed_starts(jobs: Mapping[int, Job], schedule: S3, clock: Clock, pulse: Pulse) -> str | None:
+    """Return why processes were not started that should have been: the service was stopped, suspended or starved.
 
     That is an outage like any other. Begun as if nothing had been, they would lose what has passed of their walltime;
     read back, they are planned again, and the promises that this breaks are named. A service that ran and was slow
@@ -109,22 +109,24 @@ def missed_starts(jobs: Mapping[int, Job], schedule: S3, clock: Clock, pulse: Pu
     """
     now, late = clock.now(), int(LATE_SECONDS * max(1.0, clock.speed))
     if now - schedule.now <= late or schedule.first_start() >= now - late:
-        return False
+        return None
     due = [job for job in jobs.values() if job.state == "queued" and job.start < now - late]
     missed = [job for job in due if job.request.actuator == "process"]
     if not missed:
-        return False
+        return None
     first = min(job.start for job in missed)
     paused = pulse.paused(clock.real_time(first))
-    slow = pulse.beats and paused < LATE_SECONDS and all(2 * (now - j.start) <= j.request.walltime for j in missed)
+    ran = pulse.beats and paused < LATE_SECONDS
+    slow = ran and all(2 * (now - j.start) <= j.request.walltime for j in missed)
+    why = "the service was slow" if ran else DOWN
     log.warning(
-        "the service was slow for %d s: jobs %s are started late" if slow
-        else "the service did not run for %d s: jobs %s were not started",
+        "%s for %d s: jobs %s are started late" if slow else "%s for %d s: jobs %s were not started",
+        why,
         now - first,
         [job.id for job in missed[:10]],
         extra={"event": "slow" if slow else "stalled", "jobs": len(missed)},
     )  # fmt: skip
-    return not slow
+    return None if slow else why
 
 
 def end_by_itself(job: Job) -> JobState:

@@ -71,7 +71,7 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
     gone = [job for job in active if job.state == "running" and job.directory_name not in found]
     for job in gone:
         job.state, job.finished = "lost", clock.now()
-        job.message = "it may have run, and its directory is not here; submit it again if it is still wanted"
+        job.remark("it may have run, and its directory is not here; submit it again if it is still wanted")
     if begun or gone:
         store.write(changed=[*begun, *gone])
     adopted = _adopt(store, jobs, sorted(unknown, key=lambda name: found[name]), found)

@@ -37,7 +37,7 @@ def resize(book: Book, processors: int, *, cancel_larger: bool, by: str | None) 
     gone = []
     for entry in resized.evicted:
         job = book.jobs[entry.id]
-        job.message = f"needs {entry.processors} processors, but the machine was reduced to {processors}"
+        job.remark(f"needs {entry.processors} processors, but the machine was reduced to {processors}")
         fields = {"event": "promise_broken", "job": job.id}
         log.warning("job %d was cancelled: %s", job.id, job.message, extra=fields)
         gone.append(book.leave(job, "cancelled"))

@@ -19,7 +19,7 @@ from gas.service import cgroup, processes, wrapper
 from gas.service.accounts import Account
 from gas.service.cgroup import Cgroups
 from gas.service.clock import Clock
-from gas.service.jobs import BEING, Job, JobState
+from gas.service.jobs import Job, JobState
 from gas.service.launcher import Launcher
 from gas.service.output import output
 
@@ -182,7 +182,8 @@ class Runner:
         one whose wrapper does not end it in time.
         """
         if job.id in self._unstarted:
-            job.state, job.message = "failed", self._unstarted[job.id]
+            job.state = "failed"
+            job.remark(self._unstarted[job.id])
             return self._clock.now()
         try:
             record = self._delayed_end(job) if job.id in self._delayed else self._look(job, thorough)
@@ -200,8 +201,9 @@ class Runner:
             cgroup.remove(left)
         job.state = _STATES.get(record.reason, "completed" if record.exit_status == 0 else "failed")
         job.exit_status, job.signal = record.exit_status, record.signal
-        reason = job.message.removeprefix(BEING) if job.message and job.state == "cancelled" else "cancelled"
-        job.message = "; ".join(text for text in (reason, record.message) if text and text != "cancelled") or None
+        by = job.no_longer()
+        job.remark(by if job.state == "cancelled" else None)
+        job.remark(record.message)
         return self._clock.instant(record.end)
 
     def _look(self, job: Job, thorough: bool) -> processes.Started | processes.Ended | processes.Unreadable | None:

@@ -307,7 +307,7 @@ class JobAnswer(BaseModel):
     run_time: int | None
     exit_status: int | None
     signal: str | None
-    message: str | None
+    message: Annotated[str | None, Field(description="Why a promise was broken, who cancelled it, why it failed")]
     submitted: int
     submitted_iso: str
     reshaped: Annotated[int | None, Field(description="When it was last given another shape; null if never")]

@@ -214,9 +214,9 @@ def status_of(job: dict[str, Any]) -> JobStatus:
     }
     state, since = states.get(job["state"], (JobState.FAILED, "finished"))
     message = job.get("message")
-    if state is JobState.FAILED and not message:
+    if state is JobState.FAILED:
         by = f" by {job['signal']}" if job.get("signal") else ""
-        message = f"{job['state']}{by}"
+        message = f"{job['state']}{by}: {message}" if message else f"{job['state']}{by}"
     return JobStatus(state, time=job.get(since), message=message, exit_code=job.get("exit_status"))
 
 

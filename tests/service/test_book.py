@@ -159,6 +159,44 @@ def test_a_start_that_fell_due_while_no_service_ran_is_planned_again_and_the_pro
     assert site.open().broken == 1, "it is remembered"
 
 
+def reported(job):
+    return job.broken_promise, job.message
+
+
+def test_each_promise_that_an_outage_breaks_is_reported_on_its_job_even_if_that_ends_before_the_first_write(site):
+    """With a fast clock, a job is planned again, starts and ends before the next life has written anything."""
+    before = site.open()
+    first, second, third = (submit(before, processors=10, run_time=5) for _ in range(3))
+    site.now += 1000
+    book = site.open()
+    site.now += 8
+    book.catch_up()
+    assert book.broken == 3
+    assert [book.store.job(id).state for id in (1, 2, 3)] == ["completed", "running", "queued"]
+    why = "its promise was broken: the service did not run"
+    for _ in range(2):
+        for job in (first, second, third):
+            assert reported(book.store.job(job.id)) == (job.first_promise, why)
+        book = site.open()
+        book.catch_up()
+    assert book.broken == 3, "the next life reports none again"
+
+
+def test_a_store_that_could_not_be_written_is_named_as_the_cause(site, monkeypatch):
+    book = site.open()
+    submit(book, processors=10)
+    submit(book, processors=10)
+    with monkeypatch.context() as patch:
+        patch.setattr(book.store, "write", failing(sqlite3.OperationalError("disk full")))
+        site.now += 300
+        for _ in range(2):
+            with pytest.raises(StoreFailed):
+                book.catch_up()
+    book.remember()
+    book.catch_up()
+    assert {book.store.job(id).message for id in (1, 2)} == {"its promise was broken: the store could not be written"}
+
+
 def test_how_the_machine_stands_is_said_in_numbers(site):
     book = site.open()
     submit(book, processors=6)

@@ -77,3 +77,18 @@ def test_a_reservation_begins_when_it_was_asked_for_and_a_job_not_before():
 def test_a_prediction_lies_between_now_and_the_promise_and_is_of_jobs_that_wait(state, now, expected):
     wire = job(state).predicted_to_wire(Predicted(20, 10, 90), now)
     assert tuple(wire[f"predicted_{name}"] for name in ("start", "low", "high")) == expected
+
+
+def test_a_remark_is_made_once_and_stays_when_the_job_is_cancelled():
+    late = job("running", message="being cancelled by root")
+    for _ in range(2):
+        late.remark("its promise was broken: the service did not run")
+    assert late.being_ended
+    late.remark(late.no_longer())
+    assert late.message == "its promise was broken: the service did not run; cancelled by root"
+    assert late.no_longer() is None
+
+
+def test_who_cancels_their_own_job_is_not_named():
+    mine = job("running", message="being cancelled")
+    assert (mine.no_longer(), mine.message) == (None, None)
