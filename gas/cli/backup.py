@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from documents.extras import way_to_install
-from gas.cli.options import Json
+from gas.cli.options import Json, StateDirectory
 from gas.cli.serve import state_directory
 from gas.cli.tables import many, note, print_json, say
 from gas.errors import Missing, StoreDamaged
@@ -16,10 +16,6 @@ from gas.errors import Missing, StoreDamaged
 __all__ = ["backup_command", "check_command", "restore_command"]
 
 Name = Annotated[str, typer.Option("--name", help="Name of the scheduler.")]
-State = Annotated[
-    Path | None,
-    typer.Option("--state", metavar="DIR", help="State directory of the service (default: ~/.local/state/gas/NAME)."),
-]
 
 
 def _service() -> Any:
@@ -36,7 +32,7 @@ def backup_command(
         Path, typer.Argument(metavar="FILE", help="Backup file; in a directory, a file named after the time.")
     ],
     name: Name = "s3",
-    state: State = None,
+    state: StateDirectory = None,
 ) -> None:
     """Back up the jobs and promises of an S³.
 
@@ -52,15 +48,15 @@ def backup_command(
 def restore_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File written by gas backup.")],
     name: Name = "s3",
-    state: State = None,
+    state: StateDirectory = None,
 ) -> None:
     """Replace the store of a stopped S³ service by a backup.
 
     gas restore s3.backup
 
     The replaced store is kept beside it. No job number is used twice. Jobs that ended or were cancelled after the
-    backup stay so if the replaced store can be read. Jobs started after the backup are found by their directories when
-    gas serve starts; other submissions after the backup are lost, and listed here as far as they are known.
+    backup stay ended if the replaced store can be read. Jobs started after the backup are found by their directories
+    when gas serve starts; other submissions after the backup are lost, and listed here as far as they are known.
     """
     from gas.service.server import hold_state
 
@@ -88,7 +84,7 @@ def check_command(
         Path | None, typer.Argument(metavar="[FILE]", help="Backup or store (default: the store of --state).")
     ] = None,
     name: Name = "s3",
-    state: State = None,
+    state: StateDirectory = None,
     save: Annotated[
         Path | None, typer.Option("--save", metavar="NEW", help="Write all undamaged jobs into a new store.")
     ] = None,

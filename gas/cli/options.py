@@ -19,7 +19,9 @@ __all__ = [
     "Json",
     "KeyOption",
     "OneEndpoint",
+    "StateDirectory",
     "grouped",
+    "named_directory",
 ]
 
 INSTANTS = "18:30, tomorrow 9:00, 30min, +2h, 2026-11-21T08:00 or @EPOCH"
@@ -70,6 +72,24 @@ OneEndpoint = Annotated[
         envvar="GAS_ENDPOINT",
         autocompletion=_configured_names,
         help="Scheduler: a name in the configuration, or the address of an S³ (default: the only one configured).",
+    ),
+]
+
+
+def named_directory(text: str) -> Path:
+    """Return the directory that an option names; an empty value, as of an unset variable, is not the current one."""
+    if not text:
+        raise typer.BadParameter("is empty; name a directory (the current one is .)")
+    return Path(text)
+
+
+StateDirectory = Annotated[
+    Path | None,
+    typer.Option(
+        "--state",
+        metavar="DIR",
+        parser=named_directory,
+        help="State directory of the service (default: ~/.local/state/gas/NAME).",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

@@ -12,6 +12,7 @@ import typer
 
 from documents.extras import way_to_install
 from gas.cli.logs import read_log
+from gas.cli.options import named_directory
 from gas.cli.tables import many, note, say
 from gas.errors import BadInput, Missing
 from gas.times import parse_duration
@@ -60,6 +61,7 @@ def serve_command(
         typer.Option(
             "--state",
             metavar="DIR",
+            parser=named_directory,
             help="State directory (default: ~/.local/state/gas/NAME, with --user /var/lib/gas/NAME).",
         ),
     ] = None,
@@ -68,7 +70,7 @@ def serve_command(
         typer.Option(
             "--user",
             metavar="ACCOUNT",
-            help="Run the service as this account and each job as the Unix user named by its token (needs root).",
+            help="Run the service as ACCOUNT, and each job as the user of its token. Must be started as root.",
         ),
     ] = None,
     cgroup: Annotated[
@@ -154,8 +156,9 @@ def serve_command(
     directory and survive a restart. Without tokens S³ listens on loopback only (`gas token add` creates tokens).
     SIGTERM stops the service; running jobs continue, and the next service with the same state takes them over.
 
-    With --user (required for root), each job runs as its own Unix user, with that user's groups and home directory,
-    never as root or as the service account. Without it, all jobs run as the user who started the service.
+    With --user, the service runs as ACCOUNT, and each job as the Unix user named by the token of its submitter, never
+    as root or as ACCOUNT; gas serve must be started as root. Without --user, all jobs run as the user who started the
+    service.
 
     "crowded" is the time when most jobs wait although a tenth of the machine is free. Times are those of the
     scheduler's clock, see --clock-speed.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gas.cli.options import Json
+from gas.cli.options import Json, StateDirectory
 from gas.cli.serve import state_directory
 from gas.cli.tables import note, print_json, print_table, say
 from gas.errors import BadInput
@@ -26,10 +26,6 @@ token_app = typer.Typer(
 )
 
 Name = Annotated[str, typer.Option("--name", help="Name of the scheduler.")]
-State = Annotated[
-    Path | None,
-    typer.Option("--state", metavar="DIR", help="State directory of the service (default: ~/.local/state/gas/NAME)."),
-]
 TokensFile = Annotated[
     Path | None, typer.Option("--tokens", metavar="FILE", help="Tokens file (default: STATE/tokens).")
 ]
@@ -57,7 +53,7 @@ def token_add_command(
         str | None, typer.Option("--expires", metavar="TIME", help="Expire after this time: 30d (default: never).")
     ] = None,
     name: Name = "s3",
-    state: State = None,
+    state: StateDirectory = None,
     tokens: TokensFile = None,
     json: Json = False,
 ) -> None:
@@ -91,7 +87,7 @@ def token_add_command(
 @token_app.command("list")
 def token_list_command(
     name: Name = "s3",
-    state: State = None,
+    state: StateDirectory = None,
     tokens: TokensFile = None,
     json: Json = False,
 ) -> None:
@@ -136,7 +132,7 @@ def token_list_command(
 def token_revoke_command(
     which: Annotated[str, typer.Argument(metavar="ID|USER", help="Id of a token, or a user for all of that user.")],
     name: Name = "s3",
-    state: State = None,
+    state: StateDirectory = None,
     tokens: TokensFile = None,
     json: Json = False,
 ) -> None:

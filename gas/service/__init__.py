@@ -49,6 +49,7 @@ Its modules, from the bottom:
     lanes        so many requests of a kind at a time, users in turn
     planners     the processes that plan
     refusals     how errors are answered
+    bodies       bodies of requests, each key once
     gate         what every request passes first
     rooms        who gives way when there is no place left
     connections  who is let in, and the end of patience with each

@@ -21,6 +21,7 @@ from starlette.routing import Match, Route
 
 from documents.fields import shown
 from gas.errors import ERRORS, BadInput, Conflict, GasError, NotFound, StalePlan
+from gas.service.bodies import BodyRoute
 from gas.service.connections import most_connections
 from gas.service.gate import Gate, principal_of
 from gas.service.jobs import Job, JobState
@@ -114,6 +115,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,  # to wherever the Host header says
     )
+    app.router.route_class = BodyRoute
     limits, lanes = limits or Limits(), _Lanes()
     _add_schedule(app, scheduler, planners, lanes)
     _add_jobs(app, scheduler, lanes)
@@ -408,6 +410,8 @@ def _add_error_handlers(app: FastAPI, scheduler: LiveScheduler) -> None:
     def on_http_error(request: Request, error: HTTPException) -> JSONResponse:
         if error.status_code == 400:  # a body that the JSON reader gives up on in some other way
             return refuse(422, "BadInput", "body: not usable JSON (invalid text, too deep, or numbers out of range)")
+        if error.status_code == 422:
+            return refuse(422, "BadInput", error.detail)
         message = f"{request.method} {request.url.path}: {error.detail}"
         if error.status_code == 404:
             message += "; the routes are in /openapi.json"

@@ -56,6 +56,7 @@ class Database:
         self.doubtful = False
         self._path = path
         write_again(path.with_name(f"{path.name}-wal"))
+        new = not path.exists()
         self.connection = connect(path)
         try:
             path.chmod(0o600)  # commands and their environment are in there
@@ -66,6 +67,8 @@ class Database:
             self.connection.execute("PRAGMA synchronous = FULL")
         except BaseException:
             self.close()
+            if new and path.exists() and not path.stat().st_size:
+                path.unlink()  # the disk was full, say: an empty file is not taken for a new store
             raise
 
     def close(self) -> None:

@@ -122,6 +122,11 @@ class Store:
                 f"{path}: is missing, and held jobs up to number {before.last_id}; bring it back (gas restore), or "
                 f"remove {self._path.with_suffix('.mark')} as well to begin anew"
             )
+        if self._path.exists() and not self._path.stat().st_size:
+            raise Conflict(
+                f"{path}: is empty: damaged, copied in part, or left by a first start that was killed; bring it back "
+                "(gas restore), or remove it to begin anew"
+            )
         try:
             self._file = Database(self._path, connect)
             self._database = self._file.connection

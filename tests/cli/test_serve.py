@@ -102,6 +102,7 @@ def test_it_begins_with_the_jobs_of_a_log(tmp_path, gas):
     ("options", "message", "code"),
     [
         (["--state", "NEW"], "--processors: is required", 2),
+        (["--processors", "4", "--state", ""], "is empty; name a directory", 2),
         (["--processors", "0"], "--processors", 2),
         (["--processors", "4", "--host", "0.0.0.0"], "not a loopback address", 2),
         (["--processors", "4", "--clock-speed", "0"], "--clock-speed 0", 2),

@@ -207,6 +207,8 @@ BAD_BODIES = [
     ({**GOOD, "wall_time": 5}, 'did you mean "walltime"'),
     ({"procesors": 1, "walltime": 5, "actuator": SIMULATED}, 'did you mean "processors"'),
     ("[]", "must be a JSON object"),
+    ('{"processors": 1, "walltime": 5, "walltime": 6}', "the key 'walltime' stands twice"),
+    ('{"processors": 1, "actuator": {"kind": "simulated", "kind": "process"}}', "the key 'kind' stands twice"),
     ({**GOOD, "name": ""}, "body.name"),
     ({**GOOD, "name": "a\nb"}, "body.name"),
     ({**GOOD, "key": "with space"}, "body.key"),
@@ -237,6 +239,14 @@ def test_a_bad_body_is_refused_with_the_place_and_changes_nothing(idle, body, pr
     assert problem in message
     assert "\n" not in message
     assert requests.get(idle + "/v1/jobs?ended=10", timeout=30).json()["jobs"] == []
+
+
+@pytest.mark.parametrize(("method", "path"), [("PATCH", "/v1/jobs/1"), ("PUT", "/v1/machine"), ("POST", "/v1/plan")])
+def test_no_request_may_say_a_thing_twice(idle, method, path):
+    twice, headers = '{"processors": 1, "processors": 2}', {"Content-Type": "application/json"}
+    answer = requests.request(method, idle + path, data=twice, headers=headers, timeout=30)
+    assert (answer.status_code, answer.json()["error"]["kind"]) == (422, "BadInput")
+    assert "the key 'processors' stands twice" in answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(

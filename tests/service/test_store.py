@@ -74,6 +74,24 @@ def test_a_file_that_is_no_store_is_refused(path):
         Store(path)
 
 
+def test_an_empty_file_is_refused_and_a_store_that_could_not_be_made_leaves_none(path):
+    """An empty file may be what is left of a store: a copy onto a full disk, say."""
+
+    class FullDisk(sqlite3.Connection):
+        def execute(self, statement, *parameters):
+            if "journal_mode" in statement:
+                super().execute("PRAGMA user_version")  # the file is there now
+                raise sqlite3.OperationalError("database or disk is full")
+            return super().execute(statement, *parameters)
+
+    with pytest.raises(Conflict, match="disk is full"):
+        Store(path, connect=lambda path: sqlite3.connect(path, isolation_level=None, factory=FullDisk))
+    Store(path).close()
+    path.write_bytes(b"")
+    with pytest.raises(Conflict, match="is empty: .*gas restore.*remove it to begin anew"):
+        Store(path)
+
+
 def test_a_file_of_a_later_version_is_refused(path):
     database = sqlite3.connect(path)
     database.execute("PRAGMA user_version = 99")

@@ -1,0 +1,41 @@
+"""Bodies of requests as JSON objects in which no key stands twice: which of its values was meant is not known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import HTTPException, Request, Response
+from fastapi.routing import APIRoute
+
+from documents.fields import shown
+
+__all__ = ["BodyRoute"]
+
+
+class BodyRoute(APIRoute):
+    """A route that answers 422 to a body with a key that stands twice in an object."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what handles a request."""
+        handle = super().get_route_handler()
+
+        async def handle_body(request: Request) -> Response:
+            return await handle(_Request(request.scope, request.receive))
+
+        return handle_body
+
+
+class _Request(Request):
+    async def json(self) -> Any:
+        return json.loads(await self.body(), object_pairs_hook=_each_key_once)
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise HTTPException(422, f"body: the key {shown(twice)} stands twice in one object; give it once")
+    return found
