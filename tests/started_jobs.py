@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from pathlib import Path
 
@@ -17,7 +18,15 @@ from gas.service.processes import (
     start_process,
 )
 
-__all__ = ["ended", "printed", "start", "started"]
+__all__ = ["ended", "printed", "settable", "start", "started"]
+
+
+def settable(mask: str | bytes) -> int:
+    """Return the signals of a mask in /proc that a program can set; glibc keeps some, and its posix_spawn ignores them.
+
+    Python 3.13 starts programs by posix_spawn.
+    """
+    return int(mask, 16) & sum(1 << (number - 1) for number in signal.valid_signals())
 
 
 def start(directory: Path, *arguments: str, walltime: float = 60, **environment: str) -> None:

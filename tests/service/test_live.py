@@ -9,8 +9,9 @@ from eventually import living, until
 from gas.errors import Conflict, Draining, GasError, NotFound, OverLimit, StalePlan, StoreFailed
 from gas.service import processes
 from gas.service.clock import Clock
-from gas.service.jobs import JobRequest
+from gas.service.jobs import JobRequest, Reshape
 from gas.service.limits import Limits
+from gas.service.listing import Wanted
 from gas.service.live import LiveScheduler
 
 
@@ -539,3 +540,18 @@ class Untouchable(dict):
         raise AssertionError("every job is looked at")
 
     __iter__ = items = values
+
+
+def test_what_was_answered_does_not_follow_the_job(live, hand):
+    """Answers are put into JSON after the lock is released, while the job goes on."""
+    live.submit(simulated(10, 50))
+    keyed = replace(simulated(10, 50, user="ada"), key="k")
+    answers = [live.submit(keyed)[0], live.submit(keyed)[0]]
+    id = answers[0].id
+    answers += [live.job(id), live.job_with_key("ada", "k"), live.page(Wanted(user="ada")).jobs[0]]
+    answers.append(live.reshape(Reshape(id, walltime=60, user="ada")))
+    answers.append(live.cancel(1))
+    answered = [job.to_wire() for job in answers]
+    hand.time += 10
+    assert live.job(id).state == "running"
+    assert [job.to_wire() for job in answers] == answered

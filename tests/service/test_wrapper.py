@@ -19,6 +19,7 @@ import pytest
 from eventually import living, until
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from started_jobs import settable
 
 from gas.service import wrapper
 from gas.service.wrapper import Deadlines, Process
@@ -135,7 +136,7 @@ def test_the_command_gets_its_environment_and_directory_and_nothing_of_the_wrapp
         f"PATH={os.environ['PATH']}",
         f"GAS_JOB_DIRECTORY={ran.directory}",
     }
-    masks = {line.split()[0]: int(line.split()[1], 16) for line in lines if line.startswith(("SigBlk", "SigIgn"))}
+    masks = {line.split()[0]: settable(line.split()[1]) for line in lines if line.startswith(("SigBlk", "SigIgn"))}
     assert masks == {"SigBlk:": 0, "SigIgn:": 0}
     files = [line.split(" -> ")[1] for line in lines if " -> " in line]
     assert files == ["/dev/null", str(ran.directory / "stdout"), str(ran.directory / "stderr")]
