@@ -49,7 +49,7 @@ class Restored:
     aside
         Where the files are that were replaced; None if there were none.
     ended
-        Jobs that wait or run in the backup and had ended since, cancelled ones among them: they stay ended.
+        Jobs that wait or run in the backup and ended, or were cancelled, after it: they stay ended.
     """
 
     jobs: int
