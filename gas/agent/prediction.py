@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,13 +15,14 @@ from typing import Any
 
 from documents.extras import way_to_install
 from gas.agent.options import AUTO, Forecasting
-from gas.endpoints import Answer, QueueEndpoint, RememberingEndpoint
+from gas.endpoints import Answer, Endpoint, QueueEndpoint, RememberingEndpoint, SchedulingEndpoint
 from gas.errors import BadInput, GasError, Unreachable
 from gas.planner import Candidate, Plan
 from gas.prediction import LEAST_ENDED
 from gas.prediction.choice import PredictedPlan, candidates_on, choose
 from gas.prediction.forecast import SAMPLES, Forecast, forecast
 from gas.prediction.history import History
+from gas.prediction.past import Past
 from gas.printable import many
 from workloads import LogError
 
@@ -111,7 +113,7 @@ class Predictor:
 
     def _forecast(self, found: Plan, answer: Answer, not_before: int | None) -> tuple[Forecast, dict[str, Any]]:
         endpoint = answer.endpoint
-        if not isinstance(endpoint, QueueEndpoint):
+        if answer.availability is None or not isinstance(endpoint, (QueueEndpoint, SchedulingEndpoint)):
             raise BadInput(
                 f"{answer.name}: has no queue that could be looked at, only a list of what is free; "
                 "--predict needs a live scheduler (S³ or Slurm)"
@@ -119,9 +121,34 @@ class Predictor:
         history = self.options.history or self._remembered.get(answer.name)
         if history is None:  # asked for once: predicted again, it is the same but for the last minutes
             history = self._remembered[answer.name] = _asked(endpoint, answer.name, self._remark)
-        snapshot = endpoint.snapshot(history.users)
-        remarks = endpoint.queue_remarks
-        past = history.past(snapshot, "nodes" if endpoint.unit == "nodes" else "cpus")
+        candidates = candidates_on(found, answer.name)
+        lasts, options = [c.execution_time for c in candidates], self.options
+        threads = len(os.sched_getaffinity(0))
+        made_by: Callable[[Past], tuple[Forecast, Sequence[str]]]
+        remarks: tuple[str, ...] = ()
+        if isinstance(endpoint, SchedulingEndpoint):
+            requests = [(c.processors, c.walltime, c.layout) for c in candidates]
+            queue = endpoint.queue(answer.availability, requests, max(not_before or 0, found.now))
+            policy, snapshot = "slurm", queue.snapshot(history.users)
+            planned = [c.start for c in candidates]
+
+            def made_by(past: Past) -> tuple[Forecast, Sequence[str]]:
+                return queue.forecast(
+                    past, lasts, planned, history.users, samples=self._samples, seed=options.seed, threads=threads,
+                    clock=time.monotonic,
+                )  # fmt: skip
+        else:
+            policy, snapshot, remarks = endpoint.policy, endpoint.snapshot(history.users), endpoint.queue_remarks
+
+            def made_by(past: Past) -> tuple[Forecast, Sequence[str]]:
+                sizes, walltimes = [c.processors for c in candidates], [c.walltime for c in candidates]
+                made = forecast(
+                    snapshot, past, sizes, walltimes, lasts, not_before=not_before, samples=self._samples,
+                    seed=options.seed, policy=policy, threads=threads,
+                )  # fmt: skip
+                return made, ()
+
+        past = history.past(snapshot)
         strangers = int((snapshot.user < 0).sum())
         if strangers and strangers == len(snapshot):
             remarks += (f"{history.name} knows none of the users in the queue; they are taken to be like all others",)
@@ -137,36 +164,28 @@ class Predictor:
             remarks += (f"{few}; what is learnt from so few may be far off",)
         for remark in remarks:
             self._say_once(f"{answer.name}: {remark}")
-        candidates = candidates_on(found, answer.name)
-        with _saying_what_takes_long(answer.name, self._samples, self._remark):
-            made = forecast(
-                snapshot,
-                past,
-                [c.processors for c in candidates],
-                [c.walltime for c in candidates],
-                [c.execution_time for c in candidates],
-                planned=[c.start for c in candidates] if endpoint.plans_by_nodes else None,
-                not_before=not_before,
-                samples=self._samples,
-                seed=self.options.seed,
-                policy=endpoint.policy,
-                threads=len(os.sched_getaffinity(0)),
-            )
+        with _saying_what_takes_long(
+            answer.name, self._samples, self._remark, isinstance(endpoint, SchedulingEndpoint)
+        ):
+            made, further = made_by(past)
+        for remark in further:
+            self._say_once(f"{answer.name}: {remark}")
         return made, {
             "name": answer.name,
             "history": history.name,
-            "policy": endpoint.policy,
+            "policy": policy,
+            "samples": len(made.starts),
             "running": int(snapshot.running.sum()),
             "waiting": snapshot.waiting,
             "unknown_users": strangers,
             "history_jobs": learnt,
             "candidates": len(candidates),
             "candidates_simulated_alone": int(made.alone.sum()),
-            "remarks": list(remarks),
+            "remarks": [*remarks, *further],
         }
 
 
-def _asked(endpoint: QueueEndpoint, name: str, remark: Callable[[str], object]) -> History:
+def _asked(endpoint: Endpoint, name: str, remark: Callable[[str], object]) -> History:
     """Return what a scheduler of this name remembers itself."""
     if not isinstance(endpoint, RememberingEndpoint):
         raise BadInput(f"{name}: cannot be asked for its past; name a history: --predict FILE")
@@ -182,19 +201,22 @@ def _asked(endpoint: QueueEndpoint, name: str, remark: Callable[[str], object]) 
 
 
 @contextmanager
-def _saying_what_takes_long(scheduler: str, samples: int, remark: Callable[[str], object]) -> Iterator[None]:
-    """Say what takes so long, if it does."""
+def _saying_what_takes_long(
+    scheduler: str, samples: int, remark: Callable[[str], object], scheduling: bool
+) -> Iterator[None]:
+    """Say what takes so long, if it does; `scheduling`: the scheduler's own scheduling is run forward."""
     from gas.compiled import available, is_ready
     from gas.prediction.forward import follow_each
     from gas.prediction.together import follow_all
+    from gas.slurm.cycle import run_cycle
 
     compiling = "compiling what predicts, once; this takes up to half a minute"
     only_one_kept = False
     if not available():
         remark(f"without numba this takes a hundred times as long: {way_to_install('sim')}")
-    elif not is_ready(follow_each):
+    elif not is_ready(run_cycle if scheduling else follow_each):
         remark(compiling)
-    else:
+    elif not scheduling:
         only_one_kept = not is_ready(follow_all)
 
     def tell() -> None:

@@ -10,6 +10,7 @@ from .endpoint import (
     RememberingEndpoint as RememberingEndpoint,
     Request as Request,
     ReshapingEndpoint as ReshapingEndpoint,
+    SchedulingEndpoint as SchedulingEndpoint,
     Standing as Standing,
 )
 from .file import FileEndpoint as FileEndpoint

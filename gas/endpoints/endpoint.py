@@ -15,6 +15,7 @@ from speedup_models.model import Layout
 
 if TYPE_CHECKING:  # a simulator hangs on it, which planning does not need
     from gas.prediction.history import History
+    from gas.prediction.slurm import Queue
     from gas.prediction.snapshot import Snapshot
     from gas.simulation.schedule import Policy
 
@@ -28,6 +29,7 @@ __all__ = [
     "RememberingEndpoint",
     "Request",
     "ReshapingEndpoint",
+    "SchedulingEndpoint",
     "Standing",
     "limits_from",
 ]
@@ -275,10 +277,6 @@ class QueueEndpoint(Endpoint, Protocol):
     queue_remarks: tuple[str, ...]
 
     @property
-    def plans_by_nodes(self) -> bool:
-        """Return whether its plans know nodes, so that they can be later than the counts of a snapshot allow."""
-
-    @property
     def policy(self) -> Policy:
         """Return by which of the simulator's policies it plans its queue, or which of them comes nearest."""
 
@@ -287,7 +285,25 @@ class QueueEndpoint(Endpoint, Protocol):
 
 
 @runtime_checkable
-class RememberingEndpoint(QueueEndpoint, Protocol):
+class SchedulingEndpoint(Endpoint, Protocol):
+    """A scheduler whose own way to schedule is known, so that its queue is run forward by that."""
+
+    def queue(
+        self, availability: Availability, requests: Sequence[tuple[int, int, Layout | None]], first: int
+    ) -> Queue:
+        """Return what is run forward to predict requests: size, walltime and layout of each.
+
+        Parameters
+        ----------
+        availability
+            With which they were planned.
+        first
+            The instant before which none may start.
+        """
+
+
+@runtime_checkable
+class RememberingEndpoint(Endpoint, Protocol):
     """A scheduler that can be asked for its own past."""
 
     def history(self) -> History:

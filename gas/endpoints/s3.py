@@ -96,7 +96,6 @@ class S3Endpoint(JobEndpoint):
 
     policy: Final = "s3"
     queue_remarks: Final = ()
-    plans_by_nodes: Final = False
     keeps_own_clock = True
 
     def __init__(

@@ -9,7 +9,7 @@ from what similar jobs used and other jobs arriving, and returns the distributio
     parts      samples in several threads, in slices
     forward    the queue simulated forward with such run times, by the simulator's own engine
     together   the same for all candidates at once, where the queue is long and they are many
-    shortfall  what counts leave out of plans by nodes
+    slurm      a Slurm's queue run forward by its own schedulers instead
     past       the history of a log up to an instant: use of walltimes, and arrivals
     history    such a log, with the names of its users
     forecast   when candidates are likely to start and finish

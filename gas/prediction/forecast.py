@@ -12,7 +12,6 @@ from gas.errors import BadInput
 from gas.prediction.calibration import UNTRIED, ends_of
 from gas.prediction.forward import latest_starts, starts_of_each, visits_of
 from gas.prediction.past import Past
-from gas.prediction.shortfall import by_nodes
 from gas.prediction.snapshot import Snapshot
 from gas.prediction.together import starts_of_all
 from gas.printable import Shown, many
@@ -113,7 +112,6 @@ def forecast(
     walltimes: ArrayLike,
     execution_times: ArrayLike,
     *,
-    planned: ArrayLike | None = None,
     not_before: int | None = None,
     samples: int = SAMPLES,
     seed: int = 0,
@@ -128,9 +126,6 @@ def forecast(
     ----------
     processors, walltimes, execution_times
         Of each candidate.
-    planned
-        When the scheduler plans each to start, if it knows more than how many processors are free: which nodes
-        (`gas.prediction.shortfall`).
     not_before
         The instant before which none may start.
     policy
@@ -156,9 +151,6 @@ def forecast(
     if len({one.shape for one in asked}) > 1:
         counts = ", ".join(str(one.size) for one in asked)
         raise BadInput(f"{counts} processors, walltimes and execution times: give one of each for every candidate")
-    plans = None if planned is None else np.atleast_1d(np.asarray(planned, np.int64))
-    if plans is not None and plans.shape != asked[0].shape:
-        raise BadInput(f"{plans.size} planned starts: give one of each for every candidate, of {asked[0].size}")
     candidates, lasts = np.array(asked[:2], np.int64), asked[2].astype(np.int64)
     for size in candidates[0].tolist():
         if not 1 <= size <= snapshot.machine:
@@ -183,9 +175,6 @@ def forecast(
     if chosen.size:
         starts[:, chosen] = starts_of_each(snapshot, run_times, candidates[:, chosen], arrivals, **options)
     starts = np.minimum(starts, latest)
-    if plans is not None:
-        starts = by_nodes(snapshot, run_times, starts, latest, plans, generator)
-        latest = np.maximum(latest, plans)
     by_itself = np.zeros(len(lasts), bool)
     by_itself[chosen] = True
     return Forecast(snapshot.now, latest, starts, lasts, by_itself)

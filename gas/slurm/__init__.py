@@ -69,5 +69,6 @@ Run forward, where it is known how long jobs really take::
     placement     where a record fits, apart from what is planned
     clock         when both schedulers look at the queue
     starts        what starts when and where, and what is known of that beforehand
+    beginning     a cluster and its queue made ready, from which runs begin
     forward       both schedulers from instant to instant, until the queue is empty
 """

@@ -6,6 +6,7 @@ gets its priority with the fair share of the last time.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -80,6 +81,12 @@ class Ageing:
             self._new[at] = value - fair
             self._tried[at] = tried - fair - self.weight * min(waited, self.oldest) / self.oldest
         self.remarks += [f"priorities without {one}" for one in sorted(unknown)]
+
+    def copied(self) -> Ageing:
+        """Return priorities that go on apart from these."""
+        other = copy.copy(self)
+        other.values, other._used, other._runs = self.values.copy(), self._used.copy(), self._runs.copy()
+        return other
 
     # -- fair share
 
@@ -223,9 +230,10 @@ class Ageing:
         self.last, self.next = instant, instant + self.period
         if not self.multifactor:
             return
-        for at in range(len(self.records)):
-            waited = min(max(now - int(since[at]), 0), self.oldest) if since[at] else 0
-            self.values[at] = self._whole(self._tried[at] + self.weight * waited / self.oldest + self._share(at))
+        waited = np.where(since > 0, np.clip(now - since, 0, self.oldest), 0)
+        shares = np.array([self._share(at) for at in range(len(self.records))]) if self._fair else 0.0
+        values = self._tried + self.weight * waited / self.oldest + shares
+        self.values = np.maximum(np.floor(values + ALMOST), 1.0)
 
     @staticmethod
     def _whole(value: float) -> float:

@@ -18,22 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import fastest
+from gas.slurm.beginning import Beginning
 from gas.slurm.clock import FULL_DEPTH, Clock
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.machine import idle_of
+from gas.slurm.main_pass import STARTED as PASSED
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
-from gas.slurm.passes import run_state
-from gas.slurm.placement import cpus_on, fits_nowhere
-from gas.slurm.rows import Plans, Records, empty_plans
-from gas.slurm.search import room_of
+from gas.slurm.passes import copied, run_state
+from gas.slurm.placement import cpus_on
+from gas.slurm.rows import STARTED, Plans, Records, empty_plans
 from gas.slurm.starts import Known, Run, Start
-from gas.slurm.state import State, state_of
-from gas.slurm.waiting import Waiting
+from gas.slurm.state import State
 
-__all__ = ["run_forward"]
+__all__ = ["Forward", "run_forward"]
 
 FIRST_TASK = -1
 
@@ -68,52 +68,58 @@ def run_forward(
     epilog
         Seconds from the end of a job until something starts on its nodes.
     """
-    return _Forward(cluster, seconds, arrivals, dict(known or {}), first_cycle, first_pass, epilog).run(until)
+    return Forward(Beginning.of(cluster, arrivals), seconds, known, first_cycle, first_pass, epilog).run(until)
 
 
-class _Forward:
-    """The machine, its queue and its schedulers at one instant."""
+class Forward:
+    """The machine, its queue and its schedulers at one instant.
+
+    Parameters
+    ----------
+    begin
+        What it goes on from, which is not changed.
+    seconds, known, first_cycle, first_pass, epilog
+        As of `run_forward`.
+    coarse
+        Both schedulers look at the queue when that share of the time so far has gone since they last did, at the
+        earliest; 0 is as often as Slurm's do.
+    """
 
     def __init__(
         self,
-        cluster: Cluster,
+        begin: Beginning,
         seconds: Mapping[int, int | Sequence[int]],
-        arrivals: Sequence[tuple[int, Job]],
-        known: dict[tuple[int, int | None], Known],
-        first_cycle: int | None,
-        first_pass: int | None,
-        epilog: int,
+        known: Mapping[tuple[int, int | None], Known] | None = None,
+        first_cycle: int | None = None,
+        first_pass: int | None = None,
+        epilog: int = 0,
+        coarse: float = 0.0,
     ) -> None:
-        self.cluster, self.known, self.epilog = cluster, known, epilog
-        self.waiting = waiting = Waiting(cluster, arrivals)
-        self.state = state_of(cluster, waiting.records, pinned=False, room=waiting.room)
+        self.cluster, self.known, self.epilog, self.coarse = begin.cluster, dict(known or {}), epilog, coarse
+        self.waiting, self.state = begin.waiting.copied(), copied(begin.state)
         self.seconds = seconds
-        now = cluster.now
-        self.holders = Holders.of(cluster, self.state, seconds)
+        now = begin.cluster.now
+        self.holders = Holders.of(begin.cluster, self.state, seconds)
         started = {job.id: job for job in self.state.running_jobs}
-        self.jobs: dict[tuple[int, int | None], Job] = {(one.job, None): started[one.job] for one in self.holders.who}
+        self.jobs: dict[tuple[int, int | None], Job] = {
+            (one.job, None): started[one.job] for one in self.holders.who if one.job in started
+        }
         self.ends: list[tuple[int, int, int | None]] = []
         for one in self.holders.who:
             heappush(self.ends, (one.end, one.job, FIRST_TASK))
-        size = len(self.state.names)
-        places = {name: place for place, name in enumerate(self.state.names)}
-        whole = np.zeros((int(waiting.partition.max(initial=0)) + 1, size), np.bool_)
-        for row, record in zip(waiting.partition.tolist(), waiting.records, strict=True):
-            whole[row, [places[name] for name in record.partition.nodes if name in places]] = True
-        self.places, self.whole = places, whole & self.state.usable
-        self.sets = words_of(self.state.sets)
-        self.room = room_of(self.state.machine, self.sets.shape[1], 0)
+        self.places = {name: place for place, name in enumerate(self.state.names)}
+        self.whole, self.sets, self.room = begin.whole, begin.sets, begin.room()
         self.leaving = self.state.leaving.copy()
         self.left: list[tuple[int, NDArray[np.int64]]] = []
         if self.leaving.any():
             self.left.append((now + max(epilog, 1), np.flatnonzero(self.leaving)))
-        self.clock = Clock.of(cluster, first_cycle, first_pass)
+        self.clock = Clock.of(begin.cluster, first_cycle, first_pass)
         self.starts: list[Start] = []
+        self.probed: dict[int, int] = {}
+        self.awaited: set[int] | None = None
         self.cycles = self.passes = 0
-        steps = self.waiting.room**2 * size * 10  # each is looked at by about as many passes as there are jobs
-        self.pass_kernel = fastest(run_pass, steps)
-        fastest(run_cycle, steps)
-        waiting.drop(lambda record: fits_nowhere(self.state, record))
+        self.pass_kernel = fastest(run_pass, begin.steps)
+        fastest(run_cycle, begin.steps)
 
     # -- time
 
@@ -122,10 +128,12 @@ class _Forward:
         clock = self.clock
         while until is None or clock.now <= until:
             self._instant()
+            if self.awaited is not None and not self.awaited:
+                break
             following = self._following()
             if following is None:
                 break
-            clock.now = following
+            clock.now = max(following, clock.now + int(self.coarse * (clock.now - self.cluster.now)))
         return Run(
             tuple(self.starts), tuple(self.waiting.left()), self.cycles, self.passes, tuple(self.waiting.remarks)
         )
@@ -181,7 +189,7 @@ class _Forward:
             self.leaving[nodes] = True
             self.left.append((end + self.epilog, nodes))
             self.state.licences[:] += gone.licences
-            del self.jobs[key]
+            self.jobs.pop(key, None)
             self.waiting.ended(key, end)
             ended = True
         return ended
@@ -203,9 +211,10 @@ class _Forward:
         waiting, now = self.waiting, self.clock.now
         index = waiting.order(now, only)
         rows = Records._make(column[index] for column in self.state.rows)
+        rows.probe[:] = waiting.ghosts[waiting.places[index]]
         rows.tasks[:], rows.room[:] = waiting.tasks[index], waiting.rooms(index)
         rows.not_before[:] = now
-        for at, record in enumerate(index.tolist()):
+        for at, record in enumerate(index.tolist() if self.known else ()):
             known = self.known.get(waiting.next_task(record))
             if known is not None:  # it has not started yet, so it does not now
                 rows.not_before[at] = now + 1
@@ -274,6 +283,7 @@ class _Forward:
                 begun = True
             rows.tasks[:], rows.room[:] = waiting.tasks[index], waiting.rooms(index)
         state.licences[:] += kept
+        begun |= self._probed(index[rows.probe & (plans.state == PASSED) & (held == 0)])
         self.clock.changed |= len(index) > 0  # it writes why they wait, which the backfill scheduler takes for a change
         return begun
 
@@ -315,6 +325,7 @@ class _Forward:
             state.licences[:] -= kept_licences
             plans = run_state(current)
             state.licences[:] += kept_licences
+            self._probed(index[rows.probe & (plans.state == STARTED)])
             new = int(state.running.total[0]) - before
             if not new:
                 return
@@ -331,6 +342,15 @@ class _Forward:
             if kept == new:
                 return
             self._take_back(before + kept, index[places[kept:]].tolist())  # and the cycle is made again
+
+    def _probed(self, records: NDArray[np.int64]) -> bool:
+        """Note that probes would start now, and take them away; return whether there are any."""
+        places = np.unique(self.waiting.places[records])
+        self.probed |= dict.fromkeys(places.tolist(), self.clock.now)
+        if self.awaited is not None:
+            self.awaited -= set(places.tolist())
+        self.waiting.withdraw(places)
+        return places.size > 0
 
     def _exceeds(self, record: int, at: int) -> bool:
         """Return whether a limit is exceeded by the running job at a place, of a record, whose start is not noted."""
@@ -361,7 +381,8 @@ class _Forward:
         limit = int(self.state.running.end[at]) - now
         took = self.seconds.get(job.id, limit)
         real = took if isinstance(took, int) else int(took[waiting.number_of(record)])
-        end = now + max(min(real, limit), 1)
+        real = min(real, limit) - int(self.coarse * (now - self.cluster.now)) // 2  # it would have started before
+        end = now + max(real, 1)
         nodes = self.holders.nodes(at)
         names = tuple(self.state.names[place] for place in nodes.tolist())
         first = int(self.state.running.first[at])
@@ -375,6 +396,8 @@ class _Forward:
         heappush(self.ends, (end, key[0], FIRST_TASK if key[1] is None else key[1]))
         waiting.started(record, self.jobs[key], now)
         self.known.pop(key, None)
+        if self.awaited is not None:
+            self.awaited.discard(waiting.place[record])
         self.starts.append(Start(key[0], key[1], partition.name, now, end, names, by))
 
     def _start_known(self) -> set[str]:

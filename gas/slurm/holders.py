@@ -49,7 +49,10 @@ class Holders:
 
     @classmethod
     def of(cls, cluster: Cluster, state: State, seconds: Mapping[int, int | Sequence[int]]) -> Holders:
-        """Return those that run now, which really take so many seconds from their start, else until their limits."""
+        """Return those that run now, which really take so many seconds from their start, else until their limits.
+
+        Of jobs that are not shown `seconds` names the place among all, inverted (``~place``), and counts from now.
+        """
         now, none = cluster.now, np.zeros(len(state.licences), np.int64)
         who = []
         for job in state.running_jobs:
@@ -59,6 +62,9 @@ class Holders:
             end = limit if not isinstance(took, int) else min(begun + took, limit)
             partition = job.partitions[0] if job.partitions else ""
             who.append(Holder(job.id, None, -1, partition, begun, max(end, now), licences if job.licences else none))
+        for at in range(len(who), int(state.running.total[0])):  # what is in use by jobs that are not shown
+            took, limit = seconds.get(~at), int(state.running.end[at])
+            who.append(Holder(~at, None, -1, "", now, min(now + took, limit) if isinstance(took, int) else limit, none))
         return cls(state.running, state.use, who)
 
     def append(self, holder: Holder) -> None:

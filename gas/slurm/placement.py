@@ -5,26 +5,44 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.slurm.choosing import choose
+from gas.compiled import lean_kernel
+from gas.slurm.choosing import choose, choose_with
 from gas.slurm.fitting import CPUS, HAS_REQUIRED, WHOLE, capable
-from gas.slurm.machine import idle_of
+from gas.slurm.machine import Machine, Use, idle_of
+from gas.slurm.node_sets import Words, keep, put, unpacked
+from gas.slurm.rows import Records
+from gas.slurm.search import Room
 from gas.slurm.state import State
+from gas.slurm.versions import Rules
 
-__all__ = ["cpus_on", "fits_nowhere"]
+__all__ = ["cpus_on", "fit_idle"]
 
 
-def fits_nowhere(state: State, record: int) -> bool:
-    """Return whether a record fits on no nodes, whatever ends (its job is held then: BadConstraints)."""
-    rows, idle = state.rows, idle_of(state.use)
-    given, chosen = np.zeros(len(state.names), np.int64), np.zeros(len(state.names), np.int64)
-    first, count = rows.features[record]
-    required, need, gres = state.sets[rows.required[record]], rows.need[record], rows.gres[record]
-    for option in state.options[first : first + count].tolist():
-        capable(state.sets[rows.nodes[record]] & state.sets[option], need, gres, state.machine, idle, given)
-        if choose(given, need, gres, required, state.machine, idle, state.rules.first_node, state.rules.weakest,
-                  chosen):  # fmt: skip
-            return False
-    return True
+@lean_kernel
+def fit_idle(
+    rows: Records,
+    sets: Words,
+    options: NDArray[np.int64],
+    machine: Machine,
+    idle: Use,
+    rules: Rules,
+    room: Room,
+    fit: NDArray[np.bool_],
+) -> None:
+    """Write which records fit on the machine without any job; others are held (BadConstraints)."""
+    for at in range(len(rows.job)):
+        unpacked(sets[rows.required[at]], room.required)
+        for option in range(rows.features[at, 0], rows.features[at, 0] + rows.features[at, 1]):
+            put(room.nodes, sets[rows.nodes[at]])
+            keep(room.nodes, sets[options[option]])
+            unpacked(room.nodes, room.there)
+            capable(room.there, rows.need[at], rows.gres[at], machine, idle, room.present)
+            fit[at] = choose_with(
+                room.present, rows.need[at], rows.gres[at], room.required, machine, idle, rules.first_node,
+                rules.weakest, room.work, room.trial,
+            )  # fmt: skip
+            if fit[at]:
+                break
 
 
 def cpus_on(state: State, record: int, there: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -38,6 +39,8 @@ class Waiting:
         Its number, by record: in the order in which they are first named, as in `gas.slurm.rows`.
     tasks
         How many tasks have not started, by record; 0 of a job that has.
+    ghosts
+        By place: the probes, which hold nothing and keep nobody from starting.
     room
         How many jobs may run at one time, at the most.
     limits_count
@@ -48,16 +51,21 @@ class Waiting:
         What is not looked at.
     """
 
-    def __init__(self, cluster: Cluster, arrivals: Sequence[tuple[int, Job]]) -> None:
+    def __init__(
+        self, cluster: Cluster, arrivals: Sequence[tuple[int, Job]], probes: Sequence[tuple[int, Job]] = ()
+    ) -> None:
         self.cluster = cluster
         self.remarks: list[str] = []
         self.records: list[Record] = []
         self.place: list[int] = []
-        self.dropped: set[int] = set()
+        dropped: list[int] = []
         named = {one.name: number for number, one in enumerate(cluster.partitions)}
         there = [(cluster.now, job) for job in cluster.jobs if job.pending]
-        self.jobs = [_waiting(job) for _, job in (*there, *arrivals)]
-        self.comes_at = np.array([at for at, _ in (*there, *arrivals)], np.int64)
+        everybody = (*there, *probes, *arrivals)
+        self.jobs = [_waiting(job) for _, job in everybody]
+        self.comes_at = np.array([at for at, _ in everybody], np.int64)
+        self.ghosts = np.zeros(len(self.jobs), np.bool_)
+        self.ghosts[len(there) : len(there) + len(probes)] = True
         self.arrived = np.zeros(len(self.jobs), np.bool_)
         self.arrived[: len(there)] = True
         self.eligible = np.zeros(len(self.jobs), np.int64)
@@ -70,18 +78,21 @@ class Waiting:
         self.depends = [dependencies_of(job.dependency) for job in self.jobs]
         self.held = np.array([job.priority == 0 and at < len(there) for at, job in enumerate(self.jobs)], np.bool_)
         for place, job in enumerate(self.jobs):
+            probe = place - len(there) if self.ghosts[place] else None
             for name in job.partitions:
                 if name in named:
-                    record = Record(job, cluster.partitions[named[name]])
+                    record = Record(job, cluster.partitions[named[name]], probe=probe)
                     blocked, _ = blocked_by(
                         cluster, replace(job, dependency="", eligible=None, priority=1, reservation=""),
                         record.partition, {},
                     )  # fmt: skip
                     if blocked in FINAL:
-                        self.dropped.add(len(self.records))
+                        dropped.append(len(self.records))
                     self.records.append(record)
                     self.place.append(place)
-        self._places = np.array(self.place, np.int64)
+        self.places = np.array(self.place, np.int64)
+        self.dropped = np.zeros(len(self.records), np.bool_)
+        self.dropped[dropped] = True
         numbers = {name: at for at, name in enumerate(dict.fromkeys(one.partition.name for one in self.records))}
         self.partition = np.array([numbers[one.partition.name] for one in self.records], np.int64)
         self.tasks = np.array([len(self.of_task[place]) for place in self.place], np.int64)
@@ -94,11 +105,16 @@ class Waiting:
                 for one in self.records
             ], np.int64,
         ).reshape(len(self.records), 5)  # fmt: skip
-        self.ageing = Ageing(cluster, self.records, self._places >= len(there))
+        self.ageing = Ageing(cluster, self.records, self.places >= len(there))
         self.remarks += self.ageing.remarks
         self.limits_count = self._limits_count()
         several = any(job.tasks is not None and len(job.partitions) > 1 for job in self.jobs)
         self.one_by_one = self.limits_count or several
+        self._begins = np.array([job.eligible or 0 for job in self.jobs], np.int64)
+        bound = [bool(found) or bool(job.reservation) for (found, _), job in zip(self.depends, self.jobs, strict=True)]
+        self._bound = np.array(bound, np.bool_)
+        throttled = [job.tasks is not None and bool(job.tasks.at_once) for job in self.jobs]
+        self._throttled = np.array(throttled, np.bool_)[self.places]
         self._verdicts: dict[int, int] = {}
         self._verdicts_at = cluster.now
         self._has_bounds: dict[int, bool] = {}
@@ -112,24 +128,44 @@ class Waiting:
         if cluster.settings is not None and cluster.settings.preempts:
             self.remarks.append("jobs are not preempted")
 
+    def copied(self) -> Waiting:
+        """Return a queue that goes on apart from this one."""
+        other = copy.copy(self)
+        other.arrived, other.eligible, other.tasks = self.arrived.copy(), self.eligible.copy(), self.tasks.copy()
+        other.comes_at, other.done, other.running = self.comes_at.copy(), self.done.copy(), self.running.copy()
+        other.begun, other.over, other._verdicts = self.begun.copy(), self.over.copy(), self._verdicts.copy()
+        other.ageing = self.ageing.copied()
+        return other
+
+    def withdraw(self, places: NDArray[np.int64]) -> None:
+        """Take jobs out of the queue, whether they have come or not."""
+        self.arrived[places] = True
+        self.tasks[np.isin(self.places, places)] = 0
+        for place in places.tolist():
+            self.done[place] = len(self.of_task[place])
+
+    def may_start(self, place: int) -> bool:
+        """Return whether a job fits in one of its partitions at all."""
+        return bool((~self.dropped & (self.places == place)).any())
+
     def age(self, now: int) -> None:
         """Calculate priorities anew if it is time."""
-        there = self.arrived[self._places]
-        self.ageing.calculate(now, np.where(there, self.eligible[self._places], 0), there & (self.tasks > 0))
+        there = self.arrived[self.places]
+        self.ageing.calculate(now, np.where(there, self.eligible[self.places], 0), there & (self.tasks > 0))
 
     # -- who waits
 
     def next_event(self, now: int) -> int | None:
         """Return when the next job comes, or may begin."""
-        due = self.comes_at[~self.arrived].tolist()
-        due += [job.eligible for job in self.jobs if job.eligible is not None and job.eligible > now]
+        coming, beginning = self.comes_at[~self.arrived], self._begins[self._begins > now]
+        due = [int(one.min()) for one in (coming, beginning) if one.size]
         return min(due, default=None)
 
     def arriving(self, now: int) -> Iterator[int]:
         """Yield the places of those that come now, who have come then."""
         for place in np.flatnonzero(~self.arrived & (self.comes_at <= now)).tolist():
             self.arrived[place] = True
-            self.ageing.arrives(np.flatnonzero(self._places == place))
+            self.ageing.arrives(np.flatnonzero(self.places == place))
             yield place
 
     def comes(self) -> bool:
@@ -138,8 +174,7 @@ class Waiting:
 
     def any(self) -> bool:
         """Whether a job waits that may start some time."""
-        kept = [at for at in range(len(self.records)) if at not in self.dropped]
-        return bool((self.arrived & ~self.held)[self._places[kept]][self.tasks[kept] > 0].any())
+        return bool(((self.arrived & ~self.held)[self.places] & (self.tasks > 0) & ~self.dropped).any())
 
     def left(self) -> list[int]:
         """Return the numbers of those that have not started."""
@@ -147,7 +182,8 @@ class Waiting:
 
     def drop(self, never: Callable[[int], bool]) -> None:
         """Leave out the records for which something holds."""
-        self.dropped |= {at for at in range(len(self.records)) if at not in self.dropped and never(at)}
+        for at in np.flatnonzero(~self.dropped).tolist():
+            self.dropped[at] = never(at)
 
     def waits(self, job: int, task: int | None) -> bool:
         """Whether a job, or a task of it, has not started."""
@@ -183,7 +219,7 @@ class Waiting:
         job = self.jobs[place]
         if job.array is not None:
             self.running[job.array] = self.running.get(job.array, 0) + 1
-        self.tasks[self._places == place] -= 1
+        self.tasks[self.places == place] -= 1
 
     def ended(self, key: Key, now: int) -> None:
         """Note that a job has ended."""
@@ -204,12 +240,15 @@ class Waiting:
         may = self.arrived & ~self.held
         if only is not None:
             may &= np.arange(len(self.jobs)) == only
-        for place in np.flatnonzero(may).tolist():
+        may &= self._begins <= now
+        for place in np.flatnonzero(may & self._bound).tolist():
             may[place] = self.done[place] < len(self.of_task[place]) and self._independent(place, now)
-            if may[place] and not self.eligible[place]:
-                self.eligible[place] = self.jobs[place].eligible or now
-        index = np.flatnonzero(may[self._places] & (self.tasks > 0))
-        index = index[[at not in self.dropped for at in index.tolist()]] if self.dropped else index
+        wait = may[self.places] & (self.tasks > 0)
+        new = np.zeros(len(self.jobs), np.bool_)
+        new[self.places[wait]] = True
+        new &= self.eligible == 0
+        self.eligible[new] = np.where(self._begins[new] > 0, self._begins[new], now)
+        index = np.flatnonzero(wait & ~self.dropped)
         index = index[self.rooms(index) > 0]
         keys = self._keys[index]
         ranks = np.lexsort((keys[:, 0], keys[:, 1], keys[:, 2], -self.ageing.values[index], keys[:, 3], keys[:, 4]))
@@ -218,17 +257,15 @@ class Waiting:
     def rooms(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many tasks of each array may start besides those that run."""
         found = np.full(len(index), 1 << 40, np.int64)
-        for row, at in enumerate(index.tolist()):
-            job = self.records[at].job
+        for row in np.flatnonzero(self._throttled[index]).tolist():
+            job = self.records[index[row]].job
             if job.tasks is not None and job.tasks.at_once:
                 found[row] = max(job.tasks.at_once - self.running.get(job.array or 0, 0), 0)
         return found
 
     def _independent(self, place: int, now: int) -> bool:
-        """Return whether a job waits for nothing but its turn (job_mgr.c, job_independent)."""
+        """Return whether a job that may begin waits for nothing but its turn (job_mgr.c, job_independent)."""
         job = self.jobs[place]
-        if job.eligible is not None and job.eligible > now:
-            return False
         found, any_of = self.depends[place]
         if found and not fulfilled(found, any_of, now, self._times, self._alone(place)):
             return False
@@ -286,7 +323,7 @@ class Waiting:
         limited = self.limited(everybody, now, jobs)
         ranks = {at: rank for rank, at in enumerate(everybody.tolist())}
         for rank, other in enumerate(everybody.tolist()):
-            if self.place[other] == place or limited[rank]:
+            if self.place[other] == place or limited[rank] or self.ghosts[self.place[other]]:
                 continue
             for at in own.tolist():
                 if not np.any(nodes[self.partition[at]] & nodes[self.partition[other]]):

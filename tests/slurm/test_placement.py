@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from made_clusters import cluster, job, running
 
+from gas.slurm.beginning import Beginning
 from gas.slurm.order import queue
-from gas.slurm.placement import cpus_on, fits_nowhere
+from gas.slurm.placement import cpus_on
 from gas.slurm.state import state_of
 
 
@@ -16,7 +17,8 @@ def state(*jobs, **options):
 
 @pytest.mark.parametrize(("cpus", "nowhere"), [(8, False), (9, True)])
 def test_what_is_too_large_for_the_partition_fits_nowhere_whatever_runs(cpus, nowhere):
-    assert fits_nowhere(state(running(9, "n0", "n1", end=60), job(1, cpus)), 0) is nowhere
+    begin = Beginning.of(cluster(running(9, "n0", "n1", end=60), job(1, cpus)))
+    assert begin.waiting.dropped.tolist() == [nowhere]
 
 
 @pytest.mark.parametrize(

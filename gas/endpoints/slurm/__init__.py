@@ -25,7 +25,6 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
                     or a socket, and tokens, rest_refusals is what slurmrestd says when something went wrong
     interpretation  from what is published to an availability with node identity, and to the jobs that have no plan
     caveats         what Slurm does otherwise than it is planned with
-    queue           who runs and who waits in a partition, counted in processors
     availability    what is free of a partition's nodes, with starts as Slurm would find them
     transport       what is sent, and what a transport can do
     refusals        what kind of error Slurm's words are, from commands and slurmrestd

@@ -125,7 +125,7 @@ class SlurmAvailability(NodeAvailability):
         """
         if self.cluster is None:
             return [NOWHERE] * len(requests)
-        jobs = [self._job(size, walltime, first, layout) for size, walltime, layout in requests]
+        jobs = [self.job(size, walltime, first, layout) for size, walltime, layout in requests]
         there = [job for job in jobs if job is not None]
         found = iter(
             outlooks_at_start(
@@ -170,7 +170,7 @@ class SlurmAvailability(NodeAvailability):
     def _preempted_for(self, one: Outlook, size: int, walltime: int, layout: Layout | None) -> tuple[Job, ...]:
         """Return the running jobs of which some have to end for a job that starts now; none if it starts without."""
         partition = next((each for each in self.partitions if each.name == one.partition), None)
-        job = self._job(size, walltime, 0, layout)
+        job = self.job(size, walltime, 0, layout)
         soon = one.planned is not None and one.planned < self.now + 60
         if self.cluster is None or job is None or partition is None or not soon:
             return ()
@@ -200,7 +200,7 @@ class SlurmAvailability(NodeAvailability):
 
     def unknown(self) -> Iterator[str]:
         """Yield what is not known of where one's jobs come and of what may hold them, in sentences."""
-        job = self._job(max(int(self.capacity.min(initial=1)), 1), 3600, 0)
+        job = self.job(max(int(self.capacity.min(initial=1)), 1), 3600, 0)
         if self.cluster is None or job is None:
             return
         if any(one.pending for one in self.cluster.jobs):
@@ -213,7 +213,7 @@ class SlurmAvailability(NodeAvailability):
             if missing:
                 yield f"not known, and may keep a job from starting: {'; '.join(missing)}"
 
-    def _job(self, size: int, walltime: int, first: int, layout: Layout | None = None) -> Job | None:
+    def job(self, size: int, walltime: int, first: int, layout: Layout | None = None) -> Job | None:
         """Return the job that a request is submitted as; None if there is no such job."""
         names = tuple(one.name for one in self.partitions)
         try:

@@ -20,7 +20,7 @@ import hashlib
 import os
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -31,6 +31,7 @@ from gas.collector import uncollected
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, Standing, limits_from
 from gas.endpoints.programs import own_groups, part_of_file, whole_path
 from gas.endpoints.sending import NotSent, RefusedAs
+from gas.endpoints.slurm.availability import SlurmAvailability
 from gas.endpoints.slurm.choices import MOST, choices
 from gas.endpoints.slurm.commands import TIMEOUT_SECONDS, CommandTransport, sbatch_line, shown_line
 from gas.endpoints.slurm.directives import Directive, Script, from_variables, refuse_unknown, unknown
@@ -56,7 +57,7 @@ from speedup_models.model import Layout
 
 if TYPE_CHECKING:
     from gas.prediction.history import History
-    from gas.prediction.snapshot import Snapshot
+    from gas.prediction.slurm import Queue
 
 __all__ = ["SlurmEndpoint"]
 
@@ -101,8 +102,6 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         Whether paths here mean the same there.
     shows_all
         Whether it showed the jobs of all users when it was last asked.
-    queue_remarks
-        What should be known of the latest `snapshot`.
     configured_as
         What the user calls it, also where it is one of several choices.
     reading
@@ -110,10 +109,6 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     script
         What its jobs run, with the options that stand in it; None where they run commands.
     """
-
-    policy: Final = "conservative-replan"
-    """Slurm's backfill plans every job anew, in the order of the queue; see `gas.prediction.shortfall` for nodes."""
-    plans_by_nodes: Final = True
 
     def __init__(
         self,
@@ -130,11 +125,9 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         spans = Spans(resend=patience, settle=SETTLING_SECONDS, search=SETTLING_SECONDS)
         super().__init__(name, transport, partition, limits, patience, spans)
         self.shows_all = True
-        self.queue_remarks: tuple[str, ...] = ()
         self.partition, self.unit, self.reservation = partition, unit, reservation
         self.is_local = transport.is_local
         self._own_limits = self.limits
-        self._chosen = partition
         self.reading = Reading(transport)
         self.configured_as = name
         self.script: Script | None = None
@@ -211,34 +204,24 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             return ""
         return "all of its nodes have GPUs, and the job asks for none"
 
-    def snapshot(self, users: Mapping[str, int]) -> Snapshot:
-        """Return who runs and who waits in the partition; sets `queue_remarks`. Accounts are not asked for."""
-        from gas.endpoints.slurm.queue import snapshot_of
+    def queue(
+        self, availability: Availability, requests: Sequence[tuple[int, int, Layout | None]], first: int
+    ) -> Queue:
+        """Return what is run forward to predict requests of an availability: size, walltime and layout of each."""
+        from gas.prediction.slurm import Queue
 
-        if self.reservation is not None:
-            raise BadInput(f"{self.name}: jobs of a reservation ({self.reservation}) are not predicted")
-        asked = self.asked()
-        if not (self.unit in ("cpus", "nodes") or (self.unit == "tasks" and (asked.cpus_per_task or 1) == 1)):
-            counted = f"tasks of {asked.cpus_per_task} CPUs" if self.unit == "tasks" else self.unit
-            raise BadInput(
-                f"{self.name}: jobs counted in {counted} are not predicted; only those in cpus, nodes and tasks of one "
-                "CPU are: leave out --predict"
-            )
-        cluster, user = self.transport.cluster(self.name), self.transport.user
-        chosen = partition_of(cluster, self.partition)
-        self._chosen = chosen.name
-        seen = interpret(cluster, chosen.name, options=asked, user=user, groups=self._groups())
-        counted = f"predicted by counts of {self.unit}; starts that Slurm plans later than these allow are guessed"
-        self.queue_remarks = (counted, *(["jobs of other users are not shown"] if seen.unseen else []))
-        return snapshot_of(cluster, chosen, seen, users, user=user)
+        if not isinstance(availability, SlurmAvailability) or availability.cluster is None:
+            raise BadInput(f"{self.name}: no plan of Slurm's own to predict from; leave out --predict")
+        jobs = tuple(availability.job(size, walltime, first, layout) for size, walltime, layout in requests)
+        return Queue(availability.cluster, jobs, availability.unseen_until)
 
     def history(self) -> History:
         """Return what accounting knows of the partition's jobs of the last `HISTORY_DAYS`; `LogError` if it can't."""
         from gas.prediction.history import History
         from workloads.sacct import parse_sacct
 
-        chosen = self._chosen or partition_of(self.transport.cluster(self.name), self.partition).name
-        said = self.transport.accounting(chosen, HISTORY_DAYS)
+        cluster = self._cluster or self.transport.cluster(self.name)
+        said = self.transport.accounting(partitions_of(cluster, self.partition)[0].name, HISTORY_DAYS)
         return History.of_accounting(parse_sacct(said, name="accounting", lenient=True))
 
     @property

@@ -1,0 +1,320 @@
+"""A Slurm's queue run forward, again and again, by its own schedulers (`gas.slurm.forward`).
+
+Each sample draws how long every job runs and who is submitted later; the candidates wait among the others with the
+priority that Slurm would give them, and start where and when its schedulers start them. All of them are followed in the
+same sample first, and hold nothing there: a job that comes behind a candidate may take what it would have got. So those
+that seem to finish first are then each followed by themselves.
+
+A long queue on many nodes takes a second and more a sample. Then the schedulers look at it less often the further away
+a sample is (`COARSE`), and there are fewer samples, as many as the time allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.errors import BadInput
+from gas.prediction.forecast import SAMPLES, Forecast
+from gas.prediction.forward import Arrivals
+from gas.prediction.past import Past
+from gas.prediction.snapshot import UNPLANNED, Snapshot
+from gas.slurm.beginning import Beginning
+from gas.slurm.cluster import Cluster, Job
+from gas.slurm.forward import Forward
+from gas.slurm.order import HOLDING, end_of, limit_of
+from gas.slurm.priority import own_priority
+from gas.times import LONGEST
+
+__all__ = ["SECONDS", "Queue"]
+
+SECONDS = 10.0
+"""For how long samples are begun: half for all candidates together, half for each of the best by itself."""
+
+LEAST = 10
+"""How many samples there are at the least, however long they take."""
+
+BY_THEMSELVES = 4
+"""How many candidates are followed by themselves at the most."""
+
+COARSE, LARGE = 0.02, 20_000
+"""In a queue of more jobs times nodes the schedulers look again after that share of the time that a sample has gone."""
+
+HORIZON = 14 * 86_400
+"""Who has not started then is taken to start then, and that is said."""
+
+TASKS = 40
+"""Of how many tasks of an array run times are drawn; others take those again."""
+
+
+@dataclass(frozen=True, eq=False)
+class Queue:
+    """What a Slurm has published, and the jobs that its candidates would be.
+
+    Attributes
+    ----------
+    jobs
+        With the priorities that they would have; None for a candidate that cannot be submitted so.
+    unseen_until
+        Until when CPUs are taken at the most that are in use by jobs which are not shown; None if all jobs are.
+    """
+
+    cluster: Cluster
+    jobs: tuple[Job | None, ...]
+    unseen_until: int | None = None
+
+    def snapshot(self, users: Mapping[str, int]) -> Snapshot:
+        """Return who runs and who waits on the whole machine, in CPUs; a task of an array is a job.
+
+        Parameters
+        ----------
+        users
+            Numbers of known users; others have -1.
+        """
+        now, rows = self.cluster.now, list(self._rows())
+        machine = max(sum(node.cpus for node in self.cluster.nodes), sum(job.cpus for job in rows if not job.pending))
+        start = [UNPLANNED if job.pending else min(job.start or now, now) for job in rows]
+        lasts = [
+            self._limit(job) if job.pending else max(end_of(job, now) - begun, now - begun + 1)
+            for job, begun in zip(rows, start, strict=True)
+        ]
+        return Snapshot(
+            now, machine,
+            np.array([min(max(job.cpus, 1), machine) for job in rows], np.int64),
+            np.clip(np.array(lasts, np.int64), 1, LONGEST),
+            np.array(start, np.int64),
+            np.array([not job.pending for job in rows], np.bool_),
+            np.array([users.get(job.user, -1) for job in rows], np.int64),
+        )  # fmt: skip
+
+    def forecast(
+        self,
+        past: Past,
+        execution_times: Sequence[int],
+        planned: Sequence[int],
+        users: Mapping[str, int],
+        *,
+        samples: int = SAMPLES,
+        seed: int = 0,
+        threads: int = 1,
+        seconds: float = SECONDS,
+        clock: Callable[[], float] | None = None,
+    ) -> tuple[Forecast, list[str]]:
+        """Return the forecast for the candidates, and what should be known of it.
+
+        Parameters
+        ----------
+        planned
+            When Slurm is expected to start each if all jobs use up their time limits.
+        samples
+            How many there are at the most.
+        seconds
+            For how long samples are begun.
+        clock
+            By which that is; without one all samples are made.
+
+        Raises
+        ------
+        BadInput
+            There are no samples.
+        """
+        if samples < 1:
+            raise BadInput(f"samples {samples}: at least 1 is needed; several hundred are usual")
+        snapshot, generator = self.snapshot(users), np.random.default_rng(seed)
+        run_times = past.usage.draw(snapshot, samples, generator)
+        now = snapshot.now
+        latest = np.maximum(np.array(planned, np.int64), now)
+        ahead = int((latest - now).max(initial=0))
+        coming = past.arrivals(now, min(2 * ahead + 3600, HORIZON))
+        run = _Runs(self, run_times, coming, generator, clock or (lambda: 0.0))
+        lasts = np.array(execution_times, np.int64)
+        few = len(lasts) <= BY_THEMSELVES
+        starts = np.empty((0, len(lasts)), np.int64)
+        alone = np.zeros(len(lasts), np.bool_)
+        if not few:
+            starts = run.samples(None, samples, seconds / 2, threads)
+            best = np.argsort(starts.mean(axis=0) + lasts, kind="stable")[:BY_THEMSELVES]
+        else:
+            best = np.arange(len(lasts))
+        left = seconds / (1 if few else 2)
+        most = samples if few else len(starts)
+        found = [run.samples(int(one), most, left / max(len(best), 1), threads) for one in best.tolist()]
+        count = min([len(one) for one in found], default=len(starts))
+        starts = np.empty((count, len(lasts)), np.int64) if few else starts[:count]
+        for one, column in zip(best.tolist(), found, strict=True):
+            starts[:, one], alone[one] = column[:count, 0], True
+        remarks = list(run.begin.waiting.remarks)
+        if count < samples:
+            less = f"its queue was run forward {count:,} times instead of {samples:,}, in the time there is"
+            remarks.append(f"{less}; intervals are less sure")
+        if never := float((starts >= now + HORIZON).mean()):
+            remarks.append(
+                f"{never:.0%} of the starts are later than in {HORIZON // 86_400} days, and taken to be then"
+            )
+        return Forecast(now, latest, starts, lasts, alone), remarks
+
+    def _rows(self) -> list[Job]:
+        """Return who has a column in the snapshot: of an array a part of its tasks."""
+        rows: list[Job] = []
+        for job in self.cluster.jobs:
+            if job.state in HOLDING:
+                rows.append(job)
+            elif job.pending:
+                rows += [job] * (1 if job.tasks is None else min(len(job.tasks), TASKS))
+        return rows
+
+    def _limit(self, job: Job) -> int:
+        limits = [limit_of(job, one) for one in self.cluster.partitions if one.name in job.partitions]
+        return min(limits, default=job.time_limit or LONGEST)
+
+
+class _Runs:
+    """A queue made ready, and its samples."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        run_times: NDArray[np.int64],
+        coming: Arrivals,
+        generator: np.random.Generator,
+        clock: Callable[[], float],
+    ) -> None:
+        cluster, now, self._clock = queue.cluster, queue.cluster.now, clock
+        self._candidates = range(len(queue.jobs))
+        self._now, self._run_times, self._streams = now, run_times, len(coming.jobs)
+        self._stream = coming.of_samples(len(run_times))
+        first = 1 + max((max(job.id, job.array or 0) for job in cluster.jobs), default=0)
+        self._columns: dict[int, list[int]] = {}
+        for column, job in enumerate(queue._rows()):
+            self._columns.setdefault(job.id, []).append(column)
+        self._arrays = {job.id: len(job.tasks) for job in cluster.jobs if job.pending and job.tasks is not None}
+        there = [(number, job) for number, job in enumerate(queue.jobs) if job is not None]
+        probes = [(now, replace(job, id=first + place, submitted=now)) for place, (_, job) in enumerate(there)]
+        first += len(probes)
+        alike = _Alike(cluster, queue.jobs, generator)
+        arrivals: list[tuple[int, Job]] = []
+        self._come: list[tuple[int, int, int]] = []  # stream, number, run time
+        for stream, jobs in enumerate(coming.jobs):
+            for at, processors, walltime, run_time in jobs.T.tolist():
+                if at < UNPLANNED:
+                    new = alike(first + len(arrivals), processors, walltime)
+                    if new is not None:
+                        self._come.append((stream, new.id, run_time))
+                        arrivals.append((at, replace(new, submitted=at)))
+        self.begin = Beginning.of(cluster, arrivals, probes, unseen_until=queue.unseen_until)
+        waiting = self.begin.waiting
+        self._place = {number: waiting.ids[job.id] for (number, _), (_, job) in zip(there, probes, strict=True)}
+        self._of_stream = [
+            np.array([waiting.ids[id] for stream, id, _ in self._come if stream != own], np.int64)
+            for own in range(self._streams)
+        ]
+        self._hidden = int(self.begin.state.running.total[0]) - len(self.begin.state.running_jobs)
+        self._unseen: list[Sequence[int]] = [
+            []
+            if queue.unseen_until is None
+            else generator.integers(1, max(queue.unseen_until - now, 2), self._hidden).tolist()
+            for _ in range(len(run_times))
+        ]
+        size = (len(waiting.jobs) + len(self.begin.state.running_jobs)) * len(cluster.nodes)
+        self.coarse = COARSE if size > LARGE else 0.0
+
+    def samples(self, one: int | None, most: int, seconds: float, threads: int) -> NDArray[np.int64]:
+        """Return the starts of all candidates, which hold nothing, or of one that does: a row for each sample.
+
+        Samples are begun for so many seconds, but `LEAST` at the least.
+        """
+        deadline = self._clock() + seconds
+        stopped: list[bool] = []
+
+        def sample(number: int) -> NDArray[np.int64] | None:
+            if stopped or (number >= LEAST and self._clock() > deadline):
+                return None
+            return self.sample(number, one)
+
+        if threads == 1:
+            found = []
+            for number in range(most):
+                made = sample(number)
+                if made is None:
+                    break
+                found.append(made)
+            return np.array(found, np.int64)
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                tried = list(pool.map(sample, range(most)))
+            finally:
+                stopped.append(True)  # it was interrupted, or nothing is left
+        kept = [made for made in tried if made is not None]
+        return np.array(kept, np.int64)
+
+    def sample(self, number: int, one: int | None) -> NDArray[np.int64]:
+        """Return the starts of the candidates, or of one of them, in a sample."""
+        forward = Forward(self.begin, self._seconds(number), coarse=self.coarse)
+        waiting = forward.waiting
+        places = [self._place.get(candidate, -1) for candidate in (self._candidates if one is None else [one])]
+        if one is not None:
+            others = [place for candidate, place in self._place.items() if candidate != one]
+            waiting.withdraw(np.array(others, np.int64))
+            waiting.ghosts = np.zeros_like(waiting.ghosts)
+        waiting.withdraw(self._of_stream[self._stream[number]])
+        forward.awaited = {place for place in places if place >= 0 and waiting.may_start(place)}
+        if forward.awaited:
+            forward.run(self._now + HORIZON)
+        begun = forward.probed | {
+            waiting.ids[start.job]: start.start for start in forward.starts if start.job in waiting.ids
+        }
+        return np.array([begun.get(place, self._now + HORIZON) for place in places], np.int64)
+
+    def _seconds(self, number: int) -> dict[int, int | list[int]]:
+        drawn = self._run_times[number].tolist()
+        found: dict[int, int | list[int]] = {}
+        for id, columns in self._columns.items():
+            tasks = self._arrays.get(id)
+            found[id] = (
+                drawn[columns[0]] if tasks is None else [drawn[columns[task % len(columns)]] for task in range(tasks)]
+            )
+        found.update((id, run_time) for _, id, run_time in self._come)
+        there = len(self.begin.state.running_jobs)
+        found.update((~(there + at), lasts) for at, lasts in enumerate(self._unseen[number]))
+        return found
+
+
+class _Alike:
+    """Jobs that come later: in the shape of those that are in the queue, with sizes and time limits of the past."""
+
+    def __init__(self, cluster: Cluster, candidates: Sequence[Job | None], generator: np.random.Generator) -> None:
+        named = {name for job in candidates if job is not None for name in job.partitions}
+        self._cluster, self._generator = cluster, generator
+        self._partition = next((one for one in cluster.partitions if one.name in named), None)
+        self._jobs = [
+            job for job in cluster.jobs
+            if named & set(job.partitions) and (job.state in HOLDING or job.pending) and job.leader is None and job.id
+        ]  # fmt: skip
+        self._sizes = np.log([max(job.cpus, 1) for job in self._jobs] or [1])
+        inside = set() if self._partition is None else set(self._partition.nodes)
+        self._per_node = max((node.cpus for node in cluster.nodes if node.name in inside), default=1)
+        self._priorities: dict[tuple[str, str, str, int], int] = {}
+
+    def __call__(self, id: int, cpus: int, walltime: int) -> Job | None:
+        """Return a job of so many CPUs for so many seconds; None where no partition is known."""
+        if self._partition is None:
+            return None
+        plain = Job(0, "", "", "PENDING", (self._partition.name,), cpus, 0)
+        if self._jobs:  # one of the dozen that are nearest in size
+            near = np.argsort(np.abs(self._sizes - np.log(cpus)), kind="stable")[:12]
+            like = self._jobs[int(self._generator.choice(near))]
+            plain = Job(
+                0, like.name, like.user, "PENDING", plain.partitions, cpus, 0, account=like.account, qos=like.qos,
+                exclusive=like.exclusive, memory_per_cpu=like.memory_per_cpu, features=like.features,
+                gres_per_node=like.gres_per_node,
+            )  # fmt: skip
+        nodes = -(-cpus // self._per_node)
+        job = replace(plain, time_limit=max(walltime, 1), least_nodes=nodes, tasks_asked=cpus)
+        key = job.user, job.account, job.qos, cpus
+        if key not in self._priorities:
+            self._priorities[key] = own_priority(self._cluster, job, self._partition).value or 0
+        return replace(job, id=id, priority=self._priorities[key])

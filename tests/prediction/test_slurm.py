@@ -1,0 +1,143 @@
+"""A Slurm's queue run forward: candidates start where and when its schedulers start them, in each sample."""
+
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+import pytest
+from made_clusters import NOW, cluster, job, machine_with_gpus, running
+
+from gas.errors import BadInput
+from gas.prediction.past import Past
+from gas.prediction.slurm import HORIZON, TASKS, Queue
+from gas.prediction.snapshot import UNPLANNED
+from gas.slurm.cluster import Gres, Reservation, Tasks
+from gas.slurm.settings import Settings
+
+HOUR = 3600
+
+
+def past(share=0.5, *, jobs=100, arrivals=False, cpus=4, user=-1):
+    """Return the past of jobs of an hour that used a share of it; they came weekly hours ago, or every hour."""
+    every = HOUR if arrivals else 100 * 86_400
+    submit = NOW - every * np.arange(jobs, 0, -1)
+    walltime, run_time = np.full(jobs, HOUR), np.full(jobs, int(share * HOUR))
+    found = Past(submit, np.full(jobs, cpus), walltime, run_time, submit + run_time, np.full(jobs, user))
+    found.learn(NOW)
+    return found
+
+
+def candidate(cpus=8, minutes=10, **fields):
+    return job(0, cpus, minutes, **({"priority": 1} | fields))
+
+
+def starts(made, *candidates, samples=8, of=None, **options):
+    """Return the starts of candidates from now on: a row for each sample."""
+    queue = Queue(made, candidates)
+    zeros = [NOW] * len(candidates)
+    found, _ = queue.forecast(of or past(), [60] * len(candidates), zeros, {}, samples=samples, **options)
+    return found.starts - NOW
+
+
+def hour_long(id, *nodes, since=60, **fields):
+    """Return a job that runs for an hour, by its limit."""
+    return replace(running(id, *nodes, end=HOUR - since, time_limit=HOUR, **fields), start=NOW - since)
+
+
+def test_a_candidate_starts_when_who_runs_ends_as_those_before_it_did():
+    """It asked for an hour, and all jobs of an hour used half of it; the past counts for 100 of 108 draws."""
+    found = starts(cluster(hour_long(1, "n0", "n1", cpus=8)), candidate(), samples=50)
+    assert np.median(found) == HOUR // 2 - 60
+    assert (found >= 1).all()
+
+
+def test_who_has_run_longer_than_any_before_ends_later_than_now_and_at_its_limit_at_the_latest():
+    found = starts(cluster(hour_long(1, "n0", "n1", cpus=8, since=3000)), candidate(), samples=50)
+    assert found.min() >= 1
+    assert found.max() <= 600 + 60
+
+
+def test_it_waits_for_those_before_it_and_not_for_those_behind():
+    first, last = job(2, 8, 60, priority=9), job(3, 8, 60, priority=1)
+    made = cluster(hour_long(1, "n0", "n1", cpus=8), first, last)
+    before, behind = starts(made, candidate(priority=99)), starts(made, candidate(priority=5))
+    assert np.median(before) == HOUR // 2 - 60
+    assert np.median(behind) == HOUR - 60
+
+
+def test_candidates_are_placed_on_nodes_and_gpus_as_slurm_places_them():
+    """There are four GPUs on each of two nodes, of which one is busy; and two nodes without any."""
+    busy = hour_long(1, "n0", cpus=4, gres_per_node=(Gres("gpu", "a100", 4),))
+    one, two = (candidate(1, least_nodes=n, most_nodes=n, tasks_asked=n, gres_per_node=(Gres("gpu", "a100", 4),))
+                for n in (1, 2))  # fmt: skip
+    plain = candidate(8, least_nodes=2)
+    found = starts(machine_with_gpus(busy), one, two, plain)
+    assert (found[:, [0, 2]] == 0).all()
+    assert np.median(found[:, 1]) == HOUR // 2 - 60
+
+
+def test_a_reservation_ahead_is_kept():
+    soon = Reservation("maintenance", NOW + 300, NOW + 7200, ("n0", "n1"), ("MAINT",))
+    found = starts(cluster(reservations=(soon,)), candidate(minutes=10), candidate(minutes=4))
+    assert (found[:, 0] >= 7200).all()
+    assert (found[:, 1] == 0).all()
+
+
+def test_of_many_candidates_the_best_are_followed_by_themselves():
+    sizes = [candidate(cpus) for cpus in (1, 2, 3, 4, 5, 6, 7, 8)]
+    queue = Queue(cluster(hour_long(1, "n0", cpus=4)), tuple(sizes))
+    found, _ = queue.forecast(past(), [60] * 8, [NOW] * 8, {}, samples=8)
+    assert found.alone.tolist() == [True] * 4 + [False] * 4
+    assert (found.starts[:, :4] == NOW).all()
+    assert np.median(found.starts[:, 4:]) == NOW + HOUR // 2 - 60
+
+
+def test_who_comes_later_stands_in_the_way_of_a_large_candidate_only_as_slurm_lets_it():
+    """They come behind it: by themselves they would go on for ever, but it has its place."""
+    made = cluster(hour_long(1, "n0", cpus=4))
+    found = starts(made, candidate(8, 60), of=past(arrivals=True), samples=10)
+    assert (found <= HOUR).all()
+
+
+def test_the_same_seed_gives_the_same_starts_whatever_the_threads():
+    made = cluster(hour_long(1, "n0", cpus=4), job(2, 8, 60))
+    first = starts(made, candidate(), of=past(arrivals=True))
+    assert (starts(made, candidate(), of=past(arrivals=True), threads=2) == first).all()
+
+
+def test_fewer_samples_in_the_time_there_is_are_said():
+    queue = Queue(cluster(hour_long(1, "n0", cpus=4)), (candidate(),))
+    found, remarks = queue.forecast(past(), [60], [NOW], {}, samples=100, seconds=0, clock=count().__next__)
+    assert len(found.starts) == 10
+    assert "its queue was run forward 10 times instead of 100, in the time there is" in remarks[0]
+    with pytest.raises(BadInput, match="at least 1"):
+        queue.forecast(past(), [60], [NOW], {}, samples=0)
+
+
+def test_what_does_not_start_is_said_and_no_start_is_past():
+    down = replace(cluster(job(2, 8, dependency="afterany:7(unfulfilled)")), settings=Settings())
+    queue = Queue(down, (candidate(99), None, candidate(8)))
+    found, remarks = queue.forecast(past(), [60] * 3, [NOW] * 3, {}, samples=2)
+    assert (found.starts[:, :2] == NOW + HORIZON).all()
+    assert (found.starts[:, 2] >= NOW).all()
+    assert any("67% of the starts are later than in 14 days" in remark for remark in remarks)
+
+
+def test_the_snapshot_has_who_runs_and_who_waits_a_task_at_a_time():
+    many = job(3, 1, tasks=Tasks((range(100),)), array=3)
+    made = cluster(hour_long(1, "n0", cpus=4, user="ann"), job(2, 8, user="bob"), many, job(4, 99))
+    found = Queue(made, ()).snapshot({"ann": 7})
+    assert (found.machine, len(found)) == (8, 3 + TASKS)
+    assert found.processors.tolist() == [4, 8, *[1] * TASKS, 8]
+    assert (found.user[0], found.user[1]) == (7, -1)
+    assert (found.start[0], found.start[1]) == (NOW - 60, UNPLANNED)
+    assert found.walltime[0] == HOUR
+
+
+def test_cpus_of_jobs_that_are_not_shown_are_free_some_time_within_the_longest_job():
+    made = cluster(others_visible=False)
+    nodes = tuple(replace(node, allocated=4) for node in made.nodes)
+    queue = Queue(replace(made, nodes=nodes), (candidate(4),), NOW + HOUR)
+    found, _ = queue.forecast(past(), [60], [NOW], {}, samples=40)
+    assert 0 < found.starts.min() - NOW < HOUR // 3
+    assert HOUR // 3 < found.starts.max() - NOW <= HOUR + 60
