@@ -146,8 +146,8 @@ def test_only_a_scheduler_that_is_meant_alone_gets_the_token(configured, monkeyp
     configured(s3("kth") + s3("ctc").replace(":9", ":10"))
     monkeypatch.setenv("GAS_TOKEN", "secret")
     for call in (lambda: chosen_endpoints(["kth", "kth"])[0], lambda: job_endpoint("kth", None)):
-        assert call()._connection._access.token == "secret"
+        assert call().credential.token == "secret"
     for endpoint in (*chosen_endpoints(), *chosen_endpoints([AWAY, "ctc"])):
-        access = endpoint._connection._access
+        access = endpoint.credential
         assert access.token is None
         assert "does not say which scheduler it is for" in access.hint
