@@ -68,6 +68,7 @@ class _Job(NamedTuple):
     user: int
     account: int
     partition: int
+    name: int
     status: int
     counts: tuple[int, ...]
     id: str
@@ -79,8 +80,9 @@ class Accounting:
 
     Attributes
     ----------
-    users, accounts, partitions
-        The number that each name has in the logs, from 0 in the order in which they appear.
+    users, accounts, partitions, names
+        The number that each name has in the logs, from 0 in the order in which they appear; `names` are those of jobs,
+        which the logs have as executables.
     left_out
         Jobs that are not in the logs, counted by reason.
     lines
@@ -93,6 +95,7 @@ class Accounting:
     users: Mapping[str, int]
     accounts: Mapping[str, int]
     partitions: Mapping[str, int]
+    names: Mapping[str, int]
     left_out: Mapping[str, int]
     lines: Mapping[str, Sequence[int]]
     early: Sequence[int]
@@ -121,7 +124,7 @@ class Accounting:
         at = self._units.index(unit)
         jobs = self._jobs if unlimited else [job for job in self._jobs if job.limit >= 0]
         table = np.array([(*job[:-2], job.counts[at]) for job in jobs], np.int64).reshape(-1, len(_Job._fields) - 1)
-        number, submit, start, run_time, limit, user, account, partition, status, count = table.T
+        number, submit, start, run_time, limit, user, account, partition, name, status, count = table.T
         first = int(submit[0]) if len(submit) else 0
         names = [("Partition", f"{number} {name}") for name, number in self.partitions.items()]
         header = Header.of(
@@ -140,6 +143,7 @@ class Accounting:
                 "status": status,
                 "user": user,
                 "group": account,
+                "executable": name,
                 "partition": partition,
             },
             header=header,
@@ -239,6 +243,7 @@ def _read(stream: BinaryIO, name: str, lenient: bool, zone: tzinfo | None) -> Ac
         reader.users,
         reader.accounts,
         reader.partitions,
+        reader.names,
         dict(reader.left_out),
         malformed,
         reader.early,
@@ -264,6 +269,7 @@ class _Reader:
         self.users: dict[str, int] = {}
         self.accounts: dict[str, int] = {}
         self.partitions: dict[str, int] = {}
+        self.names: dict[str, int] = {}
         self.left_out: Counter[str] = Counter()
         self.early: list[int] = []
         self._zone = zone
@@ -315,6 +321,7 @@ class _Reader:
             _numbered(self.users, cells["user"]),
             _numbered(self.accounts, cells.get("account", "")),
             _numbered(self.partitions, cells.get("partition", "")),
+            _numbered(self.names, cells.get("jobname", "")),
             _STATUS.get(state, -1),
             counts,
             id,

@@ -91,7 +91,7 @@ class Columns:
         return cls(mark, trailing, names, id, limit, ran, counts)
 
     def cells(self, line: str) -> dict[str, str]:
-        """Return the fields of a line by name.
+        """Return the fields of a line by name; the name of a job that comes last may have what separates them in it.
 
         Raises
         ------
@@ -99,6 +99,9 @@ class Columns:
             It has more or fewer than the header.
         """
         values = _fields(line, self.mark, self.trailing)
+        last = len(self.names) - 1
+        if self.names[last] == "jobname":
+            values[last:] = [self.mark.join(values[last:])] if len(values) > last else []
         if len(values) != len(self.names):
             reason = "another number of fields than the header"
             raise Malformed(reason, f"{reason}: {len(values)} where the header has {len(self.names)}")

@@ -80,9 +80,9 @@ def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -
     asked = generator.permutation(waits)[: configuration["jobs"]]
     earlier = generator.permutation(np.flatnonzero(before & delayed))[: BEFORE * configuration["jobs"]]
     simulation = Simulation(jobs, configuration["policy"], ask=np.sort([*asked, *earlier]))
-    past = Past(jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, schedule.end, jobs.user)
+    past = Past(jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, schedule.end, jobs.user, jobs.executable)
     if configuration["revealed"] != "nothing":
-        past.usage = _Revealed(simulation, configuration["revealed"])
+        past.usage = _Revealed(past.usage, simulation, configuration["revealed"])
     rows = []
     ledger = Ledger()
     while (place := simulation.run()) is not None:
@@ -118,8 +118,8 @@ def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -
 class _Revealed(Usage):
     """In place of what can be learnt of the run times of some: those that come true."""
 
-    def __init__(self, simulation: Simulation, revealed: str) -> None:
-        super().__init__()
+    def __init__(self, learnt: Usage, simulation: Simulation, revealed: str) -> None:
+        super().__init__(learnt.ended)
         self._simulation, self._revealed = simulation, revealed
 
     def draw(self, snapshot: Snapshot, samples: int, generator: np.random.Generator) -> NDArray[np.int64]:
@@ -182,6 +182,7 @@ def past_before(whole: RigidJobs, recorded: NDArray[np.int64], month: RigidJobs,
         both("run_time"),
         np.concatenate([np.where(end == NEVER, NEVER, end), schedule.end]),
         both("user"),
+        both("executable"),
     )
 
 

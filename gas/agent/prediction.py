@@ -129,13 +129,13 @@ class Predictor:
         if isinstance(endpoint, SchedulingEndpoint):
             requests = [(c.processors, c.walltime, c.layout) for c in candidates]
             queue = endpoint.queue(answer.availability, requests, max(not_before or 0, found.now))
-            policy, snapshot = "slurm", queue.snapshot(history.users)
+            policy, snapshot = "slurm", queue.snapshot(history.users, history.names)
             planned = [c.start for c in candidates]
 
             def made_by(past: Past) -> tuple[Forecast, Sequence[str]]:
                 return queue.forecast(
-                    past, lasts, planned, history.users, samples=self._samples, seed=options.seed, threads=threads,
-                    clock=time.monotonic,
+                    past, lasts, planned, history.users, history.names, samples=self._samples, seed=options.seed,
+                    threads=threads, clock=time.monotonic,
                 )  # fmt: skip
         else:
             policy, snapshot, remarks = endpoint.policy, endpoint.snapshot(history.users), endpoint.queue_remarks

@@ -14,10 +14,12 @@ if TYPE_CHECKING:  # imported where it is used: planning needs none of it
 
 __all__ = ["HISTORY_FIELDS", "SNAPSHOT_FIELDS", "history_of", "snapshot_of"]
 
-SNAPSHOT_FIELDS = ("kind", "state", "user", "processors", "walltime", "not_before", "promise", "start", "due")
+_SHOWN = ("kind", "state", "user", "processors", "walltime", "submitted", "start")
+
+SNAPSHOT_FIELDS = (*_SHOWN, "not_before", "promise", "due")
 """What `snapshot_of` reads of each job."""
 
-HISTORY_FIELDS = ("kind", "state", "user", "processors", "walltime", "submitted", "start", "finished")
+HISTORY_FIELDS = (*_SHOWN, "finished")
 """What `history_of` reads of each job."""
 
 TEACHING = ("completed", "failed", "timeout")
@@ -103,7 +105,8 @@ def _entry(name: str, job: Mapping[str, Any], users: Mapping[str, int]) -> Entry
         walltime = max(walltime, _integer(name, job, "due") - start)
     not_before = None if reservation or job.get("not_before") is None else _integer(name, job, "not_before")
     user = users.get(str(job.get("user")), -1)
-    return Entry(_integer(name, job, "processors"), walltime, start, running, user, reservation, not_before)
+    submit = None if job.get("submitted") is None else _integer(name, job, "submitted")
+    return Entry(_integer(name, job, "processors"), walltime, start, running, user, reservation, not_before, submit)
 
 
 def _integer(name: str, answer: Mapping[str, Any], key: str) -> int:

@@ -6,12 +6,13 @@ from what similar jobs used and other jobs arriving, and returns the distributio
 
     snapshot   who runs and who waits on a machine at an instant
     usage      what share of their walltimes jobs use; run times drawn from it
+    luck       how alike that is for jobs of a user that wait or run together
     parts      samples in several threads, in slices
     forward    the queue simulated forward with such run times, by the simulator's own engine
     together   the same for all candidates at once, where the queue is long and they are many
     slurm      a Slurm's queue run forward by its own schedulers instead
     past       the history of a log up to an instant: use of walltimes, and arrivals
-    history    such a log, with the names of its users
+    history    such a log, with the names of its users and jobs
     forecast   when candidates are likely to start and finish
     choice     which request of a plan is likely to finish first
     simulated  snapshots of simulations

@@ -131,7 +131,7 @@ class RecordedQueue:
     def past(self) -> Past:
         """Return what can be learnt from it, instant by instant."""
         jobs = self.jobs
-        return Past(jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, self.end, jobs.user)
+        return Past(jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, self.end, jobs.user, jobs.executable)
 
     def similar(self) -> Similar:
         """Return what jobs of like size and walltime waited, instant by instant."""
@@ -159,6 +159,8 @@ class RecordedQueue:
             start=np.where(running, self.start[here], UNPLANNED),
             running=running,
             user=jobs.user[here],
+            submit=jobs.submit[here],
+            name=jobs.executable[here],
         )
 
 

@@ -26,6 +26,8 @@ class Entry(NamedTuple):
     user: int = -1
     fixed: bool = False
     not_before: int | None = None
+    submit: int | None = None
+    name: int = -1
 
 
 def snapshot_from(now: int, machine: int, entries: Iterable[Entry]) -> Snapshot:
@@ -77,6 +79,7 @@ def snapshot_from(now: int, machine: int, entries: Iterable[Entry]) -> Snapshot:
     rows = [placed[i] for i in sorted(placed)]
     columns = np.array([(e.processors, e.walltime, e.start, e.user) for e in rows], np.int64).reshape(-1, 4).T
     processors, walltime, start, user = (np.ascontiguousarray(column) for column in columns)
+    submit = np.array([min(e.start, now) if e.submit is None else e.submit for e in rows], np.int64)
     not_before = np.array([now if e.not_before is None else e.not_before for e in rows], np.int64)
     return Snapshot(
         now=now,
@@ -88,4 +91,6 @@ def snapshot_from(now: int, machine: int, entries: Iterable[Entry]) -> Snapshot:
         user=user,
         fixed=np.array([e.fixed for e in rows], np.bool_) if any(e.fixed for e in rows) else None,
         not_before=not_before if (not_before > now).any() else None,
+        submit=None if all(e.submit is None for e in rows) else submit,
+        name=None if all(e.name < 0 for e in rows) else np.array([e.name for e in rows], np.int64),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gas.errors import BadInput
 from gas.prediction.past import Past
@@ -26,8 +26,8 @@ class History:
         How messages name it.
     log
         Returns the log, by what its processors are; most logs are the same for both.
-    users
-        The number of each user by name.
+    users, names
+        The number of each user by name, and of each name that jobs have.
     remarks
         What should be known of it.
     """
@@ -35,6 +35,7 @@ class History:
     name: str
     log: Callable[[Unit], Log]
     users: Mapping[str, int]
+    names: Mapping[str, int] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
     @classmethod
@@ -47,7 +48,7 @@ class History:
     @classmethod
     def of_accounting(cls, found: Accounting) -> History:
         """Return the history in the output of sacct."""
-        return cls(found.name, found.log, found.users, found.remarks)
+        return cls(found.name, found.log, found.users, found.names, found.remarks)
 
     def past(self, snapshot: Snapshot, unit: Unit = "cpus") -> Past:
         """Return the past of a machine, as it is known at the instant of a snapshot.

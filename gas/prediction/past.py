@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gas.prediction.forward import NO_ARRIVALS, Arrivals
 from gas.prediction.snapshot import UNPLANNED
-from gas.prediction.usage import Usage
+from gas.prediction.usage import Ended, Usage
 from workloads import Log, rigid_jobs
 from workloads.replay import NEVER, ends
 
@@ -33,6 +33,8 @@ class Past:
     submit, processors, walltime, run_time, end, user
         A column each, int64, in order of submission; an end of -1 is not known. Instants are in the same seconds as
         those that are asked about.
+    name
+        A number for the script or program of each, -1 where it has none; None where no names are known.
     """
 
     def __init__(
@@ -43,15 +45,15 @@ class Past:
         run_time: NDArray[np.int64],
         end: NDArray[np.int64],
         user: NDArray[np.int64],
+        name: NDArray[np.int64] | None = None,
     ) -> None:
-        self.usage = Usage()
+        ended = end != NEVER
+        name = np.full(len(submit), -1) if name is None else name
+        columns = (submit, end, user, name, processors, walltime, run_time)
+        self.usage = Usage(Ended(*(column[ended] for column in columns)))
         """What is known by now of the shares of their walltimes that jobs use."""
         self._submit, self._processors, self._walltime, self._run_time = submit, processors, walltime, run_time
-        self._end, self._user = end, user
-        ended = np.flatnonzero(end != NEVER)
-        self._ended = ended[np.argsort(end[ended], kind="stable")]
-        self._ends = end[self._ended]
-        self._known = 0
+        self._end = end
         self._now: int | None = None
 
     @classmethod
@@ -76,6 +78,7 @@ class Past:
             jobs.run_time,
             np.where(end == NEVER, NEVER, end + first),
             jobs.user,
+            jobs.executable,
         )
 
     def learn(self, now: int) -> None:
@@ -89,16 +92,12 @@ class Past:
         if self._now is not None and now < self._now:
             raise ValueError(f"what was known at {now} cannot be given after {self._now}; begin anew")
         self._now = now
-        until = int(np.searchsorted(self._ends, now, side="right"))
-        for row in self._ended[self._known : until].tolist():
-            asked = int(self._processors[row]), int(self._walltime[row])
-            self.usage.ended(int(self._user[row]), *asked, int(self._run_time[row]))
-        self._known = until
+        self.usage.learn(now)
 
     @property
     def ended(self) -> int:
         """How many jobs have ended by now that were learnt from."""
-        return self._known
+        return len(self.usage)
 
     def arrivals(self, now: int, horizon: int) -> Arrivals:
         """Return who may arrive within so many seconds: those who did, at this hour of this weekday, in past weeks.

@@ -36,4 +36,6 @@ def snapshot_of(simulation: Simulation) -> Snapshot:
         start=start,
         running=running,
         user=np.array(jobs.user[places]),
+        submit=jobs.submit[places],
+        name=np.array(jobs.executable[places]),
     )

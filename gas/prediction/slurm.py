@@ -67,13 +67,13 @@ class Queue:
     jobs: tuple[Job | None, ...]
     unseen_until: int | None = None
 
-    def snapshot(self, users: Mapping[str, int]) -> Snapshot:
+    def snapshot(self, users: Mapping[str, int], names: Mapping[str, int] | None = None) -> Snapshot:
         """Return who runs and who waits on the whole machine, in CPUs; a task of an array is a job.
 
         Parameters
         ----------
-        users
-            Numbers of known users; others have -1.
+        users, names
+            Numbers of known users, and of the names of jobs; others have -1.
         """
         now, rows = self.cluster.now, list(self._rows())
         machine = max(sum(node.cpus for node in self.cluster.nodes), sum(job.cpus for job in rows if not job.pending))
@@ -89,6 +89,8 @@ class Queue:
             np.array(start, np.int64),
             np.array([not job.pending for job in rows], np.bool_),
             np.array([users.get(job.user, -1) for job in rows], np.int64),
+            submit=np.array([now if job.submitted is None else job.submitted for job in rows], np.int64),
+            name=np.array([(names or {}).get(job.name, -1) for job in rows], np.int64),
         )  # fmt: skip
 
     def forecast(
@@ -97,6 +99,7 @@ class Queue:
         execution_times: Sequence[int],
         planned: Sequence[int],
         users: Mapping[str, int],
+        names: Mapping[str, int] | None = None,
         *,
         samples: int = SAMPLES,
         seed: int = 0,
@@ -124,7 +127,7 @@ class Queue:
         """
         if samples < 1:
             raise BadInput(f"samples {samples}: at least 1 is needed; several hundred are usual")
-        snapshot, generator = self.snapshot(users), np.random.default_rng(seed)
+        snapshot, generator = self.snapshot(users, names), np.random.default_rng(seed)
         run_times = past.usage.draw(snapshot, samples, generator)
         now = snapshot.now
         latest = np.maximum(np.array(planned, np.int64), now)

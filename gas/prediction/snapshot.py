@@ -47,12 +47,20 @@ class Snapshot:
     """Which of the waiting ones nothing moves, as reservations are; None for none."""
     not_before: NDArray[np.int64] | None = field(default=None, kw_only=True)
     """The instant before which a waiting job may not start; None if all may at once."""
+    submit: NDArray[np.int64] | None = field(default=None, kw_only=True)
+    """When each was submitted; None where that is not known."""
+    name: NDArray[np.int64] | None = field(default=None, kw_only=True)
+    """A number for each name (of a script or program), -1 where a job has none; None where no names are known."""
 
     def __post_init__(self) -> None:
         shape = self.running.shape
         for name in _COLUMNS:
             column = getattr(self, name)
             if column.dtype != np.int64 or column.shape != shape or column.ndim != 1:
+                raise ValueError(f"{name} has {column.dtype}{column.shape}, expected int64{shape}")
+        for name in ("submit", "name"):
+            column = getattr(self, name)
+            if column is not None and (column.dtype != np.int64 or column.shape != shape):
                 raise ValueError(f"{name} has {column.dtype}{column.shape}, expected int64{shape}")
         if self.fixed is not None:
             if self.fixed.shape != shape:

@@ -102,8 +102,6 @@ class Standing:
         As ``GET /v1/machine`` says it.
     jobs
         By number, in submission order, what of ``GET /v1/jobs`` is needed (`gas.endpoints.s3_queue`).
-    submitted
-        When each of them was.
     runs
         Of an `Experience`.
     lead
@@ -112,15 +110,13 @@ class Standing:
 
     machine: Mapping[str, Any]
     jobs: Mapping[int, Mapping[str, Any]]
-    submitted: Sequence[int]
     runs: Sequence[_Run]
     lead: int = 0
 
     @classmethod
     def of(cls, machine: Mapping[str, Any], jobs: Iterable[Job], experience: Experience, lead: int) -> Standing:
         """Return a copy, which is never changed."""
-        listed = list(jobs)
-        return cls(machine, {j.id: _entry(j) for j in listed}, [j.submitted for j in listed], experience.runs, lead)
+        return cls(machine, {j.id: _entry(j) for j in jobs}, experience.runs, lead)
 
 
 def _entry(job: Job) -> dict[str, Any]:
@@ -131,6 +127,7 @@ def _entry(job: Job) -> dict[str, Any]:
         "state": job.state,
         "processors": request.processors,
         "walltime": request.walltime,
+        "submitted": job.submitted,
         "not_before": request.start if request.kind == "job" else None,
         "promise": job.promise,
         "start": job.start if job.state == "running" else None,
@@ -186,9 +183,10 @@ def _past(standing: Standing, snapshot: Snapshot, users: Mapping[str, int]) -> P
     from workloads.replay import NEVER
 
     rows = [(*run[:5], users[run.user]) for run in standing.runs]
-    for entry, submitted in zip(standing.jobs.values(), standing.submitted, strict=True):
-        if entry["kind"] == "job":
-            rows.append((submitted, entry["processors"], entry["walltime"], 0, NEVER, users.get(entry["user"], -1)))
+    jobs = [entry for entry in standing.jobs.values() if entry["kind"] == "job"]
+    asked = [[entry[key] for key in ("submitted", "processors", "walltime")] for entry in jobs]
+    who = [users.get(entry["user"], -1) for entry in jobs]
+    rows += [(*each, 0, NEVER, user) for each, user in zip(asked, who, strict=True)]
     rows.sort(key=lambda row: row[0])
     columns = np.array([row for row in rows if row[1] <= snapshot.machine], np.int64).reshape(-1, 6).T
     return Past(*(np.ascontiguousarray(column) for column in columns))
@@ -374,8 +372,8 @@ def _compile_elsewhere() -> bool:
 def compile_predictions() -> None:
     """Have the machine code made, or loaded: predict a queue of one."""
     runs = [_Run(0, 1, 10, 5, 5, "")] * LEAST_ENDED
-    job = {"kind": "job", "user": "", "processors": 1, "walltime": 10, "not_before": None}
+    job = {"kind": "job", "user": "", "processors": 1, "walltime": 10, "submitted": 10, "not_before": None}
     running = {**job, "state": "running", "promise": 10, "start": 10, "due": 20}
     waiting = {**job, "state": "queued", "promise": 20, "start": None, "due": 30}
     machine = {"now": 11, "processors": 1, "version": "0"}
-    predictions_for(Standing(machine, {1: running, 2: waiting}, [10, 10], runs))
+    predictions_for(Standing(machine, {1: running, 2: waiting}, runs))

@@ -51,6 +51,7 @@ def test_who_runs_and_who_waits_in_the_order_of_submission_with_what_they_are_pr
     assert found.fixed.tolist() == [False, False, False, True]
     assert found.start.tolist()[1] == s3.job(large["id"])["promise"]
     assert found.start.tolist()[0] == s3.job(running["id"])["start"]
+    assert found.submit.tolist()[:3] == [s3.job(id)["submitted"] for id in (running["id"], large["id"], small["id"])]
     assert set(found.user.tolist()) == {7}
 
 

@@ -35,6 +35,14 @@ def test_plans_that_fit_stay_as_they_are():
     assert found.running.tolist() == [True, True, False, False]
     assert found.user.tolist() == [1, -1, 3, -1]
     assert found.fixed.tolist() == [False, True, False, False]
+    assert (found.submit, found.name) == (None, None)
+
+
+def test_submissions_and_names_are_kept_where_some_are_known():
+    entries = [Entry(4, 100, NOW - 10, True), Entry(6, 50, NOW + 9, False, submit=NOW - 70, name=3)]
+    found = snapshot_from(NOW, 10, entries)
+    assert found.submit.tolist() == [NOW - 10, NOW - 70]
+    assert found.name.tolist() == [-1, 3]
 
 
 def test_who_comes_later_in_the_queue_gives_way_where_plans_take_more_than_there_is():

@@ -126,7 +126,9 @@ def test_what_does_not_start_is_said_and_no_start_is_past():
 def test_the_snapshot_has_who_runs_and_who_waits_a_task_at_a_time():
     many = job(3, 1, tasks=Tasks((range(100),)), array=3)
     made = cluster(hour_long(1, "n0", cpus=4, user="ann"), job(2, 8, user="bob"), many, job(4, 99))
-    found = Queue(made, ()).snapshot({"ann": 7})
+    found = Queue(made, ()).snapshot({"ann": 7}, {made.jobs[0].name: 3})
+    assert found.name.tolist()[0] == 3
+    assert found.submit.tolist()[0] == (made.jobs[0].submitted or NOW)
     assert (found.machine, len(found)) == (8, 3 + TASKS)
     assert found.processors.tolist() == [4, 8, *[1] * TASKS, 8]
     assert (found.user[0], found.user[1]) == (7, -1)

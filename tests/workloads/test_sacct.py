@@ -55,6 +55,14 @@ def test_fields_come_in_any_order_with_others_among_them():
     assert log.group.tolist() == [-1]
 
 
+def test_jobs_of_a_name_are_of_an_executable_and_the_name_may_have_bars_where_it_comes_last():
+    lines = [f"{line(JobID=str(id))}|{name}" for id, name in enumerate(["train", "a|b c", "", "train"])]
+    found = read(*lines, header=f"{HEADER}|JobName")
+    assert found.names == {"train": 0, "a|b c": 1}
+    assert found.log().executable.tolist() == [0, 1, -1, 0]
+    assert read(FIRST).log().executable.tolist() == [-1]
+
+
 def test_raw_fields_are_seconds_and_minutes():
     header = HEADER.replace("Timelimit", "TimelimitRaw").replace("Elapsed", "ElapsedRaw")
     log = read(line(Timelimit="90", Elapsed="605"), header=header).log()

@@ -88,6 +88,7 @@ def _line(entry: Entry) -> str:
         _cpus(entry),
         entry.number("allocation_nodes") or 0,
         _state(entry),
+        entry.text("name", default="").replace("\n", " "),
     )
     return "|".join(map(str, cells))
 

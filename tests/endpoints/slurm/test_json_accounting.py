@@ -6,7 +6,7 @@ from gas.endpoints.slurm.json_accounting import accounting_lines
 from gas.errors import BadInput, Unreachable
 from workloads.sacct import parse_sacct
 
-HEADER = "JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|AllocNodes|State"
+HEADER = "JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|AllocNodes|State|JobName"
 AT = 1795335773
 
 
@@ -25,6 +25,7 @@ def job(**changed):
         "time": {**times, "limit": 90, **changed.pop("time", {})},
         "het": {"job_id": 0, "job_offset": None},
         "job_id": 7,
+        "name": "a|b",
         "required": {"CPUs": 3, "memory": 0},
         "state": {"current": "COMPLETED", "reason": "None"},
         "tres": {"allocated": tres(cpu=8, energy=None, node=2), "requested": tres(cpu=3)},
@@ -64,7 +65,7 @@ FORMS = pytest.mark.parametrize("form", [job, renewed], ids=["v0.0.38", "v0.0.40
 
 @FORMS
 def test_a_job_is_the_line_that_sacct_prints(form):
-    assert line_of(form()) == f"7|ann|01:30:00|60|{AT}|{AT + 5}|{AT + 65}|8|2|COMPLETED"
+    assert line_of(form()) == f"7|ann|01:30:00|60|{AT}|{AT + 5}|{AT + 65}|8|2|COMPLETED|a|b"
 
 
 @FORMS
@@ -72,6 +73,7 @@ def test_the_reader_of_sacct_reads_it(form):
     found = parse_sacct(accounting_lines(answer(form())))
     log = found.log()
     assert (log.wait.tolist(), log.run_time.tolist(), log.requested_time.tolist()) == ([5], [60], [5400])
+    assert (found.names, log.executable.tolist()) == ({"a|b": 0}, [0])
     assert (log.allocated_processors.tolist(), found.log("nodes").allocated_processors.tolist()) == ([8], [2])
     assert found.users == {"ann": 0}
 
@@ -88,7 +90,7 @@ def test_tasks_of_arrays_and_parts_have_the_numbers_that_sacct_gives_them(form):
 @FORMS
 def test_a_job_that_still_runs_has_no_end(form):
     line = line_of(form(time={"end": 0, "elapsed": 600}, state={"current": "RUNNING"}))
-    assert line == f"7|ann|01:30:00|600|{AT}|{AT + 5}|Unknown|8|2|RUNNING"
+    assert line == f"7|ann|01:30:00|600|{AT}|{AT + 5}|Unknown|8|2|RUNNING|a|b"
 
 
 @FORMS
@@ -99,11 +101,11 @@ def test_a_job_that_was_cancelled_while_it_waited_had_no_nodes(form):
         tres={"allocated": [], "requested": tres(cpu=3)},
         state={"current": "CANCELLED"},
     )
-    assert line_of(cancelled).endswith(f"|0|{AT}|{AT + 9}|{AT + 9}|3|0|CANCELLED")
+    assert line_of(cancelled).endswith(f"|0|{AT}|{AT + 9}|{AT + 9}|3|0|CANCELLED|a|b")
     waiting = form(
         job_id=8, time={"start": 0, "end": 0, "elapsed": 0}, allocation_nodes=0, state={"current": "PENDING"}
     )
-    assert line_of(waiting).endswith("|Unknown|Unknown|8|0|PENDING")
+    assert line_of(waiting).endswith("|Unknown|Unknown|8|0|PENDING|a|b")
     assert parse_sacct(accounting_lines(answer(cancelled, waiting))).left_out == {"not started": 2}
 
 
@@ -143,8 +145,8 @@ def test_somebody_without_an_account_is_nobody_that_is_known():
 
 
 def test_of_several_states_the_one_counts_that_sacct_prints():
-    assert line_of(job(state={"current": ["COMPLETED", "RESIZING"]})).endswith("|RESIZING")
-    assert line_of(job(state={"current": ["COMPLETED"]})).endswith("|COMPLETED")
+    assert line_of(job(state={"current": ["COMPLETED", "RESIZING"]})).endswith("|RESIZING|a|b")
+    assert line_of(job(state={"current": ["COMPLETED"]})).endswith("|COMPLETED|a|b")
 
 
 def test_no_jobs_are_a_header_line():
