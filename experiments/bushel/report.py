@@ -259,17 +259,17 @@ TABLES = {
         _rows,
         {
             "run": (
-                Field("log", "as the paper calls it"),
-                Field("moldable_by", "which jobs are moldable, and how they were made so"),
-                Field("percent", "of the jobs that are moldable", "%"),
-                Field("seed", "of what is drawn"),
+                Field("log", "log (the paper's name)"),
+                Field("moldable_by", "how moldable jobs are chosen and made"),
+                Field("percent", "share of the jobs that is moldable", "%"),
+                Field("seed", "random seed"),
             ),
             "log": (
-                Field("jobs", "of all months"),
+                Field("jobs", "jobs of all months"),
                 Field("moldable", "jobs that are moldable"),
                 Field("choices", "mean number of sizes that a job can choose from"),
-                Field("load_ratio", "processor time with static requests, over that of the log as it was"),
-                Field("requested_load_ratio", "likewise, of requested processor time"),
+                Field("load_ratio", "processor time with static requests / that of the original log"),
+                Field("requested_load_ratio", "the same ratio for requested processor time"),
             ),
             "moldable jobs": (
                 Field("{request}_work", "processor time, {request} requests", "processor-seconds"),
@@ -288,7 +288,7 @@ TABLES = {
                 Field("others_wait_{world}", "mean wait of jobs that are not moldable, {world}", "s"),
                 Field("others_{world}", "mean turn-around time of jobs that are not moldable, {world}", "s"),
                 Field("all_{world}", "mean turn-around time of all jobs, {world}", "s"),
-                Field("utilization_{world}", "of the machine, {world}"),
+                Field("utilization_{world}", "utilization of the machine, {world}"),
             ),
         },
     )

@@ -169,7 +169,7 @@ class Results(SiteResults[Options, Run]):
         return found
 
     def at(self, trace: str, kind: Kind, percent: int) -> list[Result]:
-        """Return the results of a log, a way and a share, one a seed; none if too few jobs could give way."""
+        """Return the results of a log, a way and a share, one a seed; none if too few jobs could be replaced."""
         return [result for result in self._by_point.get((trace, kind, percent), []) if result["moldable"]]
 
     def percents(self, trace: str, kind: Kind) -> list[int]:
@@ -206,5 +206,5 @@ def summarised(computed: Computed[Options, Run]) -> Results:
         No log has moldable jobs.
     """
     if not any(result["moldable"] for result in computed.results):
-        raise BadInput("no log has jobs that can give way, or be moldable: all are too large, or there is none")
+        raise BadInput("no log has jobs that can be replaced or made moldable: all are too large, or there is none")
     return Results.of(computed)

@@ -1,6 +1,6 @@
 """Many moldable jobs at a time: what Gas does for its users when there are many, and what becomes of the others.
 
-The Bushel of AppLeS (the Gas paper, section 5.3). A share of the jobs of a log gives way to benchmarks; the log is
+The Bushel of AppLeS (the Gas paper, section 5.3). Benchmarks replace a share of the jobs of a log; the log is
 simulated with all of them submitting static requests, and with Gas choosing all of theirs, each from the availability
 list at the moment of its submission. What the paper could not do, for a log whose jobs are replaced is no longer that
 log: with speed-ups drawn for the jobs themselves (`experiments.moldable.moldability`) the load stays what it is, and
@@ -66,7 +66,7 @@ def bushel_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
     Result
         Of the jobs as they were ("before"), with static requests ("static") and with Gas ("gas"): seconds from
         submission to end. "classes" counts improvement factors (`experiments.moldable.improvement`). Only "jobs", and
-        "moldable" as 0, if fewer jobs than wanted can give way to benchmarks (opponent "own").
+        "moldable" as 0, if fewer jobs than wanted can be replaced (opponent "own").
     """
     log = in_months(load_log(Path(files[configuration["log"]]), configuration["log"]), list(configuration["months"]))
     before = apply_overrun(rigid_jobs(log, configuration["processors"]), "kill")

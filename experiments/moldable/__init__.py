@@ -1,7 +1,7 @@
 """Moldable jobs in logs: what the studies of Cirne & Berman's Gas share.
 
 benchmarks    the NAS benchmarks as moldable applications, and how likely each is
-substitution  jobs of a log that give way to benchmarks
+substitution  jobs of a log replaced by benchmarks
 moldability   every job of a log made moldable, its load unchanged
 choosing      logs with many of them, for all of which Gas chooses
 terms         on what terms benchmarks take the place of jobs

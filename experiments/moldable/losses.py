@@ -1,8 +1,8 @@
-"""Why a request of Gas ended later than a static one: the same moment again, with less that could not be foreseen.
+"""Why a request of Gas ended later than a static one: the same moment simulated again with fewer unknown events.
 
-Gas plans as if each job used up what was asked for and no other came. If that were so it could not lose, so what
-made it lose is that running jobs ended early, that waiting ones did, or that others came. Each world of `WORLDS` keeps
-some of that; where Gas still loses in one, what that world keeps is enough.
+Gas plans as if each job used its whole walltime and no other arrived. If that were so it could not lose. It loses
+because running jobs end early, waiting jobs end early, or others arrive. Each world of `WORLDS` keeps some of these
+events; if Gas still loses in one, the events that it keeps are enough.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def still_loses(
     schedule
         Of the jobs as they are, under the policy.
     place
-        Of the job that gives way, in submission order.
+        Of the replaced job, in submission order.
     """
     now = int(jobs.submit[place])
     begun = schedule.start[:place] <= now

@@ -1,6 +1,6 @@
 """Months of logs with one moldable job at a time: which runs there are, and what came out (the Gas paper, section 5.2).
 
-A run is a month of a log with a seed: some 200 of its jobs give way to benchmarks, one at a time, on the terms of the
+A run is a month of a log with a seed: benchmarks replace some 200 of its jobs, one at a time, on the terms of the
 paper or on others (see `experiments.moldable.terms`).
 """
 
@@ -41,7 +41,7 @@ class Options:
     seeds: int = FULL_SEEDS
     """How often the paper's terms are run; the others once."""
     runs: int = FULL_RUNS
-    """Jobs that give way in a month, one at a time."""
+    """Jobs that are replaced in a month, one at a time."""
     others: bool = True
     """Whether other terms are run, too."""
     terms: Terms = BASE
@@ -85,7 +85,7 @@ def month_runs(
     found, left_out = [], []
     for site, log, jobs in at_sites(logs):
         for month in filter(log.takes, site.months):
-            # Half as many again: some are larger than the machine, and some cannot give way to any benchmark.
+            # Half as many again: some are larger than the machine, and some fit no benchmark.
             if jobs.get(month, 0) < 1.5 * options.runs:
                 left_out.append(f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {options.runs}")
                 continue
@@ -96,7 +96,7 @@ def month_runs(
 
 
 def cost_runs(runs: Sequence[MonthRun]) -> list[MonthRun]:
-    """Return a run of each log again with half and a quarter as many jobs that give way, to see how the cost grows."""
+    """Return a run of each log again with half and a quarter as many replaced jobs, to see how the cost grows."""
     first: dict[str, MonthRun] = {}
     for run in runs:
         first.setdefault(run.log.name, run)
@@ -190,26 +190,30 @@ def outcome_rows(runs: Iterable[MonthRun], results: Iterable[Result]) -> list[Si
 
 
 MONTH = (
-    Field("log", "as the paper calls it", value="of.site.trace"),
-    Field("month", "of submission", value="of.month"),
+    Field("log", "log (the paper's name)", value="of.site.trace"),
+    Field("month", "month of submission", value="of.month"),
 )
-SEED = Field("seed", "of what was drawn: which jobs give way, and to what", value="of.seed")
+SEED = Field("seed", "random seed of the jobs replaced and their substitutes", value="of.seed")
 SUBSTITUTE = (
     Field("benchmark", "NAS benchmark in place of a job of the log"),
-    Field("problem_class", "its class"),
-    Field("submit", "when it is submitted, from the first second of the log", "s"),
+    Field("problem_class", "class of the benchmark"),
+    Field("submit", "submission, from the first second of the log", "s"),
 )
 OUTCOME = (
     Field("gas", "turn-around time of Gas's request", "s"),
     Field("static", "turn-around time of the static request", "s"),
     Field("best", "turn-around time of the best request in hindsight", "s"),
-    Field("gas_size", "of Gas's request", "processors"),
-    Field("static_size", "of the static request", "processors"),
-    Field("best_size", "of the best request in hindsight, the fewest", "processors"),
-    Field("promised", "turn-around time that Gas expected", "s"),
-    Field("load_ratio", "processor time of the month with the static request, over that without"),
-    Field("user", "user of the job that gave way; -1: not known"),
-    Field("still_loses", "where Gas lost: how else it still does", value=lambda row: ", ".join(row.still_loses)),
+    Field("gas_size", "size of Gas's request", "processors"),
+    Field("static_size", "size of the static request", "processors"),
+    Field("best_size", "smallest size of the best requests in hindsight", "processors"),
+    Field("promised", "turn-around time promised to Gas's request", "s"),
+    Field("load_ratio", "processor time of the month with the static request / without it"),
+    Field("user", "user of the replaced job; -1: unknown"),
+    Field(
+        "still_loses",
+        "if Gas lost: the cases with fewer unknown events in which it still loses",
+        value=lambda row: ", ".join(row.still_loses),
+    ),
 )
 
 
@@ -245,7 +249,7 @@ def summarised(computed: Computed[Options, MonthRun]) -> Results:
         if "too_few" in result
     ]
     if not any(result["outcomes"] for run, result in of_months if run.terms == options.terms):
-        raise BadInput(f"--runs {options.runs}: no month has so many jobs that can give way; {left_out[-1]}")
+        raise BadInput(f"--runs {options.runs}: no month has so many jobs that can be replaced; {left_out[-1]}")
     return Results(
         options,
         *([run for run, _ in of_months], [result for _, result in of_months]),

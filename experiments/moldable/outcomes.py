@@ -1,6 +1,6 @@
 """One moldable job at a time: what Gas does for its user (the Gas paper, section 5.2).
 
-A month of a log goes through S³ once, unmodified. Where a job gives way to a benchmark, the simulation stands still:
+A month of a log goes through S³ once, unmodified. Where a benchmark replaces a job, the simulation stands still:
 Gas reads the availability list and plans, and each size that the benchmark accepts is followed until the benchmark has
 ended there. So every run knows what Gas got, what the static request got, and which choice was best in hindsight.
 """
@@ -34,7 +34,7 @@ Predicted: TypeAlias = Callable[[Simulation, tuple[NDArray[np.int64], ...], int]
 
 
 class Stop(NamedTuple):
-    """Where a job gives way to a benchmark: the simulation stands at its submission.
+    """A job that a benchmark replaces: the simulation stands at its submission.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Outcome:
     load_ratio
         Processor time of the month with the static request over that of the month as it was.
     user
-        Who had submitted the job that gave way, -1 if the log does not say.
+        User of the replaced job; -1 if unknown.
     still_loses
         Where Gas lost: the worlds of `experiments.moldable.losses` in which it still does.
     predicting, predicting_size

@@ -2,8 +2,8 @@
 
 "We circumvent this problem by *replacing* applications in the log by applications with known speed-up behavior [...]
 we search for applications whose consumed CPU time is as close as possible" (the Gas paper, section 5.1). So a
-benchmark and its static request are drawn first, and the job that used up the nearest processor time gives way; no job
-gives way twice.
+benchmark and its static request are drawn first, and replace the job that used the nearest processor time; no job is
+replaced twice.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ OPPONENTS: Mapping[Opponent, str] = {
     "own": "the size of the job that is replaced",
 }
 """How the static request is chosen. The first is the paper's "randomly picked", as it seems. With the last, the rule of
-the authors' later code, only a job of a size that the benchmark accepts can give way. How much Gas wins depends on it.
+the authors' later code, only a job of a size that the benchmark accepts is replaced. The gain of Gas depends on it.
 """
 
 
 class TooFewJobs(BadInput):
-    """Fewer jobs of a log can give way than are to."""
+    """Fewer jobs of a log can be replaced than requested."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def substitutes(
     Raises
     ------
     TooFewJobs
-        There are fewer jobs that can give way.
+        Fewer jobs can be replaced.
     """
     if opponent not in OPPONENTS:
         raise BadInput(f'opponent "{opponent}" is not known; known: {", ".join(OPPONENTS)}')
@@ -86,7 +86,7 @@ def substitutes(
             place = free.take_nearest(static * int(asked.times[np.searchsorted(asked.sizes, static)]))
         if place is None:
             raise TooFewJobs(
-                f"{count} substitutes: the log has only {len(found)} jobs that can give way; ask for fewer"
+                f"{count} substitutes: the log has only {len(found)} jobs that can be replaced; request fewer"
             )
         found.append(Substitute(place, benchmark, problem_class, static))
     return found

@@ -332,7 +332,7 @@ TABLES = {
         "a row for each replaced job",
         lambda study: outcome_rows(study.runs, study.results),
         {
-            "run": (*MONTH, Field("terms", "on which jobs are replaced", value="of.terms.name"), SEED),
+            "run": (*MONTH, Field("terms", "terms of the replacement", value="of.terms.name"), SEED),
             "substitute": SUBSTITUTE,
             "outcome": OUTCOME,
         },

@@ -16,7 +16,7 @@ def power_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resu
     Parameters
     ----------
     configuration
-        "log" (sha256 of its content), "processors" of the machine, "month", "runs" (how many jobs give way, one at a
+        "log" (sha256 of its content), "processors" of the machine, "month", "runs" (jobs that are replaced, one at a
         time), "seed", "mix", "opponent", "form" (the fields of `Form`), "policy", and "estimates": "users", or
         "perfect" for those that are the run times.
     files

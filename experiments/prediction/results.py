@@ -54,7 +54,7 @@ class Options:
     jobs, samples
         Jobs of a month whose starts are predicted, at most, and samples of each prediction.
     runs, seeds
-        Jobs of a month that give way, one at a time, and how often the choice is studied.
+        Jobs of a month that are replaced, one at a time, and how often the choice is studied.
     choice_samples
         Samples of a prediction by which is chosen.
     months

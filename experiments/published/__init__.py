@@ -4,22 +4,21 @@
                                   runtime estimates in scheduling the IBM SP2 with backfilling", IEEE Transactions on
                                   Parallel and Distributed Systems 12(6), 2001, Table 1: EASY against conservative
                                   backfilling by month; the columns `seq` and `inferred_year` are not the paper's
-    mualem-feitelson-table2.csv   the same paper, Table 2: how much of what they asked for jobs used
+    mualem-feitelson-table2.csv   the same paper, Table 2: requested and used time
     mualem-feitelson-table3.csv   the same paper, Table 3: means under estimates drawn from [r, f r], over ten seeds
     mualem-feitelson-table4.csv   the same paper, Table 4: users' estimates as they are, and doubled
     cirne-berman-table5-N.csv     W. Cirne and F. Berman, "Application Scheduling over Supercomputers: A Proposal",
                                   technical report, UC San Diego, 1999, Tables 5.1 to 5.17: turn-around times of Gas and
-                                  of static requests, with one Gas in the system and with many
+                                  of static requests, with one moldable job in the system and with many
     tang-table2.csv               W. Tang, N. Desai, D. Buettner and Z. Lan, "Job scheduling with adjusted runtime
                                   estimates on production supercomputers", Journal of Parallel and Distributed Computing
                                   73(7), 2013, Table 2: how much the share of the request that jobs use varies
-    tang-text.csv                 figures that stand in its text (shares, not per cents); a range, or twice the same
-    tang-gains.csv                by how many per cent walltime adjustment improves means; its sections 6.2.1 and 6.2.2
+    tang-text.csv                 figures in its text, as shares; a range, or the same value twice
+    tang-gains.csv                improvements of means by walltime adjustment, in per cent; sections 6.2.1 and 6.2.2
 
 Seconds, and percentages as printed. A bounded slowdown (`bsld`) is the paper's own, not clamped to 1.
 
-Each table has one dataclass and one function that reads it. They are alike in shape alone: every table has columns of
-its own, and what they mean stands with the attributes.
+Each table has a dataclass, whose attributes explain its columns, and a function that reads it.
 """
 
 from __future__ import annotations
@@ -146,7 +145,7 @@ class Count:
     percent: float | None
     """As printed; None of all jobs."""
     of: str
-    """Of what jobs these are per cents: "total" or another parameter."""
+    """The parameter, or "total", whose jobs are 100%."""
 
 
 @cache
@@ -309,7 +308,7 @@ def walltime_text() -> dict[str, Printed]:
 
 @dataclass(frozen=True)
 class Gain:
-    """By how much walltime adjustment improves a mean, averaged over months."""
+    """Improvement of a mean by walltime adjustment, averaged over months."""
 
     queue: str
     adjustment: str

@@ -102,12 +102,12 @@ TABLES: Final = {
         lambda study: study.rows,
         {
             "scenario": (
-                Field("policy", "its name; recorded: what the log says", "", "run.name"),
-                Field("processors", "of the machine", "", "run.processors"),
-                Field("walltimes", "requested as in the log, perfect, f=N or corrected", "", "run.walltimes"),
+                Field("policy", "name of the policy; recorded: the log's own schedule", "", "run.name"),
+                Field("processors", "processors of the machine", "", "run.processors"),
+                Field("walltimes", "walltimes: as in the log, perfect, f=N or corrected", "", "run.walltimes"),
                 Field("moldable", "share of the jobs for which Gas chose the size", "per cent", "run.moldable"),
-                Field("seed", "of what is drawn", "", "run.seed"),
-                Field("jobs", "that ran", "", "result.jobs"),
+                Field("seed", "random seed", "", "run.seed"),
+                Field("jobs", "jobs that ran", "", "result.jobs"),
             ),
             "figures": (
                 _figure("mean_wait", "from submission to start", "s"),

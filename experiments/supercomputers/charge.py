@@ -37,7 +37,7 @@ _CHARGES = {
 
 
 def charge_section(study: Results) -> Section:
-    """Return break-even charges, and who gives way at a charge."""
+    """Return break-even charges, and the share that deviates at a charge."""
     rows = []
     for game in GAMES:
         figures = []

@@ -32,7 +32,7 @@ Strategy = Literal["home-static", "home", "choose-static", "everywhere-static", 
 """What an application does when it arrives.
 
 =================  ====================================================================================================
-home-static        its static request, on the machine where the job that gave way was
+home-static        its static request, on the machine of the job that it replaces
 home               Gas's request there
 choose-static      its static request, on the machine that promises the earliest end
 everywhere-static  its static request on every machine

@@ -1,4 +1,4 @@
-"""Pictures of the study of several supercomputers: the temptation over who gives way, and who gives way at a charge."""
+"""Pictures of the study of several supercomputers: gain by the share that deviates, and that share by the charge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FORMS = ((BLUE, "-", "o"), (GREEN, "--", "s"), (ORANGE, "-.", "^"))
 
 
 def draw_temptation(games: Mapping[str, tuple[Sequence[Interval], Sequence[Interval], Sequence[Interval]]]) -> bytes:
-    """Return, over the share that gives way, one's gain and by how much longer all take than at first.
+    """Return, over the share that deviates, the gain of one application and the change of all turn-around times.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def draw_temptation(games: Mapping[str, tuple[Sequence[Interval], Sequence[Inter
 
 
 def draw_charge(games: Mapping[str, Mapping[str, tuple[Sequence[float], Sequence[float]]]]) -> bytes:
-    """Return the share that gives way in equilibrium over the charge, in each currency.
+    """Return the share that deviates in equilibrium over the charge, in each currency.
 
     Parameters
     ----------

@@ -266,7 +266,7 @@ def _temptation(study: Results) -> Section:
 
 
 def _relative(study: Results, game: Game, share: int, figure: Callable[[Result], float]) -> Interval:
-    """Return by how many per cent a figure is more than in the same runs where no user gives way."""
+    """Return by how many per cent a figure is more than in the same runs where no user deviates."""
     none_do = study.of_game(game, SHARES[0])
     return interval(
         [

@@ -278,7 +278,7 @@ def break_even(results: Sequence[Result], currency: str) -> float:
 
 
 def equilibrium(shares: Sequence[float], net: Sequence[float]) -> float:
-    """Return which share gives way if that gains `net` where a share of the others does, in straight lines between.
+    """Return the share that deviates if that gains `net` at each share of the others, interpolated linearly.
 
     None, if the first to do it loses; else the least share at which one more gains nothing; else all.
     """

@@ -256,7 +256,7 @@ def _world(key: str, files: tuple[tuple[str, str], ...]) -> tuple[World, tuple[f
 
 
 def world_with_benchmarks(machines: Sequence[RigidJobs], wanted: Mapping[str, Any]) -> tuple[World, tuple[float, ...]]:
-    """Return machines some of whose jobs give way to benchmarks, and the load ratio of each of them.
+    """Return machines some of whose jobs benchmarks replace, and the load ratio of each of them.
 
     Parameters
     ----------

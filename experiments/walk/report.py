@@ -121,14 +121,14 @@ TABLES = {
         {
             "moment": (*MONTH, *SUBSTITUTE),
             "exact planner": (
-                Field("exact_size", "of its request", "processors"),
-                Field("exact_promised", "from the moment to the end by the availability list", "s"),
-                Field("exact", "from the moment to the real end", "s"),
+                Field("exact_size", "size that the exact planner requests", "processors"),
+                Field("exact_promised", "promised turn-around time, exact planner", "s"),
+                Field("exact", "real turn-around time, exact planner", "s"),
             ),
             "the paper's walk; empty where it found nothing": (
-                Field("walk_size", "of its request", "processors"),
-                Field("walk_promised", "from the moment to the end by the availability list", "s"),
-                Field("walk", "from the moment to the real end", "s"),
+                Field("walk_size", "size that the walk requests", "processors"),
+                Field("walk_promised", "promised turn-around time, walk", "s"),
+                Field("walk", "real turn-around time, walk", "s"),
             ),
         },
     )

@@ -103,5 +103,5 @@ def test_what_is_run_for_the_cost_alone_counts_in_the_cost_and_nowhere_else(logs
 def test_where_no_job_could_give_way_the_study_is_refused_with_a_reason(logs):
     nothing = computed(logs, lambda run: [])
     reasons = [{"jobs": 0, "outcomes": [], "too_few": "too few jobs"} for _ in nothing.runs]
-    with pytest.raises(BadInput, match="--runs 12: no month has so many jobs that can give way; .*: too few jobs"):
+    with pytest.raises(BadInput, match="--runs 12: no month has so many jobs that can be replaced; .*: too few jobs"):
         summarised(Computed(FEW, nothing.runs, reasons, nothing.at_hand, []))

@@ -68,7 +68,7 @@ def test_a_job_that_keeps_its_size_has_one_that_the_benchmark_accepts():
 
 def test_no_more_can_give_way_than_there_are():
     assert len({one.place for one in drawn(jobs_of([(4, 100)] * 12), 12)}) == 12
-    with pytest.raises(BadInput, match="only 12 jobs that can give way"):
+    with pytest.raises(BadInput, match="only 12 jobs that can be replaced"):
         drawn(jobs_of([(4, 100)] * 12), 13)
 
 
