@@ -22,8 +22,8 @@ __all__ = ["LIBRARIES", "PACKAGES", "installed", "reached", "version_of"]
 PACKAGES = ("documents", "experiments", "gas", "speedup_models", "workloads")
 """Those whose modules are followed; what else is imported counts by `LIBRARIES`."""
 
-LIBRARIES = ("numba", "numpy", "scipy")
-"""Libraries on whose version results depend: random numbers, machine code, distributions."""
+LIBRARIES = ("numba", "numpy", "scikit-learn", "scipy")
+"""Libraries on whose version results depend: machine code, random numbers, learning, distributions."""
 
 NO_DATA = (".jinja", ".md", ".py", ".pyc", ".typed")
 """What in a package's folder no computation reads."""

@@ -267,6 +267,8 @@ def logs_at_hand(
     BadInput
         There is none of them, or one cannot be read; or what was chosen is not to be had.
     """
+    if study.own_logs:
+        chosen = replace(chosen, logs=[one for log in chosen.logs for one in _each(log)])
     sources = [*study.more_logs, *(source for source in SOURCES if source.trace in study.traces)]
     known = list(dict.fromkeys(source.trace for source in sources))
     files = [trace for trace in chosen.logs if trace not in known and Path(trace).suffix]
@@ -274,7 +276,13 @@ def logs_at_hand(
         if trace in files and study.own_logs:
             named = [*named, log_of_file(Path(trace), strict=True)]
         elif trace not in known:
-            other = ", or a file" if study.own_logs else "; gas replay simulates your own log" if trace in files else ""
+            other = (
+                ", or a file or a folder"
+                if study.own_logs
+                else "; gas replay simulates your own log"
+                if trace in files
+                else ""
+            )
             raise BadInput(f"--log {trace}: is not a log of this study; choose from {', '.join(known)}{other}")
     for month in chosen.months:
         if not study.by_month:
@@ -299,6 +307,17 @@ def logs_at_hand(
     unwanted = [source for source in sources if source not in given and source not in wanted]
     logs = [replace(log, months=tuple(chosen.months)) for log in logs]
     return AtHand(logs, [*missing, *unwanted], left_out)
+
+
+def _each(log: str) -> list[str]:
+    """Return the logs that one word of a command names: those of a folder, or itself."""
+    folder = Path(log)
+    if not folder.is_dir():
+        return [log]
+    found = sorted(str(path) for path in folder.iterdir() if re.fullmatch(r".+\.swf(\.gz)?", path.name))
+    if not found:
+        raise BadInput(f"--log {log}: has no file NAME.swf or NAME.swf.gz; name a folder of logs, or one file")
+    return found
 
 
 def command_of(study: Study[Any, Any, Any], given: Mapping[str, Any], chosen: Chosen = EVERYTHING) -> str:

@@ -26,7 +26,9 @@ SHARP: Final = 0.5
 
 
 def claims(study: Results) -> list[Claim]:
-    """Return what is asked for, each with its verdict."""
+    """Return what is asked of starts and choices, each with its verdict."""
+    if not study.calibrations and not study.choices:
+        return []
     return [
         *(_covers(study, trace) for trace in (*study.traces, "")),
         *(_is_sharp(study, trace) for trace in study.traces),

@@ -15,6 +15,7 @@ from experiments.framework.records import Field, Records
 from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, fewer, heads, not_the_full
 from experiments.moldable.months import MONTH, OUTCOME, SEED, SUBSTITUTE, outcome_rows
 from experiments.moldable.simulated import simulated_section
+from experiments.prediction.bakeoff_report import WAIT_TABLE, bakeoff_claims, bakeoff_lead, bakeoff_sections
 from experiments.prediction.choice import choice_sections
 from experiments.prediction.claims import SHARE, claims, ratio, ratio_of_medians
 from experiments.prediction.pictures import draw_ranks, draw_reliability, draw_starts
@@ -43,30 +44,29 @@ def banner(study: Results) -> str:
         fewer(options.samples, FULL.samples, "sample"),
         fewer(options.runs, FULL.runs, "run", " a month"),
         fewer(options.choice_samples, FULL.choice_samples, "sample", " for each choice"),
+        fewer(options.waits, FULL.waits, "wait", " a log"),
+        f"only {options.only}" if options.only else "",
     )
     return not_the_full([*study.missing, *study.left_out, *less, last])
 
 
 def prediction_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
+    starts = (_predicted, _coverage, _width, _nearness, _by_size, _by_month) if study.calibrations else ()
     sections = [
-        summary_section(claims(study)),
-        _predicted(study),
-        _coverage(study),
-        _width(study),
-        _nearness(study),
-        _by_size(study),
-        _by_month(study),
+        summary_section([*bakeoff_claims(study), *claims(study)]),
+        *bakeoff_sections(study),
+        *(section(study) for section in starts),
         *choice_sections(study),
-        simulated_section(study.logs, _SIMULATED),
-        origin_section(study.logs, origin),
+        *([simulated_section(study.logs, _SIMULATED)] if study.calibrations else []),
+        origin_section(study.sites, origin),
     ]
     return Report("Predictions: are they right, and do they help?", _lead(study), tuple(sections), banner(study))
 
 
 def _lead(study: Results) -> str:
     found, chosen = study.predictions(), study.outcomes()
-    words = []
+    words = [*bakeoff_lead(study)]
     if len(found):
         words.append(
             f"Of {len(found):,} starts in held-out months ({', '.join(study.traces)}) "
@@ -335,6 +335,7 @@ TABLES = {
             ),
         },
     ),
+    "prediction-waits": WAIT_TABLE,
     "prediction-choices": Records[Results](
         "a row for each replaced job",
         lambda study: outcome_rows((choice.of for choice in study.choices), study.chosen),

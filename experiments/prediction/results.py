@@ -26,11 +26,12 @@ from experiments.moldable import months as power_study
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import MonthRun, Outcomes
 from experiments.moldable.terms import BASE
+from experiments.prediction.bakeoff import NAMES, WaitRun, Waits, judging_from, wait_runs
 from experiments.prediction.run import REVEALED
 from gas.errors import BadInput
 from gas.prediction.past import STREAMS
 
-__all__ = ["FULL", "POLICY", "QUICK", "SIZES", "Calibration", "Choice", "Choices", "Month", "Options"]
+__all__ = ["FULL", "PARTS", "POLICY", "QUICK", "SIZES", "Calibration", "Choice", "Choices", "Month", "Options"]
 __all__ += ["Predictions", "Results", "planned", "study_runs", "summarised"]
 
 POLICY: Final = "s3"
@@ -59,6 +60,10 @@ class Options:
         Samples of a prediction by which is chosen.
     months
         Only the last so many months of each log, and as many of the choice; all if None.
+    waits, wait_samples
+        Jobs of a log whose waits all methods predict, and samples of each prediction of Gas.
+    only
+        The part that is done, of `PARTS`; all for "".
     """
 
     seed: int = 0
@@ -68,10 +73,20 @@ class Options:
     runs: int = 210
     choice_samples: int = 100
     months: int | None = None
+    waits: int = 1_000
+    wait_samples: int = 60
+    only: str = ""
 
+    def has(self, part: str) -> bool:
+        """Return whether a part is done."""
+        return self.only in ("", part)
+
+
+PARTS: Final = ("waits", "starts", "choice")
+"""All methods on all logs; starts in simulations of S³; choosing by predictions."""
 
 FULL: Final = Options()
-QUICK: Final = Options(jobs=20, samples=100, runs=40, choice_samples=50, months=2)
+QUICK: Final = Options(jobs=20, samples=100, runs=40, choice_samples=50, months=2, waits=150, wait_samples=20)
 
 
 @dataclass(frozen=True)
@@ -118,6 +133,9 @@ class Choice:
     def configuration(self) -> Configuration:
         """What determines its result, see `experiments.prediction.run.choice_run`."""
         return {"what": "choice", **self.of.configuration, "samples": self.samples}
+
+
+Run: TypeAlias = "WaitRun | Calibration | Choice"
 
 
 def study_runs(options: Options, logs: Sequence[Found]) -> tuple[list[Calibration], list[Choice], list[str]]:
@@ -242,6 +260,8 @@ class Results:
     missing: Sequence[str] = ()
     """Logs that are not at hand."""
     left_out: Sequence[str] = ()
+    waits: Sequence[tuple[WaitRun, Result]] = ()
+    """What the methods predicted."""
 
     @property
     def done(self) -> list[tuple[str, Configuration, Result]]:
@@ -251,7 +271,24 @@ class Results:
         return [
             *((f"{run.log.name}, starts", run.configuration, result) for run, result in calibrated),
             *((f"{run.log.name}, choice", run.configuration, result) for run, result in chosen),
+            *((f"{run.log.name}, {NAMES[run.method]}", run.configuration, result) for run, result in self.waits),
         ]
+
+    @property
+    def sites(self) -> list[tuple[Site, Found]]:
+        """All logs that take part, at their sites."""
+        others = dict.fromkeys(run.log for run, _ in self.waits if run.log not in [log for _, log in self.logs])
+        return [*self.logs, *((Site(log.source.trace, log.source.processors, (), 0), log) for log in others)]
+
+    @property
+    def bakeoffs(self) -> list[tuple[Found, str]]:
+        """Logs and truths on which the methods were compared."""
+        return list(dict.fromkeys((run.log, run.truth) for run, _ in self.waits))
+
+    def compared(self, log: Found, truth: str, *, tuning: bool = False) -> Waits:
+        """Return what was predicted of a log in the months that judge, or in those that tuned."""
+        results = [result for run, result in self.waits if (run.log, run.truth) == (log, truth)]
+        return Waits(results, lambda month: log.takes(month) and (month < judging_from(log)) == tuning)
 
     @cached_property
     def logs(self) -> list[tuple[Site, Found]]:
@@ -323,24 +360,34 @@ class Results:
         return Choices(rows, months)
 
 
-def planned(options: Options, logs: Sequence[Found]) -> tuple[list[Calibration | Choice], list[str]]:
-    """Return all runs, and which months of the choice are left out and why.
+def planned(options: Options, logs: Sequence[Found]) -> tuple[list[Run], list[str]]:
+    """Return all runs, and which months of the choice and which logs are left out and why.
 
     Raises
     ------
     BadInput
         No month is left for the choice.
     """
-    calibrations, choices, left_out = study_runs(options, logs)
-    if not choices:
-        raise BadInput(f"no month has enough jobs for {options.runs} runs; give fewer by --runs, or other months")
-    return [*calibrations, *choices], left_out
+    runs: list[Run] = []
+    left_out: list[str] = []
+    if options.has("waits"):
+        waits, without = wait_runs(logs, options.waits, min(options.samples, options.wait_samples), options.seed)
+        runs, left_out = [*waits], [*without]
+    if options.only != "waits":
+        calibrations, choices, without = study_runs(options, logs)
+        if not choices and options.has("choice"):
+            raise BadInput(f"no month has enough jobs for {options.runs} runs; give fewer by --runs, or other months")
+        runs += calibrations if options.has("starts") else []
+        runs += choices if options.has("choice") else []
+        left_out += without if options.has("choice") else []
+    return runs, left_out
 
 
-def summarised(computed: Computed[Options, Calibration | Choice]) -> Results:
+def summarised(computed: Computed[Options, Run]) -> Results:
     """Return what came out."""
     calibrated = [(run, result) for run, result in computed.pairs if isinstance(run, Calibration)]
     chosen = [(run, result) for run, result in computed.pairs if isinstance(run, Choice)]
+    waits = [(run, result) for run, result in computed.pairs if isinstance(run, WaitRun)]
     too_few = [f"{run.log.name} {run.of.month}: {result['too_few']}" for run, result in chosen if "too_few" in result]
     return Results(
         computed.options,
@@ -348,4 +395,5 @@ def summarised(computed: Computed[Options, Calibration | Choice]) -> Results:
         *([run for run, _ in chosen], [result for _, result in chosen]),
         computed.at_hand.absent,
         [*computed.left_out, *too_few],
+        waits,
     )

@@ -18,6 +18,7 @@ from experiments.framework.logs import load_log
 from experiments.moldable.benchmarks import Form
 from experiments.moldable.outcomes import month_result, outcomes, rows_of
 from experiments.moldable.substitution import Substitute
+from experiments.prediction.waits import wait_run
 from gas.prediction.calibration import ends_of
 from gas.prediction.forecast import forecast
 from gas.prediction.ledger import LONGER, Ledger
@@ -46,8 +47,8 @@ MOST_SIZES = 24
 
 
 def prediction_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
-    """Return the result of one of both; "what" says of which, "calibration" or "choice"."""
-    run = {"calibration": calibration_run, "choice": choice_run}[configuration["what"]]
+    """Return the result of a part of the study; "what" says of which, "waits", "calibration" or "choice"."""
+    run = {"waits": wait_run, "calibration": calibration_run, "choice": choice_run}[configuration["what"]]
     return run(configuration, files=files)
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gas.errors import BadInput
 from gas.prediction.forecast import forecast
-from gas.prediction.learnt import LearntWaits
+from gas.prediction.learnt import LearntWaits, seen_at
 from gas.prediction.ledger import INTERVAL, Ledger
 from gas.prediction.past import Past
 from gas.prediction.similar import Similar
@@ -137,9 +137,28 @@ class RecordedQueue:
         """Return what jobs of like size and walltime waited, instant by instant."""
         return Similar(self.jobs.submit, self.start, self.jobs.processors, self.jobs.estimate)
 
-    def learnt(self, places: NDArray[np.intp], *, seed: int = 0) -> LearntWaits:
-        """Return what was waited when the queue looked alike, instant by instant, for some jobs."""
-        return LearntWaits(self.jobs, self.start, self.end, self.queue, places, seed=seed)
+    def seen(self, places: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Return what was seen at submissions, and of which jobs; see `gas.prediction.learnt.seen_at`."""
+        return seen_at(self.jobs, self.start, self.end, self.queue, places)
+
+    def places(self, jobs: int | None) -> NDArray[np.intp]:
+        """Return so many of the jobs that can be predicted, evenly over the log; all for None.
+
+        Raises
+        ------
+        BadInput
+            Fewer jobs than `FEWEST` have ended before the last submission.
+        """
+        submit, ended = self.jobs.submit, np.sort(self.end)
+        first = len(self) if len(ended) < FEWEST else int(np.searchsorted(submit, ended[FEWEST - 1], "right"))
+        places = np.arange(first, len(self))
+        if not places.size:
+            known = int(np.count_nonzero(ended < submit[-1]))
+            raise BadInput(
+                f"of {len(self)} usable jobs {known} ended before the last submission; before the first prediction, "
+                f"{FEWEST} must have ended"
+            )
+        return places if jobs is None or places.size <= jobs else places[np.arange(jobs) * places.size // jobs]
 
     def snapshot(self, place: int) -> Snapshot:
         """Return who ran and waited when a job was submitted, without it and those after it in the log.
@@ -181,20 +200,10 @@ def backtest(
     BadInput
         Fewer jobs than `FEWEST` have ended before the last submission.
     """
-    all_jobs, past = recorded.jobs, recorded.past()
-    ended = np.sort(recorded.end)
-    first = len(recorded) if len(ended) < FEWEST else int(np.searchsorted(all_jobs.submit, ended[FEWEST - 1], "right"))
-    places = np.arange(first, len(recorded))
-    if not places.size:
-        known = int(np.count_nonzero(ended < all_jobs.submit[-1]))
-        raise BadInput(
-            f"of {len(recorded)} usable jobs {known} ended before the last submission; before the first prediction, "
-            f"{FEWEST} must have ended"
-        )
-    if jobs is not None and places.size > jobs:
-        places = places[np.arange(jobs) * places.size // jobs]
+    all_jobs, past, places = recorded.jobs, recorded.past(), recorded.places(jobs)
     ledger = Ledger()
-    similar, learnt = recorded.similar(), recorded.learnt(places, seed=seed)
+    similar = recorded.similar()
+    learnt = LearntWaits(*recorded.seen(places), all_jobs.submit, recorded.start, seed=seed)
     for place in places.tolist():
         now, start = int(all_jobs.submit[place]), int(recorded.start[place])
         ledger.learn(now)

@@ -1,7 +1,7 @@
 """A forest of extremely randomised trees that says which past waits a job's is likely to be among.
 
 Each tree splits past jobs by what was seen at their submission until few are left together. A job goes to the leaf
-it belongs, and the jobs of its leaves, each tree counting alike, are the distribution of its wait (Geurts, Ernst
+where it belongs, and the jobs of its leaves, each tree counting alike, are the distribution of its wait (Geurts, Ernst
 & Wehenkel 2006; as quantiles: Meinshausen 2006). Nothing has to be scaled, and what tells nothing is seldom split on.
 """
 

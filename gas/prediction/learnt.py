@@ -14,7 +14,7 @@ from gas.prediction.forest import Forest
 from gas.prediction.queue_state import queue_states
 from workloads import RigidJobs
 
-__all__ = ["FEWEST", "LAST", "LearntWaits"]
+__all__ = ["FEWEST", "LAST", "LearntWaits", "seen_at"]
 
 FEWEST = 30
 """How many jobs must have started before anything is learnt."""
@@ -37,29 +37,22 @@ class LearntWaits:
 
     Parameters
     ----------
-    start, end, queue
+    seen
+        See `seen_at`.
+    submit, start
         Of each job; instants in the log's seconds.
-    places
-        Jobs that will be asked about.
     """
 
     def __init__(
         self,
-        jobs: RigidJobs,
+        seen: NDArray[np.float32],
+        wanted: NDArray[np.bool_],
+        submit: NDArray[np.int64],
         start: NDArray[np.int64],
-        end: NDArray[np.int64],
-        queue: NDArray[np.int64],
-        places: NDArray[np.intp],
         *,
         seed: int = 0,
     ) -> None:
-        count = len(start)
-        wanted = np.zeros(count, np.bool_)
-        wanted[places] = True
-        wanted[:: -(-count // _MOST)] = True
-        of_jobs = jobs.processors, jobs.estimate, jobs.run_time, jobs.user, queue
-        self._seen = queue_states(jobs.submit, start, end, *of_jobs, jobs.machine, wanted)
-        self._submit, self._waits, self._seed = jobs.submit, start - jobs.submit, seed
+        self._seen, self._submit, self._waits, self._seed = seen, submit, start - submit, seed
         by_start = np.argsort(start, kind="stable")
         self._order = by_start[wanted[by_start]]
         self._starts = start[self._order]
@@ -76,3 +69,19 @@ class LearntWaits:
             self._forest = Forest(self._seen[rows], self._waits[rows], seed=self._seed)
             self._grown = known
         return self._forest.quantiles(self._seen[place], _LEVELS)
+
+
+def seen_at(
+    jobs: RigidJobs,
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    queue: NDArray[np.int64],
+    places: NDArray[np.intp],
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Return what was seen at submissions (`queue_states`), and of which jobs: some, and others to learn from."""
+    count = len(start)
+    wanted = np.zeros(count, np.bool_)
+    wanted[places] = True
+    wanted[:: -(-count // _MOST)] = True
+    of_jobs = jobs.processors, jobs.estimate, jobs.run_time, jobs.user, queue
+    return queue_states(jobs.submit, start, end, *of_jobs, jobs.machine, wanted), wanted

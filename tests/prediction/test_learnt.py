@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gas.prediction.learnt import FEWEST, LearntWaits
+from gas.prediction.learnt import FEWEST, LearntWaits, seen_at
 from workloads import Log, rigid_jobs
 from workloads.header import Header
 
@@ -20,7 +20,8 @@ def learnt(wait, size, every=400):
     columns = {name: np.asarray(values, np.float64) for name, values in columns.items()}
     jobs = rigid_jobs(Log.from_columns(columns, header=Header.of([("MaxProcs", 1000)])))
     start = jobs.submit + np.asarray(wait)
-    return LearntWaits(jobs, start, start + 60, np.zeros(count, np.int64), np.arange(count))
+    seen = seen_at(jobs, start, start + 60, np.zeros(count, np.int64), np.arange(count))
+    return LearntWaits(*seen, jobs.submit, start)
 
 
 def test_large_jobs_wait_as_large_jobs_did():

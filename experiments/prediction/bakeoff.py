@@ -1,0 +1,250 @@
+"""The bake-off: which runs it has, what the methods score, and which of them is first.
+
+Logs and months that tuned the methods, and those that judge them, are in ``months.toml``. A score is better or worse
+than that of the first method if its difference, paired by job, is resolved over months.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.framework.intervals import Interval, by_months, interval
+from experiments.framework.ledger import Configuration, Result
+from experiments.framework.logs import Found, jobs_by_month, load_log
+from experiments.prediction.methods import LEVELS
+from experiments.prediction.waits import LEARNERS, METHODS, RECORDED, TRUTHS
+
+__all__ = ["NAMES", "SCORES", "Score", "WaitRun", "Waits", "judging_from", "split", "wait_runs"]
+
+NAMES: Final = {
+    "gas": "Gas",
+    "simulation": "Gas' simulation alone",
+    "promise": "conservative promise",
+    "mean": "mean of similar jobs",
+    "quantiles": "quantiles of similar jobs",
+    "bounds": "QBETS",
+    "nearest": "nearest neighbours",
+    "boosting": "gradient boosting",
+    "network": "two-stage network",
+}
+"""Of the methods."""
+
+_FACTOR_FROM, _SLACK, _UNIT = 600.0, 60.0, 60.0
+
+Column = NDArray[np.float64]
+Valued = Callable[[Column, Column, Column, Column], Column]
+"""A value of each job, NaN for none: from its wait, and the low end, the middle and the high end of a prediction."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score of predictions.
+
+    Attributes
+    ----------
+    values
+        Of each job.
+    median
+        Whether it is their median; else it is their mean.
+    more
+        Whether more of it is better; None if neither is.
+    """
+
+    title: str
+    values: Valued
+    median: bool = False
+    more: bool | None = False
+
+    def of(self, found: Waits, method: str) -> Interval:
+        """Return the score of a method, with its interval over months."""
+        return self._over(self.values(found.wait, *found.predicted(method)), found.months)
+
+    def apart(self, found: Waits, method: str, other: str) -> Interval:
+        """Return how much more of it a method has than another, over the jobs of which both say something."""
+        one, two = (self.values(found.wait, *found.predicted(of)) for of in (method, other))
+        if not self.median:
+            return self._over(one - two, found.months)
+        both = np.isfinite(one) & np.isfinite(two)
+        return _of_medians(both, found.months, lambda where: float(np.median(one[where]) - np.median(two[where])))
+
+    def _over(self, values: Column, months: Sequence[str]) -> Interval:
+        known = np.isfinite(values)
+        if not self.median:
+            return by_months(values[known], [months[i] for i in np.flatnonzero(known).tolist()])
+        return _of_medians(known, months, lambda where: float(np.median(values[where])))
+
+
+def _of_medians(known: NDArray[np.bool_], months: Sequence[str], of: Callable[[Any], float]) -> Interval:
+    """Return a median, and how sure it is by those of the months, each counting the same."""
+    if not known.any():
+        return Interval(float("nan"), None)
+    names = np.array(months)
+    each = [of(here) for month in dict.fromkeys(months) if (here := known & (names == month)).sum() >= 5]
+    half = interval(each).half_width if len(each) >= 4 else None
+    return Interval(of(known), half)
+
+
+def _pinball(wait: Column, *predicted: Column) -> Column:
+    losses = [(wait - one) * (level - (wait < one)) for level, one in zip(LEVELS, predicted, strict=True)]
+    return np.asarray(np.mean(losses, axis=0) / _UNIT)
+
+
+def _factor(wait: Column, _: Column, middle: Column, __: Column) -> Column:
+    ratio = (middle + _SLACK) / (wait + _SLACK)
+    near = np.where((ratio >= 0.5) & (ratio <= 2), 100.0, 0.0)
+    return np.where((wait > _FACTOR_FROM) & np.isfinite(middle), near, np.nan)
+
+
+def _within(seconds: float) -> Valued:
+    return lambda wait, _, middle, __: np.where(
+        np.isfinite(middle), np.where(np.abs(middle - wait) <= seconds, 100.0, 0.0), np.nan
+    )
+
+
+def _error(wait: Column, _: Column, middle: Column, __: Column) -> Column:
+    return np.abs(middle - wait) / _UNIT
+
+
+def _covered(wait: Column, low: Column, _: Column, high: Column) -> Column:
+    return np.where(np.isfinite(low), np.where((low <= wait) & (wait <= high), 100.0, 0.0), np.nan)
+
+
+def _width(_: Column, low: Column, __: Column, high: Column) -> Column:
+    return np.asarray((high - low) / _UNIT)
+
+
+COVERED: Final = Score("in 90% intervals (%)", _covered, more=None)
+
+SCORES: Final = {
+    "minute": Score("within 1 min (%)", _within(60), more=True),
+    "ten": Score("within 10 min (%)", _within(600), more=True),
+    "factor": Score("within factor 2 (%)", _factor, more=True),
+    "median": Score("median error (min)", _error, median=True),
+    "mean": Score("mean error (min)", _error),
+    "pinball": Score("pinball loss (min)", _pinball),
+    "covered": COVERED,
+    "width": Score("median width (min)", _width, median=True, more=None),
+}
+"""Errors are absolute; factors are of jobs that waited for more than ten minutes, with a minute added to both."""
+
+
+@dataclass(frozen=True)
+class WaitRun:
+    """A method, a log, and what came true."""
+
+    log: Found
+    truth: str
+    method: str
+    jobs: int
+    samples: int
+    seed: int
+
+    @property
+    def configuration(self) -> Configuration:
+        """What determines its result, see `experiments.prediction.waits.wait_run`."""
+        own = {"what": "waits", "log": self.log.sha256, "truth": self.truth, "method": self.method, "jobs": self.jobs}
+        return own | {"samples": self.samples, "seed": self.seed}
+
+
+class Waits:
+    """What came true of some jobs, and what the methods predicted; seconds.
+
+    Parameters
+    ----------
+    results
+        Of `wait_run`, of the same log and truth.
+    takes
+        Whether a month takes part.
+    """
+
+    def __init__(self, results: Sequence[Result], takes: Callable[[str], bool] = lambda _: True) -> None:
+        first = results[0]
+        self._chosen = np.array([takes(month) for month in first["month"]], np.bool_)
+        self.months: list[str] = [month for month in first["month"] if takes(month)]
+        self.wait = np.array(first["wait"], np.float64)[self._chosen]
+        said = {name: rows for result in results for name, rows in result["predicted"].items()}
+        self._said = {
+            name: np.array(said[name], np.float64).reshape(-1, len(LEVELS))[self._chosen]
+            for name in NAMES
+            if name in said
+        }
+
+    def __len__(self) -> int:
+        return len(self.wait)
+
+    @property
+    def methods(self) -> list[str]:
+        """Those that took part, in the order of `NAMES`."""
+        return list(self._said)
+
+    def predicted(self, method: str) -> tuple[Column, ...]:
+        """Return what a method said at each of `LEVELS`; NaN where it said nothing."""
+        return tuple(self._said[method].T)
+
+    def where(self, chosen: NDArray[np.bool_]) -> Waits:
+        """Return some of them."""
+        part = object.__new__(Waits)
+        part.months = [self.months[i] for i in np.flatnonzero(chosen).tolist()]
+        part.wait = self.wait[chosen]
+        part._said = {name: rows[chosen] for name, rows in self._said.items()}
+        return part
+
+    def first(self, score: Score) -> str:
+        """Return the method that has most, or least, of a score."""
+        values = {name: score.of(self, name).mean for name in self.methods}
+        values = {name: value for name, value in values.items() if np.isfinite(value) and self._says(score, name)}
+        return (max if score.more else min)(values, key=lambda name: values[name])
+
+    def not_worse(self, score: Score, method: str = "gas") -> bool | None:
+        """Return whether a method is first, or not resolved to be worse; None where that cannot be told."""
+        best = self.first(score)
+        if best == method:
+            return True
+        apart = score.apart(self, method, best)
+        return None if apart.half_width is None else abs(apart.mean) <= apart.half_width
+
+    def _says(self, score: Score, method: str) -> bool:
+        return bool(np.isfinite(score.values(self.wait, *self.predicted(method))).any())
+
+
+@cache
+def split() -> Mapping[str, Any]:
+    """Return which logs and months tune, and which judge."""
+    return tomllib.loads(files("experiments.prediction").joinpath("months.toml").read_text(encoding="utf-8"))
+
+
+def judging_from(log: Found) -> str:
+    """Return the first month of a log that judges; "" if all do."""
+    return "" if log.own else str(split()["judging_from"].get(log.source.trace, ""))
+
+
+def wait_runs(logs: Sequence[Found], jobs: int, samples: int, seed: int) -> tuple[list[WaitRun], list[str]]:
+    """Return all runs with the logs at hand, and which logs are left out and why."""
+    runs: list[WaitRun] = []
+    left_out: list[str] = []
+    methods = [name for name in METHODS if name not in LEARNERS or find_spec("sklearn")]
+    if len(methods) < len(METHODS):
+        left_out.append(
+            f"{' and '.join(NAMES[name] for name in LEARNERS)}: scikit-learn is not installed (extra learn)"
+        )
+    for log in logs:
+        jobs_by_month(log)
+        content = load_log(log.path, log.sha256)
+        if not (content.requested_time > 0).any():
+            left_out.append(f"{log.name}: no walltimes, so its queue cannot be simulated")
+            continue
+        known = bool(((content.wait >= 0) & (content.run_time >= 0) & (content.requested_time > 0)).any())
+        if not known:
+            left_out.append(f"{log.name}: no recorded waits")
+        truths = [truth for truth in TRUTHS if known or truth != RECORDED]
+        runs += [WaitRun(log, truth, method, jobs, samples, seed) for truth in truths for method in methods]
+    return runs, left_out

@@ -1,0 +1,216 @@
+"""The part of the report in which the methods are compared, and what is asked of Gas there."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from experiments.framework.claims import Claim
+from experiments.framework.intervals import Interval, within
+from experiments.framework.logs import Found
+from experiments.framework.records import Field, Records
+from experiments.framework.report import Bullets, Cell, Column, Section, Table, Text, heads
+from experiments.prediction.bakeoff import COVERED, NAMES, SCORES, Score, Waits, judging_from, split
+from experiments.prediction.results import Results
+from experiments.prediction.waits import RECORDED, TRUTHS
+from gas.prediction.scores import WAITS
+from gas.times import duration_text
+
+__all__ = ["WAIT_TABLE", "bakeoff_claims", "bakeoff_lead", "bakeoff_sections"]
+
+_HOLDS: Final = (85.0, 95.0)
+_LONG: Final = 3_600
+_NEAR: Final = 60.0
+"""Per cent of waits above ten minutes that are to be predicted within a factor of two."""
+
+_HALF: Final = 0.5
+"""Of the median error of gradient boosting, that of Gas is to be at most so much."""
+
+_PUBLISHED: Final = (
+    "Brown et al. (2022, arXiv:2204.13543), other machines under Slurm: within a minute 65% of the jobs of ARCHER2 and "
+    "76% of those of Cirrus, within ten minutes 75% and 90%.",
+    "Mila's cluster: within a factor of two 38 to 42%; NREL's Eagle: median error 1.5 hours. Both as they are usually "
+    "quoted; the sources were not seen.",
+    "Each figure is of other jobs on another machine. It says what is usual, not which method is better.",
+)
+
+
+def bakeoff_claims(study: Results) -> list[Claim]:
+    """Return what is asked of Gas where waits are recorded, and that it is first."""
+    found: list[Claim] = []
+    for log, truth in study.bakeoffs:
+        waits = study.compared(log, truth)
+        if len(waits):
+            where = f"{log.source.trace}, {TRUTHS[truth]}"
+            found += [_holds(where, waits, 0), _holds(where, waits, _LONG), _first(where, waits)]
+            if truth == RECORDED:
+                found += [_near(where, waits), *_half(where, waits)]
+    return found
+
+
+def _holds(where: str, waits: Waits, above: int) -> Claim:
+    part = waits.where(waits.wait > above) if above else waits
+    low, high = _HOLDS
+    of = f" of jobs that waited for more than {duration_text(above)}" if above else ""
+    text = f"{where}: {low:.0f} to {high:.0f}% of the 90% intervals{of} contain the wait"
+    if not len(part):
+        return Claim(text, None, "no such job")
+    covered = COVERED.of(part, "gas")
+    return Claim(text, within(covered, low, high), f"{covered.text(1)}% of {len(part):,}")
+
+
+def _first(where: str, waits: Waits) -> Claim:
+    text = f"{where}: Gas is first, or not resolved to be worse than the first, on every score"
+    judged = {score: waits.not_worse(score) for score in SCORES.values() if score.more is not None}
+    worse = [f"{score.title}: {NAMES[waits.first(score)]}" for score, one in judged.items() if one is False]
+    unknown = [score.title for score, one in judged.items() if one is None]
+    holds = False if worse else None if unknown else True
+    here = f"better are {'; '.join(worse)}" if worse else f"not resolved: {'; '.join(unknown)}" if unknown else "it is"
+    return Claim(text, holds, here)
+
+
+def _near(where: str, waits: Waits) -> Claim:
+    text = f"{where}: at least {_NEAR:.0f}% of the waits above ten minutes are predicted within a factor of two"
+    found = SCORES["factor"].of(waits, "gas")
+    return Claim(text, _at_least(found, _NEAR), f"{found.text(1)}%")
+
+
+def _half(where: str, waits: Waits) -> list[Claim]:
+    if "boosting" not in waits.methods:
+        return []
+    ours, other = (SCORES["median"].of(waits, name).mean for name in ("gas", "boosting"))
+    text = f"{where}: the median error of Gas is at most half of that of gradient boosting"
+    return [Claim(text, ours <= _HALF * other, f"{ours:.1f} min against {other:.1f} min")]
+
+
+def _at_least(found: Interval, least: float) -> bool | None:
+    if found.half_width is None:
+        return None
+    return True if found.mean >= least else None if found.mean + found.half_width >= least else False
+
+
+def bakeoff_lead(study: Results) -> list[str]:
+    """Return what comes first of the report: how good Gas is where waits are recorded."""
+    found = [(log, study.compared(log, truth)) for log, truth in study.bakeoffs if truth == RECORDED]
+    words = []
+    for log, waits in found:
+        if len(waits):
+            median, ten, factor = (SCORES[name].of(waits, "gas").mean for name in ("median", "ten", "factor"))
+            words.append(
+                f"{log.source.trace}: median error {median:,.1f} min, within ten minutes {ten:.0f}%, within a factor "
+                f"of two {factor:.0f}%, {COVERED.of(waits, 'gas').mean:.0f}% in 90% intervals."
+            )
+    return [f"Recorded waits as Gas predicts them in months that judge. {' '.join(words)}"] if words else []
+
+
+def bakeoff_sections(study: Results) -> list[Section]:
+    """Return the sections; none if nothing was compared."""
+    if not study.bakeoffs:
+        return []
+    sections = [_how(study)]
+    for log, truth in study.bakeoffs:
+        for tuning in (False, True):
+            waits = study.compared(log, truth, tuning=tuning)
+            if len(waits):
+                sections.append(_scores(log, truth, waits, tuning=tuning))
+    return [*sections, _classes(study), Section("Published figures of others", (Bullets(_PUBLISHED),))]
+
+
+def _how(study: Results) -> Section:
+    months = [
+        f"{log.source.trace}: months from {first} judge, those before tuned."
+        if (first := judging_from(log))
+        else f"{log.source.trace}: all months judge; nothing was tuned on it."
+        for log in dict.fromkeys(log for log, _ in study.bakeoffs)
+    ]
+    held = ", ".join(split()["held_out"])
+    text = (
+        f"All methods predict the waits of the same jobs, up to {study.options.waits:,} of each log, evenly. What a "
+        "method learns from are submissions before, and waits that were over. Gas is the prediction of `gas backtest`: "
+        "the queue simulated forward, and waits learnt from what the queue looked like. Boosting and the network know "
+        "the same state of the queue, but no starts in simulated orders. QBETS keeps bounds of quantiles and forgets "
+        "what came before a change; it has none before 59 waits of a class. Promises, and the simulation alone, are "
+        "single instants."
+    )
+    rule = f"What tunes and what judges was fixed on {split()['date']}. Held out from all tuning: {held}."
+    return Section("Which method predicts waits best?", (Text(text), Bullets((rule, *months))))
+
+
+def _scores(log: Found, truth: str, waits: Waits, *, tuning: bool) -> Section:
+    rows = []
+    firsts = {name: waits.first(score) for name, score in SCORES.items() if score.more is not None}
+    for method in waits.methods:
+        cells = [_cell(score, waits, method, first=firsts.get(name) == method) for name, score in SCORES.items()]
+        said = int(np.isfinite(waits.predicted(method)[1]).sum())
+        rows.append((NAMES[method], f"{said:,}", *cells))
+    columns = (Column("", left=True), Column("jobs"), *heads(*(score.title for score in SCORES.values())))
+    which = "months that tuned" if tuning else "months that judge"
+    caption = (
+        "± is half of a 90% interval over months, of medians by those of the months. Factor 2: of jobs that waited for "
+        "more than ten minutes."
+    )
+    return Section(f"{log.source.trace}: {TRUTHS[truth]}, {which}", (Table(columns, tuple(rows), caption),))
+
+
+def _cell(score: Score, waits: Waits, method: str, *, first: bool) -> Cell | str:
+    found = score.of(waits, method)
+    if not np.isfinite(found.mean) or not np.isfinite(score.values(waits.wait, *waits.predicted(method))).any():
+        return ""
+    return Cell(f"{found.text(1)} (first)", "good") if first else found.text(1)
+
+
+def _classes(study: Results) -> Section:
+    rows = []
+    for log, truth in study.bakeoffs:
+        waits = study.compared(log, truth)
+        for first, end in WAITS if len(waits) else ():
+            part = waits.where((waits.wait >= first) & (waits.wait < (np.inf if end is None else end)))
+            if len(part):
+                words = f"{duration_text(first)} or more" if end is None else f"under {duration_text(end)}"
+                figures = [SCORES[name].of(part, "gas").text(1) for name in ("covered", "median", "width")]
+                rows.append((f"{log.source.trace}, {truth}", words, f"{len(part):,}", *figures))
+    columns = (*heads("log", "wait", left=True), Column("jobs"), *heads("in 90% intervals (%)", "median error (min)"))
+    table = Table((*columns, Column("median width (min)")), tuple(rows), "Months that judge; Gas' predictions.")
+    return Section("Gas by how long jobs waited", (table,))
+
+
+def _rows(study: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "log": log.source.trace, "truth": truth, "month": month, "judges": not tuning, "wait": int(wait),
+            **{f"{name}_{end}": _known(said[k][i]) for name, said in all_said.items() for k, end in enumerate(_ENDS)},
+        }
+        for log, truth in study.bakeoffs
+        for tuning in (True, False)
+        for waits in [study.compared(log, truth, tuning=tuning)]
+        for all_said in [{method: waits.predicted(method) for method in waits.methods}]
+        for i, (month, wait) in enumerate(zip(waits.months, waits.wait, strict=True))
+    ]  # fmt: skip
+
+
+_ENDS: Final = ("low", "median", "high")
+
+
+def _known(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+WAIT_TABLE: Final = Records[Results](
+    "a row for each wait that the methods predicted",
+    _rows,
+    {
+        "job": (
+            Field("log", "as the papers call it"),
+            Field("truth", "what came true: recorded starts, or those of a policy"),
+            Field("month", "of its submission"),
+            Field("judges", "whether nothing was tuned on the month"),
+            Field("wait", "that came true", "s"),
+        ),
+        "predicted wait": (
+            Field("{method}_low", "begin of the 90% interval of {method}", "s"),
+            Field("{method}_median", "median of {method}", "s"),
+            Field("{method}_high", "end of the 90% interval of {method}", "s"),
+        ),
+    },
+)

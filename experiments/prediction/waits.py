@@ -1,0 +1,93 @@
+"""Waits of jobs of a log as several methods predict them, each from what was known at a submission."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from experiments.framework.ledger import Configuration, Result
+from experiments.framework.logs import load_log
+from experiments.prediction.learners import Boosting, Network
+from experiments.prediction.methods import LEVELS, Bounds, Method, Nearest, Quantiles, predicted
+from gas.prediction.backtest import RecordedQueue, backtest
+from gas.simulation.simulate import simulate
+from workloads import Log, apply_overrun, rigid_jobs
+from workloads.selection import months_of
+
+__all__ = ["LEARNERS", "METHODS", "RECORDED", "TRUTHS", "wait_run"]
+
+RECORDED: Final = "recorded"
+
+TRUTHS: Final = {RECORDED: "the recorded starts", "s3": "starts under S³", "easy": "starts under EASY backfilling"}
+"""What came true: what a machine's scheduler did, or a simulation of the log."""
+
+METHODS: Final[Mapping[str, Callable[[], Method] | None]] = {
+    "gas": None,  # with the two below it, which are its parts
+    "mean": lambda: Quantiles(np.mean),
+    "quantiles": Quantiles,
+    "bounds": Bounds,
+    "nearest": Nearest,
+    "boosting": Boosting,
+    "network": Network,
+}
+"""What is run by itself, see `experiments.prediction.bakeoff.NAMES`."""
+
+
+LEARNERS: Final = ("boosting", "network")
+"""Those that need scikit-learn."""
+
+
+def wait_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
+    """Return what a method predicts for some jobs of a log, and what came true; a pure function of its configuration.
+
+    Parameters
+    ----------
+    configuration
+        "log" (sha256 of its content), "truth" (of `TRUTHS`), "method" (of `METHODS`), "jobs" (how many are predicted at
+        most, evenly over the log), "samples" and "seed" of the simulation.
+    files
+        The path of each log.
+    """
+    log = load_log(Path(files[configuration["log"]]), configuration["log"])
+    labels, index = months_of(log.submit, log.epoch, name=log.name)
+    if configuration["truth"] != RECORDED:
+        log = simulated(log, configuration["truth"])
+        labels, index = months_of(log.submit, log.epoch, name=log.name)
+    recorded = RecordedQueue(log)
+    places = recorded.places(configuration["jobs"])
+    rows = recorded.rows[places]
+    found: dict[str, list[list[float | None]]]
+    make = METHODS[configuration["method"]]
+    if make is None:
+        of = {"seed": configuration["seed"], "samples": configuration["samples"], "jobs": configuration["jobs"]}
+        outcomes = list(backtest(recorded, **of))
+        found = {
+            "gas": [[one.low, one.median, one.high] for one in outcomes],
+            "simulation": [[None, one.simulated, None] for one in outcomes],
+            "promise": [[None, one.planned, None] for one in outcomes],
+        }
+    else:
+        said = predicted(make(), recorded, places)
+        found = {configuration["method"]: [[None] * len(LEVELS) if one is None else list(one) for one in said]}
+    return {
+        "jobs": len(places),
+        "month": [labels[i] for i in index[rows].tolist()],
+        "wait": (recorded.start - recorded.jobs.submit)[places].tolist(),
+        "processors": recorded.jobs.processors[places].tolist(),
+        "predicted": found,
+    }
+
+
+def simulated(log: Log, policy: Any) -> Log:
+    """Return a log as a simulation makes it: its waits, and run times up to walltimes."""
+    jobs = apply_overrun(rigid_jobs(log))
+    schedule = simulate(jobs, policy)
+    part = log.select(jobs.row)
+    return part.with_columns(
+        wait=(schedule.start - jobs.submit).astype(np.float64),
+        run_time=jobs.run_time.astype(np.float64),
+        requested_time=jobs.estimate.astype(np.float64),
+    )

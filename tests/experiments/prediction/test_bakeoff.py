@@ -1,0 +1,82 @@
+"""The bake-off: scores, who is first, and which months judge."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.framework.logs import find_logs
+from experiments.prediction.bakeoff import COVERED, SCORES, Waits, judging_from, split, wait_runs
+from experiments.prediction.bakeoff_report import bakeoff_claims, bakeoff_sections
+from experiments.prediction.results import FULL, Results
+
+MONTHS = [f"1997-{month:02}" for month in range(1, 9)]
+
+
+def result(name, rows, waits, months=None):
+    months = [MONTHS[i * len(MONTHS) // len(waits)] for i in range(len(waits))] if months is None else months
+    return {"jobs": len(waits), "month": months, "wait": list(waits), "predicted": {name: rows}}
+
+
+@pytest.fixture
+def compared():
+    """Jobs that waited for 1,200 s; Gas is always 100 s late, boosting right in half of the cases and else far off."""
+    waits = [1200] * 80
+    gas = [[1000, 1300, 1500]] * 80
+    other = [[1200, 1200, 1200] if i % 2 else [0, 5000, 6000] for i in range(80)]
+    return Waits([result("gas", gas, waits), result("boosting", other, waits)])
+
+
+def test_scores_are_those_of_the_field(compared):
+    gas = {name: score.of(compared, "gas").mean for name, score in SCORES.items()}
+    assert (gas["minute"], gas["ten"], gas["factor"], gas["covered"]) == (0, 100, 100, 100)
+    assert (gas["median"], gas["mean"], gas["width"]) == pytest.approx((100 / 60, 100 / 60, 500 / 60))
+    assert gas["pinball"] == pytest.approx((200 * 0.05 + 100 * 0.5 + 300 * 0.05) / 3 / 60)
+    boosting = {name: score.of(compared, "boosting").mean for name, score in SCORES.items()}
+    assert (boosting["minute"], boosting["factor"], boosting["covered"]) == (50, 50, 100)
+
+
+def test_the_first_is_best_and_the_others_are_worse_where_months_agree(compared):
+    assert compared.first(SCORES["minute"]) == "boosting"
+    assert compared.not_worse(SCORES["minute"]) is False
+    assert compared.first(SCORES["mean"]) == "gas"
+    assert compared.not_worse(SCORES["mean"]) is True
+
+
+def test_a_method_that_says_nothing_is_not_scored():
+    waits = Waits([result("promise", [[None, 60.0, None]] * 8, [0] * 8), result("bounds", [[None] * 3] * 8, [0] * 8)])
+    assert SCORES["minute"].of(waits, "promise").mean == 100
+    assert not np.isfinite(COVERED.values(waits.wait, *waits.predicted("promise"))).any()
+    assert waits.first(SCORES["minute"]) == "promise"
+
+
+def test_what_tunes_and_what_judges_is_fixed_and_no_month_does_both(made_logs):
+    assert split()["date"].isoformat() == "2026-11-24"
+    for log in find_logs(made_logs)[0]:
+        assert judging_from(log) == split()["judging_from"][log.source.trace]
+        assert judging_from(replace(log, own=True)) == ""  # nothing was tuned on a log of a user
+
+
+def test_a_log_without_recorded_waits_is_compared_where_it_is_simulated(made_logs):
+    runs, left_out = wait_runs(find_logs(made_logs)[0], 50, 10, 0)
+    assert {run.truth for run in runs} == {"s3", "easy"}
+    assert any("no recorded waits" in words for words in left_out)
+
+
+def test_claims_and_tables_are_of_months_that_judge(made_logs):
+    (log,) = (one for one in find_logs(made_logs)[0] if one.source.trace == "KTH")
+    runs = [replace(wait_runs([log], 50, 10, 0)[0][0], truth="recorded", method=of) for of in ("gas", "boosting")]
+    good, bad = [[0, 1300, 2000]] * 80, [[0, 9000, 9900]] * 80
+    both = [result("gas", good, [1200] * 80), result("boosting", bad, [1200] * 80)]
+    study = Results(FULL, [], [], [], [], waits=list(zip(runs, both, strict=True)))
+    assert study.compared(log, "recorded").months[0] == "1997-04"
+    assert study.compared(log, "recorded", tuning=True).months[-1] == "1997-03"
+    verdicts = {claim.text.partition(": ")[2]: claim.holds for claim in bakeoff_claims(study)}
+    assert verdicts["the median error of Gas is at most half of that of gradient boosting"] is True
+    assert verdicts["Gas is first, or not resolved to be worse than the first, on every score"] is True
+    assert verdicts["85 to 95% of the 90% intervals contain the wait"] is False  # all do
+    titles = [section.title for section in bakeoff_sections(study)]
+    assert [title for title in titles if title.startswith("KTH")] == [
+        "KTH: the recorded starts, months that judge",
+        "KTH: the recorded starts, months that tuned",
+    ]
