@@ -17,6 +17,7 @@ OUTCOMES = [
         2000,
         weight=0.5,
         simulated=0.0,
+        learnt=None,
         planned=4000,
         similar=None,
         waiting=1,

@@ -72,7 +72,7 @@ def test_intrepids_log_is_taken_when_it_is_named_or_at_hand(made, tmp_path):
     few = [run for run in runs if run.kind == "use"]
     files = {named.sha256: str(named.path)}
     study = Results(Options(quick=True), few, [walltime_run(run.configuration, files=files) for run in few])
-    assert banner(study).startswith("Intrepid's log is here")
+    assert banner(study).startswith("The archive's log of Intrepid covers")
     assert study.use(named)["jobs"] == 320
 
 

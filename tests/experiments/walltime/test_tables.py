@@ -36,5 +36,5 @@ def test_a_scheme_that_was_replayed_is_a_row_for_each_percentile_and_floor(small
 
 def test_columns_of_a_measure_say_of_which_it_is(small_study):
     meanings = {one.column: one.meaning for one in TABLES["walltime-gains"].of("x", small_study).columns}
-    assert meanings["slowdown_gain_percent_all_jobs"] == "of the mean slowdown over all jobs of the log"
-    assert meanings["wait_gain_percent"] == "of the mean wait against no adjustment, over months"
+    assert meanings["slowdown_gain_percent_all_jobs"] == "improvement of the mean slowdown over all jobs of the log"
+    assert meanings["wait_gain_percent"] == "improvement of the mean wait over no adjustment, averaged over months"
