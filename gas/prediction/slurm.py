@@ -41,7 +41,7 @@ LEAST = 10
 BY_THEMSELVES = 4
 """How many candidates are followed by themselves at the most."""
 
-COARSE, LARGE = 0.02, 20_000
+COARSE, LARGE = 0.01, 20_000
 """In a queue of more jobs times nodes the schedulers look again after that share of the time that a sample has gone."""
 
 HORIZON = 14 * 86_400

@@ -64,6 +64,7 @@ Run forward, where it is known how long jobs really take::
 
     dependencies  which other jobs a job waits for
     ageing        priorities while time goes on
+    restraints    limits on the queue while jobs start and end
     waiting       the queue while time goes on
     holders       who holds which part of the machine
     placement     where a record fits, apart from what is planned

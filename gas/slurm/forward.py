@@ -236,7 +236,7 @@ class Forward:
         return np.minimum(soon, state.licences)
 
     def _limited(self, index: NDArray[np.int64]) -> NDArray[np.int8]:
-        return self.waiting.limited(index, self.clock.now, self.jobs)
+        return self.waiting.restraints.limited(index, self.clock.now, self.jobs)
 
     def _plans(self, rows: Records) -> Plans:
         count, room = len(rows.job), int(min(rows.tasks.sum(), self.waiting.room)) + 1
@@ -260,7 +260,7 @@ class Forward:
         state.licences[:] -= kept
         at, begun = 0, False
         while at < len(index):
-            if waiting.limits_count:
+            if waiting.restraints.count:
                 held = self._limited(index)
                 held[held == 3] = 0
                 if stops:
@@ -312,7 +312,7 @@ class Forward:
             index, rows = self._queue()
             if not len(index):
                 return
-            if waiting.limits_count and not stops:
+            if waiting.restraints.count and not stops:
                 held = self._limited(index)
                 rows.considered[:] = ((held == 0) | (held == 3)) & ~np.isin(index, list(refused))
                 rows.now_only[:] |= held == 3
@@ -359,7 +359,7 @@ class Forward:
         there = slice(first, first + count)
         names = (self.state.names[place] for place in running.node[there].tolist())
         cpus = dict(zip(names, running.cpus[there].tolist(), strict=True))
-        return self.waiting.exceeds(record, cpus, self.clock.now, self.jobs)
+        return self.waiting.restraints.exceeds(record, cpus, self.clock.now, self.jobs)
 
     def _take_back(self, first: int, records: Sequence[int]) -> None:
         """Take the last running jobs away, from a place on, whose starts are not noted: those of these records."""

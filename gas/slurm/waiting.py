@@ -9,16 +9,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.slurm.accounting import Bounds
 from gas.slurm.ageing import Ageing
 from gas.slurm.cluster import Cluster, Job
-from gas.slurm.demand import allocated
 from gas.slurm.dependencies import dependencies_of, fulfilled
-from gas.slurm.limits import limits
 from gas.slurm.order import LAST, Blocked, Record, blocked_by, running_tasks
-from gas.slurm.reasons import by_nodes, with_nodes
-from gas.slurm.standing import Standing
-from gas.slurm.verdict import FREE
+from gas.slurm.restraints import Restraints
 
 __all__ = ["Waiting"]
 
@@ -43,8 +38,8 @@ class Waiting:
         By place: the probes, which hold nothing and keep nobody from starting.
     room
         How many jobs may run at one time, at the most.
-    limits_count
-        Whether there are limits of accounts or QOS to look at.
+    restraints
+        The limits of accounts and QOS.
     one_by_one
         Whether a start may keep others from starting by more than what it takes of the machine.
     remarks
@@ -75,6 +70,7 @@ class Waiting:
         self.begun: dict[Key, int] = {}
         self.over: dict[Key, int] = {}
         self.running = running_tasks(cluster)
+        self._ran = {job.id: job for job in cluster.jobs if not job.pending}
         self.depends = [dependencies_of(job.dependency) for job in self.jobs]
         self.held = np.array([job.priority == 0 and at < len(there) for at, job in enumerate(self.jobs)], np.bool_)
         for place, job in enumerate(self.jobs):
@@ -107,18 +103,14 @@ class Waiting:
         ).reshape(len(self.records), 5)  # fmt: skip
         self.ageing = Ageing(cluster, self.records, self.places >= len(there))
         self.remarks += self.ageing.remarks
-        self.limits_count = self._limits_count()
+        self.restraints = Restraints(cluster, self.records)
         several = any(job.tasks is not None and len(job.partitions) > 1 for job in self.jobs)
-        self.one_by_one = self.limits_count or several
+        self.one_by_one = self.restraints.count or several
         self._begins = np.array([job.eligible or 0 for job in self.jobs], np.int64)
         bound = [bool(found) or bool(job.reservation) for (found, _), job in zip(self.depends, self.jobs, strict=True)]
         self._bound = np.array(bound, np.bool_)
         throttled = [job.tasks is not None and bool(job.tasks.at_once) for job in self.jobs]
         self._throttled = np.array(throttled, np.bool_)[self.places]
-        self._verdicts: dict[int, int] = {}
-        self._verdicts_at = cluster.now
-        self._has_bounds: dict[int, bool] = {}
-        self._counting = None if cluster.accounting is None else _uncounted(cluster)
         for place, (found, _) in enumerate(self.depends):
             strange = {one.kind for one in found} - {"after", "afterany", "afterok", "afternotok", "singleton"}
             if strange:
@@ -133,8 +125,8 @@ class Waiting:
         other = copy.copy(self)
         other.arrived, other.eligible, other.tasks = self.arrived.copy(), self.eligible.copy(), self.tasks.copy()
         other.comes_at, other.done, other.running = self.comes_at.copy(), self.done.copy(), self.running.copy()
-        other.begun, other.over, other._verdicts = self.begun.copy(), self.over.copy(), self._verdicts.copy()
-        other.ageing = self.ageing.copied()
+        other.begun, other.over = self.begun.copy(), self.over.copy()
+        other.ageing, other.restraints = self.ageing.copied(), self.restraints.copied()
         return other
 
     def withdraw(self, places: NDArray[np.int64]) -> None:
@@ -214,7 +206,7 @@ class Waiting:
         key = self.next_task(record)
         self.done[place] += 1
         self.begun[key] = now
-        self._verdicts = {}
+        self.restraints.forget(running)
         self.ageing.began(key, running, now)
         job = self.jobs[place]
         if job.array is not None:
@@ -224,9 +216,9 @@ class Waiting:
     def ended(self, key: Key, now: int) -> None:
         """Note that a job has ended."""
         self.over[key] = now
-        self._verdicts = {}
-        self.ageing.ended(key, now)
         place = self.ids.get(key[0])
+        self.restraints.forget(self.jobs[place] if place is not None else self._ran.get(key[0]))
+        self.ageing.ended(key, now)
         array = None if place is None else self.jobs[place].array
         if place is None:
             array = next((job.array for job in self.cluster.jobs if job.id == key[0]), None)
@@ -320,7 +312,7 @@ class Waiting:
         if not len(own):
             return False
         everybody = self.order(now)
-        limited = self.limited(everybody, now, jobs)
+        limited = self.restraints.limited(everybody, now, jobs)
         ranks = {at: rank for rank, at in enumerate(everybody.tolist())}
         for rank, other in enumerate(everybody.tolist()):
             if self.place[other] == place or limited[rank] or self.ghosts[self.place[other]]:
@@ -336,78 +328,6 @@ class Waiting:
                     return False
         return True
 
-    # -- limits
-
-    def _limits_count(self) -> bool:
-        settings, accounting = self.cluster.settings, self.cluster.accounting
-        if settings is None or accounting is None or not settings.limits_enforced:
-            return False
-        bounds = [one.bounds for one in accounting.associations] + [one.bounds for one in accounting.qos.values()]
-        return any(one != Bounds() for one in bounds)
-
-    def limited(self, index: NDArray[np.int64], now: int, jobs: Mapping[Key, Job]) -> NDArray[np.int8]:
-        """Return which records a limit of an account or a QOS keeps from starting, with what runs.
-
-        1, by a limit that is tested before nodes are chosen; 2, by one of amounts, tested when they are; 3, by one of
-        these that depends on which nodes they are, so that `exceeds` decides.
-        """
-        found = np.zeros(len(index), np.int8)
-        if not self.limits_count or self._counting is None:
-            return found
-        if self._verdicts_at != now:  # limits of minutes depend on it
-            self._verdicts, self._verdicts_at = {}, now
-        current = None
-        for row, at in enumerate(index.tolist()):
-            if at not in self._verdicts:
-                current = current or self._with(now, jobs)
-                self._verdicts[at] = self._held_by(current, self.records[at]) if self._bounded(at) else 0
-            found[row] = self._verdicts[at]
-        return found
-
-    def exceeds(self, at: int, cpus: Mapping[str, int], now: int, jobs: Mapping[Key, Job]) -> bool:
-        """Return whether a limit keeps a record from starting on the nodes that are chosen, with CPUs of each.
-
-        Slurm tests amounts then (acct_policy.c, acct_policy_job_runnable_post_select): whole nodes of several sizes
-        differ, and nodes count once for all jobs that a limit counts together.
-        """
-        if not self.limits_count or self._counting is None or not self._bounded(at):
-            return False
-        record = self.records[at]
-        current = self._with(now, jobs)
-        given = allocated(current, record.job, record.partition, dict(cpus))
-        verdict = limits(current, replace(record.job, tasks=None), record.partition, given=given, dated=False)
-        return any(one.reason != "Licenses" and one.outcome != FREE for one in verdict.bindings)
-
-    def _with(self, now: int, jobs: Mapping[Key, Job]) -> Cluster:
-        """Return the cluster by which limits are tested, with these running jobs and what they have of the nodes."""
-        used: dict[str, int] = {}
-        for job in jobs.values():
-            for name, cpus in (job.cpus_on or {}).items():
-                used[name] = used.get(name, 0) + cpus
-        counting = self._counting or self.cluster
-        nodes = tuple(replace(one, allocated=used.get(one.name, 0)) for one in counting.nodes)
-        return replace(counting, now=now, jobs=tuple(jobs.values()), nodes=nodes)
-
-    def _bounded(self, at: int) -> bool:
-        """Whether there is any limit for a record."""
-        if at not in self._has_bounds and self._counting is not None:
-            record = self.records[at]
-            case = Standing.of(self._counting, record.job, record.partition, "", "", None, 1, dated=False)
-            bounds = [one.bounds for one in case.qos] + [one.bounds for one in case.chain]
-            self._has_bounds[at] = any(one != Bounds() for one in bounds)
-        return self._has_bounds.get(at, False)
-
-    @staticmethod
-    def _held_by(current: Cluster, record: Record) -> int:
-        verdict = limits(current, replace(record.job, tasks=None), record.partition, dated=False)
-        bindings = [one for one in verdict.bindings if one.reason != "Licenses" and one.outcome != FREE]
-        if not bindings:
-            return 0
-        if not all(with_nodes(one.reason) for one in bindings):
-            return 1
-        whole = record.job.exclusive or record.partition.whole_nodes
-        return 3 if whole or all(by_nodes(one.reason) for one in bindings) else 2
-
 
 def _waiting(job: Job) -> Job:
     """Return a job as it waits, without what Slurm says of it for now."""
@@ -420,15 +340,3 @@ def _tasks(job: Job) -> Iterator[int | None]:
     else:
         for one in job.tasks.ranges:
             yield from one
-
-
-def _uncounted(cluster: Cluster) -> Cluster:
-    """Return a cluster whose use of limits is counted from its jobs, as these come and go."""
-    accounting = cluster.accounting
-    if accounting is None:
-        return cluster
-    qos = {
-        name: replace(one, use=None, use_by_user={}, use_by_account={}) for name, one in accounting.qos.items()
-    }  # fmt: skip
-    own = tuple(replace(one, use=None) for one in accounting.associations)
-    return replace(cluster, accounting=replace(accounting, associations=own, qos=qos))

@@ -92,9 +92,9 @@ def test_limits_hold_back_whom_those_that_run_leave_no_room():
     made = replace(made, jobs=(job(1, 1, **own), job(2, 1, **own | {"user": "other"})))
     queue = Waiting(made, [])
     everybody = queue.order(made.now)
-    assert queue.limited(everybody, made.now, {}).tolist() == [0, 0]
+    assert queue.restraints.limited(everybody, made.now, {}).tolist() == [0, 0]
     queue.ended((8, None), made.now)
-    assert queue.limited(everybody, made.now, {(9, None): of_lab(9, 1, 60)}).tolist() == [1, 0]
+    assert queue.restraints.limited(everybody, made.now, {(9, None): of_lab(9, 1, 60)}).tolist() == [1, 0]
 
 
 def of_me(made, *cpus, **more):
@@ -105,7 +105,7 @@ def of_me(made, *cpus, **more):
 def test_limits_of_amounts_are_those_that_are_tested_when_nodes_are_known():
     made = a_cluster(an_accounting(mine=Bounds(group_tres={"cpu": 8.0})))
     queue = of_me(made, 4, 5)
-    assert queue.limited(queue.order(made.now), made.now, {(9, None): of_lab(9, 4, 60)}).tolist() == [0, 2]
+    assert queue.restraints.limited(queue.order(made.now), made.now, {(9, None): of_lab(9, 4, 60)}).tolist() == [0, 2]
 
 
 def test_how_many_nodes_a_job_adds_to_a_limit_is_known_when_they_are():
@@ -113,16 +113,16 @@ def test_how_many_nodes_a_job_adds_to_a_limit_is_known_when_they_are():
     made = a_cluster(an_accounting(mine=Bounds(group_tres={"node": 3.0})))
     queue = of_me(made, 8)
     there = {(9, None): of_lab(9, 6, 60, nodes=("n1", "n2"), cpus_on={"n1": 4, "n2": 2})}
-    assert queue.limited(queue.order(made.now), made.now, there).tolist() == [3]
-    assert queue.exceeds(0, {"n3": 4, "n4": 4}, made.now, there)
-    assert not queue.exceeds(0, {"n1": 4, "n4": 4}, made.now, there)
+    assert queue.restraints.limited(queue.order(made.now), made.now, there).tolist() == [3]
+    assert queue.restraints.exceeds(0, {"n3": 4, "n4": 4}, made.now, there)
+    assert not queue.restraints.exceeds(0, {"n1": 4, "n4": 4}, made.now, there)
 
 
 def test_whole_nodes_count_with_all_they_have():
     made = a_cluster(an_accounting(mine=Bounds(group_tres={"cpu": 6.0})))
     queue = of_me(made, 2, exclusive=True)
-    assert not queue.exceeds(0, {"n1": 4}, made.now, {})
-    assert queue.exceeds(0, {"n1": 4}, made.now, {(9, None): of_lab(9, 4, 60)})
+    assert not queue.restraints.exceeds(0, {"n1": 4}, made.now, {})
+    assert queue.restraints.exceeds(0, {"n1": 4}, made.now, {(9, None): of_lab(9, 4, 60)})
 
 
 def test_a_submitted_job_is_tried_at_once_if_it_comes_first():

@@ -71,10 +71,14 @@ MIXED: tuple[tuple[type[Aspect], ...], ...] = (
 """Of each of these a cluster has one at the most."""
 
 
-def drawn(release: str, seed: str) -> tuple[Site, list[Aspect], random.Random]:
-    """Return a site, what it does, and the source of what is drawn further."""
+def drawn(
+    release: str, seed: str, kinds: Sequence[type[Aspect]] | None = None
+) -> tuple[Site, list[Aspect], random.Random]:
+    """Return a site, what it does (of these kinds, or mixed), and the source of what is drawn further."""
     chance = random.Random(f"run {release} {seed}")
     aspects = [chance.choice(MIXED[at])() for at in sorted(chance.sample(range(len(MIXED)), chance.randint(0, 4)))]
+    if kinds is not None:
+        aspects = [kind() for kind in kinds]
     site = site_of(aspects, chance)
     site.jobs = chance.randint(30, 55)
     site.scheduling |= {"bf_interval": str(CYCLE), "sched_interval": chance.choice(("20", "60"))}
@@ -129,6 +133,10 @@ class Recorded:
         By number: from when on which, as far as that was seen.
     cpus
         By job and task: CPUs of each node, as far as that was seen.
+    views
+        By number: what was published before it was submitted, where that was read.
+    said
+        By number: the first start that squeue --start said of it, and when.
     """
 
     release: str
@@ -148,13 +156,21 @@ class Recorded:
     cpus: dict[Key, dict[str, int]] = field(default_factory=dict)
     passes: list[tuple[float, bool]] = field(default_factory=list)
     log: list[tuple[float, str]] = field(default_factory=list)
+    views: dict[int, Cluster] = field(default_factory=dict)
+    said: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
 def record(
-    release: str, seed: str, *, jobs: int | None = None, longest: int = LONGEST, spread: int = SPREAD
+    release: str,
+    seed: str,
+    *,
+    jobs: int | None = None,
+    longest: int = LONGEST,
+    spread: int = SPREAD,
+    kinds: Sequence[type[Aspect]] | None = None,
 ) -> Recorded:
-    """Let a real Slurm run a queue to its end."""
-    site, aspects, chance = drawn(release, seed)
+    """Let a real Slurm run a queue to its end; of these kinds, its state is read before each later submission."""
+    site, aspects, chance = drawn(release, seed, kinds)
     site.jobs = jobs or site.jobs
     with site.slurm(release, rest=False) as slurm:
         reader = _reader(slurm)
@@ -194,8 +210,11 @@ def record(
             if depends := job.options.get("dependency"):
                 kind, _, other = depends.partition(":")
                 job.options["dependency"] = f"{kind}:{renamed.get(int(other), int(other))}"
+            view = None if kinds is None else reader.cluster("private")
             now = int(time.time())
             new = _submit(slurm, job, seconds)
+            if new is not None and view is not None:
+                found.views[new] = view
             if new is not None and id in asked:
                 renamed[id] = new
                 begin = job.options.get("begin")
@@ -209,7 +228,7 @@ def record(
         _finish(slurm, found, opened)
         watch.ended.set()
         watch.join()
-        found.priorities, found.cpus = watch.priorities, watch.cpus
+        found.priorities, found.cpus, found.said = watch.priorities, watch.cpus, watch.said
         if not found.cycles:
             found.cycles = sorted(watch.cycles)
     return found
@@ -233,6 +252,7 @@ class _Watch(threading.Thread):
         self.cycles: set[float] = set()
         self.priorities: dict[int, list[tuple[int, int]]] = {}
         self.cpus: dict[Key, dict[str, int]] = {}
+        self.said: dict[int, tuple[int, int]] = {}
 
     def run(self) -> None:
         while not self.ended.wait(2):
@@ -244,6 +264,10 @@ class _Watch(threading.Thread):
                     seen = self.priorities.setdefault(id, [])
                     if not seen or seen[-1][1] != value:
                         seen.append((now, value))
+                starts = self.slurm.run("squeue", "-h", "--start", "-o", "%F %S", SLURM_TIME_FORMAT="%s")
+                for id, start in (line.split() for line in starts.splitlines()):
+                    if start.isdecimal():
+                        self.said.setdefault(int(id), (now, int(start)))
                 for line in self.slurm.run("scontrol", "-d", "-o", "show", "job").splitlines():
                     if " JobState=RUNNING " in line:
                         self._note(line)

@@ -1,0 +1,160 @@
+"""Limits of accounts and QOS on the records of a queue, while jobs start and end."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.slurm.accounting import Bounds
+from gas.slurm.cluster import Cluster, Job, Partition
+from gas.slurm.demand import allocated
+from gas.slurm.limits import limits
+from gas.slurm.order import Record
+from gas.slurm.reasons import by_nodes, with_nodes
+from gas.slurm.standing import Standing
+from gas.slurm.verdict import FREE
+
+__all__ = ["Restraints"]
+
+Key = tuple[int, int | None]
+
+
+class Restraints:
+    """Which records limits hold back; what was found stays true until a job that counts for them starts or ends.
+
+    Attributes
+    ----------
+    count
+        Whether there are any limits.
+    """
+
+    def __init__(self, cluster: Cluster, records: Sequence[Record]) -> None:
+        self.cluster, self.records = _uncounted(cluster), records
+        self.count = self._count()
+        self._verdicts: dict[int, int] = {}
+        self._at = cluster.now
+        self._bounds: dict[tuple[int, str], frozenset[Hashable]] = {}
+        self._dated, self._coupled = self._kinds()
+
+    def copied(self) -> Restraints:
+        """Return restraints that go on apart from these."""
+        other = copy.copy(self)
+        other._verdicts = self._verdicts.copy()
+        return other
+
+    def _count(self) -> bool:
+        settings, accounting = self.cluster.settings, self.cluster.accounting
+        if settings is None or accounting is None or not settings.limits_enforced:
+            return False
+        bounds = [one.bounds for one in accounting.associations] + [one.bounds for one in accounting.qos.values()]
+        return any(one != Bounds() for one in bounds)
+
+    def limited(self, index: NDArray[np.int64], now: int, jobs: Mapping[Key, Job]) -> NDArray[np.int8]:
+        """Return which records a limit of an account or a QOS keeps from starting, with what runs.
+
+        1, by a limit that is tested before nodes are chosen; 2, by one of amounts, tested when they are; 3, by one of
+        these that depends on which nodes they are, so that `exceeds` decides.
+        """
+        found = np.zeros(len(index), np.int8)
+        if not self.count:
+            return found
+        if self._dated and self._at != now:
+            self._verdicts, self._at = {}, now
+        current = None
+        for row, at in enumerate(index.tolist()):
+            if at not in self._verdicts:
+                current = current or self._with(now, jobs)
+                self._verdicts[at] = self._held_by(current, self.records[at]) if self._bounded(at) else 0
+            found[row] = self._verdicts[at]
+        return found
+
+    def exceeds(self, at: int, cpus: Mapping[str, int], now: int, jobs: Mapping[Key, Job]) -> bool:
+        """Return whether a limit keeps a record from starting on the nodes that are chosen, with CPUs of each.
+
+        Slurm tests amounts then (acct_policy.c, acct_policy_job_runnable_post_select): whole nodes of several sizes
+        differ, and nodes count once for all jobs that a limit counts together.
+        """
+        if not self.count or not self._bounded(at):
+            return False
+        record = self.records[at]
+        current = self._with(now, jobs)
+        given = allocated(current, record.job, record.partition, dict(cpus))
+        verdict = limits(current, replace(record.job, tasks=None), record.partition, given=given, dated=False)
+        return any(one.reason != "Licenses" and one.outcome != FREE for one in verdict.bindings)
+
+    def _with(self, now: int, jobs: Mapping[Key, Job]) -> Cluster:
+        """Return the cluster by which limits are tested, with these running jobs and what they have of the nodes."""
+        used: dict[str, int] = {}
+        for job in jobs.values():
+            for name, cpus in (job.cpus_on or {}).items():
+                used[name] = used.get(name, 0) + cpus
+        nodes = tuple(replace(one, allocated=used.get(one.name, 0)) for one in self.cluster.nodes)
+        return replace(self.cluster, now=now, jobs=tuple(jobs.values()), nodes=nodes)
+
+    def _bounded(self, at: int) -> bool:
+        """Whether there is any limit for a record."""
+        return bool(self._bounds_of(self.records[at].job, self.records[at].partition))
+
+    def _bounds_of(self, job: Job, partition: Partition) -> frozenset[Hashable]:
+        """Return which QOS and associations with limits a job counts for in a partition."""
+        key = job.id, partition.name
+        if key not in self._bounds:
+            case = Standing.of(self.cluster, job, partition, "", "", None, 1, dated=False)
+            found: list[Hashable] = [one.name for one in case.qos if one.bounds != Bounds()]
+            found += [(one.account, one.user, one.partition) for one in case.chain if one.bounds != Bounds()]
+            self._bounds[key] = frozenset(found)
+        return self._bounds[key]
+
+    def forget(self, job: Job | None) -> None:
+        """Forget what the start or the end of a job may change: all of it where the job is not known."""
+        if job is None or self._coupled:
+            self._verdicts = {}
+        if job is None or not self._verdicts:
+            return
+        own = {bound for one in self.cluster.partitions if one.name in job.partitions
+               for bound in self._bounds_of(job, one)}  # fmt: skip
+        for at in list(self._verdicts):
+            record = self.records[at]
+            if not own.isdisjoint(self._bounds_of(record.job, record.partition)):
+                del self._verdicts[at]
+
+    def _kinds(self) -> tuple[bool, bool]:
+        """Return whether limits depend on the time, and whether they do on which nodes others have."""
+        accounting = self.cluster.accounting
+        if accounting is None:
+            return False, False
+        every = [one.bounds for one in accounting.associations] + [one.bounds for one in accounting.qos.values()]
+        dated = any(
+            one.group_tres_minutes or one.group_run_minutes or one.user_run_minutes or one.account_run_minutes
+            or one.group_wall is not None
+            for one in every
+        )  # fmt: skip
+        tres = [{*one.group_tres, *one.user_tres, *one.account_tres, *one.job_tres, *one.node_tres} for one in every]
+        return dated, any("node" in one for one in tres)
+
+    @staticmethod
+    def _held_by(current: Cluster, record: Record) -> int:
+        verdict = limits(current, replace(record.job, tasks=None), record.partition, dated=False)
+        bindings = [one for one in verdict.bindings if one.reason != "Licenses" and one.outcome != FREE]
+        if not bindings:
+            return 0
+        if not all(with_nodes(one.reason) for one in bindings):
+            return 1
+        whole = record.job.exclusive or record.partition.whole_nodes
+        return 3 if whole or all(by_nodes(one.reason) for one in bindings) else 2
+
+
+def _uncounted(cluster: Cluster) -> Cluster:
+    """Return a cluster whose use of limits is counted from its jobs, as these come and go."""
+    accounting = cluster.accounting
+    if accounting is None:
+        return cluster
+    qos = {
+        name: replace(one, use=None, use_by_user={}, use_by_account={}) for name, one in accounting.qos.items()
+    }  # fmt: skip
+    own = tuple(replace(one, use=None) for one in accounting.associations)
+    return replace(cluster, accounting=replace(accounting, associations=own, qos=qos))
