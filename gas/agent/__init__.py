@@ -16,6 +16,7 @@ Its modules:
     choice          planning with the answers, by probes and predictions where these are asked for
     probing         asking a scheduler by real jobs when it would start them
     prediction      what is likely to become of the candidates of a plan, by the past of the machine
+    ledgers         what was predicted for jobs that were submitted, and what came of it
     submission      a job sent to one of several schedulers, once
     reshaping       another shape for a job that waits, if it then finishes sooner
     watching        a waiting job looked at again at every change of its queue

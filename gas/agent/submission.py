@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from gas.agent.choice import Planned
+from gas.agent.choice import Planned, predicted
 from gas.agent.options import Instant, PlanOptions, Run
 from gas.agent.schedulers import Scheduler, called, find_by_key
 from gas.agent.scripts import Asking
@@ -240,6 +240,10 @@ class Submission:
                 others = accepted["walltime"] not in (request.walltime, in_minutes)
                 if others or (isinstance(chosen, S3Endpoint) and accepted["processors"] != request.processors):
                     self._remark("an earlier request got through after all; the job is as that one asked for it")
+                if predicted(planned.plan) is not None:
+                    from gas.agent.ledgers import note_submission
+
+                    note_submission(planned, accepted, self._remark)
                 return Submitted(chosen, best.scheduler, accepted, self.key, planned, stale + 1)
             raise StalePlan(
                 f"{self._application}: the schedule changed {ATTEMPTS} times between planning and submitting; "

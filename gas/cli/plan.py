@@ -134,13 +134,14 @@ def without_predictions(found: PredictedPlan) -> str:
 
 
 def learnt(found: PredictedPlan) -> list[str]:
-    """Return in words what the predictions were learnt from, a line for each scheduler that is predicted."""
+    """Return in words what the predictions of each scheduler were learnt from, and how well its last ones held."""
     lines = []
     for one in found.details.get("schedulers", ()):
         queue = one["running"] + one["waiting"]
         known = f"; jobs in the queue of users it knows: {queue - one['unknown_users']} of {queue}" if queue else ""
         jobs = many(one["history_jobs"], "job")
         lines.append(f"{one['name']}: learnt from {jobs} of {one['history']} that ended before now{known}.")
+        lines.append(f"{one['name']}: {found.ledgers[one['name']].coverage()}.")
     return lines
 
 

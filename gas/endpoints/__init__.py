@@ -18,6 +18,7 @@ Its modules:
     wording         how jobs are worded for them: names with tags, options, commands
     records         their jobs in the form in which Gas speaks of jobs
     journal         where each key was sent
+    ledger_file     predictions of a scheduler with their outcomes, kept in a file
     file            an availability list on disk or standard input
     slurm           what Slurm publishes, and what that says about when which nodes are free
     oar             what OAR publishes, and jobs that it may shape by itself

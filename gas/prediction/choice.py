@@ -79,12 +79,16 @@ class PredictedPlan(Plan):
         Which share of the samples is to have finished first; None for the mean.
     details
         How the predictions were made, for programs; JSON.
+    ledgers
+        By scheduler that is predicted, what came true of earlier predictions; `Ledger.coverage` says how well these
+        held.
     """
 
     planned: Plan = field(kw_only=True)
     predictions: Mapping[Candidate, Prediction] = field(kw_only=True)
     risk: float | None = field(default=None, kw_only=True)
     details: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    ledgers: Mapping[str, Ledger] = field(default_factory=dict, kw_only=True)
 
     @property
     def in_words(self) -> str:
@@ -142,7 +146,8 @@ class PredictedPlan(Plan):
         for name, best in (("best", self.planned.best), ("predicted_best", self.best)):
             wire[name] = None if best is None else {**best.to_wire(), "predicted": self._predicted(best)}
         chosen_by = "expected finish" if self.risk is None else f"finish in {100 * self.risk:g}% of samples"
-        made = {"chosen_by": chosen_by, "risk": self.risk, "interval": INTERVAL, **self.details}
+        coverage = {name: ledger.coverage_to_wire() for name, ledger in self.ledgers.items()}
+        made = {"chosen_by": chosen_by, "risk": self.risk, "interval": INTERVAL, "coverage": coverage, **self.details}
         return {**wire, "prediction": made}
 
     def _predicted(self, candidate: Candidate) -> dict[str, Any] | None:
@@ -216,6 +221,7 @@ def choose(
     whole = PredictedPlan(
         plan.application, plan.algorithm, plan.now, plan.best, list(plan.candidates), plan.rejected, plan.lists,
         planned=plan, predictions=predictions, risk=risk, details=details or {},
+        ledgers={name: ledgers.get(name) or Ledger() for name in forecasts},
     )  # fmt: skip
     if deadline is not None:
         late = sorted((c for c in plan.candidates if whole.score(c) > deadline), key=whole.score)
@@ -259,6 +265,10 @@ def _predictions(
     waits = np.sort(np.minimum(np.maximum(found.starts, plan.now), promised), axis=0).T - plan.now
     latest = (np.minimum(found.latest, promised) - plan.now).tolist()
     made = [ledger.predict(plan.now, *each) for each in zip(waits, latest, similar, strict=True)]
+    made = [  # nothing comes after a promise, whatever came after plans
+        replace(one, low=min(one.low, one.latest), high=min(one.high, one.latest)) if c.kind == "promise" else one
+        for one, c in zip(made, candidates, strict=True)
+    ]
     starts = plan.now + np.array([spread(one.waits, waits.shape[1]) for one in made]).T
     found = replace(found, now=plan.now, starts=starts)
     columns = [found.expected_start, found.expected_finish]

@@ -77,7 +77,7 @@ class Made:
     low, high
         The interval, corrected by what had come true.
     simulated, similar
-        What they were mixed of; both are empty if there were no similar jobs.
+        What they are mixed of; there may be no similar jobs.
     afterwards
         Whether it was made when the start was known already, of what was known before.
     """
@@ -155,6 +155,7 @@ class Coverage(NamedTuple):
             "held": self.held,
             "share": self.share,
             "predicted_afterwards": self.afterwards,
+            "in_words": str(self),
         }
 
 
@@ -177,8 +178,7 @@ class Ledger:
         self._started: list[tuple[int, int, str]] = []  # a heap: start, in which order it was told, of whom
         self._told = 0
         self._levels: dict[tuple[str, float], tuple[float, float]] = {}
-        for one in outcomes:
-            self._came_true(one)
+        self.add(outcomes)
 
     # ----------------------------------------------------------------------------------------------- predict
 
@@ -204,10 +204,9 @@ class Ledger:
             Of `KINDS`; by default what the simulation says.
         """
         kind = kind_of(simulated) if kind is None else kind
-        parts = (simulated, similar) if similar.size else (_NOBODY, _NOBODY)
         waits = mixture(self.weight(kind), simulated, similar) if similar.size else simulated
         low, high = ends_of(self.levels(kind), waits, 0, latest)
-        return Made(now, kind, waits, latest, low, high, *parts, afterwards)
+        return Made(now, kind, waits, latest, low, high, simulated, similar, afterwards)
 
     def levels(self, kind: str, share: float = INTERVAL) -> tuple[float, float]:
         """Return the levels of a prediction at which an interval of this probability begins and ends."""
@@ -249,6 +248,11 @@ class Ledger:
                 learnt = True
         return learnt
 
+    def add(self, outcomes: Iterable[Outcome]) -> None:
+        """Take in outcomes of predictions that were made elsewhere."""
+        for one in outcomes:
+            self._came_true(one)
+
     def _came_true(self, outcome: Outcome) -> None:
         self._outcomes.setdefault(outcome.kind, deque(maxlen=WINDOW)).append(outcome)
         self._levels.clear()
@@ -280,7 +284,7 @@ class Ledger:
     def to_wire(self) -> dict[str, Any]:
         """Return it as JSON; a prediction is kept as `POINTS` of its waits, and starts to come are left out."""
         outcomes = [[o.start, o.kind, *o.level, o.held, list(o.scores), o.afterwards] for o in self.outcomes]
-        return {"prior": self.prior, "outcomes": outcomes, "open": {who: _kept(m) for who, m in self._open.items()}}
+        return {"outcomes": outcomes, "open": {who: _kept(m) for who, m in self._open.items()}}
 
     @classmethod
     def of_wire(cls, wire: Mapping[str, Any]) -> Ledger:
@@ -292,7 +296,7 @@ class Ledger:
             It is none.
         """
         try:
-            found = cls((_outcome_of(row) for row in wire["outcomes"]), prior=_whole(wire["prior"]))
+            found = cls(_outcome_of(row) for row in wire["outcomes"])
             for who, made in wire["open"].items():
                 found.predicted(who, _made_of(made))
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -312,7 +316,7 @@ def _kept(made: Made) -> list[Any]:
         (one if one.size <= POINTS else spread(one, POINTS)).tolist()
         for one in (made.waits, made.simulated, made.similar)
     )
-    return [made.now, made.kind, waits, made.latest, made.low, made.high, simulated, similar]
+    return [made.now, made.kind, waits, made.latest, made.low, made.high, simulated if similar else [], similar]
 
 
 def _made_of(row: Any) -> Made:

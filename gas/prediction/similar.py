@@ -7,6 +7,8 @@ from collections import defaultdict, deque
 import numpy as np
 from numpy.typing import NDArray
 
+from workloads import Log, rigid_jobs
+
 __all__ = ["SIMILAR", "Similar"]
 
 SIMILAR = 50
@@ -33,6 +35,14 @@ class Similar:
         self._order = np.argsort(start, kind="stable")
         self._known = 0
         self._waits: defaultdict[tuple[int, int], deque[int]] = defaultdict(lambda: deque(maxlen=SIMILAR))
+
+    @classmethod
+    def of_log(cls, log: Log, processors: int) -> Similar:
+        """Return those of a log, in its seconds, on a machine of so many processors."""
+        known = log.select((log.requested_time > 0) & (log.wait >= 0))
+        jobs = rigid_jobs(known, processors)
+        start = np.ceil(known.submit + known.wait).astype(np.int64)[jobs.row]
+        return cls(jobs.submit, start, jobs.processors, jobs.estimate)
 
     def waits(self, now: int, processors: int, walltime: int) -> NDArray[np.int64]:
         """Return the waits of the last ones that were like a job and had started before an instant, sorted."""

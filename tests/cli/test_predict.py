@@ -180,7 +180,7 @@ def test_no_start_is_predicted_before_the_time_that_was_asked_for(gas, app, busy
 def test_people_are_told_what_is_likely_what_is_promised_and_how_the_two_differ(gas, app, busy, tenth):
     result = gas("plan", app, "-e", busy.url, "--samples", "50", "--predict", tenth)
     assert result.code == 0
-    first, second, third = result.out.splitlines()[:3]
+    first, second, third, fourth = result.out.splitlines()[:4]
     assert first.startswith("app: 10 processors on s3, walltime 1h00m: expected to start in ")
     assert "no later than in 9h59m" in first or "no later than in 10h00m" in first
     assert second.startswith("Without predictions it would be 2 processors on s3: expected to finish 2h5")
@@ -189,6 +189,7 @@ def test_people_are_told_what_is_likely_what_is_promised_and_how_the_two_differ(
     assert third == (
         "s3: learnt from 100 jobs of tenth.swf that ended before now; jobs in the queue of users it knows: 0 of 1."
     )
+    assert fourth == "s3: how often 90% intervals hold is not yet known on this machine: 0 outcomes."
     assert "learnt from so few" not in result.err
     assert "90% of starts  no later than" in result.out
     assert "best, at the latest: 10 processors, starts in " in result.out

@@ -7,8 +7,9 @@ import pytest
 from made_up import busy_log
 
 from gas.errors import BadInput
-from gas.prediction.backtest import FEWEST, RecordedQueue, backtest
-from gas.prediction.snapshot import UNPLANNED
+from gas.prediction.backtest import FEWEST, RecordedQueue, backtest, rehearsed
+from gas.prediction.ledger import Ledger
+from gas.prediction.snapshot import UNPLANNED, Snapshot
 from gas.simulation.simulate import simulate
 from workloads import Log, rigid_jobs
 from workloads.header import Header
@@ -139,3 +140,53 @@ def test_similar_jobs_are_those_of_like_size_that_have_started(outcomes, busy):
     two = log_of([(i, 0, 1, 10, 1) for i in range(FEWEST)] + [(100, 9, 1, 10, 1), (105, 0, 1, 10, 1)])
     last = list(backtest(RecordedQueue(two), samples=1))[-1]
     assert (last.submitted, last.similar, last.weight) == (105, 0.0, 0.5)  # the wait of 9 s was not over
+
+
+# ---------------------------------------------------------------------------------------------------- a rehearsal
+
+
+def always(share):
+    return True
+
+
+def test_a_ledger_learns_from_the_last_starts_of_a_log_and_not_twice(busy):
+    queue, ledger = RecordedQueue(busy), Ledger()
+    found = rehearsed(queue, ledger, always, most=50, samples=5)
+    assert len(found) == 50
+    assert all(one.afterwards for one in found)
+    assert [one.start for one in found] == np.sort(queue.start)[-50:].tolist()
+    assert ledger.outcomes == []
+    ledger.add(found)
+    assert rehearsed(queue, ledger, always, most=50, samples=5) == []
+
+
+def test_a_rehearsal_that_is_short_of_time_leaves_jobs_out_evenly_and_comes_to_its_end(busy):
+    queue, shares = RecordedQueue(busy), []
+
+    def every_fifth(share):
+        shares.append(share)
+        return len(shares) % 5 == 1
+
+    found = rehearsed(queue, Ledger(), every_fifth, most=50, samples=5)
+    assert len(found) == 10
+    assert shares == [n / 50 for n in range(50)]
+    assert rehearsed(queue, Ledger(), lambda share: False, most=50, samples=5) == []
+
+
+def test_where_starts_are_later_than_any_simulation_says_an_interval_reaches_as_far_after_a_rehearsal(busy):
+    late = busy.with_columns(wait=np.where(busy.wait >= 0, busy.wait + 7200, busy.wait))
+    ledger, nobody = Ledger(), np.zeros(20, np.int64)
+    assert ledger.predict(0, nobody, 600).high <= 600
+    ledger.add(rehearsed(RecordedQueue(late), ledger, always, samples=5, mixes=False))
+    assert ledger.predict(0, nobody, 600).high >= 7200
+
+
+def test_who_runs_on_after_the_last_line_of_a_log_ran_then_too():
+    rows = [(0, 0, 50, 100, 4), (60, 0, 10, 100, 1), (80, 0, 10, 100, 1)]
+    columns = {"processors": [5, 3], "walltime": [500, 500], "start": [70, 90], "user": [7, 7]}
+    still = Snapshot(
+        now=100, machine=10, running=np.array([True, True]), **{name: np.array(of) for name, of in columns.items()}
+    )
+    seen = RecordedQueue(log_of(rows), still=still).snapshot(2)
+    assert (seen.processors.tolist(), seen.start.tolist()) == ([5], [70])
+    assert RecordedQueue(log_of(rows), still=still).snapshot(1).processors.tolist() == []

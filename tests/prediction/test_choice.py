@@ -9,6 +9,7 @@ from gas.errors import BadInput
 from gas.planner import Candidate, Plan
 from gas.prediction.choice import candidates_on, choose
 from gas.prediction.forecast import Forecast
+from gas.prediction.ledger import Ledger
 
 NOW = 1000
 SMALL = Candidate("s3", 4, 600, 500, NOW, "promise")  # now, for long
@@ -139,6 +140,7 @@ def test_on_the_wire_predictions_only_add_to_the_plan():
     best = found.pop("predicted_best")
     assert (best["processors"], best["predicted"]["finish"]) == (8, NOW + 250)
     made = {"chosen_by": "expected finish", "risk": None, "interval": 0.9, "seed": 1}
+    made["coverage"] = {"s3": Ledger().coverage_to_wire()}
     assert found.pop("prediction") == made
     assert found["best"].pop("predicted")["finish"] == SMALL.finish
     assert found == plan.to_wire([{"name": "s3"}])

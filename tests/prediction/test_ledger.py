@@ -159,7 +159,7 @@ def test_where_only_a_part_of_a_machine_is_seen_an_interval_is_all_that_is_possi
         partly.predicted(str(number), partly.predict(0, waits(*simulated), 4000))
         partly.started(str(number), 700 + 6 * number)
     partly.learn(4000)
-    assert shown(through_json(partly), 0, simulated, 4000)[3] < 1200
+    assert shown(partly, 0, simulated, 4000)[3] < 1200
 
 
 def test_it_is_bounded():
@@ -179,14 +179,14 @@ def test_it_is_bounded():
     "wire",
     [
         {},
-        {"prior": 20, "outcomes": [], "open": []},
-        {"prior": 20, "outcomes": [[1, "at once", 0.5]], "open": {}},
-        {"prior": 20, "outcomes": [[1, "some", 0.5, 0.5, True, [], False]], "open": {}},
-        {"prior": 20, "outcomes": [[1, "at once", float("nan"), 0.5, True, [], False]], "open": {}},
-        {"prior": 20, "outcomes": [[1, "at once", 0.5, 0.5, True, [1.0], False]], "open": {}},
-        {"prior": 20, "outcomes": [], "open": {"1": [0, "at once", [], 5, 0, 5, [], []]}},
-        {"prior": 20, "outcomes": [], "open": {"1": [0, "at once", ["x"], 5, 0, 5, [], []]}},
-        {"prior": 20, "outcomes": [], "open": {"1": [2**70, "at once", [1], 5, 0, 5, [], []]}},
+        {"outcomes": [], "open": []},
+        {"outcomes": [[1, "at once", 0.5]], "open": {}},
+        {"outcomes": [[1, "some", 0.5, 0.5, True, [], False]], "open": {}},
+        {"outcomes": [[1, "at once", float("nan"), 0.5, True, [], False]], "open": {}},
+        {"outcomes": [[1, "at once", 0.5, 0.5, True, [1.0], False]], "open": {}},
+        {"outcomes": [], "open": {"1": [0, "at once", [], 5, 0, 5, [], []]}},
+        {"outcomes": [], "open": {"1": [0, "at once", ["x"], 5, 0, 5, [], []]}},
+        {"outcomes": [], "open": {"1": [2**70, "at once", [1], 5, 0, 5, [], []]}},
         [],
     ],
 )

@@ -1,0 +1,132 @@
+"""The ledgers of schedulers on a login node: what was predicted for jobs sent to them, and what came of it.
+
+A scheduler whose ledger knows little teaches it from its own past: its last jobs are predicted afterwards, each from
+what was known at its submission, for a few seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from gas.agent.choice import Planned, predicted
+from gas.agent.states import ENDED
+from gas.endpoints import Endpoint, JobEndpoint
+from gas.endpoints.ledger_file import ledger_of
+from gas.errors import GasError, NotFound
+from gas.prediction.ledger import LEAST, Ledger
+from gas.prediction.snapshot import Snapshot
+from workloads import Log
+
+__all__ = ["brought_up_to_date", "note_start", "note_submission"]
+
+REHEARSAL_SECONDS = 5.0
+"""For so long past jobs are predicted afterwards at most."""
+
+FIRST_SECONDS = 0.5
+"""So much later than evenly over that time they may be, as the first may be slow."""
+
+REHEARSAL_SAMPLES = 100
+"""How often the queue is simulated for each of them."""
+
+ASKING_SECONDS = 2.0
+"""For so long a scheduler is asked at most what has become of jobs."""
+
+
+def brought_up_to_date(
+    endpoint: Endpoint,
+    log: Log | None,
+    snapshot: Snapshot,
+    remark: Callable[[str], object],
+    *,
+    follows_s3: bool,
+) -> Ledger:
+    """Return the ledger of a scheduler, with what has become known since it was written.
+
+    Parameters
+    ----------
+    log
+        The scheduler's own past; None if that is not known, or not wholly.
+    follows_s3
+        Whether past jobs are predicted by the rule of S³, and without the waits of similar jobs; else by counts of
+        processors, with these mixed in.
+    """
+    from gas.prediction.backtest import RecordedQueue, rehearsed  # with the simulator, which a start needs none of
+
+    file = ledger_of(endpoint.target, remark)
+    ledger = file.read()
+    known = _starts(endpoint, ledger) if isinstance(endpoint, JobEndpoint) and ledger.open else {}
+    learnt = []
+    if log is not None:
+        recorded = RecordedQueue(log, snapshot.machine, still=snapshot)
+        begun = time.monotonic()
+
+        def in_time(share: float) -> bool:
+            return time.monotonic() - begun <= share * REHEARSAL_SECONDS + FIRST_SECONDS
+
+        learnt = rehearsed(
+            recorded,
+            ledger,
+            in_time,
+            samples=REHEARSAL_SAMPLES,
+            policy="s3" if follows_s3 else "conservative-replan",
+            mixes=not follows_s3,
+        )
+    if not known and len(learnt) < LEAST and ledger.outcomes:
+        return ledger
+    with file.changing() as ledger:
+        _settle(ledger, known)
+        since = max((one.start for one in ledger.outcomes if one.afterwards), default=None)
+        ledger.add(one for one in learnt if since is None or one.start > since)
+    return ledger
+
+
+def note_submission(planned: Planned, job: dict[str, Any], remark: Callable[[str], object]) -> None:
+    """Write down what was predicted for the request that was submitted, if it was."""
+    likely = predicted(planned.plan)
+    found = None if likely is None else likely.predictions.get(planned.best)
+    if found is not None and found.made is not None and job["processors"] == planned.best.processors:
+        with ledger_of(planned.endpoint.target, remark).changing() as ledger:
+            ledger.predicted(str(job["id"]), found.made)
+
+
+def note_start(endpoint: Endpoint, job: dict[str, Any], remark: Callable[[str], object]) -> str:
+    """Write down the start of a job that was predicted; return in words how well that held, nothing if it was not."""
+    file, who = ledger_of(endpoint.target, remark), str(job["id"])
+    made = file.read().open.get(who)
+    if made is None or job["start"] is None:
+        return ""
+    with file.changing() as ledger:
+        _settle(ledger, {who: job["start"]})
+    held = made.low <= job["start"] - made.now <= made.high
+    return f"its start was {'' if held else 'not '}in the interval that was predicted; {ledger.coverage()}"
+
+
+def _starts(endpoint: JobEndpoint, ledger: Ledger) -> dict[str, int | None]:
+    """Ask when the jobs of predictions without an outcome started; None of one that never will, as far as is known."""
+    found: dict[str, int | None] = {}
+    end = time.monotonic() + ASKING_SECONDS
+    for who in ledger.open:
+        if time.monotonic() > end:
+            break
+        try:
+            job = endpoint.job(int(who))
+        except NotFound:
+            found[who] = None
+        except GasError:  # its site is in trouble: another time
+            break
+        else:
+            if job["state"] == "running" or job["state"] in ENDED:
+                never = job["state"] == "cancelled" and job["start"] == job["finished"]  # Slurm gives it such a start
+                found[who] = None if never else job["start"]
+    return found
+
+
+def _settle(ledger: Ledger, known: dict[str, int | None]) -> None:
+    for who, start in known.items():
+        if start is None:
+            ledger.withdrawn(who)
+        else:
+            ledger.started(who, start)
+    ledger.learn(1 + max((start for start in known.values() if start is not None), default=0))

@@ -1,0 +1,113 @@
+"""A ledger of predictions in a file: kept for each scheduler under the user's state, or beside a service's store.
+
+The file is replaced as a whole, under a lock of its own, so that processes may write to it at once and a crash leaves
+one of two states. It is worth less than what is done meanwhile: where it cannot be read or written, that is said and
+predictions begin anew.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from documents.whole_file import whole_file
+from gas.endpoints.journal import state_directory
+from gas.errors import BadInput
+from gas.json_text import parsed
+from gas.prediction.ledger import Ledger
+
+__all__ = ["SCHEMA", "LedgerFile", "ledger_of"]
+
+SCHEMA = "gas.ledger/1"
+
+_MOST_BYTES = 8_000_000  # a full one has a tenth of that
+
+
+class LedgerFile:
+    """A ledger in a file; one that is missing is empty.
+
+    Parameters
+    ----------
+    path
+        None keeps nothing.
+    of
+        The scheduler, as the file names it.
+    remark
+        Called with what is wrong with it.
+    """
+
+    def __init__(self, path: Path | None, of: str, remark: Callable[[str], object]) -> None:
+        self.path, self._of, self._remark = path, of, remark
+
+    def read(self) -> Ledger:
+        """Return what is written; an empty ledger for what is missing, damaged or of a later version."""
+        if self.path is None:
+            return Ledger()
+        try:
+            if self.path.stat().st_size > _MOST_BYTES:
+                raise BadInput("is too long")
+            found = parsed(self.path.read_bytes(), finite=True)
+            if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+                raise BadInput(f"is not of the schema {SCHEMA}")
+            return Ledger.of_wire(found)
+        except FileNotFoundError:
+            return Ledger()
+        except OSError as error:
+            self._remark(f"{self.path}: cannot be read ({error.strerror}); earlier predictions do not count")
+        except (BadInput, ValueError) as error:
+            self._remark(f"{self.path}: {error}; earlier predictions are forgotten")
+        return Ledger()
+
+    @contextmanager
+    def changing(self) -> Iterator[Ledger]:
+        """Give what is written, and write what the block has made of it; no other process does meanwhile."""
+        with self._locked():
+            ledger = self.read()
+            yield ledger
+            self._write(ledger)
+
+    def _write(self, ledger: Ledger) -> None:
+        if self.path is None:
+            return
+        content = {"schema": SCHEMA, "scheduler": self._of, **ledger.to_wire()}
+        try:
+            with whole_file(self.path) as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write(json.dumps(content, separators=(",", ":")).encode() + b"\n")
+        except OSError as error:
+            self._remark(f"{self.path}: cannot be written ({error.strerror}); this prediction does not count later")
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        if self.path is None:
+            yield
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError:  # said when the file itself is written
+            yield
+            return
+        try:
+            with suppress(OSError):  # without locks the latest writer wins, and a file is whole all the same
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+
+def ledger_of(scheduler: str, remark: Callable[[str], object]) -> LedgerFile:
+    """Return the ledger of a scheduler (`gas.endpoints.Endpoint.target`) under the user's state."""
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", scheduler)[-60:].strip("-")
+    file = f"{name}-{hashlib.sha256(scheduler.encode()).hexdigest()[:8]}.json"
+    try:
+        return LedgerFile(state_directory() / "predictions" / file, scheduler, remark)
+    except BadInput as error:
+        remark(f"{error}; predictions are not kept")
+        return LedgerFile(None, scheduler, remark)
