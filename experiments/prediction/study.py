@@ -32,23 +32,15 @@ def prediction_options(
     runs: Annotated[
         int | None, whole_number("--runs", 2, help="Jobs of a month that a benchmark replaces (default: 210).")
     ] = None,
-    waits: Annotated[
-        int | None, whole_number("--waits", 50, help="Jobs of a log whose waits all methods predict (default: 1000).")
-    ] = None,
-    only: Annotated[
-        str, typer.Option("--only", metavar="PART", help="One part: waits (all methods), starts or choice.")
-    ] = "",
+    waits: Annotated[int | None, whole_number("--waits", 50, help="Jobs of a log for all methods (1000).")] = None,
+    only: Annotated[str, typer.Option("--only", metavar="PART", help="Do waits, starts or choice alone.")] = "",
     quick: Annotated[bool, typer.Option("--quick", help="A first look: few jobs of the last two months.")] = False,
 ) -> Options:
     """Compare methods that predict waits, check predicted starts, and choosing by them.
 
-    All methods predict waits of the same jobs of each log, recorded ones and simulated ones, from what was known when
-    these were submitted; --log takes a folder of logs too. Then starts are predicted in simulations of S³, in every
-    month of the logs at hand, and it is counted how often the true start lies in the predicted interval. Last, the
-    months of `gas experiment power` run again, one moldable job at a time, and choosing by predictions is compared with
-    choosing by promises. What tuned the predictions does not judge them.
-
-    With four logs and two processors it takes one to two hours, with --quick some minutes.
+    All methods predict recorded and simulated waits of the same jobs; --log takes a folder of logs, too. Then starts
+    are predicted in simulations of S³, and moldable jobs choose by predictions, as in `gas experiment power`. What
+    tuned the predictions does not judge them. It takes one to two hours; with --quick, some minutes.
     """
     if only and only not in PARTS:
         raise BadInput(f"--only {only}: is no part of this study; they are {', '.join(PARTS)}")

@@ -139,4 +139,4 @@ def _levels(
 
 
 def _unit(now: int, latest: int) -> int:
-    return max(latest - now, _BEYOND_SECONDS)
+    return _BEYOND_SECONDS

@@ -117,12 +117,14 @@ def test_what_is_predicted_does_not_depend_on_what_comes_later(busy, outcomes):
 
 
 @pytest.mark.thorough
-def test_the_interval_heals_where_a_scheduler_is_later_than_any_plan(busy):
+def test_the_interval_heals_where_a_scheduler_is_later_than_any_plan():
+    busy = recorded_s3(1500)
     late = busy.with_columns(wait=np.where(busy.wait >= 0, 2 * busy.wait + 1800, busy.wait))
-    found = list(backtest(RecordedQueue(late), jobs=400, samples=20))
+    found = list(backtest(RecordedQueue(late), jobs=600, samples=10))
     held = np.mean([one.raw_low <= one.wait <= one.raw_high for one in found[100:]])
     assert held < 0.75
-    assert np.mean([one.inside for one in found[100:]]) > held + 0.1
+    corrected = np.mean([one.inside for one in found[100:]])
+    assert corrected - held > (0.9 - held) / 3  # a third of what is missing, at least
 
 
 def test_what_a_simulation_cannot_know_is_learnt_from_past_waits():
