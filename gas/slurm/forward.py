@@ -128,7 +128,7 @@ class Forward:
         clock = self.clock
         while until is None or clock.now <= until:
             self._instant()
-            if self.awaited is not None and not self.awaited:
+            if self.awaited is not None and (not self.awaited or self._stands_still()):
                 break
             following = self._following()
             if following is None:
@@ -161,6 +161,14 @@ class Forward:
         if clock.cycle_due():
             self._backfill()
             clock.changed = bool(self.starts) and self.starts[-1].start == now  # they are launched after it
+
+    def _stands_still(self) -> bool:
+        """Return whether nothing runs or comes any more, and both schedulers have looked at that in vain."""
+        now, clock = self.clock.now, self.clock
+        later = self.ends or self.left or self.waiting.next_event(now) is not None
+        later = later or any(one.end > now for one in self.cluster.reservations)
+        begun = self.starts[-1].end if self.starts else self.cluster.now
+        return not later and now > max(begun, int(self.waiting.comes_at.max())) + 2 * (clock.every + clock.interval)
 
     def _following(self) -> int | None:
         """Return when something is due next; None if nothing will change any more."""

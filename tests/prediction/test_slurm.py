@@ -12,6 +12,7 @@ from gas.prediction.past import Past
 from gas.prediction.slurm import HORIZON, TASKS, Queue
 from gas.prediction.snapshot import UNPLANNED
 from gas.slurm.cluster import Gres, Reservation, Tasks
+from gas.slurm.forward import Forward
 from gas.slurm.settings import Settings
 
 HOUR = 3600
@@ -143,3 +144,13 @@ def test_cpus_of_jobs_that_are_not_shown_are_free_some_time_within_the_longest_j
     found, _ = queue.forecast(past(), [60], [NOW], {}, samples=40)
     assert 0 < found.starts.min() - NOW < HOUR // 3
     assert HOUR // 3 < found.starts.max() - NOW <= HOUR + 60
+
+
+def test_a_queue_in_which_nothing_happens_any_more_is_not_followed_for_days(monkeypatch):
+    looks = []
+    instant = Forward._instant
+    monkeypatch.setattr(Forward, "_instant", lambda self: looks.append(self.clock.now) or instant(self))
+    made = cluster(hour_long(1, "n0", "n1", cpus=8), job(2, 8, dependency="afterany:3"), job(3, 8, priority=0))
+    found = starts(made, candidate(4, dependency="afterany:3"), samples=2)
+    assert (found == HORIZON).all()
+    assert max(looks) < NOW + 3 * HOUR
