@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from gas.agent.ledgers import note_start
 from gas.agent.options import ReshapeOptions
 from gas.agent.polling import Poll
 from gas.agent.reshaping import changed, decided, expected_as_it_is, new_shape, wire_of
@@ -261,6 +262,8 @@ class Watch:
         start, asked, text = standing.job["start"], self.last, ""
         if asked is not None and start is not None and int(standing.job["processors"]) == asked.processors:
             text = f"; predicted was {iso_time(asked.start)} when it was given them"
+        if held := note_start(self.where, standing.job, lambda problem: None):
+            text += f"; {held}"
         self.tell("started", f"{describe(standing.job)}{text}", job=standing.job)
 
     def tell(self, kind: str, text: str, *, found: Reshaping | None = None, **details: Any) -> None:
