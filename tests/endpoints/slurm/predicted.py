@@ -207,7 +207,8 @@ HEAD = """\
 {date}: jobs ask for 1 to 10 minutes and run for {shortest} to {longest} s. What Gas predicts of each, in {samples}
 samples, from what is published before is compared with its start. *Inside*: it starts in the interval of 90%; *nearly*:
 or within a cycle of the backfill scheduler ({cycle} s) of it: what is foreseen to start at once starts seconds later.
-*Similar jobs*: the interval that waits of jobs of similar size in the other queues give. Errors are of the median, and of what `squeue --start` said first, where it said anything.
+*Similar jobs*: the interval that waits of jobs of similar size in the other queues give.
+Errors are of the median, and of what `squeue --start` said first, where it said anything.
 `tests/endpoints/slurm/predicted.py` says more, and makes this page.
 
 """
