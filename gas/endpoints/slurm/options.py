@@ -180,9 +180,18 @@ class Options:
         given = {name: one.value for name, one in last.items()}
         found_ = replace(cls(given=given), **values)  # type: ignore[arg-type]  # of the fields' own types
         chosen = unit or _own_unit(found_)
+        found_._check_types()
         return replace(
             found_, unit=chosen, whole=(unit == "nodes") if whole is None else whole, unplanned=tuple(sorted(unplanned))
         )
+
+    def _check_types(self) -> None:
+        """Raise `BadInput` where some GPUs have a type and others none: Slurm's ESLURM_INVALID_GRES_TYPE."""
+        counted = (self.gpus, self.gpus_per_node, self.gpus_per_socket, self.gpus_per_task, self.gres)
+        types = {one.type for some in counted for one in some if one.name == "gpu"}
+        if "" in types and len(types) > 1:
+            typed = ", ".join(sorted(types - {""}))
+            raise BadInput(f"some GPUs are of type {typed} and others of none, which Slurm refuses; give all a type")
 
     @property
     def has_gpus(self) -> bool:

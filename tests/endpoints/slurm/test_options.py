@@ -49,6 +49,14 @@ def test_gpus_are_read_in_every_way_of_writing_them(word, field, gpus):
     assert getattr(options(word), field) == gpus
 
 
+@pytest.mark.parametrize(
+    "words", [("--gpus=a100:6", "--gpus-per-node=4"), ("--gres=gpu:2,gpu:h100:1",), ("-Ga100:2", "--gres=gpu:1")]
+)
+def test_gpus_with_a_type_beside_gpus_without_one_are_refused_as_slurm_does(words):
+    with pytest.raises(BadInput, match="some GPUs are of type [ah]100 and others of none.*give all a type"):
+        options(*words)
+
+
 def test_the_last_of_several_counts():
     found = options("-n4", "--mem=1G", "-n8", "--mem=100")
     assert (found.tasks, found.memory_per_node) == (8, 100)
