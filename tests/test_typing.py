@@ -25,6 +25,7 @@ if plan.best is not None:
 plan.plot().savefig("plan.png")
 lists: list[gas.AvailabilityList] = [gas.read_availability("list.json")]
 gas.plan({16: "4h", 64: timedelta(hours=1)}, lists, not_before=timedelta(minutes=5), predict="auto", risk="90%")
+gas.plan("ocean.toml", lists, deadline="18:30", predict="auto", sure=0.95)
 
 job = gas.submit(gas.read_application("ocean.toml"), ["./ocean", "{processors}"], key="night-7", stale_ok=True)
 assert_type(job, gas.JobFuture)

@@ -47,6 +47,7 @@ class Wanted(TypedDict, total=False):
     probes: int
     predict: Literal["auto"] | History | Log | str | os.PathLike[str] | None
     risk: Share | None
+    sure: Share | None
     samples: int | None
     seed: int
     stale_ok: bool
@@ -64,6 +65,7 @@ _DEFAULTS: Wanted = {
     "probes": 0,
     "predict": None,
     "risk": None,
+    "sure": None,
     "samples": None,
     "seed": 0,
     "stale_ok": False,
@@ -120,7 +122,9 @@ def plan(
     predict
         Choose by likely starts: "auto" asks each scheduler for its past; or the name of a log, a `Log` or a `History`.
     risk
-        With `predict`: "90%" chooses by the finish that 9 of 10 samples meet.
+        With `predict`: "90%" chooses by the finish that is met with this probability.
+    sure
+        With `predict` and `deadline`: "95%" takes the cheapest request that meets the deadline with this probability.
     samples, seed
         With `predict`: how often the queue is simulated, and the seed.
     stale_ok
@@ -231,14 +235,16 @@ def agent_and_options(
 
 
 def _forecasting(given: Wanted) -> Forecasting | None:
-    past, risk, samples = given["predict"], given["risk"], given["samples"]
+    past, samples = given["predict"], given["samples"]
     if past is None:
-        for name, value in (("risk", risk), ("samples", samples)):
+        for name, value in (("risk", given["risk"]), ("sure", given["sure"]), ("samples", samples)):
             if value is not None:
                 raise BadInput(f'{name} {value}: is about predictions; add predict="auto", or leave it out')
         return None
     history = None if isinstance(past, str) and past == AUTO else history_of(past)
-    return Forecasting(history, None if risk is None else share_of(risk, "risk"), samples, given["seed"])
+    risk = None if given["risk"] is None else share_of(given["risk"], "risk")
+    sure = None if given["sure"] is None else share_of(given["sure"], "sure")
+    return Forecasting(history, risk, samples, given["seed"], sure)
 
 
 def _number(given: float | None, what: str) -> float | None:

@@ -76,7 +76,9 @@ class Forecasting:
     history
         The past; None asks each scheduler for its own.
     risk
-        0.9 chooses by the finish that 9 of 10 samples meet; None by the mean.
+        0.9 chooses by the finish that is met with this probability; None by the mean.
+    sure
+        0.95 takes the cheapest request that meets the deadline with this probability; None the one that finishes first.
     samples
         How often a queue is simulated forward; None for `gas.prediction.forecast.SAMPLES`.
     seed
@@ -87,11 +89,16 @@ class Forecasting:
     risk: float | None = None
     samples: int | None = None
     seed: int = 0
+    sure: float | None = None
 
     def __post_init__(self) -> None:
         checked_samples(self.samples)
         if self.risk is not None and not 0 < self.risk < 1:
-            raise BadInput(f"risk {self.risk}: must lie between 0 and 1; 0.9 is the finish that 9 of 10 samples meet")
+            raise BadInput(f"risk {self.risk}: must lie between 0 and 1; 0.9 is the finish that is met 9 times of 10")
+        if self.sure is not None and not 0 < self.sure < 1:
+            raise BadInput(f"sure {self.sure}: must lie between 0 and 1; 0.95 meets the deadline 95 times of 100")
+        if self.sure is not None and self.risk is not None:
+            raise BadInput("--sure takes the cheapest request, --risk the one that finishes first; leave one out")
 
 
 def checked_samples(samples: int | None, what: str = "samples") -> int | None:
@@ -137,6 +144,14 @@ class PlanOptions:
     stale_ok: bool = False
     choices: bool = True
     deadline_may_have_passed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.forecasting is None or self.forecasting.sure is None:
+            return
+        if self.deadline is None:
+            raise BadInput("--sure says how sure a request is to meet a deadline; add --deadline, or leave it out")
+        if self.tolerance:
+            raise BadInput("--sure takes the cheapest request already; leave out --tolerance")
 
 
 @dataclass(frozen=True)

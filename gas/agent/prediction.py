@@ -106,6 +106,7 @@ class Predictor:
             risk=self.options.risk,
             tolerance=tolerance,
             deadline=deadline,
+            sure=self.options.sure,
             promised=found.best if deadline is None else promised,
             details={
                 "history": AUTO if self.options.history is None else self.options.history.name,

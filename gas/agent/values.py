@@ -94,7 +94,7 @@ _KEYWORDS = (
     (r"-e NAME or URL", "schedulers=NAME or URL"),
     (r"--stale-ok\b", "stale_ok=True"),
     (r"--predict FILE", "predict=FILE"),
-    (r"--(predict|deadline|tolerance|algorithm|risk|samples|key|config)\b(?!=)", r"\1"),
+    (r"--(predict|deadline|tolerance|algorithm|risk|sure|samples|key|config)\b(?!=)", r"\1"),
     (r"--not-before\b", "not_before"),
     (r"--max-processor-hours\b", "max_processor_hours"),
     (r"-e (?=\S)", "schedulers="),

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from gas.agent.choice import predicted
-from gas.cli.plan import MOST_SHOWN, counted, mark_of, row_of, size_of, when, when_titles
+from gas.cli.plan import IN_TIME, MOST_SHOWN, counted, in_time, mark_of, row_of, size_of, when, when_titles
 from gas.cli.tables import print_table, say
 from gas.planner import Candidate, Plan
 from gas.times import duration_text, relative_text
@@ -27,13 +27,16 @@ def show_trade_offs(found: Plan, *, everything: bool) -> None:
     if not found.candidates:
         return
     front = found.undominated
-    if found.best is not None and found.best not in front:
-        front.insert(bisect_right([found.score(c) for c in front], found.score(found.best)), found.best)
+    likely = predicted(found)
+    sure = [IN_TIME] if likely is not None and likely.deadline is not None else []
+    for one in [found.best, *([] if likely is None else likely.prices)]:
+        if one in found.candidates and one not in front:
+            front.insert(bisect_right([found.score(c) for c in front], found.score(one)), one)
     shown = front if everything else _spread(found, front, MOST_SHOWN)
     start, finish = "starts", "finishes"
-    if (likely := predicted(found)) is not None:
+    if likely is not None:
         start = "expected\nstart"
-        finish = "expected\nfinish" if likely.risk is None else f"{100 * likely.risk:g}%\nfinish by"
+        finish = "expected\nfinish" if likely.risk is None else f"{100 * likely.risk:g}% sure\nto finish"
     rows = [
         (
             mark_of(c, found),
@@ -42,14 +45,16 @@ def show_trade_offs(found: Plan, *, everything: bool) -> None:
             duration_text(c.walltime),
             when(c, found)[0],
             relative_text(found.score(c), found.now),
+            *([in_time(c, likely)] if likely is not None and sure else []),
             f"{c.processor_seconds / 3600:.2f}",
             _against_the_best(c, found),
         )
         for c in shown
     ]
-    say("Trade-offs (each finishes sooner than those below it, which use less):")
+    less = "use less, or are surer to be in time" if sure else "use less"
+    say(f"Trade-offs (each finishes sooner than those below it, which {less}):")
     size, hours = counted(found, narrow=True)
-    titles = ["", "scheduler", size, "walltime", start, finish, hours, "against the best"]
+    titles = ["", "scheduler", size, "walltime", start, finish, *sure, hours, "against the best"]
     best = shown.index(found.best) if found.best in shown else None
     print_table(titles, rows, best=best, left=("", "scheduler", "against the best"), whole=_KEYS)
     others = [c for c in found.candidates if c not in set(front)]

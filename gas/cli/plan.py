@@ -108,7 +108,7 @@ def sentence(candidate: Candidate, found: Plan) -> str:
         bound = "no later than" if candidate.kind == "promise" else "planned"
         _, between, *_ = when(candidate, found)
         decides = by_likely.score(candidate)
-        by = "to finish" if by_likely.risk is None else f"to have finished in {100 * by_likely.risk:g}% of samples"
+        by = "to finish" if by_likely.risk is None else f"{100 * by_likely.risk:g}% sure to be done"
         return (
             f"{what}expected to start {relative_text(likely.start, found.now)} ({interval()}: {between}; "
             f"{bound} {start}), {by} {relative_text(decides, found.now)} ({iso_time(decides)})"
@@ -133,6 +133,40 @@ def without_predictions(found: PredictedPlan) -> str:
     )
 
 
+def how_certain(found: PredictedPlan) -> list[str]:
+    """Return in words how sure the best request is to meet the deadline, and what certainty costs."""
+    from gas.prediction.certainty import percent
+    from gas.prediction.ledger import LEAST
+
+    best, deadline = found.best, found.deadline
+    if best is None or deadline is None:
+        return []
+    known, lines = found.certain.get(best), []
+    if known is None:
+        lines.append(f"How sure it is to be done by {iso_time(deadline)} is not known.")
+    else:
+        sure, to_the_end = percent(known.share), percent(known.of_walltime)
+        run = ", even if it uses all of its walltime"
+        if sure != to_the_end:
+            lasts = duration_text(best.execution_time)
+            run = f" if it runs {lasts}, as its application says; {to_the_end} if it uses all of its walltime"
+        unchecked = ""
+        if known.share < 1 and not found.predictions[best].checked:
+            came = many(known.outcomes, "prediction")
+            unchecked = f" Not checked yet on {best.scheduler}: {came} of such waits came true, {LEAST} are needed."
+        lines.append(f"{sure} sure to be done by {iso_time(deadline)}{run}.{unchecked}")
+    hours = counted(found)[1]
+    several = len({one.scheduler for one in found.candidates}) > 1
+    prices = [
+        f"{percent(found.certain[one].share)} sure: {one.size_text}{f' on {one.scheduler}' if several else ''}, "
+        f"{one.processor_seconds / 3600:.2f} {hours}"
+        for one in found.prices
+    ]
+    if len(prices) > 1:
+        lines.append(f"What certainty costs: {'; '.join(prices)}.")
+    return lines
+
+
 def learnt(found: PredictedPlan) -> list[str]:
     """Return in words what the predictions of each scheduler were learnt from, and how well its last ones held."""
     lines = []
@@ -142,6 +176,11 @@ def learnt(found: PredictedPlan) -> list[str]:
         jobs = many(one["history_jobs"], "job")
         lines.append(f"{one['name']}: learnt from {jobs} of {one['history']} that ended before now{known}.")
         lines.append(f"{one['name']}: {found.ledgers[one['name']].coverage()}.")
+        if one["name"] in found.unproven and (found.risk is not None or found.deadline is not None):
+            lines.append(
+                f"{one['name']}: not all of its predictions are checked, as those of others are; where they are not, "
+                "its plans decide how sure a finish is."
+            )
     return lines
 
 
@@ -167,6 +206,8 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool = False, 
         if said := how_sure(found.best, answers):
             say(said)
         if (likely := predicted(found)) is not None:
+            for line in how_certain(likely):
+                say(line)
             say(without_predictions(likely))
             for line in learnt(likely):
                 say(line)
@@ -245,8 +286,20 @@ def when_titles(found: Plan, shown: Sequence[Candidate]) -> list[str]:
     if likely is None:
         return ["starts", "finishes"]
     promises = all(c.kind == "promise" for c in shown)
-    finishes = "finishes" if likely.risk is None else f"{100 * likely.risk:g}%\nfinish by"
-    return ["starts", f"{interval()}\nof starts", "no later\nthan" if promises else "planned", finishes]
+    finishes = "finishes" if likely.risk is None else f"{100 * likely.risk:g}% sure\nto finish"
+    titles = ["starts", f"{interval()}\nof starts", "no later\nthan" if promises else "planned", finishes]
+    return titles if likely.deadline is None else [*titles, IN_TIME]
+
+
+IN_TIME = "in\ntime"
+"""The title of the column that says how sure a request is to meet the deadline."""
+
+
+def in_time(candidate: Candidate, found: PredictedPlan) -> str:
+    """Return how sure a request is to meet the deadline."""
+    from gas.prediction.certainty import percent
+
+    return percent(found.certain[candidate].share) if candidate in found.certain else "?"
 
 
 def when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
@@ -259,11 +312,13 @@ def when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
     if by_likely is None:
         return start, finish
     likely = by_likely.predictions.get(candidate)
+    sure = () if by_likely.deadline is None else (in_time(candidate, by_likely),)
     if likely is None:
-        return start, "not predicted", start, finish
+        return start, "not predicted", start, finish, *sure
     low, high = relative_text(likely.start_low, found.now), relative_text(likely.start_high, found.now)
     between = low if low == high else f"{low} to {high.removeprefix('in ')}"
-    return relative_text(likely.start, found.now), between, start, relative_text(by_likely.score(candidate), found.now)
+    decides = relative_text(by_likely.score(candidate), found.now)
+    return relative_text(likely.start, found.now), between, start, decides, *sure
 
 
 def interval() -> str:

@@ -88,7 +88,13 @@ Predict = Annotated[
 Risk = Annotated[
     str | None,
     typer.Option(
-        "--risk", metavar="N%", help="With --predict: choose by the finish that N% of samples meet (default: the mean)."
+        "--risk", metavar="N%", help="With --predict: choose by the finish that is N% sure (default: the mean)."
+    ),
+]
+Sure = Annotated[
+    str | None,
+    typer.Option(
+        "--sure", metavar="N%", help="With --predict and --deadline: the cheapest that is N% sure to be done by then."
     ),
 ]
 Samples = Annotated[
@@ -116,6 +122,7 @@ class Planning:
     probe: Probes = 0
     predict: Predict = None
     risk: Risk = None
+    sure: Sure = None
     samples: Samples = None
     seed: Seed = None
     stale_ok: StaleOk = False
@@ -148,29 +155,33 @@ class Planning:
     def _forecasting(self) -> Forecasting | None:
         """Return how to predict; None without --predict."""
         if self.predict is None:
-            for option, value in (("--risk", self.risk), ("--samples", self.samples), ("--seed", self.seed)):
+            options = {"--risk": self.risk, "--sure": self.sure, "--samples": self.samples, "--seed": self.seed}
+            for option, value in options.items():
                 if value is not None:
                     raise BadInput(f"{option} {value}: is about predictions; add --predict auto, or leave it out")
             return None
         from gas.cli.logs import read_history
 
         checked_samples(self.samples, "--samples")
-        share = None if self.risk is None else _share(self.risk)
+        risk, sure = _share(self.risk, "--risk"), _share(self.sure, "--sure")
         history = None if self.predict == AUTO else read_history(self.predict)
-        return Forecasting(history, share, self.samples, self.seed or 0)
+        return Forecasting(history, risk, self.samples, self.seed or 0, sure)
 
 
-def _share(text: str) -> float:
+def _share(text: str | None, option: str) -> float | None:
+    """Return a probability that a user wrote, if any."""
+    if text is None:
+        return None
     try:
-        value = percentage(text, "--risk") if text.strip().endswith("%") else float(text)
+        value = percentage(text, option) if text.strip().endswith("%") else float(text)
     except ValueError as error:
-        raise error if isinstance(error, BadInput) else BadInput(f"--risk {text!r}: write a percentage, 90%") from None
+        problem = f"{option} {text!r}: write a percentage, 90%"
+        raise error if isinstance(error, BadInput) else BadInput(problem) from None
     if not 0 < value < 1:
         if 1 < value < 100 and not text.strip().endswith("%"):
-            raise BadInput(f"--risk {text}: write {value:g}% or {value / 100:g}")
+            raise BadInput(f"{option} {text}: write {value:g}% or {value / 100:g}")
         raise BadInput(
-            f"--risk {text}: must lie between 0% and 100%, which are excluded; "
-            "90% is the finish that 9 of 10 samples meet"
+            f"{option} {text}: must lie between 0% and 100%, which are excluded; 90% is what is true 9 times of 10"
         )
     return value
 

@@ -72,7 +72,7 @@ def _of_plan(plan: Plan) -> Table:
     if isinstance(plan, PredictedPlan):
         titles[5] = "expected to finish"
         if plan.risk is not None:
-            titles[5] = f"{100 * plan.risk:g}% finish by"
+            titles[5] = f"{100 * plan.risk:g}% sure to finish"
         titles.insert(5, "expected to start")
     found = []
     for one in front[:MOST_ROWS]:

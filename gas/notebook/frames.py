@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from datetime import UTC, tzinfo
 from functools import singledispatch
 from typing import Any
@@ -51,6 +50,9 @@ def _of_plan(plan: Plan) -> Any:
         found = [plan.predictions.get(one) for one in rows]
         for name in ("start", "start_low", "start_high", "finish"):
             columns[f"predicted_{name}"] = _instants([None if one is None else getattr(one, name) for one in found])
+        if plan.deadline is not None:
+            known = [plan.certain.get(one) for one in rows]
+            columns["in_time"] = np.array([np.nan if one is None else one.share for one in known], np.float64)
     return _frame(columns)
 
 
@@ -76,7 +78,8 @@ def _of_nodes(availability: NodeAvailability) -> Any:
 @frame_of.register
 def _of_prediction(prediction: Prediction) -> Any:
     """One row."""
-    return _frame({one.name: _instants([getattr(prediction, one.name)]) for one in fields(prediction)})
+    wire = prediction.to_wire()
+    return _frame({name: _instants([wire[name]]) for name in wire if f"{name}_iso" in wire})
 
 
 @frame_of.register

@@ -84,15 +84,27 @@ class Calibration:
         if not 0 < share < 1:
             raise BadInput(f"share {share} of an interval: must lie between 0 and 1, say 0.9")
         tail = (1 - share) / 2
-        prior = (np.arange(self._prior) + 0.5) / max(1, self._prior)
-        before, through = (np.sort([*prior, *of]) for of in self._columns())
-        count = len(before)
-        low = math.floor(round(tail * (count + 1), 9)) - 1
-        high = math.ceil(round((1 - tail) * (count + 1), 9)) - 1
-        return float(through[low]) if low >= 0 else 0.0, float(before[high]) if high < count else 1.0
+        through = self._sorted([one.through for one in self._outcomes])
+        low = math.floor(round(tail * (len(through) + 1), 9)) - 1
+        return float(through[low]) if low >= 0 else 0.0, self.level(1 - tail)
 
-    def _columns(self) -> tuple[list[float], list[float]]:
-        return [one.before for one in self._outcomes], [one.through for one in self._outcomes]
+    def level(self, share: float) -> float:
+        """Return the level that an outcome keeps to with this probability; all there is where too few are known."""
+        before = self._sorted([one.before for one in self._outcomes])
+        place = math.ceil(round(share * (len(before) + 1), 9)) - 1
+        return float(before[place]) if place < len(before) else max([1.0, *before[-1:].tolist()])
+
+    def share(self, level: float) -> float:
+        """Return with which probability an outcome keeps to a level, at least; the inverse of `level`.
+
+        It is a conformal predictive distribution (Vovk, Shen, Manokhin & Xie 2017). With n outcomes, those that stand
+        for others among them, it is n / (n + 1) at most.
+        """
+        before = self._sorted([one.before for one in self._outcomes])
+        return int(np.searchsorted(before, level, side="right")) / (len(before) + 1)
+
+    def _sorted(self, levels: Iterable[float]) -> NDArray[np.float64]:
+        return np.sort([*(np.arange(self._prior) + 0.5) / max(1, self._prior), *levels])
 
 
 UNTRIED = Calibration()

@@ -1,4 +1,4 @@
-"""Which request to make when predictions are at hand: the one that is expected to finish first.
+"""Which request to make when predictions are at hand: the one that is expected to finish first, or is sure to in time.
 
 The planner knows nothing of this: it gives every candidate with the start that is planned for it, forecasts give the
 starts that are likely, and `choose` makes another plan of the two.
@@ -14,9 +14,9 @@ import numpy as np
 
 from gas.errors import BadInput
 from gas.planner import Candidate, Plan, Rejected
-from gas.prediction.blend import spread
+from gas.prediction.certainty import Certainty, Corrected, certainties, cheapest, percent, prices, unproven
 from gas.prediction.ledger import INTERVAL, Ledger, Made
-from gas.printable import Shown
+from gas.printable import Shown, many
 from gas.times import duration_text, iso_time, relative_text
 
 if TYPE_CHECKING:  # a simulator hangs on it, and a plan is shown without
@@ -38,7 +38,9 @@ class Prediction(Shown):
     start_low, start_high
         Between which the start lies with the probability `INTERVAL`.
     finish_at_risk
-        By when the share of the samples that was asked for has finished; None if the mean decides.
+        By when it has finished with the probability that was asked for; None if the mean decides.
+    checked
+        Whether enough predictions like it have come true on its machine to say how well they hold.
     made
         What a ledger keeps of it.
     """
@@ -48,6 +50,7 @@ class Prediction(Shown):
     start_low: int
     start_high: int
     finish_at_risk: int | None = None
+    checked: bool = False
     made: Made | None = field(default=None, repr=False, compare=False)
 
     def to_wire(self) -> dict[str, Any]:
@@ -59,7 +62,7 @@ class Prediction(Shown):
             "start_high": self.start_high,
             "finish_at_risk": self.finish_at_risk,
         }
-        wire: dict[str, Any] = {}
+        wire: dict[str, Any] = {"checked": self.checked}
         for name, instant in instants.items():
             wire[name], wire[f"{name}_iso"] = instant, None if instant is None else iso_time(instant)
         return wire
@@ -76,7 +79,12 @@ class PredictedPlan(Plan):
     predictions
         By candidate; those of schedulers without a forecast have none, and are taken to start as planned.
     risk
-        Which share of the samples is to have finished first; None for the mean.
+        The probability of the finish that is to be first; None for the mean.
+    deadline, sure
+        By when to be done, and with which probability; None where that is not asked.
+    certain
+        With a deadline, how sure each candidate is to meet it, also those that are rejected for it. Of an estimate it
+        is not known if it is not predicted, or not checked on its machine while others are on theirs.
     details
         How the predictions were made, for programs; JSON.
     ledgers
@@ -87,6 +95,9 @@ class PredictedPlan(Plan):
     planned: Plan = field(kw_only=True)
     predictions: Mapping[Candidate, Prediction] = field(kw_only=True)
     risk: float | None = field(default=None, kw_only=True)
+    deadline: int | None = field(default=None, kw_only=True)
+    sure: float | None = field(default=None, kw_only=True)
+    certain: Mapping[Candidate, Certainty] = field(default_factory=dict, kw_only=True)
     details: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     ledgers: Mapping[str, Ledger] = field(default_factory=dict, kw_only=True)
 
@@ -98,13 +109,20 @@ class PredictedPlan(Plan):
         if best is None or found is None:
             return super().in_words
         start, finish = relative_text(found.start, self.now), relative_text(self.score(best), self.now)
-        by = "to finish" if self.risk is None else f"to have finished in {100 * self.risk:g}% of samples"
-        return f"{best.size_text} on {best.scheduler}, expected to start {start} and {by} {finish}"
+        by = "to finish" if self.risk is None else f"{100 * self.risk:g}% sure to be done"
+        sure = "" if best not in self.certain else f", {percent(self.certain[best].share)} sure to meet the deadline"
+        return f"{best.size_text} on {best.scheduler}, expected to start {start} and {by} {finish}{sure}"
 
     @property
     def likely_starts(self) -> Mapping[Candidate, tuple[int, int, int]]:
         """Of candidates that are predicted: between which instants their starts lie, and the mean between them."""
         return {one: (found.start_low, found.start, found.start_high) for one, found in self.predictions.items()}
+
+    @property
+    def unproven(self) -> list[str]:
+        """Those of `unchecked` that are compared with a scheduler whose predictions are checked."""
+        checked = {c.scheduler for c, found in self.predictions.items() if found.checked}
+        return [name for name in self.unchecked if checked - {name}]
 
     def score(self, candidate: Candidate) -> int:
         """Return what is to be least."""
@@ -121,7 +139,17 @@ class PredictedPlan(Plan):
     @property
     def likely(self) -> str:
         """What is said of the finish that decides, before by how much it is later or sooner."""
-        return "expected to finish" if self.risk is None else f"{100 * self.risk:g}% of samples finish"
+        return "expected to finish" if self.risk is None else f"{100 * self.risk:g}% sure to be done"
+
+    @property
+    def prices(self) -> list[Candidate]:
+        """What certainty costs: the cheapest candidate for each of some probabilities to meet the deadline."""
+        return prices(self.certain, self.sure)
+
+    @property
+    def unchecked(self) -> list[str]:
+        """The schedulers with predictions of which too few have come true to say how well they hold."""
+        return list(dict.fromkeys(c.scheduler for c, found in self.predictions.items() if not found.checked))
 
     def why_lost(self, candidate: Candidate) -> str:
         """Return in words what the best candidate has over this one."""
@@ -130,6 +158,9 @@ class PredictedPlan(Plan):
             return "best"
         apart = self.score(candidate) - self.score(best)
         likely = self.likely
+        if self.sure is not None and candidate.processor_seconds > best.processor_seconds:
+            more = candidate.processor_seconds / best.processor_seconds - 1
+            return f"{percent(self.certain[candidate].share)} sure, and uses {more:.0%} more"
         if apart > 0:
             return f"{likely} {duration_text(apart)} later"
         if apart < 0:
@@ -145,14 +176,39 @@ class PredictedPlan(Plan):
             entry["predicted"] = self._predicted(candidate)
         for name, best in (("best", self.planned.best), ("predicted_best", self.best)):
             wire[name] = None if best is None else {**best.to_wire(), "predicted": self._predicted(best)}
-        chosen_by = "expected finish" if self.risk is None else f"finish in {100 * self.risk:g}% of samples"
+        chosen_by = "expected finish" if self.risk is None else f"finish with a probability of {100 * self.risk:g}%"
+        if self.sure is not None:
+            chosen_by = f"least use among those {100 * self.sure:g}% sure to meet the deadline"
         coverage = {name: ledger.coverage_to_wire() for name, ledger in self.ledgers.items()}
-        made = {"chosen_by": chosen_by, "risk": self.risk, "interval": INTERVAL, "coverage": coverage, **self.details}
+        made = {
+            "chosen_by": chosen_by,
+            "risk": self.risk,
+            "sure": self.sure,
+            "deadline": self.deadline,
+            "deadline_iso": None if self.deadline is None else iso_time(self.deadline),
+            "prices": [self._price(one) for one in self.prices],
+            "unchecked": self.unchecked,
+            "interval": INTERVAL,
+            "coverage": coverage,
+            **self.details,
+        }
         return {**wire, "prediction": made}
 
     def _predicted(self, candidate: Candidate) -> dict[str, Any] | None:
-        found = self.predictions.get(candidate)
-        return None if found is None else found.to_wire()
+        found, known = self.predictions.get(candidate), self.certain.get(candidate)
+        if found is None:
+            return None
+        in_time = None if known is None else known.share
+        to_the_end = None if known is None else known.of_walltime
+        return {**found.to_wire(), "in_time": in_time, "in_time_if_walltime_is_used": to_the_end}
+
+    def _price(self, candidate: Candidate) -> dict[str, Any]:
+        return {
+            "in_time": self.certain[candidate].share,
+            "scheduler": candidate.scheduler,
+            "processors": candidate.processors,
+            "processor_seconds": candidate.processor_seconds,
+        }
 
 
 def candidates_on(plan: Plan, scheduler: str) -> list[Candidate]:
@@ -168,6 +224,7 @@ def choose(
     risk: float | None = None,
     tolerance: float = 0.0,
     deadline: int | None = None,
+    sure: float | None = None,
     promised: Candidate | None = None,
     details: Mapping[str, Any] | None = None,
     ledgers: Mapping[str, Ledger] | None = None,
@@ -186,12 +243,16 @@ def choose(
     schedulers
         All of them, in the order in which ties are decided.
     risk
-        0.9 has the finish count that 9 of 10 samples meet, in place of the mean.
+        0.9 has the finish count that is met with this probability, in place of the mean. Of what `unproven` returns it
+        is the finish if all jobs used up their walltimes.
     tolerance
         0.05 takes the fewest processors among the candidates whose expected turn-around is within 5% of the best.
     deadline
-        After which none of them is expected to finish (with a risk: has that share of the samples finished); the plan
-        is to be one without a deadline.
+        After which none of them is expected to finish (with a risk: finishes with that probability); the plan is to be
+        one without a deadline.
+    sure
+        0.95 takes the candidate of the fewest processor-seconds among those that meet the deadline with this
+        probability.
     promised
         With a deadline, what the planner chooses under it.
     ledgers
@@ -206,8 +267,12 @@ def choose(
     """
     if not 0 <= tolerance <= 1:
         raise BadInput(f"tolerance {tolerance}: must be from 0 to 1 (0.05 is 5%)")
-    predictions: dict[Candidate, Prediction] = {}
-    ledgers, similar = ledgers or {}, similar or {}
+    if risk is not None and not 0 < risk < 1:
+        raise BadInput(f"risk {risk}: must lie between 0 and 1; 0.9 is the finish that is met 9 times of 10")
+    if sure is not None and (deadline is None or risk is not None or tolerance):
+        raise BadInput("sure: needs a deadline, and goes with neither a risk nor a tolerance")
+    corrected: dict[Candidate, Corrected] = {}
+    similar, ledgers = similar or {}, {name: (ledgers or {}).get(name) or Ledger() for name in forecasts}
     for scheduler, found in forecasts.items():
         candidates = candidates_on(plan, scheduler)
         if len(candidates) != found.starts.shape[1]:
@@ -215,19 +280,19 @@ def choose(
                 f"{scheduler}: its forecast is of {found.starts.shape[1]} candidates, and it has {len(candidates)}"
             )
         like = similar.get(scheduler) or [np.zeros(0, np.int64)] * len(candidates)
-        made = _predictions(plan, candidates, found, risk, ledgers.get(scheduler) or Ledger(), like)
-        predictions.update(zip(candidates, made, strict=True))
+        corrected |= {one.candidate: one for one in _corrected(plan, candidates, found, ledgers[scheduler], like)}
+    by_plan = unproven(corrected.values())
+    predictions = {c: _prediction(one, risk, by_plan=c in by_plan) for c, one in corrected.items()}
     order = {name: place for place, name in enumerate(schedulers)}
     whole = PredictedPlan(
         plan.application, plan.algorithm, plan.now, plan.best, list(plan.candidates), plan.rejected, plan.lists,
-        planned=plan, predictions=predictions, risk=risk, details=details or {},
-        ledgers={name: ledgers.get(name) or Ledger() for name in forecasts},
+        planned=plan, predictions=predictions, risk=risk, details=details or {}, deadline=deadline, sure=sure,
+        certain={} if deadline is None else certainties(plan.candidates, deadline, corrected), ledgers=ledgers,
     )  # fmt: skip
     if deadline is not None:
-        late = sorted((c for c in plan.candidates if whole.score(c) > deadline), key=whole.score)
-        missed = set(late)
-        kept = [c for c in plan.candidates if c not in missed]
-        rejected = [*(_late(whole, c, deadline) for c in late), *plan.rejected]
+        late = _unsure(whole, sure) if sure is not None else _late(whole, deadline)
+        kept = [c for c in plan.candidates if c not in late]
+        rejected = [*late.values(), *plan.rejected]
         planned = replace(plan, best=promised, candidates=kept, rejected=rejected)
         whole = replace(whole, candidates=kept, rejected=rejected, planned=planned)
 
@@ -237,6 +302,8 @@ def choose(
 
     candidates = sorted(whole.candidates, key=rank)
     best = candidates[0] if candidates else None
+    if sure is not None:
+        best = cheapest(candidates, whole.certain, sure, rank)
     if best is not None and tolerance > 0:
         latest = plan.now + round((whole.score(best) - plan.now) * (1 + tolerance), 6)
         near = [c for c in candidates if whole.score(c) <= latest]
@@ -244,22 +311,44 @@ def choose(
     return replace(whole, best=best, candidates=candidates)
 
 
-def _late(found: PredictedPlan, candidate: Candidate, deadline: int) -> Rejected:
-    likely = found.likely if candidate in found.predictions else "not predicted; would finish"
-    by = duration_text(found.score(candidate) - deadline)
-    return Rejected(candidate.scheduler, candidate.processors, f"{likely} {by} after the deadline", "deadline")
+def _late(found: PredictedPlan, deadline: int) -> dict[Candidate, Rejected]:
+    """Return the candidates that are expected to miss the deadline, by how much they do."""
+    late: dict[Candidate, Rejected] = {}
+    for one in sorted((c for c in found.candidates if found.score(c) > deadline), key=found.score):
+        likely = found.likely if one in found.predictions else "not predicted; would finish"
+        sure = f" ({percent(found.certain[one].share)} sure to be done by it)" if one in found.certain else ""
+        by = duration_text(found.score(one) - deadline)
+        late[one] = Rejected(one.scheduler, one.processors, f"{likely} {by} after the deadline{sure}", "deadline")
+    return late
 
 
-def _predictions(
+def _unsure(found: PredictedPlan, share: float) -> dict[Candidate, Rejected]:
+    """Return the candidates that are not as sure as that to meet the deadline, the surest first."""
+    unsure: dict[Candidate, Rejected] = {}
+    nothing, asked = Certainty(-1.0, -1.0), percent(share)
+    for one in sorted(found.candidates, key=lambda c: (-found.certain.get(c, nothing).share, c.processor_seconds)):
+        known = found.certain.get(one)
+        if known is None:
+            why = f"too few predictions came true on {one.scheduler}" if one in found.predictions else "not predicted"
+            reason = f"how sure it is to meet the deadline is not known ({why}); {asked} is asked for"
+        elif known.reaches(share):
+            continue
+        else:
+            reason = f"{percent(known.share)} sure to meet the deadline; {asked} is asked for"
+            if known.most < share:
+                said = f"{many(known.outcomes, 'prediction')} that came true on {one.scheduler}"
+                reason += f", and {percent(known.most)} is the most that {said} can show"
+        unsure[one] = Rejected(one.scheduler, one.processors, reason, "deadline")
+    return unsure
+
+
+def _corrected(
     plan: Plan,
     candidates: Sequence[Candidate],
     found: Forecast,
-    risk: float | None,
     ledger: Ledger,
     similar: Sequence[NDArray[np.int64]],
-) -> list[Prediction]:
-    if not candidates:
-        return []
+) -> list[Corrected]:
     bound = [c.start if c.kind == "promise" else np.iinfo(np.int64).max for c in candidates]
     promised = np.array(bound, np.int64)
     waits = np.sort(np.minimum(np.maximum(found.starts, plan.now), promised), axis=0).T - plan.now
@@ -269,14 +358,12 @@ def _predictions(
         replace(one, low=min(one.low, one.latest), high=min(one.high, one.latest)) if c.kind == "promise" else one
         for one, c in zip(made, candidates, strict=True)
     ]
-    starts = plan.now + np.array([spread(one.waits, waits.shape[1]) for one in made]).T
-    found = replace(found, now=plan.now, starts=starts)
-    columns = [found.expected_start, found.expected_finish]
+    return [Corrected(candidate, one, ledger) for candidate, one in zip(candidates, made, strict=True)]
+
+
+def _prediction(found: Corrected, risk: float | None, *, by_plan: bool) -> Prediction:
+    lasts, made = found.candidate.execution_time, found.made
+    start, at_risk = int(np.rint(made.now + made.waits.mean())), None
     if risk is not None:
-        columns.append(found.scores(risk))
-    rows = zip(*(np.rint(column).astype(np.int64).tolist() for column in columns), strict=True)
-    found_of = zip(made, rows, strict=True)
-    return [
-        Prediction(start, finish, one.now + one.low, one.now + one.high, at_risk[0] if at_risk else None, one)
-        for one, (start, finish, *at_risk) in found_of
-    ]
+        at_risk = lasts + (found.latest if by_plan else found.start_by(risk))
+    return Prediction(start, start + lasts, made.now + made.low, made.now + made.high, at_risk, found.checked, made)

@@ -178,6 +178,7 @@ class Ledger:
         self._started: list[tuple[int, int, str]] = []  # a heap: start, in which order it was told, of whom
         self._told = 0
         self._levels: dict[tuple[str, float], tuple[float, float]] = {}
+        self._calibrations: dict[str, Calibration] = {}
         self.add(outcomes)
 
     # ----------------------------------------------------------------------------------------------- predict
@@ -211,9 +212,15 @@ class Ledger:
     def levels(self, kind: str, share: float = INTERVAL) -> tuple[float, float]:
         """Return the levels of a prediction at which an interval of this probability begins and ends."""
         if (kind, share) not in self._levels:
-            known = Calibration((one.level for one in self._outcomes.get(kind, ())), prior=self.prior)
-            self._levels[kind, share] = known.levels(share)
+            self._levels[kind, share] = self.calibration(kind).levels(share)
         return self._levels[kind, share]
+
+    def calibration(self, kind: str) -> Calibration:
+        """Return what corrects predictions of a kind."""
+        if kind not in self._calibrations:
+            known = (one.level for one in self._outcomes.get(kind, ()))
+            self._calibrations[kind] = Calibration(known, prior=self.prior)
+        return self._calibrations[kind]
 
     def weight(self, kind: str) -> float:
         """Return how much a simulation counts beside similar jobs, from 0 to 1."""
@@ -256,6 +263,7 @@ class Ledger:
     def _came_true(self, outcome: Outcome) -> None:
         self._outcomes.setdefault(outcome.kind, deque(maxlen=WINDOW)).append(outcome)
         self._levels.clear()
+        self._calibrations.clear()
 
     # --------------------------------------------------------------------------------------------------- ask
 

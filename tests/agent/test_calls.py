@@ -82,6 +82,8 @@ def test_an_old_file_is_refused_and_a_list_at_hand_is_not():
         {"predict": "no-such-log"},
         {"predict": "auto"},
         {"predict": "auto", "risk": "100%"},
+        {"sure": "90%"},
+        {"predict": "auto", "sure": "90%"},
         {"config": "no-such.toml", "stale_ok": True, "predict": 7},
     ],
 )

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from gas.agent.options import Forecasting, Instant, Run, checked_key, checked_samples, percentage
+from gas.agent.options import Forecasting, Instant, PlanOptions, Run, checked_key, checked_samples, percentage
 from gas.endpoints import JobDescription
 from gas.errors import BadInput
 
@@ -42,6 +42,18 @@ def test_samples_have_bounds(samples):
 def test_a_risk_is_a_share_of_the_samples(risk):
     with pytest.raises(BadInput, match="risk"):
         Forecasting(risk=risk)
+    with pytest.raises(BadInput, match="sure"):
+        Forecasting(sure=risk)
+
+
+def test_what_is_to_be_sure_needs_a_deadline_and_is_the_cheapest():
+    asked = Forecasting(sure=0.95)
+    assert PlanOptions(deadline=timedelta(hours=2), forecasting=asked).forecasting is asked
+    for options, told in (({}, "add --deadline"), ({"deadline": 5, "tolerance": 0.1}, "leave out --tolerance")):
+        with pytest.raises(BadInput, match=told):
+            PlanOptions(forecasting=asked, **options)
+    with pytest.raises(BadInput, match="leave one out"):
+        Forecasting(sure=0.95, risk=0.95)
 
 
 @pytest.mark.parametrize("key", ["", "x" * 201, "a b", "ü"])

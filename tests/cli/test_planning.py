@@ -16,7 +16,7 @@ def test_standard_input_is_not_both_the_application_and_the_history(gas):
         assert (result.code, "standard input is the application already" in result.err) == (2, True)
 
 
-@pytest.mark.parametrize("options", [("--risk", "90%"), ("--samples", "10"), ("--seed", "1")])
+@pytest.mark.parametrize("options", [("--risk", "90%"), ("--sure", "90%"), ("--samples", "10"), ("--seed", "1")])
 def test_options_of_predictions_need_a_history(gas, app, options):
     result = gas("plan", app, "-e", AWAY, *options)
     assert (result.code, "is about predictions; add --predict auto" in result.err) == (2, True)

@@ -105,7 +105,7 @@ def test_a_risk_asks_for_more_certainty(predicted, tmp_path):
     assert predicted(text, "--risk", "50%")["predicted_best"]["processors"] == 10
     sure = predicted(text, "--risk", "0.95")
     assert sure["predicted_best"]["processors"] == 2
-    assert (sure["prediction"]["risk"], sure["prediction"]["chosen_by"]) == (0.95, "finish in 95% of samples")
+    assert (sure["prediction"]["risk"], sure["prediction"]["chosen_by"]) == (0.95, "finish with a probability of 95%")
     likely = on(sure, 10)["predicted"]
     assert likely["finish_at_risk"] > likely["finish"]
     assert likely["finish_at_risk_iso"].endswith("Z")
@@ -114,8 +114,8 @@ def test_a_risk_asks_for_more_certainty(predicted, tmp_path):
 def test_with_a_risk_people_are_shown_the_finish_that_decides(gas, app, busy, tmp_path):
     mixed = accounting(tmp_path / "mixed", {"ann": 0.1, "bob": 0.1, "cid": 1.0})
     result = gas("plan", app, "-e", busy.url, "--samples", "50", "--predict", mixed, "--risk", "95%")
-    assert "95% finish by" in result.out
-    assert "to have finished in 95% of samples in 5h00m (" in result.out.splitlines()[0]
+    assert "95% sure to finish" in result.out
+    assert "95% sure to be done in 5h00m (" in result.out.splitlines()[0]
     (large,) = [line for line in result.out.splitlines() if line.lstrip().startswith("s3") and " 10 " in line]
     assert re.search(r"in (10h5\dm|11h00m)\s+10\.00$", large.rstrip()), large
 
@@ -131,7 +131,9 @@ def test_a_deadline_holds_for_what_is_expected_not_for_what_is_promised(predicte
     assert (plan["best"], plan["predicted_best"]["processors"]) == (None, 10)
     (late,) = plan["rejected"]
     assert late["processors"] == 2
-    assert re.fullmatch(r"expected to finish (1h00m|59m\d\ds|59m) after the deadline", late["reason"]), late
+    assert re.fullmatch(
+        r"expected to finish (1h00m|59m\d\ds|59m) after the deadline \(0% sure to be done by it\)", late["reason"]
+    ), late
     plan = predicted(tenth, "--deadline", "+6h")
     assert (plan["best"]["processors"], plan["predicted_best"]["processors"], plan["rejected"]) == (2, 10, [])
 
@@ -143,7 +145,41 @@ def test_with_a_risk_a_deadline_holds_for_the_finish_at_that_risk(gas, app, busy
     assert "10 processors on s3" in gas(*options, "--risk", "50%").out
     sure = gas(*options, "--risk", "95%")
     assert sure.code == 3
-    assert re.search(r"2 processors: 95% of samples finish \S+ after the deadline", sure.err)  # misses it by least
+    assert re.search(r"2 processors: 95% sure to be done \S+ after the deadline", sure.err)  # misses it by least
+
+
+def test_who_wants_to_be_sure_is_told_what_it_costs(gas, app, busy, tmp_path):
+    """Two processors surely finish in five hours, ten are likely to in two; both use ten processor-hours."""
+    mixed = accounting(tmp_path / "mixed", {"ann": 0.1, "bob": 0.1, "cid": 1.0})
+    work = tmp_path / "dear.toml"
+    work.write_text(Path(app).read_text().replace("18000", "21000"))
+    options = ("plan", str(work), "-e", busy.url, "--samples", "50", "--predict", mixed, "--deadline", "+6h")
+    likely = gas(*options, "--sure", "50%")
+    assert likely.code == 0, likely.err
+    assert likely.out.startswith("app: 10 processors on s3")
+    first, second = likely.out.splitlines()[1:3]
+    assert re.match(
+        r"\d\d% sure to be done by 20\S+Z, even if it uses all of its walltime\. Not checked yet on s3: 0 ", first
+    )
+    costs = r"100% sure: 2 processors, 11\.67 proc-hours; \d\d% sure: 10 processors, 10\.00 proc-hours"
+    assert re.fullmatch(rf"What certainty costs: {costs}\.", second), second
+    assert gas(*options, "--sure", "95%").out.startswith("app: 2 processors on s3")
+    table = gas(*options, "--explain").out
+    assert re.search(r"s3 +2 .* 100% +11\.67", table), table
+    assert "which use less, or are surer to be in time" in table
+    told = gas(*options, "--sure", "95%", "--json").json
+    assert told["prediction"]["chosen_by"] == "least use among those 95% sure to meet the deadline"
+    assert [one["processors"] for one in told["prediction"]["prices"]] == [2, 10]
+    assert on(told, 2)["predicted"]["in_time"] == 1.0
+
+
+def test_where_nothing_is_sure_enough_the_surest_is_named(gas, app, busy, tmp_path):
+    mixed = accounting(tmp_path / "mixed", {"ann": 0.1, "bob": 0.1, "cid": 1.0})
+    result = gas(
+        "plan", app, "-e", busy.url, "--samples", "50", "--predict", mixed, "--deadline", "+4h", "--sure", "95%"
+    )
+    assert result.code == 3
+    assert re.search(r"10 processors: \d\d% sure to meet the deadline; 95% is asked for", result.err), result.err
 
 
 def test_reservations_do_not_end_early(gas, app, s3, tenth):

@@ -7,9 +7,10 @@ import pytest
 
 from gas.errors import BadInput
 from gas.planner import Candidate, Plan
+from gas.prediction.calibration import Level
 from gas.prediction.choice import candidates_on, choose
 from gas.prediction.forecast import Forecast
-from gas.prediction.ledger import Ledger
+from gas.prediction.ledger import Ledger, Outcome
 
 NOW = 1000
 SMALL = Candidate("s3", 4, 600, 500, NOW, "promise")  # now, for long
@@ -139,9 +140,9 @@ def test_on_the_wire_predictions_only_add_to_the_plan():
         }
     best = found.pop("predicted_best")
     assert (best["processors"], best["predicted"]["finish"]) == (8, NOW + 250)
-    made = {"chosen_by": "expected finish", "risk": None, "interval": 0.9, "seed": 1}
-    made["coverage"] = {"s3": Ledger().coverage_to_wire()}
-    assert found.pop("prediction") == made
+    made = found.pop("prediction")
+    assert (made["chosen_by"], made["risk"], made["interval"], made["seed"]) == ("expected finish", None, 0.9, 1)
+    assert (made["sure"], made["deadline"], made["prices"], made["unchecked"]) == (None, None, [], ["s3"])
     assert found["best"].pop("predicted")["finish"] == SMALL.finish
     assert found == plan.to_wire([{"name": "s3"}])
 
@@ -152,7 +153,7 @@ def test_a_deadline_leaves_out_who_is_expected_to_miss_it():
     assert (found.best, found.candidates, found.planned.candidates) == (LARGE, [LARGE], [LARGE])
     assert (found.planned.best, plan.best) == (None, SMALL)
     assert [(r.processors, r.kind, r.reason) for r in found.rejected] == [
-        (4, "deadline", "expected to finish 1m40s after the deadline"),
+        (4, "deadline", "expected to finish 1m40s after the deadline (0% sure to be done by it)"),
         (8, "deadline", "not predicted; would finish 2m50s after the deadline"),
     ]
     nothing = chosen(plan, {4: [0], 8: [100]}, deadline=NOW + 10, promised=None)
@@ -165,7 +166,106 @@ def test_with_a_risk_a_deadline_holds_for_the_finish_at_that_risk():
     assert chosen(plan, starts, deadline=NOW + 300, risk=0.5).best == LARGE
     late = chosen(plan, starts, deadline=NOW + 300, risk=0.95)
     assert late.best is None
-    assert late.rejected[0].reason == "95% of samples finish 4m10s after the deadline"
+    assert late.rejected[0].reason == "95% sure to be done 4m10s after the deadline (76% sure to be done by it)"
+
+
+# ------------------------------------------------------------------------------------------- certainty of a deadline
+
+
+def test_who_wants_to_be_sure_takes_the_cheapest_that_is():
+    """Four processors finish after 500 s and use 2,000 of their seconds, eight use 1,200 and may be late."""
+    plan = plan_of(SMALL, LARGE)
+    starts = {4: [0] * 10, 8: [0] * 8 + [400] * 2}  # eight finish after 150 s eight times of ten, else after 550
+    half = chosen(plan, starts, deadline=NOW + 500, sure=0.5)
+    assert (half.best, half.candidates[0]) == (LARGE, LARGE)
+    sure = chosen(plan, starts, deadline=NOW + 500, sure=0.95)
+    assert (sure.best, sure.candidates) == (SMALL, [SMALL])
+    assert sure.rejected[0].reason == "76% sure to meet the deadline; 95% is asked for"
+    assert sure.prices == half.prices == [SMALL, LARGE]
+    assert (sure.certain[SMALL].share, round(sure.certain[LARGE].share, 2)) == (1.0, 0.76)
+    assert sure.in_words.endswith("100% sure to meet the deadline")
+
+
+def test_a_request_may_be_cheaper_and_later_than_one_that_is_as_sure():
+    plan = plan_of(SMALL, LARGE)
+    wide = Candidate("s3", 2, 900, 700, NOW, "promise")
+    found = chosen(plan_of(SMALL, wide), {4: [0], 2: [0]}, deadline=NOW + 1000, sure=0.9)
+    assert (found.best, found.candidates) == (wide, [SMALL, wide])
+    assert found.why_lost(SMALL) == "100% sure, and uses 43% more"
+    assert (
+        chosen(plan, {4: [0], 8: [0]}, deadline=NOW + 1000, sure=0.9).why_lost(SMALL) == "100% sure, and uses 67% more"
+    )
+
+
+def test_where_nothing_is_sure_enough_the_surest_is_named_first():
+    found = chosen(plan_of(SMALL, LARGE, OTHER), {4: [0] * 2, 8: [0, 400]}, deadline=NOW + 450, sure=0.9)
+    assert (found.best, found.candidates) == (None, [])
+    assert [r.reason for r in found.rejected] == [
+        "47% sure to meet the deadline; 90% is asked for",
+        "0% sure to meet the deadline; 90% is asked for",
+        "how sure it is to meet the deadline is not known (not predicted); 90% is asked for",
+    ]
+
+
+def test_of_an_estimate_no_more_is_said_than_its_outcomes_can_show():
+    plan = plan_of(dataclasses.replace(LARGE, kind="estimate"))
+    found = chosen(plan, {8: [0] * 10}, deadline=NOW + 10_000, sure=0.99)
+    assert found.rejected[0].reason == (
+        "95% sure to meet the deadline; 99% is asked for, and 95% is the most that 0 predictions that came true on s3 "
+        "can show"
+    )
+    hundreds = Ledger([Outcome(place, "at once", Level(0.0, 0.9), True) for place in range(300)])
+    known = chosen(plan, {8: [0] * 10}, deadline=NOW + 10_000, sure=0.99, ledgers={"s3": hundreds})
+    assert known.best is not None
+    assert (known.unchecked, found.unchecked) == ([], ["s3"])
+
+
+def test_the_run_may_last_until_the_end_of_its_walltime():
+    found = chosen(plan_of(SMALL, LARGE), {4: [0] * 2, 8: [0, 400]}, deadline=NOW + 550)
+    assert found.certain[SMALL].share == 1.0  # 500 s of 600 s
+    assert found.certain[SMALL].of_walltime == 0.0
+    wire = found.to_wire()["predicted_best"]["predicted"]
+    assert (wire["in_time"], wire["in_time_if_walltime_is_used"]) == (1.0, pytest.approx(10 / 21))
+
+
+def test_what_was_late_so_far_is_not_sure():
+    """Nine of ten samples are in time; half of the last starts came after all samples of their predictions."""
+    estimate = dataclasses.replace(LARGE, kind="estimate")
+    starts = {8: [1] * 9 + [800]}
+    held = [Outcome(place, "within an hour", Level(0.4, 0.6), True) for place in range(200)]
+    late = [
+        Outcome(place, "within an hour", Level(0.4, 0.6) if place % 2 else Level(1.5, 1.5), True)
+        for place in range(200)
+    ]
+    shares = [
+        chosen(plan_of(estimate), starts, deadline=NOW + 500, ledgers={"s3": Ledger(one)}).certain[estimate].share
+        for one in (held, late)
+    ]
+    assert shares[0] > 0.95
+    assert 0.45 < shares[1] < 0.6
+
+
+def test_what_no_outcome_has_checked_does_not_win_over_what_is_checked_by_being_sure_of_itself():
+    """The other machine says that it starts at once in all samples; by its plan it starts after an hour."""
+    here, there = (Candidate(name, 8, 200, 150, NOW + 3600, "estimate") for name in ("s3", "new"))
+    plan = plan_of(here, there)
+    starts = {name: forecast_of(plan, name, {8: [at] * 10}) for name, at in (("s3", 300), ("new", 0))}
+    checked = Ledger([Outcome(place, "within an hour", Level(0.4, 0.6), True) for place in range(100)])
+
+    def by(**options):
+        return choose(plan, starts, schedulers=["s3", "new"], **options)
+
+    assert by(risk=0.9).best == there  # neither is checked
+    assert by(ledgers={"s3": checked}).best == there  # what is expected is, as it is; whose that is is said
+    assert by(ledgers={"s3": checked}).unchecked == ["new"]
+    careful = by(risk=0.9, ledgers={"s3": checked})
+    assert (careful.best, careful.score(there)) == (here, NOW + 3600 + 150)
+    sure = by(sure=0.9, deadline=NOW + 1000, ledgers={"s3": checked})
+    assert (sure.best, there in sure.certain) == (here, False)
+    assert sure.rejected[0].reason == (
+        "how sure it is to meet the deadline is not known (too few predictions came true on new); 90% is asked for"
+    )
+    assert there in by(sure=0.9, deadline=NOW + 4000, ledgers={"s3": checked}).certain  # it is even planned in time
 
 
 def test_why_others_lost_is_told_by_what_is_expected():
@@ -188,3 +288,6 @@ def test_what_does_not_fit_is_refused():
         chosen(plan, {4: [0], 8: [0]}, tolerance=2)
     with pytest.raises(BadInput, match="risk 1"):
         chosen(plan, {4: [0], 8: [0]}, risk=1)
+    for options in ({}, {"deadline": NOW + 9, "risk": 0.5}, {"deadline": NOW + 9, "tolerance": 0.1}):
+        with pytest.raises(BadInput, match="sure: needs a deadline"):
+            chosen(plan, {4: [0], 8: [0]}, sure=0.9, **options)

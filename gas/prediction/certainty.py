@@ -1,0 +1,157 @@
+"""A deadline as a probability: how sure each request is to meet it, and what more certainty costs.
+
+The probability is that of the start, corrected by what came true on the machine. The run is taken to last as long as
+its application says; how sure it is if it lasts until the end of its walltime stands beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from gas.planner import Candidate
+from gas.prediction.calibration import ends_of, level_of
+from gas.prediction.ledger import LEAST, Ledger, Made
+
+__all__ = ["Certainty", "Corrected", "certainties", "cheapest", "percent", "prices", "unproven"]
+
+_RUNGS = (0.99, 0.95, 0.9, 0.8, 0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Corrected:
+    """The start of a candidate as a distribution, corrected by what came true on its machine.
+
+    Attributes
+    ----------
+    made, ledger
+        What is predicted of it, and what came of earlier predictions.
+    """
+
+    candidate: Candidate
+    made: Made
+    ledger: Ledger
+
+    @property
+    def outcomes(self) -> int:
+        """How many predictions of the same kind have come true, of the last ones."""
+        return len(self.ledger.calibration(self.made.kind))
+
+    @property
+    def checked(self) -> bool:
+        """Whether these are enough to say how well such predictions hold."""
+        return self.outcomes >= LEAST
+
+    @property
+    def latest(self) -> int:
+        """The start if all jobs used up their walltimes."""
+        return self.made.now + self.made.latest
+
+    def start_by(self, share: float) -> int:
+        """Return by which instant it has started with this probability; never after a promise."""
+        levels = 0.0, self.ledger.calibration(self.made.kind).level(share)
+        start = self.made.now + ends_of(levels, self.made.waits, 0, self.made.latest)[1]
+        return min(start, self.latest) if self.candidate.kind == "promise" else start
+
+    def probability(self, instant: int) -> float:
+        """Return with which probability it has started by an instant, at least."""
+        if self.candidate.kind == "promise" and instant >= self.latest:
+            return 1.0
+        wait = instant - self.made.now
+        if wait < 0:
+            return 0.0
+        level = level_of(wait, self.made.waits, 0, self.made.latest).through
+        return self.ledger.calibration(self.made.kind).share(level)
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """How sure a request is to be done by a deadline, from 0 to 1.
+
+    Attributes
+    ----------
+    share
+        If it runs as long as its application says.
+    of_walltime
+        If it runs until the end of its walltime.
+    most
+        The most that so few outcomes can show of it.
+    outcomes
+        How many predictions of the same kind have come true.
+    """
+
+    share: float
+    of_walltime: float
+    most: float = 1.0
+    outcomes: int = 0
+
+    def reaches(self, share: float) -> bool:
+        """Whether it is as sure as that."""
+        return self.share >= share - 1e-9
+
+
+def certainties(
+    candidates: Iterable[Candidate], deadline: int, corrected: Mapping[Candidate, Corrected]
+) -> dict[Candidate, Certainty]:
+    """Return how sure candidates are to meet a deadline, those of which that is known.
+
+    It is not known of an estimate that is not predicted, nor of one that is `unproven` and planned to miss it.
+    """
+    known: dict[Candidate, Certainty] = {}
+    by_plan = unproven(corrected.values())
+    for one in candidates:
+        start, surely = deadline - one.execution_time, deadline - max(one.execution_time, one.walltime)
+        found = corrected.get(one)
+        if found is None:
+            if one.kind == "promise":
+                known[one] = Certainty(float(one.start <= start), float(one.start <= surely))
+        elif one not in by_plan or found.latest <= start:
+            most = 1.0 if one.kind == "promise" else found.ledger.calibration(found.made.kind).share(math.inf)
+            known[one] = Certainty(found.probability(start), found.probability(surely), most, found.outcomes)
+    return known
+
+
+def unproven(found: Iterable[Corrected]) -> set[Candidate]:
+    """Return the candidates of which no such prediction is checked on their machine, where on another one some are.
+
+    How narrow their distributions are says nothing then: they are to be compared by their plans.
+    """
+    listed = list(found)
+    checked = {one.candidate.scheduler for one in listed if one.checked}
+    return {one.candidate for one in listed if not one.checked and checked - {one.candidate.scheduler}}
+
+
+def cheapest(
+    candidates: Collection[Candidate],
+    certain: Mapping[Candidate, Certainty],
+    share: float,
+    rank: Callable[[Candidate], tuple[int, ...]],
+) -> Candidate | None:
+    """Return the candidate of the fewest processor-seconds among those that are as sure as that, then the first."""
+    sure = [one for one in candidates if one in certain and certain[one].reaches(share)]
+    return min(sure, key=lambda one: (one.processor_seconds, *rank(one)), default=None)
+
+
+def prices(certain: Mapping[Candidate, Certainty], share: float | None = None) -> list[Candidate]:
+    """Return what certainty costs: the cheapest candidate for each of some probabilities, the surest first.
+
+    Parameters
+    ----------
+    share
+        What was asked for; it is among them.
+    """
+    surest = max((one.share for one in certain.values()), default=0.0)
+    rungs = {rung for rung in (surest, *_RUNGS, *([] if share is None else [share])) if 0 < rung <= surest}
+
+    def surer_first(one: Candidate) -> tuple[int, ...]:
+        return (-round(1e9 * certain[one].share), one.processors)
+
+    found = (cheapest(certain, certain, rung, surer_first) for rung in sorted(rungs, reverse=True))
+    return list(dict.fromkeys(one for one in found if one is not None))
+
+
+def percent(share: float) -> str:
+    """Return a probability in percent, rounded down: what is 95% sure is not less."""
+    whole = share * 100 + 1e-7
+    return f"{math.floor(whole * 10) / 10:g}%" if 99 <= whole < 100 else f"{math.floor(whole)}%"
