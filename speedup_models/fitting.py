@@ -307,11 +307,11 @@ def _judged(amdahl: ModelFit, downey: ModelFit, distinct: int, timings: int) -> 
     """Return the better model, whether that is settled, and why."""
     a, d = (max(f.cv_error, RESOLUTION) if f.cv_error is not None else math.inf for f in (amdahl, downey))
     errors = f"error {percent(downey.cv_error)} for Downey's model, {percent(amdahl.cv_error)} for Amdahl's law"
-    simpler = "Amdahl's law is taken, having fewer parameters."
+    simpler = "Amdahl's law is taken because it has fewer parameters."
     if amdahl.aicc is None or downey.aicc is None or distinct < ENOUGH_COUNTS or timings < ENOUGH_TIMINGS:
         few = (
-            "The timings are too few to distinguish the models; "
-            f"that takes {ENOUGH_TIMINGS} of them, on {ENOUGH_COUNTS} processor counts."
+            "The timings are too few to distinguish the models: "
+            f"at least {ENOUGH_TIMINGS} are needed, on {ENOUGH_COUNTS} or more processor counts."
         )
         if d < a / 2:
             return "downey", False, f"{few} Downey's model is taken, as it predicts left-out counts better ({errors})."
@@ -350,7 +350,7 @@ def _warnings(better: ModelFit, downey: ModelFit, groups: Groups) -> list[str]:
         found.append(f'the better model is still off by {percent(better.error)}; model = "table" may serve better')
     if not downey.identifiable:
         found.append(
-            "the timings do not fix Downey's A and sigma: quite other values fit as well, and what the model says "
-            "beyond the largest measured count means nothing; measure on more processors"
+            "the timings do not fix Downey's A and sigma: very different values fit as well, so do not use "
+            "Downey's model beyond the largest measured count; measure on more processors"
         )
     return found

@@ -152,7 +152,7 @@ class Accounting:
         left_out = {why: each for why, each in self.left_out.items() if why != _UNLIMITED or not unlimited}
         remarks = replace(self, left_out=left_out).remarks
         if not own:
-            why = "some have none (tasks of arrays, without JobIDRaw) or the same as others (requeued)"
+            why = "array tasks have no number of their own (add JobIDRaw to -o of sacct), or requeued jobs share one"
             remarks = (*remarks, f"{self.name}: jobs are numbered from 1, not as in Slurm: {why}")
         return replace(log, warnings=remarks, skipped=self.malformed)
 

@@ -36,7 +36,7 @@ def prediction_options(
     only: Annotated[str, typer.Option("--only", metavar="PART", help="Do waits, starts or choice alone.")] = "",
     quick: Annotated[bool, typer.Option("--quick", help="A first look: few jobs of the last two months.")] = False,
 ) -> Options:
-    """Compare methods that predict waits, check predicted starts, and choosing by them.
+    """Compare predictions of waits, and choosing by them.
 
     All methods predict recorded and simulated waits of the same jobs; --log takes a folder of logs, too. Then starts
     are predicted in simulations of S³, and moldable jobs choose by predictions, as in `gas experiment power`. What

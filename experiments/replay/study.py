@@ -30,10 +30,12 @@ def replay_options(
         str, typer.Option("--machine", metavar="SIZE[,...]", help="Other sizes: processors or shares of them.")
     ] = BASE.machine,
     walltimes: Annotated[
-        str, typer.Option("--walltimes", metavar="W[,...]", help="Replaced by: perfect, f=2, corrected (EASY only).")
+        str,
+        typer.Option("--walltimes", metavar="W[,...]", help="Other walltimes: perfect, f=2, corrected (EASY)."),
     ] = BASE.walltimes,
     moldable: Annotated[
-        str, typer.Option("--moldable", metavar="SHARE[,...]", help="Jobs whose size Gas chooses; 0% for none.")
+        str,
+        typer.Option("--moldable", metavar="SHARE[,...]", help="Share of jobs whose size Gas chooses."),
     ] = BASE.moldable,
     overrun: Annotated[
         Overrun, typer.Option("--overrun", help="Jobs that outlive their walltime: extend it, or kill the job.")

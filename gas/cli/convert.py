@@ -50,13 +50,18 @@ def convert_command(
     """Convert a log between SWF, sacct, CSV, Parquet and Batsim.
 
     Malformed lines are left out, counted and named by their numbers. Values that the output format has no
-    field for are lost. sacct and Batsim need run times and processors, sacct also starts; jobs without them are counted.
+    field for are lost. sacct and Batsim need run times and processors, sacct also starts; jobs without them are
+    left out and counted.
 
     gas convert history.txt history.swf --processors 4096
 
-    reads what `sacct -aXP -S now-90days -o JobID,User,Account,Partition,Timelimit,Elapsed,Submit,Start,End,AllocCPUS,State`
-    printed into history.txt.
-    """  # noqa: E501
+    A history of Slurm for it, where you may see all jobs:
+
+    \b
+    sacct -aXP -S now-90days \\
+      -o JobID,User,Account,Partition,Timelimit,Elapsed,Submit,Start,End,AllocCPUS,State \\
+      > history.txt
+    """
     found = into or (None if output == "-" else format_named(output))
     if found is None:
         names = f"{output}: its name says no format; end it in {', '.join(SUFFIXES)}, or"

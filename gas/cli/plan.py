@@ -39,7 +39,7 @@ def plan_command(
     plot: Plot = None,
     form: Annotated[
         Literal["sbatch", "psij", "submitit", "dask", "snakemake", "parsl"] | None,
-        typer.Option("--as", help="Print the best request in the words of another program instead."),
+        typer.Option("--as", help="Print only the best request, as options of another program."),
     ] = None,
     config: ConfigFile = None,
     json: Json = False,

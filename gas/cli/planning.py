@@ -71,7 +71,7 @@ StaleOk = Annotated[
     bool,
     typer.Option(
         "--stale-ok",
-        help="Also use outdated lists: of files, more than an hour from now; of live schedulers, a minute.",
+        help="Also use outdated availability lists: over an hour before or after now in a file, over a minute if live.",
     ),
 ]
 

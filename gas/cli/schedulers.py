@@ -129,8 +129,8 @@ def endpoints_command(
     speed = 1.2
 
     Gas runs programs for a scheduler and sends it jobs and tokens. Therefore a gas.toml in the current folder is used
-    only after --trust, and again after each change. A file that others can write may name only availability lists in
-    files.
+    only after --trust, and again after each change. If others can write to the file, its endpoints may
+    only be availability lists in files.
     """
     if trust or untrust or file is not None:
         _allow_or_withdraw(file, config, trust, untrust)

@@ -55,7 +55,7 @@ Names = Annotated[
 
 @traces_app.command("list")
 def traces_list_command(base_url: BaseUrl = ARCHIVE, directory: Directory = None, json: Json = False) -> None:
-    """List the logs that can be downloaded by name, and which are on this machine.
+    """List the logs that can be downloaded, and those on this machine.
 
     gas traces list
 

@@ -291,7 +291,9 @@ def test_a_requeued_job_is_two_and_jobs_without_a_number_of_their_own_are_counte
     for second in (again, line(JobID="102_7")):
         log = read(line(State="REQUEUED"), second).log()
         assert log.job.tolist() == [1, 2]
-        assert log.warnings[0].startswith("sacct: jobs are numbered from 1, not as in Slurm: some have none")
+        assert log.warnings[0].startswith(
+            "sacct: jobs are numbered from 1, not as in Slurm: array tasks have no number of their own"
+        )
 
 
 def test_no_jobs_are_an_empty_log():
