@@ -37,9 +37,7 @@ def replay_options(
         str,
         typer.Option("--moldable", metavar="SHARE[,...]", help="Share of jobs whose size Gas chooses."),
     ] = BASE.moldable,
-    overrun: Annotated[
-        Overrun, typer.Option("--overrun", help="Jobs that outlive their walltime: extend it, or kill the job.")
-    ] = "extend",
+    overrun: Annotated[Overrun, typer.Option("--overrun", help="Past the walltime: extend it, or kill.")] = "extend",
     unit: Units = "cpus",
     month: Month = None,
     since: From = None,

@@ -229,7 +229,10 @@ def _similar(
     """Return for each candidate the waits of the last jobs that were like it, sorted; none if sizes do not compare."""
     if endpoint.unit not in ("cpus", "nodes"):
         return []
-    log = history.log("nodes" if endpoint.unit == "nodes" else "cpus")
+    try:
+        log = history.log("nodes" if endpoint.unit == "nodes" else "cpus")
+    except (BadInput, LogError):  # it does not say how many nodes jobs had
+        return []
     similar, now = Similar.of_log(log, snapshot.machine), snapshot.now - log.start_time
     return [similar.waits(now, c.processors, c.walltime) for c in candidates]
 
