@@ -76,7 +76,7 @@ QuickOption: TypeAlias = Annotated[
 
 FirstSeed: TypeAlias = Annotated[int, whole_seed("First random seed.")]
 
-Seeds: TypeAlias = Annotated[int, whole_number("--seeds", 1, 1000, help="Number of seeds in the paper's setting.")]
+Seeds: TypeAlias = Annotated[int, whole_number("--seeds", 1, 1000, help="Number of seeds.")]
 
 SeedsOption: TypeAlias = Annotated[int, whole_number("--seeds", 1, help="Number of seeds; this study takes one.")]
 

@@ -126,9 +126,9 @@ _AGAINST_RECORD: Sequence[Shown[Row]] = (
     Shown("change (min)", lambda row: _change(row, RECORD), "against the record"),
 )
 _AGAINST_SAME: Sequence[Shown[Row]] = (
-    Shown("later", lambda row: _beside(row, _SAME, "later"), "against the same policy, nothing changed"),
-    Shown("sooner", lambda row: _beside(row, _SAME, "sooner"), "against the same policy, nothing changed"),
-    Shown("change (min)", lambda row: _change(row, _SAME), "against the same policy, nothing changed"),
+    Shown("later", lambda row: _beside(row, _SAME, "later"), "compared with the unchanged log under the same policy"),
+    Shown("sooner", lambda row: _beside(row, _SAME, "sooner"), "compared with the unchanged log under the same policy"),
+    Shown("change (min)", lambda row: _change(row, _SAME), "compared with the unchanged log under the same policy"),
 )
 _POLICY: Sequence[Shown[Row]] = (Shown("policy", lambda row: row.run.name, left=True),)
 _CHANGE: Sequence[Shown[Row]] = (Shown("changed", lambda row: row.change or "nothing", left=True),)

@@ -48,7 +48,7 @@ def replay_options(
     """Replay a log under other policies, machines and walltimes.
 
     What would these months have looked like? Simulates the jobs of the log as they were submitted, one change at a
-    time, and writes a report with the record beside each schedule: waits, utilization, and who would have ended later.
+    time. The report compares each schedule with the record: waits, utilization, and who would have ended later.
 
     A year of 30,000 jobs takes a few minutes, most of them for moldable jobs (--moldable 0% leaves these out).
     """

@@ -125,7 +125,7 @@ def show_curve(report: FitReport, model: str | None) -> None:
         aicc = "-" if fitted.aicc is None else f"{fitted.aicc:.1f}"
         quality.add_row(called, percent(fitted.error), percent(fitted.cv_error), aicc)
     show(parameters, quality)
-    say(f"* better model: {report.verdict}")
+    say(f"* the model that is used. {report.verdict}")
     say("AICc is Akaike's information criterion for few measurements; the lower, the better.")
     if not report.fits:
         say("No model fits well enough to be used; the measured times themselves are proposed, as a table.")

@@ -38,7 +38,7 @@ def busy(s3, monkeypatch):
     past = history()
     monkeypatch.setattr(S3Endpoint, "history", lambda endpoint: past)
     monkeypatch.setattr(ledgers, "REHEARSAL_SECONDS", 120.0)
-    monkeypatch.setattr(ledgers, "REHEARSAL_SAMPLES", 30)
+    monkeypatch.setattr(ledgers, "REHEARSAL_SAMPLES", 5)
     return S3Endpoint("s3", s3.url)
 
 
