@@ -483,7 +483,7 @@ class Run:
         if told["state"] == "cancelled":
             assert job["state"] == "cancelled", job
             if told["start"] is None:
-                assert job["start"] is None, f"it was cancelled before it started: {job}"
+                assert job["start"] is None, f"it was cancelled before it started, as was told: {told}, and yet: {job}"
                 assert not (directory_of(self.place.state, job["id"]) / "started.json").exists()
         elif told["state"] == "running" and job["actuator"] == "process":
             record = ended_record(self.place.state, job["id"])
