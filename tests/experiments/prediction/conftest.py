@@ -11,7 +11,7 @@ from experiments.framework.intervals import FEWEST
 from experiments.framework.logs import find_logs
 from experiments.prediction.results import Results, study_runs
 
-SHORT = ("--jobs", 5, "--samples", 15, "--runs", 6)
+SHORT = ("--jobs", 5, "--samples", 15, "--runs", 6, "--waits", 60)
 
 
 def run_once(folder, logs, *options):

@@ -78,7 +78,9 @@ def test_the_report_counts_the_held_out_starts_alone(reported):
 
 @pytest.mark.thorough
 def test_the_quick_form_says_that_it_is_no_full_study_and_seeds_count_as_batches(made_logs, tmp_path):
-    out, _ = run_once(tmp_path, made_logs, "--quick", "--jobs", 2, "--samples", 5, "--runs", 4, "--seeds", 2)
+    out, _ = run_once(
+        tmp_path, made_logs, "--quick", "--jobs", 2, "--samples", 5, "--runs", 4, "--seeds", 2, "--waits", 60
+    )
     assert "only the last 2 months of each log" in out
     text = (tmp_path / "prediction.md").read_text()
     assert "--quick" in text
