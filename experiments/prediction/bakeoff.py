@@ -205,7 +205,7 @@ class Waits:
         return (max if score.more else min)(values, key=lambda name: values[name])
 
     def not_worse(self, score: Score, method: str = "gas") -> bool | None:
-        """Return whether a method is first, or not resolved to be worse; None where that cannot be told."""
+        """Return whether a method is first or not significantly worse than the first; None if unknown."""
         best = self.first(score)
         if best == method:
             return True

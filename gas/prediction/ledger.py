@@ -175,7 +175,7 @@ class Ledger:
         self.prior = prior
         self._outcomes: dict[str, deque[Outcome]] = {}
         self._open: dict[str, Made] = {}
-        self._started: list[tuple[int, int, str]] = []  # a heap: start, in which order it was told, of whom
+        self._started: list[tuple[int, int, str]] = []  # a heap of (start, number of the report, job)
         self._told = 0
         self._levels: dict[tuple[str, float], tuple[float, float]] = {}
         self._calibrations: dict[str, Calibration] = {}

@@ -91,7 +91,7 @@ def scores_together(
     Parameters
     ----------
     user, kind
-        Of each job; a user of -1 is not known and shares with nobody.
+        Of each job; -1 is an unknown user, who shares no luck.
     submit
         In seconds.
     gone

@@ -233,7 +233,7 @@ def _describe(
 
 @kernel
 def _enough(free: int, held: NDArray[np.int64], left: NDArray[np.float64], size: int) -> float:
-    """Return after how long so many processors are free if nobody else takes them."""
+    """Return after how many seconds so many processors are free if no other job takes them."""
     if free >= size:
         return 0.0
     for k in np.argsort(left):

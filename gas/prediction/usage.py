@@ -82,10 +82,10 @@ _BURST, _BURST_SECONDS = 2.0, 120.0
 """How much more a job of the same user counts that was submitted at the same instant, and until when about."""
 
 _EVENLY = 25
-"""Of how many shares, spread evenly, is made what is expected without any past."""
+"""Without any past, this many shares spread evenly are expected."""
 
 _AT_A_TIME = 500
-"""Jobs of which is found out at a time what is expected: some tens of megabytes."""
+"""For how many jobs run times are expected at a time: some tens of megabytes."""
 
 _APART = 600
 """Seconds that are taken to lie between the submissions of neighbours in a queue where they are not known."""

@@ -127,7 +127,7 @@ def gpus_in(gres: Iterable[Gres], types: Iterable[str] = ()) -> int:
 
 
 def gres_of(job: Job, node: str) -> tuple[Gres, ...] | None:
-    """Return what generic resources a running job has on a node; None where that cannot be told."""
+    """Return the generic resources of a running job on a node; None if unknown."""
     if job.gres_on is not None:
         return job.gres_on.get(node, ())
     return None if job.gres_per_job or job.gres_per_task or job.gres_per_socket else job.gres_per_node
