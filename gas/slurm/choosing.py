@@ -15,6 +15,7 @@ from gas.slurm.fitting import (
     HAS_REQUIRED,
     LEAST,
     MOST,
+    NODE_CPUS,
     OF_JOB,
     TASK_CPUS,
     WANTED,
@@ -240,9 +241,9 @@ def _run_has(
 
 
 @lean_kernel
-def _share(capacity: int, cpus: int, more: int, core: int, task: int) -> int:
+def _share(capacity: int, cpus: int, more: int, core: int, floor: int) -> int:
     """Return how many CPUs a node gives, where a core is kept for each further node that the job must have."""
-    wanted = max(cpus - max(more - 1, 0) * core, task)
+    wanted = max(cpus - max(more - 1, 0) * core, floor)
     return min(capacity, wanted)
 
 
@@ -285,7 +286,7 @@ def _consecutive(
             if required[node]:
                 if capacity[node] <= 0 or most <= 0:
                     return False
-                given[node] = _share(capacity[node], cpus, least, machine.core[node], need[TASK_CPUS])
+                given[node] = _share(capacity[node], cpus, least, machine.core[node], max(need[TASK_CPUS], need[NODE_CPUS]))
                 cpus -= given[node]
                 least -= 1
                 wanted -= 1
@@ -360,7 +361,7 @@ def _consecutive(
                 break
             if most == 1 and capacity[node] < cpus:
                 continue
-            given[node] = _share(capacity[node], cpus, least, machine.core[node], need[TASK_CPUS])
+            given[node] = _share(capacity[node], cpus, least, machine.core[node], max(need[TASK_CPUS], need[NODE_CPUS]))
             cpus -= given[node]
             least -= 1
             wanted -= 1

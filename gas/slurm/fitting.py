@@ -16,15 +16,16 @@ __all__ = ["COLUMNS", "capable", "cpus_on", "gpus_on", "leave_weights"]
 
 COLUMNS = (
     CPUS, TASK_CPUS, PER_NODE, LEAST, WANTED, MOST, MEMORY, TASK_MEMORY, ALL_MEMORY, WHOLE, CONTIGUOUS, LIMITED,
-    LIMITED_CPUS, HAS_REQUIRED, HAS_GRES, MULTIPLES,
-) = range(16)  # fmt: skip
+    LIMITED_CPUS, HAS_REQUIRED, HAS_GRES, MULTIPLES, GPU_CPUS, NODE_CPUS, BOUND,
+) = range(19)  # fmt: skip
 """Columns of a need.
 
 CPUS and TASK_CPUS are CPUs in all and of a task, PER_NODE tasks of a node (0: as they come), LEAST, WANTED and MOST
 numbers of nodes, MEMORY and TASK_MEMORY MB per node and per task, ALL_MEMORY says that it wants all memory of its nodes
 and WHOLE that no other job shares them. LIMITED is the number of the limit on CPUs of a node that it is under (-1:
 none) and LIMITED_CPUS that limit. HAS_REQUIRED and HAS_GRES say whether there is anything to look at, MULTIPLES whether
-only CPUs count that make up whole tasks.
+only CPUs count that make up whole tasks. GPU_CPUS are CPUs for each GPU, NODE_CPUS those for the GPUs of a node (each
+gives as many at the least, whatever its tasks), and BOUND those that a node gives at the most (0: as they come).
 """
 
 OF_NODE, OF_TASK, OF_JOB = range(3)  # rows of the table of generic resources
@@ -45,11 +46,12 @@ def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine
     memory = machine.memory[node] - use.memory[node]
     if need[MEMORY] > memory or (need[ALL_MEMORY] and use.memory[node] > 0):
         return 0
-    if free < need[TASK_CPUS]:
+    if free < max(need[TASK_CPUS], need[NODE_CPUS]):
         return 0
     tasks = free // need[TASK_CPUS]
     if need[TASK_MEMORY] > 0:
         tasks = min(tasks, memory // need[TASK_MEMORY])
+    bound = need[BOUND] if need[BOUND] > 0 else free
     if need[HAS_GRES]:
         for column in range(gres.shape[1]):
             left = machine.gres[node, column] - use.gres[node, column]
@@ -57,7 +59,12 @@ def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine
                 return 0
             if gres[OF_TASK, column] > 0:
                 tasks = min(tasks, left // gres[OF_TASK, column])
-    if tasks <= 0:
+            if need[GPU_CPUS] > 0 and gres[:, column].any():
+                if gres[OF_JOB, column] > 0:
+                    bound = min(bound, left * need[GPU_CPUS])
+                if need[WHOLE] and machine.gres[node, column] * need[GPU_CPUS] > free:
+                    return 0  # it gets all GPUs of a whole node
+    if tasks <= 0 or tasks * need[TASK_CPUS] < need[NODE_CPUS]:
         return 0
     if need[PER_NODE] > 0:
         if tasks < need[PER_NODE]:
@@ -66,6 +73,7 @@ def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine
     given = tasks * need[TASK_CPUS]
     if not need[MULTIPLES] and need[PER_NODE] == 0 and tasks == free // need[TASK_CPUS]:
         given = free
+    given = min(max(given, need[NODE_CPUS]), bound)
     if need[MOST] == 1 and given < need[CPUS]:
         return 0
     return int(given)

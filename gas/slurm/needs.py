@@ -77,11 +77,23 @@ class Needs:
         whole = job.exclusive or partition.whole_nodes
         least, wanted, most = self.numbers_of_nodes(job, partition)
         of_task = sum(one.count for one in job.gres_per_task if one.name == "gpu")
+        each = job.cpus_per_gpu
+        if each is None:
+            each = (partition.cpus_per_gpu or self.settings.cpus_per_gpu or 0) if per_task == 1 else 0
+        row[fitting.GPU_CPUS] = each
+        per_task = max(per_task, each * of_task)
+        of_node = sum(one.count for one in (*job.gres_per_node, *job.gres_per_socket) if one.name == "gpu")
+        row[fitting.NODE_CPUS] = each * of_node
         of_job: tuple[Gres, ...] = ()
-        if job.cpus_per_gpu is not None:
-            per_task, tasks, of_job = self._with_cpus_of_gpus(job, job.cpus_per_gpu, of_task)
-        elif per_task == 1:
-            per_task = max((partition.cpus_per_gpu or self.settings.cpus_per_gpu or 0) * of_task, 1)
+        gpus = sum(one.count for one in job.gres_per_job if one.name == "gpu")
+        if each and gpus and len(job.gres_per_job) == 1 and not of_task and not of_node:
+            if max(job.cpus, tasks * per_task) <= gpus * max(each, per_task):
+                # as tasks with one GPU each: however many tasks it has, its GPUs may be on several nodes (seen on
+                # 22.05, 24.11 and 26.05: --gpus=8 --cpus-per-gpu=2 on two nodes of 8 CPUs)
+                per_task, tasks, of_job = max(per_task, each), gpus, (replace(job.gres_per_job[0], count=1),)
+            of_node = gpus
+        if self.rules.cpus_of_gpus and each * of_node and not per_node and not of_job:
+            row[fitting.BOUND] = max(each * of_node, tasks * per_task if most == 1 else 0)
         row[fitting.CPUS] = max(job.cpus, least, tasks * per_task)
         row[fitting.TASK_CPUS] = per_task
         row[fitting.PER_NODE] = per_node
@@ -100,24 +112,6 @@ class Needs:
         # before, the rest counts unless CPUs are as many as there is memory for, or as GPUs want (seen on 22.05)
         per_cpu = self.with_memory and row[fitting.TASK_MEMORY] > 0
         row[fitting.MULTIPLES] = self.rules.whole_tasks or job.cpus_per_gpu is not None or per_cpu
-
-    def _with_cpus_of_gpus(self, job: Job, each: int, of_task: int) -> tuple[int, int, tuple[Gres, ...]]:
-        """Return CPUs of a task, tasks, and GPUs of a task, of a job with so many CPUs for each GPU.
-
-        The GPUs of a job in all are taken as tasks with one each: however many tasks it has, they may be on several
-        nodes (seen on 22.05, 24.11 and 26.05: --gpus=8 --cpus-per-gpu=2 on two nodes of 8 CPUs). Where the CPUs of a
-        job are not those of its GPUs, Slurm looks for so many of each node all the same (gres_select_filter.c).
-        """
-        per_task, tasks = max(job.cpus_per_task, 1), job.tasks_asked or 0
-        of_node = sum(one.count for one in job.gres_per_node if one.name == "gpu")
-        gpus = sum(one.count for one in job.gres_per_job if one.name == "gpu")
-        alone = len(job.gres_per_job) == 1 and not job.gres_per_task and not of_node
-        if gpus and alone and job.cpus <= gpus * max(each, per_task):
-            return max(per_task, each), gpus, (replace(job.gres_per_job[0], count=1),)
-        per_task = max(per_task, each * of_task, -(-job.cpus // max(tasks, 1)))
-        if of_node and not self.rules.cpus_of_gpus:
-            per_task = max(per_task, each * of_node // max(job.tasks_per_node or 1, 1))
-        return per_task, tasks, ()
 
     def numbers_of_nodes(self, job: Job, partition: Partition) -> tuple[int, int, int]:
         """Return the least number of nodes that a job must have, the number that it wants, and the most.

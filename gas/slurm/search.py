@@ -20,6 +20,7 @@ from gas.slurm.fitting import (
     HAS_REQUIRED,
     LEAST,
     MEMORY,
+    NODE_CPUS,
     PER_NODE,
     TASK_CPUS,
     capable,
@@ -231,7 +232,7 @@ def _seek(
     unpacked(sets[records.nodes[at]], there)
     capable(there, need, gres, machine, use, present)
     capable(there, need, gres, machine, idle, most)
-    least_cpus = need[TASK_CPUS] * max(need[PER_NODE], 1)
+    least_cpus = max(need[TASK_CPUS] * max(need[PER_NODE], 1), need[NODE_CPUS])
     preempts = False
     for kind in range(len(preemptable)):
         preempts = preempts or preemptable[kind]

@@ -122,3 +122,28 @@ def test_memory_and_cpus_for_each_gpu_are_the_partitions_if_the_job_asks_for_non
     more = replace(made, partitions=(replace(partition, memory_per_gpu=None, cpus_per_gpu=2),))
     assert places(more, cpus=1, gres_per_task=(Gres("gpu", "", 1),), tasks_asked=1, memory_per_node=100) == [0]
     assert places(more, **two, memory_per_node=100) == [1]
+
+
+TWO_EACH = {"gres_per_node": (Gres("gpu", "", 2),), "cpus_per_gpu": 2}
+
+
+@pytest.mark.parametrize(
+    ("version", "asked", "nodes"),
+    [
+        (OLD, {"cpus": 4}, [0]),
+        (OLD, {"cpus": 5}, [0, 1]),
+        (NEW, {"cpus": 4}, [0]),
+        (NEW, {"cpus": 2, "least_nodes": 2}, [0, 1]),
+        (NEW, {"cpus": 1, "exclusive": True}, None),  # whole nodes bring four GPUs along, which want eight CPUs
+    ],
+)
+def test_a_node_gives_the_cpus_of_its_gpus_at_the_least(version, asked, nodes):
+    """Seen on 22.05, 24.11 and 26.05 with nodes of 8 CPUs and four GPUs."""
+    made = with_nodes(cluster(nodes=2, version=version), gres=[(Gres("gpu", "", 4),)] * 2)
+    found = planned(made, job(tasks_asked=asked["cpus"], **asked, **TWO_EACH))
+    assert found == (None if nodes is None else (0, nodes))
+
+
+def test_a_node_without_the_cpus_of_its_gpus_waits():
+    made = with_nodes(cluster(running(1, "n0", end=600, cpus_on={"n0": 1}), nodes=1), gres=[(Gres("gpu", "", 4),)])
+    assert planned(made, job(cpus=1, tasks_asked=1, **TWO_EACH)) == (600, [0])

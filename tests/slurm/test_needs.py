@@ -94,13 +94,44 @@ def test_cpus_for_each_gpu_are_the_partitions_unless_the_job_says():
     assert needs(job(**TASKS | {"cpus_per_gpu": 1}), cpus_per_gpu=3)[0][fitting.TASK_CPUS] == 1
 
 
-def test_cpus_for_each_gpu_that_a_job_asks_for_are_those_of_its_tasks():
-    """Seen on 26.05: ``-n 1 --ntasks-per-node=1 --gpus-per-node=1 --cpus-per-gpu=3`` has 3 CPUs for one task."""
-    gpu = (Gres("gpu", "", 1),)
-    row, _, _ = needs(job(9, 3, tasks_asked=1, tasks_per_node=1, cpus_per_gpu=3, gres_per_node=gpu))
-    assert (row[fitting.CPUS], row[fitting.TASK_CPUS]) == (3, 3)
-    row, _, _ = needs(job(9, 2, tasks_asked=2, cpus_per_gpu=3, gres_per_task=gpu))
+def test_cpus_for_each_gpu_of_a_task_are_those_of_the_task():
+    row, _, _ = needs(job(9, 2, tasks_asked=2, cpus_per_gpu=3, gres_per_task=(Gres("gpu", "", 1),)))
     assert (row[fitting.CPUS], row[fitting.TASK_CPUS]) == (6, 3)
+
+
+ON_NODE = {"gres_per_node": (Gres("gpu", "", 2),)}
+
+
+@pytest.mark.parametrize("version", [OLD, NEW])
+@pytest.mark.parametrize(
+    ("fields", "given"), [({"cpus_per_gpu": 3}, {}), ({}, {"cpus_per_gpu": 3}), ({"tasks_per_node": 2}, {"cpus_per_gpu": 3})]
+)  # fmt: skip
+def test_cpus_for_the_gpus_of_a_node_are_of_the_node_however_many_tasks_it_has(version, fields, given):
+    """Seen on 22.05, 24.11 and 26.05: ``-n 4 --gpus-per-node=2 --cpus-per-gpu=3`` has six CPUs of one node."""
+    row, _, _ = needs(job(9, 4, tasks_asked=4, **ON_NODE, **fields), version=version, **given)
+    assert (row[fitting.CPUS], row[fitting.TASK_CPUS], row[fitting.NODE_CPUS]) == (4, 1, 6)
+
+
+def test_no_default_of_cpus_for_each_gpu_counts_where_those_of_a_task_are_asked_for():
+    """Seen: with DefCpuPerGPU=3, ``-n 2 -c 1 --gpus-per-task=2`` has two CPUs, and ``-c 2 --gpus-per-node=2`` four."""
+    row, _, _ = needs(job(9, 2, tasks_asked=2, cpus_per_gpu=0, gres_per_task=(Gres("gpu", "", 2),)), cpus_per_gpu=3)
+    assert (row[fitting.CPUS], row[fitting.TASK_CPUS]) == (2, 1)
+    row, _, _ = needs(job(9, 4, tasks_asked=2, cpus_per_task=2, **ON_NODE), cpus_per_gpu=3)
+    assert (row[fitting.CPUS], row[fitting.TASK_CPUS], row[fitting.NODE_CPUS]) == (4, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("version", "fields", "bound"),
+    [
+        (OLD, {}, 0),  # -n 8 --gpus-per-node=1 --cpus-per-gpu=2 has eight CPUs of one node,
+        (MIDDLE, {}, 6),  # and from 24.11 on two of each of four nodes
+        (NEW, {"tasks_per_node": 4}, 0),
+        (NEW, {"most_nodes": 1, "tasks_asked": 7}, 7),  # -N 1 -n 6 --gpus-per-node=1 --cpus-per-gpu=4 has six
+    ],
+)
+def test_from_24_11_on_a_node_gives_no_more_cpus_than_those_of_its_gpus(version, fields, bound):
+    row, _, _ = needs(job(9, 4, **{"tasks_asked": 4, "cpus_per_gpu": 3} | ON_NODE | fields), version=version)
+    assert row[fitting.BOUND] == bound
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
@@ -112,12 +143,9 @@ def test_gpus_in_all_with_cpus_each_may_be_on_several_nodes_whatever_the_tasks(v
     assert (gres[fitting.OF_TASK].max(), gres[fitting.OF_JOB].max()) == (1, 0)
 
 
-def test_on_22_05_cpus_of_gpus_are_not_among_those_asked_for():
-    """Seen: -n 2 --gpus-per-node=2 --ntasks-per-node=1 --cpus-per-gpu=3 shows 2 CPUs, and needs six of each node."""
-    gpu = (Gres("gpu", "", 2),)
-    row, _, _ = needs(job(9, 2, tasks_asked=2, tasks_per_node=1, cpus_per_gpu=3, gres_per_node=gpu), version=OLD)
-    assert (row[fitting.TASK_CPUS], row[fitting.CPUS], row[fitting.MULTIPLES]) == (6, 12, 1)
-    row, gres, _ = needs(job(9, 8, tasks_asked=8, cpus_per_gpu=3, gres_per_job=(Gres("gpu", "", 8),)), version=OLD)
+def test_gpus_in_all_have_their_cpus_also_where_those_are_not_published():
+    eight = (Gres("gpu", "", 8),)
+    row, gres, _ = needs(job(9, 8, tasks_asked=8, cpus_per_gpu=3, gres_per_job=eight), version=OLD)
     assert (row[fitting.TASK_CPUS], row[fitting.CPUS]) == (3, 24)
     assert (gres[fitting.OF_TASK].max(), gres[fitting.OF_JOB].max()) == (1, 0)
 

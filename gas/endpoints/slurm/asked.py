@@ -9,6 +9,7 @@ from __future__ import annotations
 from gas.endpoints.slurm.options import Options
 from gas.endpoints.slurm.sizing import shape_of
 from gas.endpoints.slurm.transport import Shape
+from gas.errors import Infeasible
 from gas.slurm.cluster import Gres, Job
 from speedup_models.model import Layout
 
@@ -44,13 +45,15 @@ def asked(
     on_task = _resized(options.gpus_per_task, others.get("gpus-per-task"))
     tasks = _tasks(options, shape, tasks_per_node, on_job)
     least, most = _nodes(options, shape, tasks, tasks_per_node)
+    if _gpus(on_job) and least > _gpus(on_job) and (shape.nodes or options.nodes):
+        raise Infeasible(f"{_gpus(on_job)} GPUs (--gpus) are fewer than {least} nodes, which sbatch does not take")
     cpus = tasks * per_task
+    of_tasks = options.cpus_per_task is not None or options.tasks_per_gpu is not None
     if options.cpus_per_gpu is not None:
         known = shape.nodes is not None or tasks_per_node is not None  # else one node may do
         gpus = max(_gpus(on_job), _gpus(on_node) * (least if known else 1), _gpus(on_task) * tasks)
         cpus = max(cpus, gpus * options.cpus_per_gpu)
-        if not on_job:  # GPUs in all may be on several nodes, whatever the tasks
-            per_task = max(per_task, -(-cpus // tasks))
+        per_task = max(per_task, _gpus(on_task) * options.cpus_per_gpu)
     return Job(
         0,
         options.name,
@@ -75,7 +78,8 @@ def asked(
         tasks_asked=None if shape.tasks is None and on_job and not options.tasks_per_gpu else tasks,
         cpus_per_task=per_task,
         tasks_per_node=tasks_per_node,
-        cpus_per_gpu=options.cpus_per_gpu,
+        # neither with -c nor with tasks for each GPU are there defaults of CPUs for each GPU (seen on all releases)
+        cpus_per_gpu=0 if of_tasks and options.cpus_per_gpu is None else options.cpus_per_gpu,
         memory_per_node=options.memory_per_node,
         memory_per_cpu=options.memory_per_cpu,
         memory_per_gpu=options.memory_per_gpu,

@@ -52,6 +52,10 @@ def _of_priority(own: Priority) -> str:
 
 WAITING = (Why.LIMIT, Why.LICENCES)
 NOWHERE = Outlook(None, words="the options leave no such size", never=True)
+HELD = Outlook(
+    None, why=Why.HELD, never=True,
+    words="--hold: the job never starts until it is released (scontrol release); leave --hold out",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +129,8 @@ class SlurmAvailability(NodeAvailability):
         """
         if self.cluster is None:
             return [NOWHERE] * len(requests)
+        if self.options.hold:
+            return [HELD] * len(requests)
         jobs = [self.job(size, walltime, first, layout) for size, walltime, layout in requests]
         there = [job for job in jobs if job is not None]
         found = iter(
@@ -187,6 +193,8 @@ class SlurmAvailability(NodeAvailability):
     def _start_of(self, one: Outlook) -> str:
         assert one.expected is not None
         expected = relative_text(one.expected, self.now)
+        if one.why is Why.DEPENDENCY:
+            return f"it starts {expected} at the earliest, and only once its dependency is met: {one.words}"
         if one.planned is None:
             why = one.words or ("" if one.why is None else one.why.value)
             said = f"Slurm will not plan it at first{f': {why}' if why else ''}; it is expected to start {expected}"

@@ -158,11 +158,9 @@ class Options:
             last[one.name] = one
         memory = [last[name] for name in last if name in MEMORY]
         if len(memory) > 1:  # also where one is in the script and another on the command line (22.05 to 26.05)
-            first, second = memory[:2]
-            raise BadInput(
-                f"{second.place}: --{second.name} and --{first.name} ({first.place}) exclude each other for sbatch; "
-                "leave one of them out"
-            )
+            raise _excluding(*memory[:2])
+        if "cpus-per-task" in last and "cpus-per-gpu" in last:
+            raise _excluding(last["cpus-per-task"], last["cpus-per-gpu"])
         values: dict[str, object] = {}
         unplanned = []
         for one in last.values():
@@ -210,12 +208,18 @@ class Options:
         if self.unplanned:
             named = ", ".join(f"--{name}" for name in self.unplanned)
             yield f"{named}: not planned with, so that jobs may start later than said"
-        if self.hold:
-            yield "--hold: jobs start only after they are released (scontrol release)"
         if self.tasks_of_array is not None:
             yield f"--array: what is planned is the first start among its {len(self.tasks_of_array):,} tasks"
         if self.dependency:
             yield f"--dependency={self.dependency}: jobs start only when it is met, which no plan knows"
+
+
+def _excluding(first: Directive, second: Directive) -> BadInput:
+    """Return what is said of two options of which sbatch takes only one (22.05 to 26.05)."""
+    return BadInput(
+        f"{second.place}: --{second.name} and --{first.name} ({first.place}) exclude each other for sbatch; "
+        "leave one of them out"
+    )
 
 
 class _NotUnderstood(Exception):
@@ -349,8 +353,8 @@ def _node_range(text: str) -> tuple[int, int | None]:
 
 
 def _gpus(text: str) -> tuple[Gres, ...]:
-    """Return the GPUs of ``4``, ``a100:4`` or ``a100:2,v100:1``."""
-    return tuple(_gpu(one) for one in text.split(","))
+    """Return the GPUs of ``4``, ``a100:4`` or ``a100:2,v100:1``; none of ``0``."""
+    return tuple(found for found in map(_gpu, text.split(",")) if found.count)
 
 
 def _gpu(text: str) -> Gres:
@@ -358,7 +362,7 @@ def _gpu(text: str) -> Gres:
     if not colon and not text.strip().isdecimal():
         kind, count = text.strip(), "1"
     kind = kind.removeprefix("gpu:") if kind != "gpu" else ""
-    if not re.fullmatch(r"\d{1,6}", count) or int(count) < 1 or not re.fullmatch(r"[\w.-]*", kind):
+    if not re.fullmatch(r"\d{1,6}", count) or not re.fullmatch(r"[\w.-]*", kind):
         raise BadInput("is no number of GPUs, as 4 or a100:4 are")
     return Gres("gpu", kind, int(count))
 

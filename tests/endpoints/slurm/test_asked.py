@@ -88,3 +88,8 @@ def test_a_held_job_is_one():
 def test_a_size_that_the_options_do_not_leave_is_refused():
     with pytest.raises(Infeasible):
         job("-c4", 6, unit="cpus")
+
+
+def test_fewer_gpus_in_all_than_nodes_are_refused():
+    with pytest.raises(Infeasible, match=r"2 GPUs \(--gpus\) are fewer than 3 nodes, which sbatch does not take"):
+        job("--gpus=2 -N3", 2, unit="gpus")

@@ -131,3 +131,15 @@ def test_whose_running_jobs_end_for_a_start_is_said(cpus, said):
     assert start(found, 4, 10) <= NOW + 1
     assert (said or "Slurm will plan it") in found.said(4, 600)
     assert bool(said) == ("preempting" in found.said(4, 600))
+
+
+def test_a_held_job_never_starts_and_that_is_said():
+    found = availability(words="--hold")
+    assert start(found, 4, 10) == NEVER
+    assert found.why_never(4, 600).startswith("--hold: the job never starts until it is released")
+
+
+def test_a_job_that_waits_for_another_starts_then_at_the_earliest():
+    found = availability(words="--dependency=afterok:99")
+    assert start(found, 4, 10) == NOW
+    assert found.said(4, 600) == "it starts now at the earliest, and only once its dependency is met: afterok:99"

@@ -87,10 +87,10 @@ def test_what_bears_on_the_start_and_is_not_planned_with_is_named():
     assert any("--switches: not planned with" in one for one in found.remarks)
 
 
-def test_holds_arrays_and_dependencies_are_named_too():
-    found = options("--hold", "-a1-10%2", "-dsingleton")
+def test_arrays_and_dependencies_are_named_too():
+    found = options("-a1-10%2", "-dsingleton")
     assert len(found.tasks_of_array) == 10
-    assert [one.split(":")[0] for one in found.remarks] == ["--hold", "--array", "--dependency=singleton"]
+    assert [one.split(":")[0] for one in found.remarks] == ["--array", "--dependency=singleton"]
 
 
 @pytest.mark.parametrize("word", ["--wait", "-Q", "--test-only", "-Mother", "--wrap=x", "--version"])
@@ -138,3 +138,13 @@ def test_begin_times_are_read_as_sbatch_reads_them():
     assert instant_of("2026-12-01T08:00", NOW) == int(datetime(2026, 12, 1, 8).timestamp())
     assert NOW < instant_of("16:00", NOW) <= NOW + 25 * 3600
     assert instant_of("teatime", NOW) == instant_of("16:00", NOW)
+
+
+@pytest.mark.parametrize("word", ["--gpus=0", "-G0", "--gpus-per-node=0", "--gpus-per-task=a100:0", "--gres=gpu:0"])
+def test_no_gpus_are_none_as_sbatch_takes_it(word):
+    assert not options(word, "-n2").has_gpus
+
+
+def test_cpus_of_a_task_and_of_a_gpu_exclude_each_other():
+    with pytest.raises(BadInput, match="--cpus-per-gpu and --cpus-per-task .* exclude each other for sbatch"):
+        options("-n2", "-c2", "--gpus-per-node=2", "--cpus-per-gpu=3")
