@@ -104,7 +104,8 @@ ON_NODE = {"gres_per_node": (Gres("gpu", "", 2),)}
 
 @pytest.mark.parametrize("version", [OLD, NEW])
 @pytest.mark.parametrize(
-    ("fields", "given"), [({"cpus_per_gpu": 3}, {}), ({}, {"cpus_per_gpu": 3}), ({"tasks_per_node": 2}, {"cpus_per_gpu": 3})]
+    ("fields", "given"),
+    [({"cpus_per_gpu": 3}, {}), ({}, {"cpus_per_gpu": 3}), ({"tasks_per_node": 2}, {"cpus_per_gpu": 3})],
 )  # fmt: skip
 def test_cpus_for_the_gpus_of_a_node_are_of_the_node_however_many_tasks_it_has(version, fields, given):
     """Seen on 22.05, 24.11 and 26.05: ``-n 4 --gpus-per-node=2 --cpus-per-gpu=3`` has six CPUs of one node."""
