@@ -286,7 +286,9 @@ def _consecutive(
             if required[node]:
                 if capacity[node] <= 0 or most <= 0:
                     return False
-                given[node] = _share(capacity[node], cpus, least, machine.core[node], max(need[TASK_CPUS], need[NODE_CPUS]))
+                given[node] = _share(
+                    capacity[node], cpus, least, machine.core[node], max(need[TASK_CPUS], need[NODE_CPUS])
+                )
                 cpus -= given[node]
                 least -= 1
                 wanted -= 1
