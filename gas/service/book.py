@@ -29,7 +29,7 @@ from gas.service.metrics import Metrics
 from gas.service.outage import DOWN, end_by_itself, missed_starts, restored
 from gas.service.prediction import MOST_ENDED, Experience
 from gas.service.pulse import PAUSE_SECONDS, Pulse
-from gas.service.reconciling import note_start, reconcile
+from gas.service.reconciling import reconcile
 from gas.service.runner import POLL_SECONDS, Host, Runner
 from gas.service.store import Store
 from gas.service.usage import Usage
@@ -265,13 +265,6 @@ class Book:
         job.state = state
         job.finished = self.machine.schedule.now if time is None else time
         return job
-
-    def take_as_running(self, job: Job) -> Job:
-        """Return a waiting job as one that runs: a wrapper to which an earlier life handed it came up late."""
-        note_start(job, self.runner.directory_of(job), self.clock)
-        self.store.write(changed=[job])
-        self.read_back()
-        return self.jobs[job.id]
 
     def write(
         self,

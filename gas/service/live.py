@@ -288,8 +288,6 @@ class LiveScheduler:
             job, book = self._find(id), self._book
             if not job.active:
                 return job.copy()
-            if job.state == "queued" and not book.runner.forestall(job):
-                job = book.take_as_running(job)
             who = job.request.user if by is None else by
             log.info("job %d is cancelled by %s", id, who, extra={"event": "cancel", "job": id, "user": who})
             other = None if who == job.request.user else f"cancelled by {who}"

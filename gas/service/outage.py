@@ -66,7 +66,7 @@ def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, las
         if job.state == "running" and lasts is None and not runner.was_begun(job):
             # An earlier life died between noting the start and making it. Begun now, the job would lose what has
             # passed of its walltime; as a start that was missed, it is planned again, unless it was cancelled.
-            if job.being_ended and runner.forestall(job):
+            if job.being_ended:
                 job.remark(job.no_longer())
                 result.leave(job, "cancelled", now)
                 continue

@@ -2,6 +2,7 @@
 
     start_process    hand a command to a wrapper of its own (`gas.service.wrapper`)
     was_started      whether that was ever done
+    withdraw         keep every wrapper off a job that waits (again), however late it comes up
     settle           how a job stands; brings a job whose wrapper was killed to an end
     cancel_process   have it terminated, also before the wrapper has come up
     overpower        end a job that its wrapper does not end in time
@@ -10,8 +11,12 @@
 
 Where the system cannot say how a job stands (no descriptors left), these raise `Unknown` and change nothing.
 Everything known of a job lies in its directory, so that a service that starts again asks the same functions as before.
-Starting twice is harmless: the first to create ``claim.json``, a wrapper or a cancellation, claims the job. Only
-Linux has what this needs (``/proc``).
+Starting twice is harmless: the first to create ``claim.json``, a wrapper, a cancellation or a withdrawal, claims the
+job. Only Linux has what this needs (``/proc``).
+
+A service that was killed may have made a wrapper of which nothing is to be seen for a while, so that no look at a
+directory says what will become of it; a claim does. Therefore a job that waits either has no ``job.json``, without
+which a wrapper starts nothing, or is withdrawn, and what is answered of it holds.
 """
 
 from __future__ import annotations
@@ -34,6 +39,7 @@ from gas.service.launcher import Launcher
 from gas.service.output import last_words
 from gas.service.records import (
     CANCELLED,
+    WITHDRAWN,
     Ended,
     Started,
     Unknown,
@@ -56,9 +62,7 @@ __all__ = [
     "Unreadable",
     "alive",
     "cancel_process",
-    "forestall",
     "job_environment",
-    "may_have_wrapper",
     "overpower",
     "passes",
     "read_state",
@@ -66,6 +70,7 @@ __all__ = [
     "settle",
     "start_process",
     "was_started",
+    "withdraw",
 ]
 
 _TRACES = (wrapper.CLAIM, wrapper.STARTED, wrapper.ENDED, "stdout")
@@ -149,7 +154,8 @@ def start_process(
     try:
         job_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         job_directory = _place(job_directory)
-        if any(_is_there(job_directory / name) for name in _TRACES):
+        withdrawn = _is_withdrawn(job_directory)
+        if any(_is_there(job_directory / name) for name in _TRACES if not (withdrawn and name == wrapper.CLAIM)):
             return
         record: dict[str, object] = {
             "command": list(command.arguments),
@@ -163,6 +169,8 @@ def start_process(
         }
         # the wrapper has it on disk, like the directory's own name, before it starts the command: nothing waits here
         wrapper.write_record(str(job_directory / wrapper.JOB), record, durable=False)
+        if withdrawn:  # a wrapper of an earlier life that takes the job from here on finds what is to be run now
+            (job_directory / wrapper.CLAIM).unlink()
         if reach.launcher is not None:
             reach.launcher.start(job_directory.name, reach.user)
         else:
@@ -194,11 +202,44 @@ def reap_wrappers() -> None:
 
 
 def was_started(job_directory: Path) -> bool:
-    """Return whether `start_process` ever made a wrapper for a job: it left a record, or it is about to."""
+    """Return whether `start_process` ever made a wrapper for a job: it left a record, or it is about to.
+
+    One that was withdrawn since was not.
+    """
+    if _is_withdrawn(job_directory):
+        return False
     if any(_is_there(job_directory / name) for name in _TRACES) or wrapper_of(_place(job_directory)) is not None:
         return True
     # it may have made its record between being looked for there and here
     return _is_there(job_directory / wrapper.CLAIM)
+
+
+def withdraw(job_directory: Path) -> bool:
+    """Keep every wrapper of a job that was not started from starting it; return False if one has taken it.
+
+    `start_process` lifts that. It takes no room on the disk, and nothing is synced: no wrapper outlives a power cut.
+
+    Raises
+    ------
+    Unknown
+        That cannot be done at present.
+    """
+    if not _is_there(job_directory / wrapper.JOB):
+        return True
+    try:
+        os.link(job_directory / wrapper.JOB, job_directory / wrapper.CLAIM)
+    except FileExistsError:
+        return _is_withdrawn(job_directory)
+    except OSError as error:
+        if error.errno in wrapper.GONE:
+            return True
+        raise Unknown(f"{job_directory}: the job cannot be withdrawn from its wrapper: {error.strerror}") from error
+    return True
+
+
+def _is_withdrawn(job_directory: Path) -> bool:
+    claim = claim_of(job_directory)
+    return claim is not None and claim[0] == WITHDRAWN
 
 
 def passes(error: BaseException) -> bool:
@@ -227,8 +268,8 @@ def settle(
     A wrapper that was killed (by hand, out of memory, with the machine) leaves a job without an end record and
     without a walltime. What is left of such a job is killed here; once nothing is, the end record is written in the
     wrapper's stead, with the reason ``lost``, or another if it was `overpower` that killed the wrapper. Called again
-    and again it therefore leads to an `Ended` for every job that a wrapper ever took. None means that none did:
-    `start_process` may be called (again).
+    and again it therefore leads to an `Ended` for every job that a wrapper ever took. None means that none did, or
+    that the job was withdrawn: `start_process` may be called (again).
 
     A job may remove its own directory. `begun` says that `start_process` was called for this job: without wrapper and
     records it is lost then, unless its ``job.json`` shows that its wrapper died before it could take the job.
@@ -238,6 +279,8 @@ def settle(
     if isinstance(state, Ended):
         return state
     claim = claim_of(job_directory)
+    if claim is not None and claim[0] == WITHDRAWN:
+        return None
     if (claim is not None and is_running(*claim)) or (isinstance(state, Started) and alive(state)):
         return state
     place = _place(job_directory)
@@ -308,36 +351,6 @@ def cancel_process(job_directory: Path, reach: Reach = _ALONE) -> bool:
         message = f"job directory {job_directory}: the job cannot be cancelled there: {problem}"
         raise GasError(message) from problem
     return not isinstance(settle(job_directory, reach=reach), Ended | None) or claimed
-
-
-def may_have_wrapper(job_directory: Path) -> bool:
-    """Return whether there is, or may come up, a wrapper of a job: it was told what to run."""
-    try:
-        return _is_there(job_directory / wrapper.JOB)  # without it a wrapper starts nothing
-    except Unknown:
-        return True
-
-
-def forestall(job_directory: Path) -> bool:
-    """Keep a wrapper that comes up late from starting a job; return False if one has taken the job.
-
-    A service that was killed may have made a wrapper of which nothing is to be seen yet. The first claim decides.
-
-    Raises
-    ------
-    GasError
-        The directory cannot be written.
-    """
-    if not _is_there(job_directory / wrapper.JOB):  # without it a wrapper starts nothing
-        return True
-    try:
-        wrapper.take(str(_place(job_directory)), _CANCELLED_CLAIM)
-    except FileExistsError:
-        claim = claim_of(job_directory)
-        return claim is not None and claim[0] == CANCELLED
-    except OSError as error:
-        raise GasError(f"job directory {job_directory}: the job cannot be cancelled there: {error}") from error
-    return True
 
 
 def overpower(job_directory: Path, reach: Reach = _ALONE, *, patient: bool = True) -> None:

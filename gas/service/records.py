@@ -23,6 +23,7 @@ from gas.service import wrapper
 
 __all__ = [
     "CANCELLED",
+    "WITHDRAWN",
     "Ended",
     "Started",
     "Unknown",
@@ -46,6 +47,9 @@ _OF_THE_FILE = (errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO, errno.ENODE
 
 CANCELLED = 0
 """The pid in the claim of a cancellation."""
+
+WITHDRAWN = -2
+"""The pid in place of that of a claim which keeps all wrappers off a job that waits again (`processes.withdraw`)."""
 
 
 @dataclass(frozen=True)
@@ -181,12 +185,17 @@ def _record(path: Path) -> Fields | Unreadable | None:
 
 
 def claim_of(job_directory: Path) -> tuple[int, int, str] | None:
-    """Return pid, start in ticks and boot of the process that has claimed the job; of no process if unreadable."""
+    """Return pid, start in ticks and boot of the process that has claimed the job; of no process if unreadable.
+
+    In place of the pid there may be `CANCELLED` or `WITHDRAWN`.
+    """
     record = _record(job_directory / wrapper.CLAIM)
     if record is None:
         return None
     try:
         if not isinstance(record, Unreadable) and not _is_elsewhere(record, job_directory):
+            if "command" in record:  # what its wrapper was to run: an order stands in the place of the claim to it
+                return WITHDRAWN, 0, ""
             return record.integer("pid", minimum=0), record.integer("ticks", minimum=0), str(record.value("boot"))
     except FieldError:
         pass

@@ -29,11 +29,6 @@ def reshape(book: Book, limits: Limits, job: Job, wanted: Reshape) -> Job:
     if job.state != "queued":
         what = "a reservation" if job.state == "reserved" else job.state
         raise Conflict(f"job {job.id} is {what}; only a waiting job can be given another shape")
-    if book.runner.may_have_wrapper(job):
-        raise Conflict(
-            f"job {job.id} was about to start when the service stopped, and may start in the shape that it has; it "
-            "keeps that, or cancel it and submit another"
-        )
     shape = _wanted_shape(job, wanted)
     _check_limits(book, limits, job, shape)
     start_by = None if wanted.start_by is None else book.clock.leeway(wanted.start_by)

@@ -140,13 +140,15 @@ class Runner:
     def was_begun(self, job: Job) -> bool:
         """Return whether a process was handed to a wrapper, or that failed for good, in this life or an earlier one.
 
-        It is assumed so while the system does not say: `ended` checks again. One whose start was delayed in this life
-        counts as well: it holds its processors, and is started as soon as it can be.
+        If not, no wrapper of an earlier life starts it any more, however late it comes up. It is assumed so while the
+        system does not say: `ended` checks again. One whose start was delayed in this life counts as well: it holds its
+        processors, and is started as soon as it can be.
         """
         if job.id in self._delayed:
             return True
+        directory = self.directory_of(job)
         try:
-            if job.id not in self._begun and processes.was_started(self.directory_of(job)):
+            if job.id not in self._begun and (processes.was_started(directory) or not processes.withdraw(directory)):
                 self._begun.add(job.id)  # so that it is not begun again, even if it removes every trace of this
         except processes.Unknown as error:
             log.warning("job %d: %s", job.id, error)
@@ -181,12 +183,9 @@ class Runner:
         `thorough` also ends what is left of a job whose wrapper was killed, starts one that was not started, and ends
         one whose wrapper does not end it in time.
         """
-        if job.id in self._unstarted:
-            job.state = "failed"
-            job.remark(self._unstarted[job.id])
-            return self._clock.now()
+        never_begun = job.id in self._delayed or job.id in self._unstarted
         try:
-            record = self._delayed_end(job) if job.id in self._delayed else self._look(job, thorough)
+            record = self._end_without_start(job) if never_begun else self._look(job, thorough)
             self._unknown.discard(job.id)
         except processes.Unknown as error:
             if job.id not in self._unknown:
@@ -218,11 +217,10 @@ class Runner:
         record = processes.settle(directory, begun=job.id in self._begun, reach=reach, reason=reason)
         if record is None and not processes.was_started(directory):
             # its wrapper died before it could take the job: the disk was full, say
-            if self._clock.now() >= job.start + job.request.walltime:
-                return self._not_started("no wrapper could take it")
             self._begun.discard(job.id)
-            self.begin(job)
-        elif not isinstance(record, processes.Ended):
+            self._delayed[job.id] = "no wrapper could take it"
+            return self._end_without_start(job)
+        if not isinstance(record, processes.Ended):
             over = (self._clock.now() - job.start - job.request.walltime) / self._clock.speed - STOPPED_SECONDS
             if cancelled is not None:
                 over = max(over, time.monotonic() - cancelled - CANCEL_SECONDS)
@@ -243,21 +241,27 @@ class Runner:
         """Refuse what can never be started, with `BadInput`: its command, or its user where each job has its own."""
         command_of(job, self._directory, self._account_of(job))
 
-    def _delayed_end(self, job: Job) -> processes.Ended | None:
-        """Return the end of a job that was never handed over, if it was cancelled or its walltime is over."""
-        due = job.start + job.request.walltime
-        now = self._clock.real_time(self._clock.now())
-        if job.id in self._to_cancel:
-            return processes.Ended(None, None, "cancelled", "cancelled before the command was started", now, now)
-        if self._clock.now() >= due:
-            return self._not_started(self._delayed[job.id])
-        return None
+    def _end_without_start(self, job: Job) -> processes.Ended | None:
+        """Return the end of a job that no wrapper has; None as long as it may still be started.
 
-    def _not_started(self, why: str) -> processes.Ended:
-        """Return the end of a job whose walltime has passed without a start."""
+        A wrapper may have taken it all the same: made by an earlier life, or by a helper that did not answer in time.
+        """
+        reason: Literal["cancelled", "not started"] = "not started"
+        if job.id in self._unstarted:
+            message = self._unstarted[job.id]
+        elif job.id in self._to_cancel:
+            reason, message = "cancelled", "cancelled before the command was started"
+        elif self._clock.now() >= job.start + job.request.walltime:
+            message = f"its walltime was over before it could be started: {self._delayed[job.id]}"
+        else:
+            return None
+        if not processes.withdraw(self.directory_of(job)):
+            self._delayed.pop(job.id, None)
+            self._unstarted.pop(job.id, None)
+            self._begun.add(job.id)
+            return None
         now = self._clock.real_time(self._clock.now())
-        message = f"its walltime was over before it could be started: {why}"
-        return processes.Ended(None, None, "not started", message, now, now)
+        return processes.Ended(None, None, reason, message, now, now)
 
     def cancel(self, job: Job) -> None:
         """Terminate a process; `ended` reports it when it is gone."""
@@ -270,14 +274,6 @@ class Runner:
             if job.id not in self._uncancelled:
                 log.error("job %d cannot be cancelled yet: %s", job.id, error)
             self._uncancelled.add(job.id)
-
-    def may_have_wrapper(self, job: Job) -> bool:
-        """Return whether a waiting job was handed to a wrapper in an earlier life, which may come up late."""
-        return job.request.actuator == "process" and processes.may_have_wrapper(self.directory_of(job))
-
-    def forestall(self, job: Job) -> bool:
-        """Keep a waiting job from being started; return False if a wrapper of an earlier life has."""
-        return job.request.actuator != "process" or processes.forestall(self.directory_of(job))
 
     def output(self, job: Job, stream: str, limit: int, after: int | None = None) -> bytes:
         """Return the last `limit` bytes that a process has written to "stdout" or "stderr", or those after so many."""

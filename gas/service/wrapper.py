@@ -642,6 +642,12 @@ def main(directory: str, account: str = "") -> int:
     except OSError as error:
         if error.errno in PASSING or error.errno in GONE:
             raise  # there is no claim, so the service starts another wrapper
+        try:  # what is recorded as ended here must not be started by another wrapper
+            write_record(os.path.join(directory, CLAIM), claim, once=True, durable=False)
+        except FileExistsError:
+            return 0
+        except OSError:
+            pass  # no other can make a claim there either
         now = time.time()
         message = f"the claim to the job cannot be put on disk: {error.strerror}; nothing was started"
         return write_end(directory, end_record("not started", now, now, message=message), patience=0)

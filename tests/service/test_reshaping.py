@@ -164,16 +164,6 @@ def test_those_who_follow_see_the_new_shape_and_who_moved_up(full):
     assert [change.job.request.walltime for change in changes if change.job and change.job.id == 2] == [200]
 
 
-def test_a_job_that_an_earlier_life_handed_to_a_wrapper_keeps_its_shape(live, tmp_path):
-    live.submit(simulated(10, 100))
-    job, _ = live.submit(JobRequest("job", "job", 1, 10, actuator="process", command=("true",)))
-    directory = tmp_path / "state" / "jobs" / live.job(job.id).directory_name
-    directory.mkdir()
-    (directory / "job.json").write_text("{}")
-    with pytest.raises(Conflict, match="was about to start when the service stopped"):
-        live.reshape(Reshape(job.id, 2))
-
-
 WORDS = ("mpirun", "-n", "{processors}", "--tasks={tasks}x{cpus_per_task}", "{{x}}", "${Y}", "{walltime}")
 
 

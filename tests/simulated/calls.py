@@ -74,15 +74,21 @@ class Popen:
         process = machine.present.caller()
         if machine.present.descriptors_exhausted:
             raise error(errno.EMFILE)
-        child = Process(machine.present, process.pid, list(program), dict(env or process.environment))
+        child = Process(machine.present, process.pid, list(process.arguments), dict(env or process.environment))
         child.files = {n: Open(os.devnull, 0, NULL) for n in range(3)}
         if stdout is not None and hasattr(stdout, "fileno"):
             child.files[1] = child.files[2] = process.files[stdout.fileno()]
             process.files[stdout.fileno()].references += 2
         self.args, self.pid, self.returncode = program, child.pid, None
-        pause = machine.present.wrapper_began(child)
+        unseen, pause = machine.present.wrapper_began(child)
+
+        def become_wrapper() -> None:
+            child.arguments = list(program)
 
         def run() -> None:
+            if unseen:  # it goes by the name of the service until it calls exec
+                machine.present.sleep(unseen)
+                become_wrapper()
             machine.present.sleep(pause)
             status = 1
             try:
@@ -92,6 +98,8 @@ class Popen:
                     machine.present.disk.write(child.files[1].node, f"{problem!r}\n".encode(), 0, "wrapper.log")
             child.die(status)
 
+        if not unseen:
+            become_wrapper()
         Task(machine.present, child, run, "wrapper")
 
     def poll(self) -> int | None:

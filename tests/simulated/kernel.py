@@ -266,7 +266,8 @@ class Kernel:
         self.failures: list[str] = []
         self.changed: Callable[[Process], None] = lambda process: None
         self.began: Callable[[Process, str], None] = lambda process, token: None  # a job's command is executed
-        self.wrapper_began: Callable[[Process], float] = lambda process: 0.0  # returns how long it takes to come up
+        # returns for how long a wrapper cannot be seen, and how long it takes to come up after that
+        self.wrapper_began: Callable[[Process], tuple[float, float]] = lambda process: (0.0, 0.0)
         self.unforeseen: Callable[[Task, BaseException], None] = self._unforeseen
         self.descriptors_exhausted = False
         self.boot()

@@ -58,7 +58,7 @@ class Asked:
     answered_at: float | None = None
     lost: bool = False
     cancel_asked: bool = False
-    cancelled_waiting: bool = False  # an answer says that it is out of the queue
+    never_started: bool = False  # an answer says that it was cancelled before it started
     promise: tuple[int, float] | None = None
     state: str = ""
     executions: int = 0
@@ -197,12 +197,16 @@ class Oracle:
                     f"{job.promise}, and no fault since explains that"
                 )
             asked.promise = None if asked.reshaping else (job.promise, self.now())
-            if asked.cancelled_waiting and not asked.lost:
+            if asked.never_started and not asked.lost:
                 self.fail(f"{token} (job {job.id}) was cancelled while it waited, and waits again")
         if job.state == "cancelled" and not asked.cancel_asked and not self.evictions:
             self.fail(f"{token} (job {job.id}) is cancelled ({job.message}), which no answered request asked for")
         if job.state not in ACTIVE:
             self._judge_end(asked, job)
+            start = job.to_wire()["start"]
+            if asked.never_started and start is not None and not asked.lost:
+                self.fail(f"{token} (job {job.id}) was cancelled before it started, and now it started at {start}")
+            asked.never_started |= job.state == "cancelled" and start is None
         asked.state = job.state
         return None
 
@@ -243,8 +247,10 @@ class Oracle:
             return self.fail(f"{token} (job {id}) is executed again: {asked.executions} times by now")
         if asked.refused:
             return self.fail(f"{token} was refused ({asked.refused}), and is executed now as job {id}")
-        if asked.cancelled_waiting and not asked.lost:
-            return self.fail(f"{token} (job {id}) was cancelled while it waited, and is executed now")
+        if asked.never_started and not asked.lost:
+            return self.fail(f"{token} (job {id}) was cancelled before it started, and is executed now")
+        if asked.state and asked.state not in ACTIVE and not asked.lost:
+            return self.fail(f"{token} (job {id}) was {asked.state}, and is executed now")
         before = self.names.setdefault(id, token)
         if before != token:
             return self.fail(f"number {id} was {before}'s and is given again, to {token}, whose command runs")
@@ -326,7 +332,7 @@ class Oracle:
                 asked.maybe = True
             else:
                 asked.state = ""
-                asked.cancelled_waiting = False
+                asked.never_started = False
             asked.promise = None
             asked.refused = ""
             asked.shapes |= {(asked.request.processors, asked.request.walltime), *map(shape_of, asked.reshapes)}

@@ -245,6 +245,10 @@ class Service:
                 sizes = self.oracle.sizes
                 if sizes[0] != sizes[1]:
                     other = 0
+        if self.scheduler is not None:
+            job = self.scheduler._book.jobs.get(id)
+            if job is not None and job.state == "queued" and job.request.name == token:
+                self.oracle.fail(f"{token} (job {id}) is executed while it waits, promised {job.promise}")
         process.on_death = lambda status: self.oracle.command_ended(token, status)
         self.oracle.executes(token, id, processors, walltime, other, clock)
         if process.arguments[4] in commands.HOSTILE:  # which then cannot end it
@@ -257,14 +261,14 @@ class Service:
                 self.note(f"{token} is gone")
             self.oracle.ends(token)
 
-    def wrapper_began(self, process: Process) -> float:
+    def wrapper_began(self, process: Process) -> tuple[float, float]:
         if "slow wrapper" in self.enabled and self.rng.random() < 0.05:
             self.faults_done["slow wrapper"] += 1
             self.oracle.outages += 1
             pause = self.rng.choice([1.0, 4.0, 15.0])
             self.oracle.disturb(self.kernel.now + pause + 5)
-            return pause
-        return self.rng.choice([0.0, 0.02, 0.05])
+            return (pause, 0.0) if self.rng.random() < 0.5 else (0.0, pause)
+        return 0.0, self.rng.choice([0.0, 0.02, 0.05])
 
     def watch(self, kind: str, path: str, done: bool) -> None:
         """Put in what is wrong with the disk, and count down to a crash."""

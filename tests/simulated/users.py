@@ -102,8 +102,6 @@ class Users(Service):
                 return
             self.note(f"cancel of {asked.token}: {answer.state}")
             self.oracle.see(answer)
-            if answer.state == "cancelled" and not asked.executions:
-                asked.cancelled_waiting = True
 
         if not self.request(f"cancel {asked.token}", lambda s: s.cancel(id), then):
             asked.cancel_asked = before
