@@ -2,7 +2,7 @@
 
     read_state   the latest record of a job: `Started`, `Ended`, or what is wrong with it
     alive        whether the wrapper of a job runs: that very process
-    claim_of     the process that has claimed a job: a wrapper or a cancellation
+    claim_of     the process that has claimed a job, a wrapper; or that it is cancelled or withdrawn
 
 Everything known of a job lies in its directory, so a service that starts again reads the same.
 """

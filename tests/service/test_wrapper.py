@@ -530,3 +530,27 @@ def test_a_family_is_all_that_descends_and_the_session_without_the_dead() -> Non
     ]
     found = {each.pid for each in wrapper.family(10, table)}
     assert found == {11, 12, 14, 15}
+
+
+WITHOUT_SYNC = """
+import errno, subprocess, sys
+from gas.service import wrapper
+
+def fail(path):
+    raise OSError(errno.EIO, "Input/output error")
+
+def another_comes_first(*record, **more):
+    subprocess.run([sys.executable, wrapper.__file__, sys.argv[1]], check=True)
+    return write_end(*record, **more)
+
+wrapper.sync, wrapper.write_end, write_end = fail, another_comes_first, wrapper.write_end
+sys.exit(wrapper.main(sys.argv[1]))
+"""
+
+
+def test_a_job_that_is_ended_because_its_claim_is_not_on_disk_is_started_by_no_other_wrapper(tmp_path: Path) -> None:
+    order = {"command": ["touch", "ran"], "environment": {}, "directory": str(tmp_path)}
+    (tmp_path / "job.json").write_text(json.dumps({**order, "terminate_at": 2e9, "kill_at": 2e9}))
+    subprocess.run([PYTHON, "-c", WITHOUT_SYNC, str(tmp_path)], check=False, start_new_session=True, timeout=20)
+    assert not (tmp_path / "ran").exists()
+    assert json.loads((tmp_path / "ended.json").read_text())["reason"] == "not started"
