@@ -187,7 +187,7 @@ def test_a_claim_that_the_disk_refuses_starts_nothing_and_the_end_says_why(
     assert end.reason == "not started"
     assert end.message == "the claim to the job cannot be put on disk: Input/output error; nothing was started"
     assert not (tmp_path / "ran").exists()
-    assert not (jobs / "1" / "claim.json").exists()
+    assert (jobs / "1" / "claim.json").exists(), "no other wrapper starts what is recorded as ended"
 
 
 def test_a_claim_for_which_the_disk_is_full_for_a_moment_is_made_by_the_next_wrapper(
