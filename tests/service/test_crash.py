@@ -562,7 +562,7 @@ class Lives:
         return self.live._book.jobs[self.id]
 
     def _make(self, directory):
-        if self.dying == "the order is lifted":
+        if self.dying == "the claim is lifted":
             raise Died
         self.made.append(directory)
         if self.dying == "the wrapper is made":
@@ -627,7 +627,7 @@ def test_what_a_cancellation_was_answered_holds_whenever_a_wrapper_comes_up(tmp_
         lives.live.stop()
 
 
-@pytest.mark.parametrize("again", ["the order is written", "the order is lifted", "the wrapper is made"])
+@pytest.mark.parametrize("again", ["the order is written", "the claim is lifted", "the wrapper is made"])
 def test_a_job_planned_again_runs_once_though_the_service_dies_again_in_its_start(tmp_path, monkeypatch, again):
     """Its second start takes back that it was withdrawn; a death at any write of that leaves it to be withdrawn."""
     lives = Lives(tmp_path, monkeypatch)
