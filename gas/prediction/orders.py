@@ -101,7 +101,7 @@ def start_in_order(
 def _shadow(run: NDArray[np.int64], free: int, size: int) -> tuple[int, int]:
     """Return by when so many processors are free by walltimes, and how many more are then."""
     last, k = 0, 0
-    by_end = np.argsort(run[2])
+    by_end = ascending(run[2].astype(np.float64))
     while k < len(by_end):
         last = run[2, by_end[k]]
         while k < len(by_end) and run[2, by_end[k]] == last:
@@ -110,3 +110,9 @@ def _shadow(run: NDArray[np.int64], free: int, size: int) -> tuple[int, int]:
         if free >= size:
             return last, free - size
     return _BEYOND, 0
+
+
+@kernel
+def ascending(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the places of values in ascending order, of equal ones in that of the array."""
+    return np.argsort(values, kind="mergesort")

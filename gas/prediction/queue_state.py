@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import kernel
 from gas.prediction.forward import machine_of
-from gas.prediction.orders import EASY, GREEDY, start_in_order
+from gas.prediction.orders import EASY, GREEDY, ascending, start_in_order
 
 __all__ = ["FEATURES", "queue_states"]
 
@@ -177,58 +177,127 @@ def _describe(
     share: float,
     seen: NDArray[np.float32],
 ) -> None:
-    """Fill in what is seen at the submission of a job, beside those that wait and run."""
+    """Fill in what is seen at the submission of a job, beside those that wait and run.
+
+    In loops: an expression on arrays takes numba as long to compile as a page of them.
+    """
     waits, runs = those
     now, size, walltime = jobs[SUBMIT, job], jobs[PROCESSORS, job], jobs[WALLTIME, job]
-    user, queue = jobs[USER, job], jobs[QUEUE, job]
-    queued = np.append(waits, job)
-    use = np.where(users[_USED] < 0, share, users[_USED])
-    guess = np.maximum(jobs[WALLTIME][queued] * use[jobs[USER][queued]], 1.0)
-    bound = np.maximum(jobs[START][runs] + jobs[WALLTIME][runs] - now, 1)
-    elapsed = now - jobs[START][runs]
-    left = jobs[WALLTIME][runs] * use[jobs[USER][runs]] - elapsed
-    left = np.where(left > 0, left, 0.3 * np.maximum(jobs[WALLTIME][runs] - elapsed, 3))
-    held = jobs[PROCESSORS][runs]
-    sizes, lengths, ages = jobs[PROCESSORS][waits], jobs[WALLTIME][waits], now - jobs[SUBMIT][waits]
-    work = sizes * lengths / machine
-    own, near = jobs[USER][waits] == user, _alike(sizes, size) & _alike(lengths, walltime)
-    free = machine - held.sum()
-
+    user = jobs[USER, job]
     seen[0], seen[1], seen[2], seen[3] = np.log2(size), np.log2(walltime), now % 86_400 / 3600, now // 86_400 % 7
-    seen[5], seen[6], seen[7] = len(waits), own.sum(), (jobs[QUEUE][waits] == queue).sum()
-    seen[8], seen[9] = sizes.sum() / machine, _most(sizes, sizes > 0) / machine
-    seen[10], seen[11] = _minutes(work.sum()), _minutes((sizes * guess[:-1]).sum() / machine)
-    seen[12], seen[13] = _minutes(work[sizes <= size].sum()), _minutes(work[lengths <= walltime].sum())
-    seen[14], seen[15] = _minutes(_most(ages, sizes > 0)), _minutes(ages.sum() / max(len(ages), 1))
-    seen[16], seen[17] = (_minutes(_most(ages, near)) if near.any() else -1.0), _minutes(_most(ages, own))
-    seen[18], seen[19], seen[20] = free / machine, (free - size) / machine, free - size >= sizes.sum()
-    seen[21], seen[22] = _minutes((held * bound).sum() / machine), _minutes((held * left).sum() / machine)
-    seen[23] = held[jobs[USER][runs] == user].sum() / machine
-    seen[24], seen[25] = _minutes(_enough(free, held, 1.0 * bound, size)), _minutes(_enough(free, held, left, size))
     seen[26], seen[27], seen[28] = users[_LAST, user], users[_WAITS, user], users[_USED, user]
-    recent = users[_USE] * 0.5 ** ((now - users[_SINCE]) / _HALF_LIFE)
-    seen[29], seen[30], seen[31] = recent[user] / max(recent.sum(), 1.0), queues[queue], everybody[0]
+    recent, total = np.empty(users.shape[1]), 0.0
+    for k in range(len(recent)):
+        recent[k] = users[_USE, k] * 0.5 ** ((now - users[_SINCE, k]) / _HALF_LIFE)
+        total += recent[k]
+    seen[29], seen[30], seen[31] = recent[user] / max(total, 1.0), queues[jobs[QUEUE, job]], everybody[0]
     seen[32], seen[33] = alike[int(seen[0]), int(seen[1])], _minutes(now - everybody[1]) if everybody[0] >= 0 else -1.0
 
-    asked = np.empty((3, len(queued)), np.int64)
-    asked[0], asked[1], asked[2] = jobs[PROCESSORS][queued], jobs[WALLTIME][queued], guess
-    remains = np.maximum(left, 1.0).astype(np.int64)
-    total = max(free, 0)
-    in_turn = np.arange(len(queued))
+    queued = np.empty((3, len(waits) + 1), np.int64)
+    asked = _see_waiting(jobs, job, waits, machine, users, share, queued, seen)
+    running, left = np.empty((3, len(runs)), np.int64), np.empty((2, len(runs)))
+    free = machine - _see_running(jobs, job, runs, machine, users, share, running, left, seen)
+    seen[18], seen[19], seen[20] = free / machine, (free - size) / machine, free - size >= asked
+    for k in range(2):
+        seen[24 + k] = _minutes(_enough(free, running[0], left[k], size))
+
+    key = np.empty(len(waits) + 1)
     for k in range(8):
-        if k == 2:
-            in_turn = np.argsort(asked[0], kind="mergesort")
-        elif k == 3:
-            in_turn = np.argsort(-asked[0], kind="mergesort")
-        elif k == 4:
-            in_turn = np.argsort(asked[1], kind="mergesort")
-        elif k == 5:
-            in_turn = np.argsort(recent[jobs[USER][queued]], kind="mergesort")
-        elif k == 6:
-            in_turn = np.argsort(queues[jobs[QUEUE][queued]], kind="mergesort")
-        elif k == 7:
-            in_turn = np.argsort(users[_WAITS][jobs[USER][queued]], kind="mergesort")
-        seen[34 + k] = _minutes(start_in_order(total, held, remains, bound, asked, in_turn, GREEDY if k == 1 else EASY))
+        for at in range(len(key)):
+            other = waits[at] if at < len(waits) else job
+            if k < 2:
+                key[at] = at
+            elif k < 4:
+                key[at] = queued[0, at] if k == 2 else -queued[0, at]
+            elif k == 4:
+                key[at] = queued[1, at]
+            elif k == 5:
+                key[at] = recent[jobs[USER, other]]
+            else:
+                key[at] = queues[jobs[QUEUE, other]] if k == 6 else users[_WAITS, jobs[USER, other]]
+        order, rule = ascending(key), GREEDY if k == 1 else EASY
+        seen[34 + k] = _minutes(start_in_order(max(free, 0), running[0], running[1], running[2], queued, order, rule))
+
+
+@kernel
+def _see_waiting(
+    jobs: NDArray[np.int64],
+    job: int,
+    waits: NDArray[np.int64],
+    machine: int,
+    users: NDArray[np.float64],
+    share: float,
+    queued: NDArray[np.int64],
+    seen: NDArray[np.float32],
+) -> int:
+    """Fill in what is seen of those that wait, and return for how many processors.
+
+    Of each, and of the job, `queued` gets the processors, the walltime and a guess of the run time.
+    """
+    now, size, walltime = jobs[SUBMIT, job], jobs[PROCESSORS, job], jobs[WALLTIME, job]
+    own = alike = same_queue = processors = largest = ages = oldest = oldest_alike = oldest_own = 0
+    work = used = smaller = shorter = 0.0
+    for at in range(len(waits) + 1):
+        other = waits[at] if at < len(waits) else job
+        asked, length = jobs[PROCESSORS, other], jobs[WALLTIME, other]
+        guess = max(length * _used(users, jobs[USER, other], share), 1.0)
+        queued[0, at], queued[1, at], queued[2, at] = asked, length, int(guess)
+        if other == job:
+            continue
+        age, its_work = now - jobs[SUBMIT, other], asked * length / machine
+        processors, largest = processors + asked, max(largest, asked)
+        ages, oldest = ages + age, max(oldest, age)
+        work, used = work + its_work, used + asked * guess
+        smaller += its_work if asked <= size else 0.0
+        shorter += its_work if length <= walltime else 0.0
+        same_queue += 1 if jobs[QUEUE, other] == jobs[QUEUE, job] else 0
+        if jobs[USER, other] == jobs[USER, job]:
+            own, oldest_own = own + 1, max(oldest_own, age)
+        if _alike(asked, size) and _alike(length, walltime):
+            alike, oldest_alike = alike + 1, max(oldest_alike, age)
+    seen[5], seen[6], seen[7] = len(waits), own, same_queue
+    seen[8], seen[9] = processors / machine, largest / machine
+    seen[10], seen[11], seen[12], seen[13] = (
+        _minutes(work), _minutes(used / machine), _minutes(smaller), _minutes(shorter)
+    )  # fmt: skip
+    seen[14], seen[15] = _minutes(1.0 * oldest), _minutes(ages / max(len(waits), 1))
+    seen[16], seen[17] = _minutes(1.0 * oldest_alike) if alike > 0 else -1.0, _minutes(1.0 * oldest_own)
+    return processors
+
+
+@kernel
+def _see_running(
+    jobs: NDArray[np.int64],
+    job: int,
+    runs: NDArray[np.int64],
+    machine: int,
+    users: NDArray[np.float64],
+    share: float,
+    running: NDArray[np.int64],
+    left: NDArray[np.float64],
+    seen: NDArray[np.float32],
+) -> int:
+    """Fill in what is seen of those that run, and return on how many processors.
+
+    Of each, `running` gets the processors, for how long it may run on by its use, and by its walltime; `left` the same
+    times, by walltimes first.
+    """
+    now = jobs[SUBMIT, job]
+    processors = own = 0
+    by_walltimes = by_use = 0.0
+    for at in range(len(runs)):
+        other = runs[at]
+        held, length, elapsed = jobs[PROCESSORS, other], jobs[WALLTIME, other], now - jobs[START, other]
+        bound = max(length - elapsed, 1)
+        rest = length * _used(users, jobs[USER, other], share) - elapsed
+        rest = rest if rest > 0 else 0.3 * max(length - elapsed, 3)
+        running[0, at], running[1, at], running[2, at] = held, int(max(rest, 1.0)), bound
+        left[0, at], left[1, at] = bound, rest
+        processors += held
+        own += held if jobs[USER, other] == jobs[USER, job] else 0
+        by_walltimes, by_use = by_walltimes + held * bound, by_use + held * rest
+    seen[21], seen[22], seen[23] = _minutes(by_walltimes / machine), _minutes(by_use / machine), own / machine
+    return processors
 
 
 @kernel
@@ -236,7 +305,7 @@ def _enough(free: int, held: NDArray[np.int64], left: NDArray[np.float64], size:
     """Return after how many seconds so many processors are free if no other job takes them."""
     if free >= size:
         return 0.0
-    for k in np.argsort(left):
+    for k in ascending(left):
         free += held[k]
         if free >= size:
             return float(left[k])
@@ -244,17 +313,14 @@ def _enough(free: int, held: NDArray[np.int64], left: NDArray[np.float64], size:
 
 
 @kernel
-def _alike(others: NDArray[np.int64], one: int) -> NDArray[np.bool_]:
-    return (2 * others >= one) & (others <= 2 * one)
+def _used(users: NDArray[np.float64], user: int, share: float) -> float:
+    """Return which share of a walltime a user uses."""
+    return share if users[_USED, user] < 0 else users[_USED, user]
 
 
 @kernel
-def _most(values: NDArray[np.int64], of: NDArray[np.bool_]) -> float:
-    most = 0
-    for k in range(len(values)):
-        if of[k] and values[k] > most:
-            most = values[k]
-    return float(most)
+def _alike(other: int, one: int) -> bool:
+    return 2 * other >= one and other <= 2 * one
 
 
 @kernel
