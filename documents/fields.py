@@ -116,7 +116,7 @@ class Fields:
         if key not in self._table:
             return value
         if not isinstance(value, str) or not value.strip():
-            raise self.fail(key, f"{shown(value)} is not a text; write it in quotes")
+            raise self.fail(key, f"{shown(value)} is not a string; write it in quotes")
         if choices is not None:
             known = list(choices)
             if value not in known:
@@ -192,9 +192,9 @@ def whole_number(value: object, place: str, *, minimum: int | None = None, maxim
     if isinstance(value, bool) or not isinstance(value, int):
         raise FieldError(place, f"{shown(value)} is not a whole number")
     if minimum is not None and value < minimum:
-        raise FieldError(place, f"{shown(value)} is below {minimum}, the least that is possible")
+        raise FieldError(place, f"{shown(value)} is below {minimum}, the minimum")
     if maximum is not None and value > maximum:
-        raise FieldError(place, f"{shown(value)} is above {maximum}, the most that is possible")
+        raise FieldError(place, f"{shown(value)} is above {maximum}, the maximum")
     return value
 
 
@@ -216,9 +216,9 @@ def finite_number(
     if not math.isfinite(number):
         raise FieldError(place, f"{shown(value)} is not a finite number")
     if minimum is not None and number < minimum:
-        raise FieldError(place, f"{shown(value)} is below {minimum:g}, the least that is possible")
+        raise FieldError(place, f"{shown(value)} is below {minimum:g}, the minimum")
     if above is not None and number <= above:
         raise FieldError(place, f"{shown(value)} must be more than {above:g}")
     if maximum is not None and number > maximum:
-        raise FieldError(place, f"{shown(value)} is above {maximum:g}, the most that is possible")
+        raise FieldError(place, f"{shown(value)} is above {maximum:g}, the maximum")
     return number

@@ -217,7 +217,7 @@ class Application:
     def why_uneven(self, size: int, largest: int) -> str:
         """Return in words why a size has no layout on a machine whose largest node has so many units."""
         if isinstance(self.model, LayoutModel) and self.model.layouts is not None:
-            return f"{self.model.name} has none of {size} {self.counted} that fits nodes of up to {largest}"
+            return f"{self.model.name} has no layout of {size} {self.counted} for nodes of up to {largest}"
         return "" if self.resources is None else self.resources.why_uneven(size, largest)
 
     def execution_times(

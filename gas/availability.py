@@ -176,7 +176,7 @@ class AvailabilityList(Shown):
         processors = fields.integer("processors", minimum=1, maximum=MOST_PROCESSORS)
         version = fields.value("version")
         if not isinstance(version, str):
-            raise fields.fail("version", f"{shown(version)} is not a text; write it in quotes")
+            raise fields.fail("version", f"{shown(version)} is not a string; write it in quotes")
         frames = fields.value("frames")
         fields.done()
         if not isinstance(frames, list) or not frames:
@@ -213,14 +213,14 @@ def _frames(frames: list[Any], now: int, processors: int, place: str) -> tuple[N
             raise FieldError(f"{here} free", f"{shown(count)} is outside 0 to {processors}, the machine's processors")
         if count == before:
             raise FieldError(
-                f"{here} free", f"is {count} like in frames[{i - 1}]; neighbours differ, so make them one frame"
+                f"{here} free", f"is {count} as in frames[{i - 1}]; merge neighbouring frames with the same value"
             )
         if i == last:
             if end is not None:
                 raise FieldError(f"{here} end", f"{shown(end)}: the last frame has no end; write null")
         else:
             if type(end) is not int:
-                problem = "only the last frame may be without an end" if end is None else "is not a whole number"
+                problem = "only the last frame may have no end" if end is None else "is not a whole number"
                 raise FieldError(f"{here} end", f"{shown(end)}: {problem}")
             if end <= start:
                 raise FieldError(f"{here} end", f"{shown(end)} is not after its start {start}")
@@ -277,11 +277,11 @@ class NodeAvailability(Shown):
     def __post_init__(self) -> None:
         nodes, taken = len(self.capacity), self.taken
         if nodes == 0 or int(self.capacity.min()) < 1:
-            raise BadInput(f"{self.scheduler}: a machine of {nodes} nodes, each of which must have at least 1 unit")
+            raise BadInput(f"{self.scheduler}: each of the {nodes} nodes must have at least 1 unit")
         if self.names and len(self.names) != nodes:
             raise BadInput(f"{self.scheduler}: {len(self.names)} names for {nodes} nodes; give one for each")
         for what, bad in (
-            ("a node that there is not", (taken.node < 0) | (taken.node >= nodes)),
+            ("a node that does not exist", (taken.node < 0) | (taken.node >= nodes)),
             ("fewer than 0 units", taken.units < 0),
         ):
             if bad.any():

@@ -336,7 +336,7 @@ def announce(function: Callable[..., Any], what: str) -> None:
     """Say, once, that a large kernel is compiled, if it is not kept from an earlier time."""
     if _telling and not is_ready(function):
         for say in _telling:
-            say(f"compiling {what}, once; this takes up to half a minute")
+            say(f"first use: compiling {what} (up to half a minute)")
         _telling.clear()
 
 

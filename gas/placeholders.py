@@ -53,8 +53,8 @@ def check(words: Iterable[str]) -> None:
         for _, name in pieces(word):
             if name and name not in NAMES:
                 raise BadInput(
-                    f"{{{name}}}: is no placeholder{nearest(name, NAMES)}; "
-                    f"for braces in the command itself write {{{{{name}}}}}; ${{{name}}} stays as it is, for a shell "
+                    f"{{{name}}}: is not a placeholder{nearest(name, NAMES)}; "
+                    f"for literal braces write {{{{{name}}}}}; ${{{name}}} stays as it is, for a shell "
                     "(sh -c)"
                 )
 
@@ -84,11 +84,11 @@ def filled(text: str, values: Mapping[str, int], later: Collection[str] = ()) ->
 def without_value(name: str) -> str:
     """Return in words why a placeholder has no value, and the way out."""
     ways = {
-        "gpus": 'the application counts no GPUs; say unit = "gpus" in its file',
-        "nodes": "the scheduler does not say over how many nodes a job is laid out; on Slurm say "
-        "gpus_per_node or tasks_per_node in the [resources] of the application",
-        "gpus_per_node": "the application does not say; write gpus_per_node into its [resources]",
-        "processors": "the application does not count processors; write cpus_per_gpu into its [resources]",
-        "cpus_per_task": "the application does not say; write cpus_per_gpu into its [resources]",
+        "gpus": 'the application does not count GPUs; set unit = "gpus" in its file',
+        "nodes": "the number of nodes is not known; on Slurm, set gpus_per_node or tasks_per_node in the [resources] "
+        "of the application",
+        "gpus_per_node": "set gpus_per_node in the [resources] of the application",
+        "processors": "the application does not count processors; set cpus_per_gpu in its [resources]",
+        "cpus_per_task": "set cpus_per_gpu in the [resources] of the application",
     }
     return ways.get(name, "has no value here; leave it out")

@@ -205,14 +205,14 @@ class Plan(Shown):
             sooner = duration_text(best.finish - candidate.finish)
             return f"finishes {sooner} sooner, within the tolerance, on more processors"
         if candidate.processors > best.processors:
-            return "finishes at the same instant on more processors"
+            return "finishes at the same time on more processors"
         if _nodes(candidate) > _nodes(best):
-            return "finishes at the same instant on more nodes"
+            return "finishes at the same time on more nodes"
         if candidate.start > best.start:
-            return "finishes at the same instant, starts later"
+            return "finishes at the same time, but starts later"
         if candidate.scheduler == best.scheduler:
-            return "the same in a layout named later"
-        return "the same on a scheduler named later"
+            return "equal, in a layout that comes later in the list"
+        return "equal, on a scheduler that comes later in the list"
 
     def to_wire(self, endpoints: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
         """Return the JSON object of schema gas.plan/1."""
@@ -359,7 +359,10 @@ def _plan_one(
     if application.asks_for_more and not isinstance(availability, LaidOut):
         raise BadInput(counts_processors(name, application))
     if application.is_laid_out and algorithm != "exact":
-        raise BadInput(f"algorithm {algorithm}: is about numbers of processors; {application.name} goes by nodes too")
+        raise BadInput(
+            f"algorithm {algorithm}: works with numbers of processors only; the times of "
+            f"{application.name} depend on nodes"
+        )
     rejected = _not_allowed(application, name, availability.processors)
 
     def reject(left_out: _Asked, why: Callable[[int, int], str], kind: RejectionKind) -> None:
@@ -410,7 +413,7 @@ def _plan_one(
         layout = asked.layout(place)
         if s == NEVER:
             said = availability.why_never(p, w, layout) if isinstance(availability, NodeAvailability) else ""
-            said = said or f"no hole: never free for {w} s in this list"
+            said = said or f"never free for {w} s in this list"
             rejected.append(Rejected(name, p, said if layout is None else f"as {layout}: {said}", "no hole", unit))
         else:
             candidates.append(Candidate(name, p, w, t, s, availability.kind, unit, layout))
@@ -422,10 +425,10 @@ def counts_processors(name: str, application: Application) -> str:
     unit = application.unit
     what = f'counts {application.counted} (unit = "{unit}")' if unit != "processors" else "has [resources]"
     if isinstance(application.model, LayoutModel):
-        what = f"goes by nodes ({application.model.name})"
+        what = f"depends on nodes ({application.model.name})"
     return (
-        f"{name}: takes a number of processors and nothing else, and {application.name} {what}; plan it on a Slurm, or "
-        "write an application file in processors for this scheduler"
+        f"{name}: accepts only a number of processors, but {application.name} {what}; plan it on Slurm, or write an "
+        "application file in processors for this scheduler"
     )
 
 

@@ -89,5 +89,5 @@ def _text(path: str | Path) -> tuple[bytes, str]:
     except ValueError:  # a null character in it
         raise BadInput(f"{str(path)!r}: cannot be read: not a valid file name") from None
     if len(text) > MOST_BYTES:
-        raise BadInput(f"{place}: has more than {MOST_BYTES >> 20} MiB, the limit")
+        raise BadInput(f"{place}: exceeds the limit of {MOST_BYTES >> 20} MiB")
     return text, place

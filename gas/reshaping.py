@@ -105,7 +105,7 @@ class Reshaping:
         if self.best is None:
             return "nothing else is possible"
         if self.current is None:
-            return "it can never start as it is"
+            return "it can never start in its present shape"
         if self.gain is None:
             return f"it takes {duration_text(self.current.execution_time)}, and would be killed before that"
         if self.doubted is not None:
@@ -117,7 +117,7 @@ class Reshaping:
         if self.gain <= 0:
             return "nothing finishes sooner"
         best = f"{self.best.size_text} would finish {duration_text(self.gain)} sooner"
-        return best if self.worth_it else f"{best}; it is changed for {duration_text(self.least)} or more"
+        return best if self.worth_it else f"{best}; the minimum for a change is {duration_text(self.least)}"
 
 
 def reshaping(

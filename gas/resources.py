@@ -70,7 +70,7 @@ class Resources:
                 raise fields.fail(key, f'belongs to {wanted}, and this application has unit = "{unit}"')
         given = [key for key in MEMORY if key in fields]
         if len(given) > 1:
-            raise fields.fail(given[1], f"stands beside {given[0]}; Slurm takes only one of them, so leave one out")
+            raise fields.fail(given[1], f"and {given[0]} exclude each other on Slurm; leave one out")
         memory = (given[0], _megabytes(fields, given[0])) if given else None
         counts = {key: fields.integer(key, None, minimum=1, maximum=MOST) for key in COUNTS}
         found = cls(unit, memory, gpu_types=_types(fields), gpus_per_node=_per_node(fields), **counts)
@@ -129,7 +129,7 @@ class Resources:
             return f"{size} are not whole nodes of {numbers} GPUs each"
         what = "processors" if self.unit == "processors" else "GPUs"
         most = self.most_per_node or largest
-        return f"{size} {what} are not the same number on each of the fewest nodes of up to {most}"
+        return f"{size} {what} cannot be spread evenly over the fewest nodes of up to {most}"
 
     def values(self, size: int, layout: Layout | None) -> dict[str, int]:
         """Return what is known of a job of this size, by the names of placeholders (`gas.placeholders`)."""
@@ -155,7 +155,7 @@ def _megabytes(fields: Fields, key: str) -> int:
     text = fields.text(key)
     found = re.fullmatch(r"(\d{1,9})\s*([MGT])I?B?", text.strip().upper())
     if found is None or int(found[1]) == 0:
-        raise fields.fail(key, f'{shown(text)} is no amount of memory; write it like "500M", "32G" or "1T"')
+        raise fields.fail(key, f'{shown(text)} is not an amount of memory; write it like "500M", "32G" or "1T"')
     return int(found[1]) << {"M": 0, "G": 10, "T": 20}[found[2]]
 
 
@@ -171,7 +171,7 @@ def _types(fields: Fields) -> tuple[str, ...]:
     found = []
     for one in _listed(fields, "gpu_type"):
         if not isinstance(one, str) or not re.fullmatch(r"[A-Za-z0-9][\w.-]*", one):
-            raise fields.fail("gpu_type", f'{shown(one)} is no type of GPU; write it as the site does, like "a100"')
+            raise fields.fail("gpu_type", f'{shown(one)} is not a type of GPU; write it as the site does, like "a100"')
         found.append(one)
     return tuple(dict.fromkeys(found))
 
@@ -180,6 +180,8 @@ def _per_node(fields: Fields) -> tuple[int, ...]:
     found = []
     for one in _listed(fields, "gpus_per_node"):
         if type(one) is not int or not 1 <= one <= MOST:
-            raise FieldError(fields.where("gpus_per_node"), f"{shown(one)} is no number of GPUs; write 4, or [1, 2, 4]")
+            raise FieldError(
+                fields.where("gpus_per_node"), f"{shown(one)} is not a number of GPUs; write 4, or [1, 2, 4]"
+            )
         found.append(one)
     return tuple(sorted(set(found)))

@@ -56,7 +56,7 @@ def parse_duration(text: str, what: str = "walltime", *, minimum: int = 1) -> in
     if seconds < minimum:
         raise BadInput(f"{what} {given}: must be at least {minimum} s")
     if seconds > LONGEST:
-        raise BadInput(f"{what} {given}: is above {LONGEST} s (136 years), the longest that is possible")
+        raise BadInput(f"{what} {given}: is above {LONGEST} s (136 years), the maximum")
     return seconds
 
 
@@ -112,7 +112,7 @@ def parse_past_instant(text: str, now: int, what: str = "instant") -> int:
         return parse_instant(given, max(0, now - back), what)
     seconds = parse_instant(given, now, what)
     if seconds > now:
-        raise BadInput(f"{what} {given[:40]}: is {iso_time(seconds)}, which is still to come; write 2h (ago) or 18:30")
+        raise BadInput(f"{what} {given[:40]}: is {iso_time(seconds)}, which is in the future; write 2h (ago) or 18:30")
     return seconds
 
 

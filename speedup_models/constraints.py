@@ -79,7 +79,7 @@ class Constraint:
                 object.__setattr__(self, name, _count(name, getattr(self, name)))
         for name, kind in (("multiple", "multiple"), ("sizes", "list")):
             if (getattr(self, name) is not None) != (self.kind == kind):
-                raise ConstraintError(f'{name} belongs to the constraint "{kind}", and to no other')
+                raise ConstraintError(f'{name} belongs to the constraint "{kind}" only')
         if self.sizes is not None:
             sizes = sorted({_count("a size of the list", size) for size in self.sizes})
             if not sizes:
@@ -87,8 +87,8 @@ class Constraint:
             object.__setattr__(self, "sizes", tuple(sizes))
         if self.maximum is not None and self.minimum > self.maximum:
             raise ConstraintError(
-                f"at least {self.minimum} and at most {self.maximum} processors: no count is both; "
-                "lower the minimum or raise the maximum"
+                f"at least {self.minimum} and at most {self.maximum} processors: no count meets both; lower the "
+                "minimum or raise the maximum"
             )
         if self._how_many(MOST_PROCESSORS) == 0:
             limits = _range(self.minimum, self.maximum)

@@ -192,7 +192,7 @@ def fit(
         Fewer than 3 distinct counts, different lengths, or a count or time that cannot be one.
     """
     if seed < 0:
-        raise ModelError(f"seed {seed} is below 0, the least that is possible")
+        raise ModelError(f"seed {seed} is below 0, the minimum")
     if not 0 <= bootstrap <= MOST_SAMPLES:
         raise ModelError(f"{bootstrap} bootstrap samples: the number is from 0 to {MOST_SAMPLES}")
     timings = Timings.of(processors, seconds, unit)
@@ -347,10 +347,10 @@ def _warnings(better: ModelFit, downey: ModelFit, groups: Groups) -> list[str]:
             )
             break
     if better.error > POOR:
-        found.append(f'the better model is still off by {percent(better.error)}; model = "table" may serve better')
+        found.append(f'the better model is still off by {percent(better.error)}; model = "table" may be better')
     if not downey.identifiable:
         found.append(
-            "the timings do not fix Downey's A and sigma: very different values fit as well, so do not use "
+            "the timings do not determine Downey's A and sigma: very different values fit equally well, so do not use "
             "Downey's model beyond the largest measured count; measure on more processors"
         )
     return found

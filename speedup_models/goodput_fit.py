@@ -201,7 +201,7 @@ class _Problem:
             found.append("no step ran on several nodes: only layouts on one node have a time; measure on two nodes too")
         elif not free[3]:
             found.append(
-                "exchange between nodes was measured on one number of GPUs only; it is taken as equal on others"
+                "communication between nodes was measured on one number of GPUs only; others are assumed to be equal"
             )
         if not self.touched[4] and (self.gpus > 1).any():
             found.append("no step ran on several GPUs of one node: such layouts have no time; measure one of them too")

@@ -125,16 +125,13 @@ def fit_layouts(timings: Timings, run: Run, *, intervals: bool = True) -> Layout
         Something that is needed is not said: nodes, how long the run is, its batch.
     """
     if timings.nodes is None:
-        raise ModelError(
-            "nothing says on how many nodes a size lay; add a column nodes, or say with --gpus-per-node "
-            "how many a node has"
-        )
+        raise ModelError("the number of nodes of each size is missing; add a column nodes, or --gpus-per-node")
     whole = timings.local is None
     if whole:
         timings = _as_steps(timings, run).with_batch(PARTS)
         run = Run(run.steps if timings.each == "step" else 1, batch=PARTS)
     elif timings.each == "run":
-        raise ModelError("times are of the whole run, and batches of a step; give the times of a step instead")
+        raise ModelError("batches need the times of a step, but these times are of the whole run")
     timings = timings.of_step()
     batch, local = _batch(timings, run)
     samples = _samples(run, batch)
@@ -145,7 +142,7 @@ def fit_layouts(timings: Timings, run: Run, *, intervals: bool = True) -> Layout
     table = _table(timings, batch, local, samples)
     types = sorted(set(timings.devices))
     if len(types) > 1:
-        verdict = f"The timings are of several types of GPU ({', '.join(types)}); fit each of them by itself."
+        verdict = f"The timings are of several types of GPU ({', '.join(types)}); fit each of them separately."
         return LayoutReport(timings, None, None, table, False, verdict, ())
     try:
         fitted = fit_goodput(work, timings.seconds, intervals=intervals)
@@ -172,9 +169,7 @@ def fit_layouts(timings: Timings, run: Run, *, intervals: bool = True) -> Layout
 def _as_steps(timings: Timings, run: Run) -> Timings:
     """Return timings without batches as those of a step, or of the run as one step."""
     if run.batch is not None or run.largest_batch is not None:
-        raise ModelError(
-            "nothing says how many samples the measured steps had; add a column global_batch or local_batch"
-        )
+        raise ModelError("the samples of the measured steps are missing; add a column global_batch or local_batch")
     if timings.each == "step" and run.samples is None and run.steps is not None:
         return timings
     return timings.of_run(run.steps, run.samples)
@@ -185,7 +180,7 @@ def _batch(timings: Timings, run: Run) -> tuple[int | None, int | None]:
     batches = np.unique(np.round(timings.batch, 6)) if timings.batch is not None else np.array([])
     locals_ = np.unique(timings.local) if timings.local is not None else np.array([])
     if run.largest_batch is not None and not run.noise:
-        raise ModelError("--max-batch needs --noise-scale: how much a larger batch brings")
+        raise ModelError("--max-batch needs --noise-scale, which gives the benefit of a larger batch")
     if run.batch is not None:
         return run.batch, None
     if len(batches) == 1:
@@ -193,20 +188,21 @@ def _batch(timings: Timings, run: Run) -> tuple[int | None, int | None]:
     if len(locals_) == 1 and run.largest_batch is None:
         return None, round(float(locals_[0]))
     raise ModelError(
-        f"steps had batches of {batches[0]:g} to {batches[-1]:g}; say with --batch which the run has, over all GPUs"
+        f"steps had batches of {batches[0]:g} to {batches[-1]:g}; give the batch of the run, over all GPUs, with "
+        "--batch"
     )
 
 
 def _samples(run: Run, batch: int | None) -> float:
     if run.samples is not None and run.steps is not None:
-        raise ModelError(f"--steps {run.steps} and --samples {run.samples:g}: one of them says how long the run is")
+        raise ModelError(f"--steps {run.steps} and --samples {run.samples:g}: give only one of them")
     if run.samples is not None:
         return run.samples
     if run.steps is None:
-        raise ModelError("times are of one step; say with --steps, or with --samples, how long the run is")
+        raise ModelError("times are of one step; give the length of the run with --steps or --samples")
     if batch is None:
         raise ModelError(
-            f"--steps {run.steps}: the batch grows with the GPUs, so steps do not say how long the run is; "
+            f"--steps {run.steps}: the batch grows with the GPUs, so steps do not determine the length of the run; "
             "give --samples"
         )
     return float(run.steps * batch)
@@ -237,9 +233,9 @@ def _verdict(fitted: GoodputFit, table: LayoutTable | None) -> str:
     worst = int(np.argmax(np.abs(fitted.residuals)))
     gpus, nodes = (int(np.asarray(array)[worst]) for array in (fitted.work.gpus, fitted.work.nodes))
     share = float(fitted.residuals[worst])
-    why = f"The goodput model does not fit: {errors} (at most {percent(POOR)} is of use)."
+    why = f"The goodput model does not fit: {errors} (at most {percent(POOR)} is usable)."
     if fitted.cv_error is None:
-        why = "The goodput model is not to be trusted: there are too few sizes to predict any from the others."
+        why = "The goodput model is not reliable: there are too few sizes to predict any from the others."
     off = f"Farthest off: {gpus} on {nodes} node{'s' if nodes > 1 else ''}, measured {percent(abs(share))} "
     off += f"{'above' if share > 0 else 'below'} it."
     instead = "The measured times themselves are proposed." if table is not None else "There is no model to propose."

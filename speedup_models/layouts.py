@@ -35,7 +35,7 @@ class LayoutTable:
             raise ModelError(f"table of layouts: {len(self.layouts)} layouts and {len(self.times)} times")
         if len(set(self.layouts)) < len(self.layouts):
             twice = next(one for one in self.layouts if self.layouts.count(one) > 1)
-            raise ModelError(f"table of layouts: {twice} stands there twice; keep one")
+            raise ModelError(f"table of layouts: {twice} occurs twice; keep one")
         if self.devices and not all(one.device for one in self.layouts):
             raise ModelError("table of layouts: some rows name a type and others do not; name it in all or in none")
 
@@ -74,7 +74,7 @@ def layouts_from_fields(fields: Fields) -> LayoutTable:
     """Return the model of a [speedup] table with the key ``times``: rows of nodes, gpus_per_node, type and seconds."""
     rows = fields.value("times")
     if not isinstance(rows, list):
-        raise fields.fail("times", "is no list; write rows like { nodes = 2, gpus_per_node = 4, seconds = 812.0 }")
+        raise fields.fail("times", "is not a list; write rows like { nodes = 2, gpus_per_node = 4, seconds = 812.0 }")
     layouts, times = [], []
     for number, each_row in enumerate(rows, 1):
         row = Fields(each_row, f"{fields.where('times')} row {number}")

@@ -61,9 +61,9 @@ def application_text(report: FitReport, name: str, model: str | None = None) -> 
         *(f"Warning: {warning}" for warning in report.warnings),
     ]
     if fitted.name != report.better:
-        comments.append(f"{fitted.title} was asked for; the comparison prefers {report.of(report.better).title}.")
+        comments.append(f"{fitted.title} was requested; the comparison prefers {report.of(report.better).title}.")
     elif not report.fits:
-        comments.append(f"{fitted.title} was asked for; the measured times themselves (table) are proposed.")
+        comments.append(f"{fitted.title} was requested; the measured times themselves (table) are proposed.")
     lines = [f'model = "{fitted.name}"']
     for key, estimate in fitted.parameters.items():
         unit = "seconds; " if key == "sequential_time" else ""
@@ -92,16 +92,16 @@ def layout_text(report: LayoutReport, name: str, model: str | None = None) -> st
         *warnings,
     ]
     if not report.fits:
-        comments.append("The goodput model was asked for; it is not to be trusted.")
+        comments.append("The goodput model was requested, but it is not reliable.")
     lines = ['model = "goodput"', f"samples = {found.samples:.10g}"]
     if found.local_batch is not None:
         lines.append(f"local_batch = {found.local_batch}  # on each GPU, as in all timings")
     elif found.batch == PARTS:
-        lines.append(f"batch = {found.batch}  # parts of the same work on any size: nothing was said of samples")
+        lines.append(f"batch = {found.batch}  # parts of the same work at each size; the timings have no samples")
     else:
         lines.append(f"batch = {found.batch}")
         if found.largest_local is not None:
-            lines.append(f"max_local_batch = {found.largest_local}  # the most that was measured on a GPU")
+            lines.append(f"max_local_batch = {found.largest_local}  # largest batch measured on a GPU")
     if found.largest_batch > found.batch:
         lines += [f"max_batch = {found.largest_batch}", f"noise_scale = {found.noise:.6g}"]
     lines += [f"{key} = {one.value:.6g}  # {one.interval()}" for key, one in fitted.parameters.items()]
@@ -136,7 +136,7 @@ def _constraint_lines(constraint: Constraint) -> list[str]:
         lines.append(f"multiple = {constraint.multiple}")
     if constraint.minimum > 1:
         lines.append(f"min = {constraint.minimum}")
-    return [*lines, f"max = {constraint.maximum}  # the most that was measured; beyond it the model extrapolates"]
+    return [*lines, f"max = {constraint.maximum}  # the largest measured size; beyond it the model extrapolates"]
 
 
 def _table_lines(table: Table) -> list[str]:

@@ -46,7 +46,9 @@ def model_from_table(fields: Fields) -> SpeedupModel:
         raise fields.fail("model", f"{quoted(name)} is not known{nearest(name, known)}")
     origins = sorted({_origin(entry) for entry in named})
     if len(origins) > 1:
-        raise fields.fail("model", f'plug-in "{name}" is there {len(origins)} times; keep one of {"; ".join(origins)}')
+        raise fields.fail(
+            "model", f'plug-in "{name}" is registered {len(origins)} times; keep one of {"; ".join(origins)}'
+        )
     return _plug_in(named[0], fields)
 
 
@@ -90,7 +92,7 @@ def _plug_in(entry: EntryPoint, fields: Fields) -> SpeedupModel:
         raise fields.fail("model", f"{what} refuses these keys: {said(error)}") from error
     problem = _shortcoming(model)
     if problem:
-        raise fields.fail("model", f"{what} returns {shown(model)}, which is no speed-up model: {problem}")
+        raise fields.fail("model", f"{what} returns {shown(model)}, which is not a speed-up model: {problem}")
     return model  # type: ignore[no-any-return]  # just checked
 
 
@@ -101,7 +103,7 @@ def _shortcoming(model: Any) -> str | None:
     except Exception as error:
         return said(error)
     if not isinstance(name, str) or not name:
-        return f"its name {shown(name)} is not a text"
+        return f"its name {shown(name)} is not a string"
     if constraint is not None and not isinstance(constraint, Constraint):
         return f"its constraint {shown(constraint)} is neither a Constraint nor None"
     if sizes is not None:
@@ -112,7 +114,7 @@ def _shortcoming(model: Any) -> str | None:
     if not callable(getattr(model, "seconds", None)) and not callable(getattr(model, "seconds_on", None)):
         return "it has neither a method seconds(processors) nor seconds_on(sizes, layouts)"
     if callable(getattr(model, "seconds_on", None)) and not isinstance(model, LayoutModel):
-        return "it has seconds_on, and needs devices and layouts beside it (LayoutModel)"
+        return "it has seconds_on, which needs devices and layouts too (LayoutModel)"
     return None
 
 

@@ -32,7 +32,7 @@ MOST_TIMINGS: Final = 100_000
 
 SHORTEST: Final = 1e-15
 LONGEST: Final = 1e15
-"""Seconds, of a run or a sample of it; what is beyond is no time that was measured."""
+"""Seconds, of a run or a sample of it; what is beyond is not a time that was measured."""
 
 
 class Timings(NamedTuple):
@@ -94,7 +94,7 @@ class Timings(NamedTuple):
                 raise ModelError(f"{given}: times are of the whole run; leave it out")
             return self
         if steps is not None and samples is not None:
-            raise ModelError(f"--steps {steps} and --samples {samples:g}: one of them says how long the run is")
+            raise ModelError(f"--steps {steps} and --samples {samples:g}: give only one of them")
         batch = self.batch
         if count is not None:
             seconds = self.seconds * count
@@ -104,10 +104,10 @@ class Timings(NamedTuple):
             seconds = self.seconds * steps * batch
         elif self.each == "step":
             also = ", and without a column of batches --samples does not" if samples is not None else ""
-            raise ModelError(f"times are of one step; say with --steps how many the whole run takes{also}")
+            raise ModelError(f"times are of one step; give the number of steps of the run with --steps{also}")
         else:
             also = ", and without a column of batches --steps does not" if steps is not None else ""
-            raise ModelError(f"rates are of samples; say with --samples how many the whole run processes{also}")
+            raise ModelError(f"rates are of samples; give the number of samples of the run with --samples{also}")
         return self._replace(seconds=seconds, each="run")
 
     def of_step(self) -> Timings:
@@ -147,9 +147,7 @@ class Timings(NamedTuple):
                 f"timings: {times[wrong][0]:g} s on {counts[wrong][0]} processors is not a time above 0; leave it out"
             )
         if counts.size and counts.max() > MOST_PROCESSORS:
-            raise ModelError(
-                f"timings: {counts.max()} processors is above {MOST_PROCESSORS}, the most that is possible"
-            )
+            raise ModelError(f"timings: {counts.max()} processors is above {MOST_PROCESSORS}, the maximum")
         order = np.lexsort((times, counts))
         return cls(counts[order], times[order], unit, each)
 
@@ -192,7 +190,7 @@ def _read(stream: TextIO, place: str) -> Timings:
                 f"{place}: line {number}", f"is longer than {LONGEST_LINE:,} characters; is it a file of timings?"
             )
         if len(rows) == MOST_TIMINGS:
-            raise FieldError(place, f"has more than {MOST_TIMINGS:,} timings, the most that is possible")
+            raise FieldError(place, f"has more than {MOST_TIMINGS:,} timings, the maximum")
         text = line.removeprefix("\ufeff").strip()
         if not text or text.startswith("#"):
             continue
@@ -250,14 +248,14 @@ def _row(cells: dict[Column, str], here: str) -> _Row:
     elif each is not None:
         size_of_nodes = size // each if size >= each else 1
         if nodes is not None and nodes * each != size:
-            raise FieldError(here, f"says {size} in all, which is not {nodes} nodes of {each}")
+            raise FieldError(here, f"has a total of {size}, which is not {nodes} nodes of {each}")
         if size > each and size % each:
-            raise FieldError(here, f"says {size} in all, which are not whole nodes of {each}")
+            raise FieldError(here, f"has a total of {size}, which are not whole nodes of {each}")
         nodes = size_of_nodes
     if size > MOST_PROCESSORS:
-        raise FieldError(here, f"says {nodes} nodes of {each}, more than {MOST_PROCESSORS} in all")
+        raise FieldError(here, f"has {nodes} nodes of {each}, more than {MOST_PROCESSORS} in total")
     if nodes is not None and nodes > size:
-        raise FieldError(here, f"says {size} in all on {nodes} nodes; each node has at least one")
+        raise FieldError(here, f"has a total of {size} on {nodes} nodes; each node has at least one")
     accumulated = counts.get("accumulation", 1) - 1
     local = float(counts.get("local_batch", 0))
     if "batch" in counts:
@@ -299,7 +297,7 @@ def _header(cells: list[str], here: str) -> list[Column]:
         if one is None:
             raise FieldError(here, f"column {i + 1}, {problem(name)}")
         if name.lower() in [cell.lower() for cell in cells[:i]]:
-            raise FieldError(here, f"column {name} is there twice; keep one of them")
+            raise FieldError(here, f"column {name} occurs twice; keep one of them")
         same = [other.name for other in found if other.role == one.role != "unused"]
         if same:
             what = {"size": "sizes", "time": "times"}.get(one.role, "the same")
@@ -309,9 +307,9 @@ def _header(cells: list[str], here: str) -> list[Column]:
     if roles >= {"batch", "local_batch"}:
         raise FieldError(here, "has the batch over all GPUs and that on each; keep one of them")
     if not roles & {"size", "nodes"}:
-        raise FieldError(here, f"has no column of sizes; the least is {expected}, or gpus or nodes in its place")
+        raise FieldError(here, f"has no column of sizes; write {expected}, or gpus or nodes in its place")
     if "time" not in roles:
-        raise FieldError(here, f"has no column of times; the least is {expected}, or seconds_per_step or samples/s")
+        raise FieldError(here, f"has no column of times; write {expected}, or seconds_per_step or samples/s")
     return found
 
 

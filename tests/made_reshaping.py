@@ -156,7 +156,7 @@ class Molding(JobEndpoint):
         if processors in story.refusals:
             raise story.refusals[processors]
         if story.record["state"] != "queued":
-            raise Conflict(f"{self.name}: job {id} does not wait any more ({story.record['state']})")
+            raise Conflict(f"{self.name}: job {id} is no longer waiting ({story.record['state']})")
         story.record |= {"processors": processors, "walltime": walltime}
         story.change()
         return dict(story.record)

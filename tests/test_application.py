@@ -91,8 +91,8 @@ REFUSED = {
         'lu.toml: has no key "processor"; did you mean "processors"?',
     ),
     "a key of nobody": (f"color = 1\n{AMDAHL}", 'lu.toml: has no key "color"'),
-    "a name that is none": (f"name = 5\n{AMDAHL}", "lu.toml name: 5 is not a text"),
-    "an empty name": (f'name = ""\n{AMDAHL}', "lu.toml name: '' is not a text"),
+    "a name that is none": (f"name = 5\n{AMDAHL}", "lu.toml name: 5 is not a string"),
+    "an empty name": (f'name = ""\n{AMDAHL}', "lu.toml name: '' is not a string"),
     "speedup no table": ('speedup = "nas"\n', "lu.toml [speedup]: 'nas' is not a table"),
     "speedup twice": (AMDAHL + AMDAHL, "lu.toml: not TOML: Cannot declare ('speedup',) twice"),
     # models
@@ -100,7 +100,7 @@ REFUSED = {
         '[speedup]\nmodel = "downy"\n',
         'lu.toml [speedup] model: "downy" is not known; did you mean "downey"?',
     ),
-    "model no text": ("[speedup]\nmodel = 3\n", "lu.toml [speedup] model: 3 is not a text"),
+    "model no text": ("[speedup]\nmodel = 3\n", "lu.toml [speedup] model: 3 is not a string"),
     "a key missing": (
         '[speedup]\nmodel = "downey"\nA = 8\nsigma = 0\n',
         "lu.toml [speedup] sequential_time: is missing",

@@ -98,20 +98,20 @@ def test_the_profile_of_a_list_is_a_copy():
 
 HUGE = 10**40
 REFUSED = {
-    "no object": ([1], "kth.json: [1] is not a table of keys and values"),
+    "not an object": ([1], "kth.json: [1] is not a table of keys and values"),
     "a number": (5, "kth.json: 5 is not a table"),
     "null": (None, "kth.json: None is not a table"),
     # keys
     "no schema": (document(schema=...), "kth.json schema: is missing"),
     "another schema": (document(schema="gas.plan/1"), 'kth.json schema: "gas.plan/1" is not known'),
-    "schema of another kind": (document(schema=1), "kth.json schema: 1 is not a text"),
+    "schema of another kind": (document(schema=1), "kth.json schema: 1 is not a string"),
     "no now": (document(now=...), "kth.json now: is missing"),
     "a mistyped key beside": (document(freed=1), 'kth.json: has no key "freed"'),
     "a mistyped key": (document(shceduler="x"), 'has no key "shceduler"; did you mean "scheduler"?'),
     "a key mistyped": (document(processors=..., procesors=8), 'processors: is missing (is "procesors" meant for it?)'),
-    "empty scheduler": (document(scheduler=" "), "kth.json scheduler: ' ' is not a text"),
+    "empty scheduler": (document(scheduler=" "), "kth.json scheduler: ' ' is not a string"),
     "unknown kind": (document(kind="promis"), 'kth.json kind: "promis" is not known; did you mean "promise"?'),
-    "version number": (document(version=17), "kth.json version: 17 is not a text"),
+    "version number": (document(version=17), "kth.json version: 17 is not a string"),
     # numbers
     "now in words": (document(now="100"), "kth.json now: '100' is not a whole number"),
     "now with a fraction": (document(now=100.5), "kth.json now: 100.5 is not a whole number"),
@@ -125,7 +125,7 @@ REFUSED = {
     # frames as a whole
     "frames no list": (document(frames={}), "kth.json frames: must be a list of at least one frame"),
     "no frames": (document(frames=[]), "kth.json frames: must be a list of at least one frame"),
-    "frame no object": (document(frames=[[100, None, 8]]), "kth.json frames[0]: [100, None, 8] is not a table"),
+    "frame not an object": (document(frames=[[100, None, 8]]), "kth.json frames[0]: [100, None, 8] is not a table"),
     "frame null": (document(frames=[frame(100, 200, 1), None]), "kth.json frames[1]: None is not a table"),
     "frame without end": (document(frames=[{"start": 100, "free": 8}]), "kth.json frames[0] end: is missing"),
     "mistyped key in a frame": (
@@ -157,7 +157,7 @@ REFUSED = {
     ),
     "frame in the middle does not end": (
         document(frames=[frame(100, None, 1), frame(200, None, 8)]),
-        "kth.json frames[0] end: None: only the last frame may be without an end",
+        "kth.json frames[0] end: None: only the last frame may have no end",
     ),
     "end in words": (
         document(frames=[frame(100, "200", 1), frame(200, None, 8)]),
@@ -183,7 +183,7 @@ REFUSED = {
     "NaN": (document(frames=[frame(100, None, math.nan)]), "kth.json frames[0] free: nan is not a whole number"),
     "equal neighbours": (
         document(frames=[frame(100, 200, 8), frame(200, None, 8)]),
-        "kth.json frames[1] free: is 8 like in frames[0]",
+        "kth.json frames[1] free: is 8 as in frames[0]",
     ),
 }
 
@@ -222,7 +222,7 @@ def test_a_file_that_is_no_json_is_refused(tmp_path, content, message):
 
 
 def test_lists_built_in_python_are_checked_as_strictly():
-    with pytest.raises(FieldError, match=r"availability frames\[1\] free: is 3 like in frames\[0\]"):
+    with pytest.raises(FieldError, match=r"availability frames\[1\] free: is 3 as in frames\[0\]"):
         AvailabilityList.of([0, 5], [3, 3])
     with pytest.raises(FieldError, match=r"availability frames\[0\] end: 4 is not after its start 5"):
         AvailabilityList.of([5, 4], [3, 2])

@@ -295,7 +295,7 @@ def test_a_large_kernel_is_compiled_only_where_that_pays_and_what_takes_so_long_
     machine_code = fastest(earliest_fit, WORTH_WAITING + 1, large="what fits")
     assert machine_code is not earliest_fit
     assert fastest(place, WORTH_WAITING + 1, large="what fits") is not place
-    assert said == ["compiling what fits, once; this takes up to half a minute"]
+    assert said == ["first use: compiling what fits (up to half a minute)"]
 
 
 def test_a_program_that_says_nothing_else_has_it_logged_once(monkeypatch, caplog):
@@ -304,7 +304,7 @@ def test_a_program_that_says_nothing_else_has_it_logged_once(monkeypatch, caplog
     for _ in range(2):
         announce(earliest_fit, "what fits")
     assert [(one.name, one.getMessage()) for one in caplog.records] == [
-        ("gas.compiled", "compiling what fits, once; this takes up to half a minute")
+        ("gas.compiled", "first use: compiling what fits (up to half a minute)")
     ]
 
 

@@ -60,7 +60,7 @@ def log(request, tmp_path):
 @pytest.mark.thorough(but=["made up"])
 def test_a_job_is_planned_submitted_and_run_no_later_than_promised(log, lu, tmp_path, asked):
     path, size = log
-    with serving(tmp_path / "state", "--trace", str(path), "--at", "crowded", "--processors", size) as url:
+    with serving(tmp_path / "state", "--trace", str(path), "--at", "longest-queue", "--processors", size) as url:
         health = asked("endpoints", "-e", url)["endpoints"][0]
         assert (health["processors"], health["kind"]) == (100, "promise")
         queued = [j for j in asked("status", "-e", url)["jobs"] if j["state"] == "queued"]
@@ -87,7 +87,7 @@ def test_a_job_is_planned_submitted_and_run_no_later_than_promised(log, lu, tmp_
 @pytest.mark.thorough(but=["made up"])
 def test_nobody_in_the_log_is_started_later_than_promised(log, lu, tmp_path, asked):
     path, size = log
-    options = ("--trace", str(path), "--at", "crowded", "--processors", size, "--clock-speed", "20000")
+    options = ("--trace", str(path), "--at", "longest-queue", "--processors", size, "--clock-speed", "20000")
     with serving(tmp_path / "state", *options) as url:
         promised = {j["id"]: j["first_promise"] for j in asked("status", "-e", url)["jobs"]}
         mine = asked("submit", lu, "-e", url, "--simulate")["job"]

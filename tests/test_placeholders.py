@@ -32,12 +32,12 @@ def test_double_braces_are_the_word_in_braces():
     ("word", "hint"), [("{gpu}", "gpus"), ("{procesors}", "processors"), ("{walltme}", "walltime")]
 )
 def test_an_unknown_word_is_refused_with_the_nearest_right_one(word, hint):
-    with pytest.raises(BadInput, match=f'is no placeholder; did you mean "{hint}"'):
+    with pytest.raises(BadInput, match=f'is not a placeholder; did you mean "{hint}"'):
         check(["torchrun", f"--x={word}"])
 
 
 def test_what_has_no_value_is_refused_with_the_way_out_unless_the_job_will_know_it():
-    with pytest.raises(BadInput, match=r'\{gpus\}: the application counts no GPUs; say unit = "gpus"'):
+    with pytest.raises(BadInput, match=r'\{gpus\}: the application does not count GPUs; set unit = "gpus"'):
         filled("{gpus}", {"processors": 4})
     assert filled("{nodes} {processors}", {"processors": 4}, later={"nodes"}) == "{nodes} 4"
 

@@ -473,7 +473,7 @@ def test_a_size_without_a_time_is_named():
 def test_a_hole_that_never_comes_is_named():
     application = Application(Table.of({4: 5}), safety=1.1)
     availability = AvailabilityList.of([0, 5], [4, 3])
-    assert reasons(application, availability) == {4: "no hole: never free for 6 s in this list"}
+    assert reasons(application, availability) == {4: "never free for 6 s in this list"}
 
 
 def test_a_scheduler_that_knows_why_there_is_no_start_says_it():
@@ -482,11 +482,11 @@ def test_a_scheduler_that_knows_why_there_is_no_start_says_it():
             return np.where(processors > 2, NEVER, first)
 
         def why_never(self, processors, walltime, layout=None):
-            return f"QOS high allows 2 CPUs, and {processors} are asked for"
+            return f"QOS high allows 2 CPUs, and {processors} are requested"
 
     limited = Limited("ada", "estimate", 0, "1", np.array([4]), Spans.of([]))
     application = Application(Table.of({2: 9, 4: 5}), safety=1.1)
-    assert reasons(application, limited) == {4: "QOS high allows 2 CPUs, and 4 are asked for"}
+    assert reasons(application, limited) == {4: "QOS high allows 2 CPUs, and 4 are requested"}
 
 
 def test_rejections_carry_their_kind_for_whoever_gives_advice():
@@ -593,8 +593,8 @@ def test_the_losers_are_told_why():
     result = plan(exactly({2: 10, 4: 10, 8: 130}), availability)
     assert [(c.scheduler, c.processors, result.why_lost(c)) for c in result.candidates] == [
         ("a", 2, "best"),
-        ("b", 2, "the same on a scheduler named later"),
-        ("a", 4, "finishes at the same instant on more processors"),
+        ("b", 2, "equal, on a scheduler that comes later in the list"),
+        ("a", 4, "finishes at the same time on more processors"),
         ("a", 8, "finishes 2m00s later"),
     ]
     thrifty = plan(exactly({2: 23, 8: 20}), availability[0], tolerance=0.15)

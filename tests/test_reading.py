@@ -44,7 +44,7 @@ def test_a_file_that_cannot_be_read_is_named(read, tmp_path):
 def test_a_file_of_any_length_is_not_read(read, tmp_path):
     with (tmp_path / "long").open("wb") as file:
         file.truncate(MOST_BYTES + 1)
-    with pytest.raises(BadInput, match="long: has more than 64 MiB, the limit"):
+    with pytest.raises(BadInput, match="long: exceeds the limit of 64 MiB"):
         read(tmp_path / "long")
 
 

@@ -80,14 +80,14 @@ def test_a_gain_must_reach_a_time_and_a_part_of_what_is_left(threshold, least, w
     """The gain is 85 s of the 185 s to the finish: 45.9%, of which 46% are 85 s when rounded."""
     found = decided(ALL_FREE, expected=60, threshold=threshold, least=least)
     assert found.worth_it is worth_it
-    assert worth_it or "it is changed for " in found.why()
+    assert worth_it or "the minimum for a change is " in found.why()
 
 
 def test_a_job_that_can_never_start_as_it_is_is_given_any_shape_that_can():
     found = decided(queue((0, 8)), 16, least=10**6)
     assert found.current is None
     assert (found.worth_it, found.gain, found.best.processors) == (True, None, 8)
-    assert found.why() == "it can never start as it is"
+    assert found.why() == "it can never start in its present shape"
 
 
 @pytest.mark.parametrize("limits", [Limits(max_processors=3), Limits(max_walltime=170)])

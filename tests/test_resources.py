@@ -21,7 +21,7 @@ def test_gpus_fill_nodes_and_come_out_even():
     assert four.layouts(8, ANY, free=False) == [Layout(2, 4)]
     assert four.layouts(6, ANY, free=False) == [Layout(2, 3)]
     assert four.layouts(5, ANY, free=False) == []
-    assert four.why_uneven(5, 8) == "5 GPUs are not the same number on each of the fewest nodes of up to 4"
+    assert four.why_uneven(5, 8) == "5 GPUs cannot be spread evenly over the fewest nodes of up to 4"
     assert four.why_uneven(4, 2) == "gpus_per_node is 4, and no node has more than 2 GPUs"
 
 
@@ -85,14 +85,14 @@ def test_memory_is_in_megabytes(text, megabytes):
 @pytest.mark.parametrize(
     ("unit", "keys", "message"),
     [
-        ("gpus", {"memory_per_gpu": "lots"}, 'no amount of memory; write it like "500M"'),
-        ("gpus", {"memory_per_gpu": "0G"}, "no amount of memory"),
-        ("gpus", {"memory_per_gpu": "1G", "memory_per_node": "1G"}, "stands beside memory_per_gpu"),
+        ("gpus", {"memory_per_gpu": "lots"}, 'not an amount of memory; write it like "500M"'),
+        ("gpus", {"memory_per_gpu": "0G"}, "not an amount of memory"),
+        ("gpus", {"memory_per_gpu": "1G", "memory_per_node": "1G"}, "and memory_per_gpu exclude each other"),
         ("processors", {"gpu_type": "a100"}, 'belongs to unit = "gpus" or unit = "nodes"'),
         ("nodes", {"cpus_per_gpu": 2}, 'belongs to unit = "gpus"'),
-        ("gpus", {"gpus_per_node": 0}, r"is no number of GPUs; write 4, or \[1, 2, 4\]"),
+        ("gpus", {"gpus_per_node": 0}, r"is not a number of GPUs; write 4, or \[1, 2, 4\]"),
         ("gpus", {"gpus_per_node": []}, "is empty"),
-        ("gpus", {"gpu_type": "a 100"}, "is no type of GPU"),
+        ("gpus", {"gpu_type": "a 100"}, "is not a type of GPU"),
         ("gpus", {"gpu_typ": "a100"}, 'did you mean "gpu_type"'),
     ],
 )

@@ -47,12 +47,12 @@ class Scheme:
         if self.key not in get_args(Key):
             raise ValueError(f'key "{self.key}" is not known; known: {", ".join(get_args(Key))}')
         if self.months is not None and self.months < 1:
-            raise ValueError(f"a window of {self.months} months holds nothing; name 1 or more, or None for all")
+            raise ValueError(f"a window of {self.months} months is empty; give 1 or more, or None for all")
         _check_percentile(self.percentile)
         if not 0 <= self.floor <= 1:
-            raise ValueError(f"floor {self.floor} is no factor on a request; name a number from 0 to 1")
+            raise ValueError(f"floor {self.floor} is not a factor on a request; give a number from 0 to 1")
         if self.least < 1:
-            raise ValueError(f"at least {self.least} similar jobs is no condition; name 1 or more")
+            raise ValueError(f"at least {self.least} similar jobs is not a condition; give 1 or more")
 
     @property
     def window(self) -> int | None:
@@ -191,7 +191,7 @@ class Adjuster:
 
 def _check_percentile(percentile: float) -> None:
     if not 0 < percentile <= 100:
-        raise ValueError(f"{percentile} is no percentile; name a number above 0, up to 100")
+        raise ValueError(f"{percentile} is not a percentile; give a number above 0, up to 100")
 
 
 def _rank(percentile: float, jobs: int) -> int:

@@ -175,7 +175,7 @@ def find(name: str) -> ArchivedLog:
     near = inside or difflib.get_close_matches(wanted, by_name, n=3, cutoff=0.5)
     hint = f"; did you mean {' or '.join(by_name[key].name for key in near)}?" if near else ""
     raise LogError(
-        f'"{name}"', f"is no log of the archive that is known here{hint or '; `gas traces list` names them'}"
+        f'"{name}"', f"is not a log of the archive that is known here{hint or '; `gas traces list` names them'}"
     )
 
 
@@ -258,7 +258,7 @@ def _address(url: str) -> str:
             return url
     except ValueError:
         pass
-    raise LogError(url, "is no address to download from; it begins with http:// or https:// and a host")
+    raise LogError(url, "is not an address to download from; it begins with http:// or https:// and a host")
 
 
 def _download(log: ArchivedLog, url: str, path: Path, progress: Callable[[float], None] | None) -> str:
@@ -330,7 +330,7 @@ def _accepted(log: ArchivedLog, url: str, downloaded: Path, path: Path) -> str:
             start = text.read(_START)
         parse_swf(start[: start.rfind(b"\n") + 1] if len(start) == _START else start)
     except LogError as error:
-        raise ArchiveError(f"{url}: what arrived is no log ({error}); nothing was kept") from None
+        raise ArchiveError(f"{url}: what arrived is not a log ({error}); nothing was kept") from None
     return found
 
 

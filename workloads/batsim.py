@@ -111,9 +111,9 @@ def _document(data: bytes, name: str) -> dict[str, Any]:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise LogError(name, f"is no JSON: {error}; a workload of Batsim is one object") from None
+        raise LogError(name, f"is not JSON: {error}; a workload of Batsim is one object") from None
     if not isinstance(document, dict):
-        raise LogError(name, "is no workload of Batsim, which is an object with jobs, profiles and nb_res")
+        raise LogError(name, "is not a Batsim workload, an object with jobs, profiles and nb_res")
     for key, kind in (("jobs", list), ("profiles", dict)):
         if not isinstance(document.get(key), kind):
             raise LogError(name, f'has no "{key}"; a workload of Batsim has jobs, profiles and nb_res')
@@ -137,7 +137,7 @@ def _header(document: Mapping[str, Any]) -> Header:
 def _row(job: Any, times: _Times) -> dict[str, float]:
     """Return the fields of a job."""
     if not isinstance(job, dict):
-        raise Malformed("no job", f"{quoted(json.dumps(job))} is no job, which is an object")
+        raise Malformed("no job", f"{quoted(json.dumps(job))} is not a job, which is an object")
     for key in ("id", "subtime", "res", "profile"):
         if key not in job:
             raise Malformed(f"no {key}", f'has no "{key}"')
@@ -147,7 +147,7 @@ def _row(job: Any, times: _Times) -> dict[str, float]:
         "requested_time": _number(job, "walltime") if "walltime" in job else -1.0,
     }
     if row["requested_processors"] < 1 or row["requested_processors"] != int(row["requested_processors"]):
-        raise Malformed("no whole number of resources", f"{job['res']} is no whole number of resources")
+        raise Malformed("no whole number of resources", f"{job['res']} is not a whole number of resources")
     row["run_time"] = times.of(str(job["profile"]))
     if times.profiles[str(job["profile"])].get("ret", 0) != 0:
         row["status"] = 0

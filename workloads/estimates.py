@@ -67,9 +67,9 @@ def mualem_feitelson(
     """
     seconds = _checked(run_times)
     if not 0 <= underestimated <= 1:
-        raise ValueError(f"{underestimated} is no share of jobs; name a number from 0 to 1")
+        raise ValueError(f"{underestimated} is not a share of jobs; name a number from 0 to 1")
     if not (1 <= longest <= _LONGEST):
-        raise ValueError(f"a longest estimate of {longest} s is no limit; name a number from 1 to 2**53")
+        raise ValueError(f"a longest estimate of {longest} s is not a limit; name a number from 1 to 2**53")
     too_small = generator.random(seconds.shape) < underestimated
     drawn = 1 - generator.random(seconds.shape)  # from (0, 1]
     np.divide(seconds, drawn, out=drawn)

@@ -69,7 +69,7 @@ def format_of(source: str | Path | bytes) -> Format:
             return "sacct"
     except LogError:  # no text: the reader says so, with the file's name
         return "swf"
-    # A schedule in CSV is no log, but as one it is refused in words that say what it is.
+    # A schedule in CSV is not a log, but as one it is refused in words that say what it is.
     return "csv" if is_table_header(line) or "submission_time" in line.split(",") else "swf"
 
 

@@ -68,7 +68,7 @@ class MeanAndDeviation:
         if forget not in get_args(Forget):
             raise ValueError(f'forget "{forget}" is not known; known: {", ".join(get_args(Forget))}')
         if least < 1:
-            raise ValueError(f"at least {least} jobs is no history; name 1 or more")
+            raise ValueError(f"at least {least} jobs is not a history; name 1 or more")
         self.deviations, self.age, self.forget, self.sample, self.least = deviations, age, forget, sample, least
         self._of: dict[Hashable, _Record] = {}
         self._all = _Record()

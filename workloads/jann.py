@@ -147,7 +147,7 @@ class JannModel:
         except tomllib.TOMLDecodeError as error:
             raise ValueError(f"{name}: is not TOML: {error}") from None
         if document.get("schema") != SCHEMA:
-            raise ValueError(f'{name}: is no Jann model: schema is {document.get("schema")!r}, expected "{SCHEMA}"')
+            raise ValueError(f'{name}: is not a Jann model: schema is {document.get("schema")!r}, expected "{SCHEMA}"')
         try:
             ranges = []
             for number, entry in enumerate(_list(document, "ranges", dict), 1):

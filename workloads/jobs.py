@@ -141,7 +141,7 @@ def machine_size(log: Log, processors: int | None = None) -> int:
     """
     if processors is not None:
         if processors < 1:
-            raise ValueError(f"a machine of {processors} processors can run nothing; name 1 or more")
+            raise ValueError(f"processors {processors}: a machine has at least 1")
         return int(processors)
     for size in (log.header.max_procs, log.header.max_nodes):
         if size is not None and size > 0:

@@ -233,7 +233,7 @@ def _checked_names(columns: Mapping[str, ArrayLike], log: str) -> dict[str, NDAr
     """Return the columns as arrays, all of them of names that a log has."""
     strange = [key for key in columns if key not in COLUMNS]
     if strange:
-        raise LogError(log, f'"{strange[0]}" is no column; known: {", ".join(COLUMNS)}')
+        raise LogError(log, f'"{strange[0]}" is not a column; known: {", ".join(COLUMNS)}')
     return {key: np.asarray(values) for key, values in columns.items()}
 
 

@@ -71,7 +71,9 @@ class TypeModel:
 
     def __post_init__(self) -> None:
         if min(self.p_serial, self.p_pow2) < 0 or self.p_serial + self.p_pow2 > 1:
-            raise ValueError(f"p_serial {self.p_serial} and p_pow2 {self.p_pow2} are not shares of one whole")
+            raise ValueError(
+                f"p_serial {self.p_serial} and p_pow2 {self.p_pow2} are not shares that add up to at most 1"
+            )
         if not 0 <= self.p_u <= 1:
             raise ValueError(f"p_u {self.p_u} is not a share; name a number from 0 to 1")
         if not 0 <= self.low <= self.med <= self.hi:
@@ -260,5 +262,5 @@ def _chosen(types: str | Sequence[str]) -> tuple[str, ...]:
     named = (types,) if isinstance(types, str) else tuple(types)
     chosen = tuple(name for name in _QUEUES if name in named)
     if len(chosen) != len(named) or not chosen or ("one" in chosen and len(chosen) > 1):
-        raise ValueError(f'types {types!r} are not known; name "batch", "interactive", both, or "one" alone')
+        raise ValueError(f'types {types!r} are not known; name "batch", "interactive", both, or "one"')
     return chosen

@@ -349,7 +349,7 @@ class _Reader:
         try:
             seconds = int(text) if _WHOLE.fullmatch(text) else self._seconds(text)
         except (ValueError, OverflowError, OSError):
-            raise _malformed(f"{what} is no instant", repr(text[:40])) from None
+            raise _malformed(f"{what} is not an instant", repr(text[:40])) from None
         if seconds > LATEST:
             raise _malformed(f"{what} is after 2106", repr(text[:40]))
         return seconds
@@ -376,7 +376,7 @@ def _limit(text: str, *, raw: bool) -> int | None:
         return None
     seconds = 60 * _whole(text, "Timelimit") if raw else _seconds(text, "Timelimit")
     if not 1 <= seconds <= LARGEST:
-        raise _malformed("Timelimit is no time", repr(text[:40]))
+        raise _malformed("Timelimit is not a time", repr(text[:40]))
     return seconds
 
 
@@ -390,16 +390,16 @@ def _count(text: str, resource: str) -> int:
 def _whole(text: str, what: str) -> int:
     text = text.removesuffix(".0")  # as a table program writes a column that has gaps
     if not _WHOLE.fullmatch(text):
-        raise _malformed(f"{what} is no whole number", repr(text[:40]))
+        raise _malformed(f"{what} is not a whole number", repr(text[:40]))
     return int(text)
 
 
 def _seconds(text: str, what: str) -> int:
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise _malformed(f"{what} is no duration", repr(text[:40]))
+        raise _malformed(f"{what} is not a duration", repr(text[:40]))
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     total = ((24 * days + hours) * 60 + minutes) * 60 + seconds
     if total > LARGEST:
-        raise _malformed(f"{what} is no duration", repr(text[:40]))
+        raise _malformed(f"{what} is not a duration", repr(text[:40]))
     return total

@@ -101,7 +101,7 @@ def between(log: Log, since: str | date | None = None, until: str | date | None 
     """
     begin, end = _instant(log, since), _instant(log, until)
     if begin is not None and end is not None and begin >= end:
-        raise LogError(log.name, f"from {since} until {until} is no time at all; the second must be later")
+        raise LogError(log.name, f"from {since} until {until} is an empty span; the second time must be later")
     chosen = np.ones(len(log), dtype=bool)
     if begin is not None:
         chosen &= log.submit >= begin
@@ -119,7 +119,7 @@ def between(log: Log, since: str | date | None = None, until: str | date | None 
 def first_jobs(log: Log, count: int) -> Log:
     """Return the first so many jobs, all of them if there are no more."""
     if count < 1:
-        raise LogError(log.name, f"the first {count} jobs are none; name 1 or more")
+        raise LogError(log.name, f"first {count}: must be 1 or more")
     return _part(log, np.arange(min(count, len(log))), f"the first {count}")
 
 
@@ -140,7 +140,7 @@ def checked_month(text: str) -> str:
         It is none; the message is to be put behind the text.
     """
     if not _MONTH.fullmatch(text):
-        raise ValueError("is no month; write one like 1996-10")
+        raise ValueError("is not a month; write one like 1996-10")
     return text
 
 
@@ -156,7 +156,7 @@ def checked_instant(text: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         month = f"{text}-01 or {text}-01T12:00" if _MONTH.fullmatch(text) else "1996-10-01 or 1996-10-01T12:00"
-        raise ValueError(f"is no date; write one like {month}") from None
+        raise ValueError(f"is not a date; write one like {month}") from None
 
 
 def parts_of(log: Log) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ def _months_since_year_0(seconds: int, epoch: Epoch, name: str) -> int:
     except (OverflowError, ValueError, OSError):
         local = datetime.min
     if not 2 <= local.year <= 9998:
-        way_out = "mend that job, or leave it out (--from DATE, --until DATE)"
+        way_out = "correct that job, or leave it out (--from DATE, --until DATE)"
         raise LogError(name, f"second {seconds} is outside of the calendar, so it has no month; {way_out}")
     return 12 * local.year + local.month - 1
 

@@ -47,7 +47,7 @@ def read_swf(source: str | Path | BinaryIO, *, lenient: bool = False) -> Log:
     Raises
     ------
     LogError
-        If this is no log, or for the first malformed line.
+        If this is not a log, or for the first malformed line.
     OSError
         If the file cannot be read.
     """

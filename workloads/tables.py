@@ -123,7 +123,7 @@ def parse_parquet(data: bytes, *, name: str = "log") -> Log:
         # Threads may outlive a short program, and abort it.
         table = parquet.read_table(io.BytesIO(data), use_threads=False)
     except (pyarrow.ArrowException, OSError) as error:
-        raise LogError(name, f"is no Parquet file that can be read ({' '.join(str(error).split())[:200]})") from None
+        raise LogError(name, f"is not a readable Parquet file ({' '.join(str(error).split())[:200]})") from None
     titles = [str(title).strip().lower() for title in table.column_names]
     _checked_titles(titles, name)
     columns: dict[str, NDArray[Any]] = {}
@@ -276,5 +276,5 @@ def _log(
         warnings.append("not sorted by submission: sorted, equal seconds in the file's order")
     ignored = [title for title in titles if title not in _KNOWN and title not in _INSTANTS]
     if ignored:
-        warnings.append(f"columns that a log has not are ignored: {', '.join(ignored)}")
+        warnings.append(f"unknown columns are ignored: {', '.join(ignored)}")
     return replace(log, warnings=tuple(warnings), skipped=dict(complaints.skipped))

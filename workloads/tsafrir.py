@@ -64,7 +64,7 @@ class TsafrirModel:
 
     def __post_init__(self) -> None:
         if not 0 < self.head < 100:
-            raise ValueError(f"head {self.head} is no percentage; name a number between 0 and 100")
+            raise ValueError(f"head {self.head} is not a percentage; give a number between 0 and 100")
         if not self.bend_scale > 0:
             raise ValueError(f"bend_scale {self.bend_scale} puts no value into the tail; name a number above 0")
         rest = self.head_shares(_HEAD)
@@ -222,7 +222,7 @@ def _check_possible(needed: NDArray[np.int64], values: NDArray[np.int64], longes
     enough = np.searchsorted(-values, -needed, side="right")
     worst = int(np.argmax(as_long - enough))
     if as_long[worst] > enough[worst]:
-        way = "name a greater longest" if needed[worst] == longest else "take another model, or try a greater longest"
+        way = "give a larger `longest`" if needed[worst] == longest else "take another model, or try a larger `longest`"
         raise ValueError(
             f"{as_long[worst]:,} jobs run for {needed[worst]} s or more (cut at the longest estimate, {longest} s), "
             f"but the model has only {enough[worst]:,} estimates that long; {way}"

@@ -31,7 +31,7 @@ def log_of_file(path: Path, *, unit: Unit = "cpus", processors: int | None = Non
     """
     check_readable([str(path)])
     if not path.is_file():
-        raise BadInput(f"{path}: is no regular file; a study reads its log again and again, so write it to one")
+        raise BadInput(f"{path}: is not a regular file; a study reads its log again and again, so write it to one")
     log, sha256 = read_log_and_digest(str(path), unit=unit, strict=strict, thanked={""})
     stem = Path(path.name.removesuffix(".gz")).stem
     source = Source(stem, stem, machine_of(log, processors), "users", len(log))

@@ -43,7 +43,7 @@ def prediction_options(
     tuned the predictions does not judge them. It takes one to two hours; with --quick, some minutes.
     """
     if only and only not in PARTS:
-        raise BadInput(f"--only {only}: is no part of this study; they are {', '.join(PARTS)}")
+        raise BadInput(f"--only {only}: is not a part of this study, which has {', '.join(PARTS)}")
     given = {"seeds": seeds, "jobs": jobs, "samples": samples, "runs": runs, "waits": waits}
     changed = {name: value for name, value in given.items() if value is not None}
     return replace(QUICK if quick else FULL, seed=seed, only=only, **changed)

@@ -210,7 +210,7 @@ class Agent:
         if name is None and len(self.schedulers) == 1:
             return self.schedulers[0]
         if name not in known:
-            which = "which scheduler?" if name is None else f"{name}: is no scheduler of this agent;"
+            which = "which scheduler?" if name is None else f"{name}: is not a scheduler of this agent;"
             raise BadInput(f"{which} name one of {', '.join(known) or 'none'}")
         return known[name]
 

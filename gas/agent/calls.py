@@ -239,7 +239,7 @@ def _forecasting(given: Wanted) -> Forecasting | None:
     if past is None:
         for name, value in (("risk", given["risk"]), ("sure", given["sure"]), ("samples", samples)):
             if value is not None:
-                raise BadInput(f'{name} {value}: is about predictions; add predict="auto", or leave it out')
+                raise BadInput(f'{name} {value}: applies to predictions; add predict="auto", or leave it out')
         return None
     history = None if isinstance(past, str) and past == AUTO else history_of(past)
     risk = None if given["risk"] is None else share_of(given["risk"], "risk")

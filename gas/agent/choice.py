@@ -101,7 +101,7 @@ class Task:
             ("deadline", options.deadline, deadline),
         ):
             if isinstance(given, Instant) and at is not None and has_passed_today(given.written, now):
-                remark(f"--{what} {given}: has passed today, and is taken as tomorrow's ({iso_time(at)})")
+                remark(f"--{what} {given}: has passed today; tomorrow's is used ({iso_time(at)})")
         return cls(application, options, not_before, deadline, predictor, remark, progress)
 
     def plan(self, answers: Sequence[Answer]) -> Planned:
@@ -139,7 +139,7 @@ class Task:
         likely = predicted(found.plan)
         if likely is not None and (later := self._moved_on(found.answers, likely)) is not None:
             took = duration_text(round(seconds_since(found.answers)))
-            self.remark(f"predicting took {took}, in which starts have passed; predicting again")
+            self.remark(f"predicting took {took}; some planned starts have passed since, so Gas predicts again")
             found = self._plan(later)
             if (seconds := seconds_since(found.answers)) > MOST_APART_LIVE:
                 self.remark(f"predicting took {duration_text(round(seconds))} again; what follows is as of before that")
@@ -204,7 +204,7 @@ def _check_window(options: PlanOptions, now: int, not_before: int | None, deadli
     if options.not_before is not None and not_before is not None and not_before > now:
         why, way_out = f"--not-before {Instant.of(options.not_before)}", f"{way_out} or an earlier start"
     written = Instant.of(options.deadline)
-    raise BadInput(f"--deadline {written}: is {given}, and no run starts before {first} ({why}); {way_out}")
+    raise BadInput(f"--deadline {written}: is {given}, but no run can start before {first} ({why}); {way_out}")
 
 
 def predicted(found: Plan) -> PredictedPlan | None:

@@ -120,7 +120,7 @@ def follow_output(
             job = where.job(number)
             if job["state"] not in WAITING:
                 if began is not None and job["start"] != began:
-                    remark(f"job {number} has started again, and so does its output")
+                    remark(f"job {number} has restarted, and its output begins again")
                     position = 0
                 began, grown = job["start"], False
                 try:
@@ -131,7 +131,7 @@ def follow_output(
                     if job["state"] in ENDED:
                         raise
                     if not missing:
-                        remark(f"{absent}; looking again until it has ended")
+                        remark(f"{absent}; Gas keeps looking until it has ended")
                     missing = True
             ended = job if job["state"] in ENDED else None
         if ended is not None:

@@ -28,7 +28,7 @@ SHOWN_BYTES = 2000
 """Of what a job that failed has written last."""
 
 FEW = 3
-"""Up to so many jobs are asked for one by one; of more, all are listed."""
+"""Up to so many jobs are requested one by one; of more, all are listed."""
 
 _Result = TypeVar("_Result")
 
@@ -255,7 +255,7 @@ class _Watch:
             listed = {int(job["id"]): job for job in self._where.jobs(REMEMBERED)}
         for one in waiting:
             if one.state == "forgotten":
-                one.fail(NotFound(f"{self._where.name}: job {one.id} has ended, and it is not known any more how"))
+                one.fail(NotFound(f"{self._where.name}: job {one.id} has ended; its outcome is no longer known"))
                 continue
             try:
                 job = listed.get(one.id)

@@ -94,9 +94,11 @@ class Forecasting:
     def __post_init__(self) -> None:
         checked_samples(self.samples)
         if self.risk is not None and not 0 < self.risk < 1:
-            raise BadInput(f"risk {self.risk}: must lie between 0 and 1; 0.9 is the finish that is met 9 times of 10")
+            raise BadInput(
+                f"risk {self.risk}: must be above 0 and below 1; 0.9 is the finish that is met in 9 of 10 cases"
+            )
         if self.sure is not None and not 0 < self.sure < 1:
-            raise BadInput(f"sure {self.sure}: must lie between 0 and 1; 0.95 meets the deadline 95 times of 100")
+            raise BadInput(f"sure {self.sure}: must be above 0 and below 1; 0.95 meets the deadline in 95 of 100 cases")
         if self.sure is not None and self.risk is not None:
             raise BadInput("--sure takes the cheapest request, --risk the one that finishes first; leave one out")
 
@@ -104,7 +106,7 @@ class Forecasting:
 def checked_samples(samples: int | None, what: str = "samples") -> int | None:
     """Return how often to simulate; raise `BadInput` if that is out of range."""
     if samples is not None and not 1 <= samples <= MOST_SAMPLES:
-        raise BadInput(f"{what} {samples}: must be from 1 to {MOST_SAMPLES:,}; some hundreds are usual")
+        raise BadInput(f"{what} {samples}: must be from 1 to {MOST_SAMPLES:,}; a few hundred are usual")
     return samples
 
 
@@ -149,7 +151,7 @@ class PlanOptions:
         if self.forecasting is None or self.forecasting.sure is None:
             return
         if self.deadline is None:
-            raise BadInput("--sure says how sure a request is to meet a deadline; add --deadline, or leave it out")
+            raise BadInput("--sure is the probability of meeting a deadline; add --deadline, or leave it out")
         if self.tolerance:
             raise BadInput("--sure takes the cheapest request already; leave out --tolerance")
 
@@ -203,11 +205,11 @@ class Run:
             check(what.job.command)
             return what
         if isinstance(what, str):
-            raise BadInput(f"command {what!r}: write its words one by one, for example {what.split()!r}")
+            raise BadInput(f"command {what!r}: write a list of words, for example {what.split()!r}")
         if not isinstance(what, JobDescription):
             if not isinstance(what, Sequence) or not what or not all(isinstance(word, str) for word in what):
                 raise BadInput(
-                    f"command {what!r}: write its words as text, for example ['./app', '-n', '{{processors}}']"
+                    f"command {what!r}: write each word as text, for example ['./app', '-n', '{{processors}}']"
                 )
             what = JobDescription(name, tuple(what))
         job = what

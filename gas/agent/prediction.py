@@ -98,7 +98,7 @@ class Predictor:
                 raise problems[0]
             raise BadInput(f"--predict: nothing can be predicted: {'; '.join(map(str, problems))}")
         for problem in problems:
-            self._say_once(f"{problem}; its starts are taken as planned")
+            self._say_once(f"{problem}; its planned starts are used")
         return choose(
             found,
             forecasts,
@@ -127,8 +127,8 @@ class Predictor:
         endpoint = answer.endpoint
         if answer.availability is None or not isinstance(endpoint, (QueueEndpoint, SchedulingEndpoint)):
             raise BadInput(
-                f"{answer.name}: has no queue that could be looked at, only a list of what is free; "
-                "--predict needs a live scheduler (S³ or Slurm)"
+                f"{answer.name}: has only a list of free processors and no queue; --predict needs a live scheduler "
+                "(S³ or Slurm)"
             )
         history = self.options.history or self._remembered.get(answer.name)
         if history is None:  # asked for once: predicted again, it is the same but for the last minutes
@@ -163,7 +163,7 @@ class Predictor:
         past = history.past(snapshot)
         strangers = int((snapshot.user < 0).sum())
         if strangers and strangers == len(snapshot):
-            remarks += (f"{history.name} knows none of the users in the queue; they are taken to be like all others",)
+            remarks += (f"{history.name} has no jobs of the users in the queue; the average of all users is used",)
         learnt = past.ended
         if self.options.history is None and learnt < LEAST_ENDED:
             raise BadInput(
@@ -173,7 +173,7 @@ class Predictor:
             )
         if learnt < FEW:
             few = f"only {many(learnt, 'job')} of {history.name} ended before now"
-            remarks += (f"{few}; what is learnt from so few may be far off",)
+            remarks += (f"{few}; predictions from so few jobs may be far off",)
         for remark in (*remarks, *self._learnt(endpoint, history, snapshot, bool(strangers))):
             self._say_once(f"{answer.name}: {remark}")
         if not _follows_s3(endpoint) and (not_before is None or not_before <= found.now):
@@ -210,8 +210,8 @@ class Predictor:
         if not partly or known >= LEAST:
             return ()
         return (
-            f"jobs of other users are hidden: intervals are as wide as can be until {LEAST} jobs of yours that were "
-            f"predicted have started ({known} so far)",
+            f"jobs of other users are hidden: intervals are as wide as possible until {LEAST} of your predicted jobs "
+            f"have started ({known} so far)",
         )
 
 
@@ -240,7 +240,7 @@ def _similar(
 def _asked(endpoint: Endpoint, name: str, remark: Callable[[str], object]) -> History:
     """Return what a scheduler of this name remembers itself."""
     if not isinstance(endpoint, RememberingEndpoint):
-        raise BadInput(f"{name}: cannot be asked for its past; name a history: --predict FILE")
+        raise BadInput(f"{name}: provides no history of jobs; name one: --predict FILE")
     try:
         history = endpoint.history()
     except (BadInput, Unreachable, LogError) as error:
@@ -262,7 +262,7 @@ def _saying_what_takes_long(
     from gas.prediction.together import follow_all
     from gas.slurm.cycle import run_cycle
 
-    compiling = "compiling what predicts, once; this takes up to half a minute"
+    compiling = "first use: compiling the predictor (up to half a minute)"
     only_one_kept = False
     if not available():
         remark(f"without numba this takes a hundred times as long: {way_to_install('sim')}")
@@ -274,7 +274,7 @@ def _saying_what_takes_long(
     def tell() -> None:
         if only_one_kept and is_ready(follow_all):  # which only many candidates need, and these do
             remark(compiling)
-        remark(f"{scheduler}: simulating its queue, {samples:,} times")
+        remark(f"{scheduler}: simulating its queue {samples:,} times")
 
     timer = threading.Timer(1.0, tell)
     timer.daemon = True

@@ -113,10 +113,11 @@ class Probing:
             self._starts[c.processors, c.walltime, c.layout] = NEVER if start is None else max(start, one.now)
             self._sizes.add(c.processors)
         without = sum(start == NEVER for start in self._starts.values())
-        unplanned = f"; {without} got no plan, and are left out" if without else ""
+        unplanned = f"; {without} got no plan and are left out" if without else ""
         sizes = ", ".join(str(size) for size in sorted(self._sizes))
         counted = {"gpus": "GPUs"}.get(chosen[0].unit, chosen[0].unit)
-        remark = f"it planned real jobs of {sizes} {counted} itself{unplanned}; starts of other sizes are estimates"
+        real = f"Slurm itself planned real jobs of {sizes} {counted}{unplanned}"
+        remark = f"{real}; starts of other sizes are computed by Gas"
         kind = _ProbedLayouts if isinstance(one, LaidOut) else _Probed
         availability = kind(
             one.scheduler, one.kind, one.now, one.version, one.capacity, one.taken, one.names, self._starts, one

@@ -96,7 +96,7 @@ def reshape(
     for _ in range(ATTEMPTS):
         standing = where.standing(number)
         if standing.availability is None:
-            raise Conflict(f"{describe(standing.job)}; only a job that waits can be given another shape")
+            raise Conflict(f"{describe(standing.job)}; only waiting jobs can be reshaped")
         found = decided(application, where, standing, options)
         chosen = found.best if found.worth_it else None
         if processors is not None:
@@ -108,7 +108,7 @@ def reshape(
             return Reshaped(number, found, chosen, True, why, changed(where, number, chosen, found))
         except StalePlan as error:
             problem = error
-    raise StalePlan(f"{problem}; the schedule changed {ATTEMPTS} times meanwhile")
+    raise StalePlan(f"{problem}; the schedule changed {ATTEMPTS} times in the meantime")
 
 
 def changed(where: ReshapingEndpoint, number: int, chosen: Candidate, found: Reshaping) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _of_size(found: Reshaping, processors: int) -> Candidate:
         if one.processors == processors:
             return one
     reasons = [one.reason for one in found.plan.rejected if one.processors == processors]
-    why = reasons[0] if reasons else f"{found.plan.application} does not run on so many, or there are not so many"
+    why = reasons[0] if reasons else f"{found.plan.application} does not run on that number, or the machine has fewer"
     raise BadInput(f"--processors {processors}: is not possible ({why})")
 
 
@@ -173,7 +173,7 @@ def expected_as_it_is(found: Reshaping) -> str:
     if found.blocked is not None:
         return "waits"
     if found.current is None:
-        return "cannot start with what it asks for"
+        return "cannot start with its present request"
     start, finish = (relative_text(instant, found.now) for instant in (found.current.start, found.current.finish))
     return f"waits for {found.current.size_text}, planned to start {start} and to finish {finish}"
 

@@ -119,7 +119,7 @@ def _none_configured(configuration: Configuration, *, slurm_here: bool) -> str:
             "there is no Slurm here (no scontrol and sbatch in PATH, or no slurm.conf); name a scheduler with -e NAME "
             "or URL"
         )
-    return "which scheduler? Name one with -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
+    return "no scheduler given: name one with -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
 
 
 def _configuration(explicit: Path | None) -> tuple[Configuration, Any]:
@@ -322,7 +322,7 @@ def _of_the_present(answer: Answer, answered: int, of_live: int | None, *, stale
         if stale_ok or abs(now - answered) <= MOST_APART_IN_A_FILE:
             return answer
         problem = (
-            f"{what}{_apart(now, answered)} this machine's clock; what is free changes, so a list is planned with for "
+            f"{what}{_apart(now, answered)} this machine's clock; a list is valid for "
             f"{duration_text(MOST_APART_IN_A_FILE)}: fetch a new one (gas availability --json), or add --stale-ok"
         )
     return replace(answer, availability=None, error=BadInput(problem))
@@ -345,7 +345,7 @@ def why_old(name: str, now: int, answered: int, seconds: float = 0.0) -> str | N
         return None
     return (
         f"{name}: as of {iso_time(now)}, {_apart(now, nearest)} this machine's clock, so its plans are old or the "
-        "clocks differ; to plan with them all the same, add --stale-ok"
+        "clocks differ; add --stale-ok to use them anyway"
     )
 
 

@@ -167,8 +167,8 @@ class Submission:
             sent_to = page.address
             if sent_to is not None and sent_to not in [e.address for e in self._endpoints if not isinstance(e, tuple)]:
                 raise Conflict(
-                    f"--key {self.key}: was sent to {sent_to} before, and what was sent there may have made a job; "
-                    f"submit to that scheduler (-e {sent_to}), or use another key for another job"
+                    f"--key {self.key}: was sent to {sent_to} before and may have created a job there; submit to that "
+                    f"scheduler (-e {sent_to}), or use another key for another job"
                 )
             if (earlier := find_by_key(self._endpoints, self.key)) is not None:
                 endpoint, job = earlier
@@ -197,8 +197,8 @@ class Submission:
         if page.sent is not None and memory is not None and time.time() < page.sent + memory:
             return None
         raise InDoubt(
-            f"--key {self.key}: was sent to {chosen.name}, which did not say whether it took it, and forgets jobs some "
-            "time after they have ended: a job of it may have run; if you know that none has, use another key",
+            f"--key {self.key}: was sent to {chosen.name}, which did not confirm it and forgets jobs some time after "
+            "they have ended: a job may have run; if you know that none has, use another key",
             self.key,
         )
 
@@ -239,7 +239,7 @@ class Submission:
                 in_minutes = -(-request.walltime // 60) * 60
                 others = accepted["walltime"] not in (request.walltime, in_minutes)
                 if others or (isinstance(chosen, S3Endpoint) and accepted["processors"] != request.processors):
-                    self._remark("an earlier request got through after all; the job is as that one asked for it")
+                    self._remark("an earlier request got through after all; the job is as requested there")
                 if predicted(planned.plan) is not None:
                     from gas.agent.ledgers import note_submission
 
@@ -296,8 +296,8 @@ class Submission:
             words += [] if endpoint is None else ["-e", called(endpoint)]
             words += [] if self._config is None else ["--config", str(self._config)]
             way_out = (
-                f"the job may or may not have been submitted: {shlex.join(words)} finds out, and the same gas submit "
-                f"with --key {self.key} submits it if it was not"
+                f"the job may or may not have been submitted: {shlex.join(words)} shows it if it exists; the same gas "
+                f"submit with --key {self.key} submits it if it does not"
             )
             if page is None and endpoint is not None:
                 with open_page(self.key) as new:

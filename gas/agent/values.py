@@ -124,7 +124,7 @@ def application_of(given: object) -> Application:
             'in {16: "4h", 64: "1h30m"}'
         )
     if not given:
-        raise BadInput("application {}: names no size; write a walltime for each, as in {16: '4h', 64: '1h30m'}")
+        raise BadInput("application {}: has no sizes; write a walltime for each, as in {16: '4h', 64: '1h30m'}")
     from speedup_models import Table
 
     times: dict[int, float] = {}
@@ -199,11 +199,11 @@ def instant_of(given: object, what: str) -> Instant | None:
         try:
             return Instant.parse(f"@{math.ceil(given.timestamp())}", what)
         except (BadInput, OverflowError, OSError, ValueError):  # ValueError: pandas' NaT, and years out of range
-            raise BadInput(f"{what} {given}: is no instant from 1970 on") from None
+            raise BadInput(f"{what} {given}: is not a time after 1970") from None
     if isinstance(given, timedelta):
         return Instant.parse(f"+{seconds_of(given, what, minimum=0)}s", what)
     if isinstance(given, date):
-        raise BadInput(f"{what} {given}: is a day; write an instant of it, datetime({given.year}, {given.month}, ...)")
+        raise BadInput(f"{what} {given}: is a date without a time; write datetime({given.year}, {given.month}, ...)")
     if not isinstance(given, bool) and isinstance(given, numbers.Integral):
         return Instant.parse(f"@{int(given)}", what)
     raise BadInput(
@@ -220,7 +220,7 @@ def seconds_of(given: object, what: str, *, minimum: int = 1) -> int:
         try:
             seconds = math.ceil(given.total_seconds())
         except ValueError:  # pandas' NaT
-            raise BadInput(f"{what} {given}: is no duration") from None
+            raise BadInput(f"{what} {given}: is not a duration") from None
     elif not isinstance(given, bool) and isinstance(given, numbers.Integral):
         seconds = int(given)
     else:

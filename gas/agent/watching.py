@@ -183,7 +183,7 @@ class Watch:
         how = apart if late else "as predicted"
         loss = ""
         if self.gain is not None and late > self.gain:
-            loss = f", which is more than the {duration_text(self.gain)} that it was to gain"
+            loss = f", more than the expected gain of {duration_text(self.gain)}"
         start = relative_text(max(expected, now), now)
         text = f"is planned to start {start} with {asked.size_text}, {how}{loss}"
         self.tell("planned", text, late=late, **predicted)
@@ -250,9 +250,9 @@ class Watch:
     def refuse(self, size: int, error: GasError, found: Reshaping) -> None:
         """Leave a shape out from now on."""
         self.refused.add(size)
-        end = "; no other is asked for any more" if len(self.refused) == MOST_REFUSED else ""
+        end = "; no further change is requested" if len(self.refused) == MOST_REFUSED else ""
         asked = f"{size} processors" if found.best is None else found.best.size_text
-        self.tell("refused", f"could not be given {asked}: {error}{end}", found=found)
+        self.tell("refused", f"could not be changed to {asked}: {error}{end}", found=found)
 
     def started(self, standing: Standing) -> None:
         """Say that the job runs, and what was predicted, if that is new."""
@@ -261,7 +261,7 @@ class Watch:
         self.runs = True
         start, asked, text = standing.job["start"], self.last, ""
         if asked is not None and start is not None and int(standing.job["processors"]) == asked.processors:
-            text = f"; predicted was {iso_time(asked.start)} when it was given them"
+            text = f"; {iso_time(asked.start)} was predicted when it was changed"
         if held := note_start(self.where, standing.job, lambda problem: None):
             text += f"; {held}"
         self.tell("started", f"{describe(standing.job)}{text}", job=standing.job)

@@ -14,11 +14,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m gas.bundle", description="Gas for login nodes.")
     kinds = parser.add_subparsers(dest="kind", required=True)
     executable = kinds.add_parser("executable", help="one executable file that needs no Python")
-    executable.add_argument("file", type=Path, help="what to write, gas-linux-x86_64 say")
+    executable.add_argument("file", type=Path, help="file to write, such as gas-linux-x86_64")
     wheelhouse = kinds.add_parser("wheelhouse", help="a folder of wheels, for pip without network")
-    wheelhouse.add_argument("folder", type=Path, help="where the wheels are put")
-    wheelhouse.add_argument("--extras", default="", help="server,plot,data say (default: what plans and submits)")
-    wheelhouse.add_argument("--python", default="3.11", help="the version of Python there (default: 3.11)")
+    wheelhouse.add_argument("folder", type=Path, help="folder for the wheels")
+    wheelhouse.add_argument(
+        "--extras", default="", help="such as server,plot,data (default: what planning and submitting need)"
+    )
+    wheelhouse.add_argument("--python", default="3.11", help="version of Python on the login node (default: 3.11)")
     asked = parser.parse_args(arguments)
     try:
         if asked.kind == "executable":

@@ -33,9 +33,9 @@ def fill(folder: Path, *, extras: str = "", python: str = "3.11") -> list[Path]:
     if version is None or (3, int(version[1])) < OLDEST:
         raise BadInput(f"--python {python}: Gas needs 3.{OLDEST[1]} or later, as 3.{OLDEST[1]}")
     if not re.fullmatch(r"[a-z,]*", extras):
-        raise BadInput(f"--extras {extras}: names with commas, as server,plot,data")
+        raise BadInput(f"--extras {extras}: write names with commas, such as server,plot,data")
     if not (CHECKOUT / "pyproject.toml").is_file():
-        raise Missing("a wheelhouse is filled from a checkout of Gas, and this is an installed one")
+        raise Missing("a wheelhouse is built from a checkout of Gas, but this Gas is installed")
     folder.mkdir(parents=True, exist_ok=True)
     _pip("wheel", "--no-deps", "--wheel-dir", folder, CHECKOUT)
     own = max(folder.glob(f"{NAME.replace('-', '_')}-*.whl"), key=lambda path: path.stat().st_mtime)

@@ -91,7 +91,7 @@ def audit_command(
         found = audit(given, processors=processors, promise=promise, log=part, load=scale_load, overrun=overrun)
     except MemoryError:
         raise BadInput(
-            f"{schedule}: takes more memory than this machine has; audit a part of it, or use a larger machine"
+            f"{schedule}: needs more memory than this machine has; audit a part of it, or use a larger machine"
         ) from None
     for remark in found.remarks:
         note(f"gas: {given.name}: {remark}")
@@ -159,5 +159,5 @@ def _figures(found: Audit) -> str:
     ]
     lines = [f"{name}: {form.format(value)}" for name, value, form in shown if value is not None]
     if figures.skipped:
-        lines.append(f"metrics are without {many(figures.skipped, 'job')} of unknown size, or ended before the start")
+        lines.append(f"metrics exclude {many(figures.skipped, 'job')} of unknown size, or ended before the start")
     return "\n".join(lines)

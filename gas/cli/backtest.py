@@ -157,7 +157,7 @@ def _show(log: Log, recorded: RecordedQueue, outcomes: Sequence[Outcome]) -> Non
     print_table(["recorded wait", "jobs", "median error", "in 90% interval", "factor 2"], rows, left=("recorded wait",))
     say()
     say("factor 2: of the jobs that waited for more than 10 minutes, those predicted within a factor of two")
-    say(f"Classes of fewer than {_FEWEST} jobs are not judged.")
+    say(f"Classes of fewer than {_FEWEST} jobs are not assessed.")
     if narrow:
         say(f"Intervals are too narrow for jobs that waited: {'; '.join(narrow)}")
     if far:

@@ -51,7 +51,7 @@ def show_trade_offs(found: Plan, *, everything: bool) -> None:
         )
         for c in shown
     ]
-    less = "use less, or are surer to be in time" if sure else "use less"
+    less = "use less, or meet the deadline more surely" if sure else "use less"
     say(f"Trade-offs (each finishes sooner than those below it, which {less}):")
     size, hours = counted(found, narrow=True)
     titles = ["", "scheduler", size, "walltime", start, finish, *sure, hours, "against the best"]
@@ -94,7 +94,7 @@ def _against_the_best(candidate: Candidate, found: Plan) -> str:
     time = "as early" if not apart else f"{duration_text(abs(apart))} {'later' if apart > 0 else 'sooner'}"
     if round(100 * abs(saved)) == 0:
         return time
-    return f"{time}, {abs(saved):.0%} {'cheaper' if saved > 0 else 'dearer'}"
+    return f"{time}, {abs(saved):.0%} {'cheaper' if saved > 0 else 'more expensive'}"
 
 
 def _spread(found: Plan, front: Sequence[Candidate], most: int) -> list[Candidate]:

@@ -165,8 +165,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Find the request (which machine, how many processors, which walltime) that finishes first.\n\n"
-    "gas demo shows it on a simulated machine; gas guide explains it. It plans on Slurm, OAR and S³, a "
-    "scheduler that gas serve runs.",
+    "gas demo shows an example on a simulated machine; gas guide explains how it works. Gas plans on Slurm, OAR "
+    "and S³, a scheduler that gas serve runs.",
 )
 
 

@@ -21,20 +21,20 @@ def convert_command(
         str,
         typer.Argument(
             metavar="LOG",
-            help="SWF, what sacct --parsable2 printed, CSV, Parquet or a workload of Batsim (told apart by content; "
-            "plain or gzip); - for standard input.",
+            help="SWF, what sacct --parsable2 printed, CSV, Parquet or a Batsim workload, recognised by content "
+            "(plain or gzip); - for standard input.",
         ),
     ],
     output: Annotated[
         str,
         typer.Argument(
             metavar="OUTPUT",
-            help="The suffix says the format: .swf, .sacct, .csv, .parquet, .json (Batsim), also with .gz; - for "
+            help="The suffix chooses the format: .swf, .sacct, .csv, .parquet, .json (Batsim), also with .gz; - for "
             "standard output.",
         ),
     ],
     into: Annotated[
-        Format | None, typer.Option("--to", help="Format of the output, where its name does not say it.")
+        Format | None, typer.Option("--to", help="Format of the output, if its name has no known suffix.")
     ] = None,
     processors: Annotated[
         int | None,
@@ -64,8 +64,8 @@ def convert_command(
     """
     found = into or (None if output == "-" else format_named(output))
     if found is None:
-        names = f"{output}: its name says no format; end it in {', '.join(SUFFIXES)}, or"
-        what = "standard output has no name that says a format;" if output == "-" else names
+        names = f"{output}: unknown suffix; use {', '.join(SUFFIXES)}, or"
+        what = "standard output has no suffix that chooses a format;" if output == "-" else names
         raise BadInput(f"{what} choose one with --to: {', '.join(FORMATS)}")
     packed = output.endswith(".gz")
     if packed and found == "parquet":
@@ -81,7 +81,9 @@ def convert_command(
     for reason, count in left_out.items():
         note(f"gas: {part.name}: {count:,} of {many(len(part), 'job')} left out: {reason}")
     if found == "batsim" and not (part.header.max_procs or part.header.max_nodes):
-        note(f"gas: {part.name}: says no size of its machine, so it is that of the largest job; --processors gives it")
+        note(
+            f"gas: {part.name}: has no machine size; the size of the largest job is used instead (--processors sets it)"
+        )
     if found == "sacct" and (lost := without_field(part)):
         note(f"gas: {part.name}: sacct has no field for {', '.join(lost)}; swf, csv and parquet keep them")
     _write(data, output)

@@ -45,8 +45,8 @@ def demo_command(
         str | None, typer.Option("--trace", metavar="LOG", help="Take the load from a log (SWF) instead of a model.")
     ] = None,
     at: Annotated[
-        str, typer.Option("--at", metavar="TIME", help="Time in the log: 120d, 40%, 1996-12-24T08:00 or crowded.")
-    ] = "crowded",
+        str, typer.Option("--at", metavar="TIME", help="Time in the log: 120d, 40%, 1996-12-24T08:00 or longest-queue.")
+    ] = "longest-queue",
     processors: Annotated[
         int | None, typer.Option("--processors", "-p", min=8, max=2**20, help="Processors of the machine.")
     ] = None,
@@ -95,7 +95,7 @@ def demo_command(
             answers, found = planned.answers, planned.plan
             best = found.best
             if best is None:
-                raise Infeasible("the demo's application fits nowhere on this machine; give it more --processors")
+                raise Infeasible("the application of the demo does not fit on this machine; give more --processors")
             if not json:
                 show_plan(found, answers, explain=True)
             if plot is not None:

@@ -78,12 +78,12 @@ def fit(
     gas fit timings.csv -o app.toml
 
     Fits Downey's model and Amdahl's law to measured execution times, reports which fits better and which sizes are
-    worth asking for, and writes an application file, whose sizes are of the kind that was measured (powers of two,
-    say). Where no model fits, it says so and writes the timings themselves.
+    worth requesting, and writes an application file, which allows sizes like the measured ones (such as powers of two).
+    If no model fits, it says so and writes the timings themselves.
 
     gas fit steps.csv --steps 50000 -o train.toml
 
-    Timings with nodes, or with batches, are fitted by AdaptDL's goodput model: gpus,nodes,local_batch,step_time.
+    Timings with nodes or batches are fitted by AdaptDL's goodput model: gpus,nodes,local_batch,step_time.
     `gas guide fit` lists the names of columns.
     """
     if output is not None and output.exists() and not force:

@@ -128,7 +128,7 @@ def show_curve(report: FitReport, model: str | None) -> None:
     say(f"* the model that is used. {report.verdict}")
     say("AICc is Akaike's information criterion for few measurements; the lower, the better.")
     if not report.fits:
-        say("No model fits well enough to be used; the measured times themselves are proposed, as a table.")
+        say("No model fits well enough; the measured times themselves are proposed, as a table.")
     _show_front(curve_front(report, model), report.timings.unit, TITLES[model or better(report)])
 
 
@@ -168,7 +168,7 @@ def _show_front(offers: list[Offer], unit: SizeUnit, by: str) -> None:
             f"{one.speedup:.2f}",
             f"{one.efficiency:.0%}",
         )
-    say(f"Worth asking for, by {by} (each saves 5% of the time or more for its higher cost):")
+    say(f"Worth requesting, by {by} (each saves 5% of the time or more for its higher cost):")
     show(table)
 
 

@@ -98,7 +98,7 @@ def _model_errors() -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        raise BadInput("too many jobs for the memory of this machine; give fewer with --jobs") from None
+        raise BadInput("too many jobs for the memory of this machine; reduce --jobs") from None
     except ValueError as error:
         raise BadInput(str(error)) from None
 
@@ -240,7 +240,7 @@ def _with(model: Any, name: str, value: float, prefix: str = "") -> Any:
         raise BadInput(f"--set {prefix}{name}: the model has no such constant{nearest(name, known)}")
     whole = isinstance(known[name], int)
     if whole and not value.is_integer():
-        raise BadInput(f"--set {prefix}{name}={value:g}: must be a whole number")
+        raise BadInput(f"--set {prefix}{name}={value:g}: must be an integer")
     return replace(model, **{name: int(value) if whole else value})
 
 

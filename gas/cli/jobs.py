@@ -55,7 +55,7 @@ def status_command(
     ] = None,
     follows: Annotated[
         bool,
-        typer.Option("--follow", "-f", help="Print a line for each change; with JOB, until it has ended."),
+        typer.Option("--follow", "-f", help="Print a line for each change; with JOB, stop when it has ended."),
     ] = False,
     config: ConfigFile = None,
     json: Json = False,

@@ -64,7 +64,7 @@ def run(arguments: list[str] | None = None) -> int:
         if os.environ.get("GAS_DEBUG"):
             raise
         if "_GAS_COMPLETE" in os.environ and isinstance(error, (KeyError, ValueError)):
-            return _failed("COMP_WORDS and COMP_CWORD are not set as a shell sets them to complete a line", 2)
+            return _failed("COMP_WORDS and COMP_CWORD must be set as a shell sets them for completion", 2)
         if isinstance(error, ModuleNotFoundError) and (way_out := _elsewhere(error)):
             return _failed(f"this needs {error.name}{way_out}", 1)
         return _failed(
@@ -77,7 +77,7 @@ def run(arguments: list[str] | None = None) -> int:
 def _elsewhere(error: Exception) -> str:
     """Return where that is to be had which the one file does not bring; empty for other errors, and elsewhere."""
     if getattr(sys, "frozen", False) and any(words in str(error) for words in ("pip install", "No module named")):
-        return "; Gas in one file does not bring it: install Gas with pip (gas guide login-nodes)"
+        return "; the one-file Gas does not contain it: install Gas with pip (gas guide login-nodes)"
     return ""
 
 

@@ -68,8 +68,8 @@ def plan_command(
         line = _line_of(app, planned)
         if form != "sbatch" and work.script is not None:
             raise BadInput(
-                f"--as {form}: {work.script.path} is a job script, which says itself what it needs; --as sbatch prints "
-                "the command that submits it"
+                f"--as {form}: {work.script.path} is a job script, which already contains its options; --as sbatch "
+                "prints the command that submits it"
             )
         if form == "sbatch" and line is not None:  # of a scheduler that knows its partition, account and unit
             words: Any = line
@@ -120,7 +120,7 @@ def without_predictions(found: PredictedPlan) -> str:
     """Return in words how the planner's own choice differs from that by predictions."""
     best, planned = found.best, found.planned.best
     if best is not None and planned is None:
-        return "Without predictions it would be none: nothing is planned to finish by the deadline."
+        return "Without predictions there would be none: no request is planned to finish by the deadline."
     if best is None or planned is None or best == planned:
         return "Without predictions it would be the same request."
     apart = found.score(planned) - found.score(best)
@@ -143,13 +143,13 @@ def how_certain(found: PredictedPlan) -> list[str]:
         return []
     known, lines = found.certain.get(best), []
     if known is None:
-        lines.append(f"How sure it is to be done by {iso_time(deadline)} is not known.")
+        lines.append(f"The probability that it finishes by {iso_time(deadline)} is not known.")
     else:
         sure, to_the_end = percent(known.share), percent(known.of_walltime)
         run = ", even if it uses all of its walltime"
         if sure != to_the_end:
             lasts = duration_text(best.execution_time)
-            run = f" if it runs {lasts}, as its application says; {to_the_end} if it uses all of its walltime"
+            run = f" if it runs {lasts}, as its application file says; {to_the_end} if it uses all of its walltime"
         unchecked = ""
         if known.share < 1 and not found.predictions[best].checked:
             came = many(known.outcomes, "prediction")
@@ -163,7 +163,7 @@ def how_certain(found: PredictedPlan) -> list[str]:
         for one in found.prices
     ]
     if len(prices) > 1:
-        lines.append(f"What certainty costs: {'; '.join(prices)}.")
+        lines.append(f"The cost of certainty: {'; '.join(prices)}.")
     return lines
 
 
@@ -178,8 +178,8 @@ def learnt(found: PredictedPlan) -> list[str]:
         lines.append(f"{one['name']}: {found.ledgers[one['name']].coverage()}.")
         if one["name"] in found.unproven and (found.risk is not None or found.deadline is not None):
             lines.append(
-                f"{one['name']}: not all of its predictions are checked, as those of others are; where they are not, "
-                "its plans decide how sure a finish is."
+                f"{one['name']}: not all of its predictions have been checked, as those of other schedulers have; "
+                "without a check, its plan counts."
             )
     return lines
 

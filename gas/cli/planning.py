@@ -46,7 +46,7 @@ Explain = Annotated[
     bool,
     typer.Option(
         "--explain",
-        help="Show the trade-offs (requests that finish later but cost less) and what the plan rests on; --all adds "
+        help="Show the trade-offs (requests that finish later but cost less) and the basis of the plan; --all adds "
         "the reasons.",
     ),
 ]
@@ -62,7 +62,7 @@ Probes = Annotated[
         min=0,
         max=100,
         metavar="N",
-        help="Ask Slurm by submitting up to N jobs that are cancelled at once: slow, but its own answer.",
+        help="Submit up to N jobs to Slurm and cancel them at once, to read its own planned starts (slow).",
     ),
 ]
 
@@ -80,21 +80,23 @@ Predict = Annotated[
     typer.Option(
         "--predict",
         metavar="HISTORY",
-        help="Choose by likely starts, learnt from past jobs: auto asks each scheduler (S³, Slurm's accounting) "
-        "for at least 20 ended ones. Or name a file: an SWF log, or the output of sacct --parsable2 (plain or gzip; "
-        "- for standard input).",
+        help="Choose by likely starts, learned from at least 20 past jobs: auto takes them from each scheduler (S³, "
+        "Slurm's accounting). Or name a file: an SWF log, or the output of sacct --parsable2 (plain or gzip; - for "
+        "standard input).",
     ),
 ]
 Risk = Annotated[
     str | None,
     typer.Option(
-        "--risk", metavar="N%", help="With --predict: choose by the finish that is N% sure (default: the mean)."
+        "--risk", metavar="N%", help="With --predict: choose by the finish met with N% probability (default: the mean)."
     ),
 ]
 Sure = Annotated[
     str | None,
     typer.Option(
-        "--sure", metavar="N%", help="With --predict and --deadline: the cheapest that is N% sure to be done by then."
+        "--sure",
+        metavar="N%",
+        help="With --predict and --deadline: take the cheapest request that meets it with N% probability.",
     ),
 ]
 Samples = Annotated[
@@ -130,7 +132,7 @@ class Planning:
     def refuse_standard_input_of(self, subject: Subject) -> None:
         """Refuse an application and a history that are both to come from standard input."""
         if subject.application == self.predict == "-":
-            raise BadInput("--predict -: standard input is the application already; name a file for one of the two")
+            raise BadInput("--predict -: standard input is already the application; name a file for one of the two")
 
     def options(self) -> PlanOptions:
         """Return the options of a plan, read.
@@ -158,7 +160,7 @@ class Planning:
             options = {"--risk": self.risk, "--sure": self.sure, "--samples": self.samples, "--seed": self.seed}
             for option, value in options.items():
                 if value is not None:
-                    raise BadInput(f"{option} {value}: is about predictions; add --predict auto, or leave it out")
+                    raise BadInput(f"{option} {value}: applies to predictions; add --predict auto, or leave it out")
             return None
         from gas.cli.logs import read_history
 
@@ -180,9 +182,7 @@ def _share(text: str | None, option: str) -> float | None:
     if not 0 < value < 1:
         if 1 < value < 100 and not text.strip().endswith("%"):
             raise BadInput(f"{option} {text}: write {value:g}% or {value / 100:g}")
-        raise BadInput(
-            f"{option} {text}: must lie between 0% and 100%, which are excluded; 90% is what is true 9 times of 10"
-        )
+        raise BadInput(f"{option} {text}: must be above 0% and below 100%")
     return value
 
 

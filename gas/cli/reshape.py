@@ -39,10 +39,10 @@ class Gain:
 
     threshold: Annotated[
         str,
-        typer.Option("--threshold", metavar="PERCENT", help="Least saving, as a share of the time until its end."),
+        typer.Option("--threshold", metavar="PERCENT", help="Minimum saving, as a share of the time until its end."),
     ] = "5%"
     least: Annotated[
-        str, typer.Option("--least", metavar="TIME", help="Least saving in time; both must be reached.")
+        str, typer.Option("--least", metavar="TIME", help="Minimum saving in time; both must be reached.")
     ] = "1m"
     max_processor_hours: MaxProcessorHours = None
 
@@ -52,7 +52,7 @@ class Gain:
         return ReshapeOptions(share, seconds, self.max_processor_hours, stale_ok)
 
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; change nothing.")]
 
 
 @grouped
@@ -71,7 +71,7 @@ def reshape_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Give a waiting job another shape if it then finishes sooner.
+    """Change the size of a waiting job if it then finishes sooner.
 
     gas reshape 12 app.toml --dry-run
 
@@ -95,8 +95,10 @@ def watch_command(
     *,
     endpoint: OneEndpoint = None,
     gain: Gain,
-    every: Annotated[str, typer.Option("--every", metavar="TIME", help="How often the queue is looked at.")] = "30s",
-    wait: Annotated[bool, typer.Option("--wait", help="Go on until the job has ended, as gas wait does.")] = False,
+    every: Annotated[
+        str, typer.Option("--every", metavar="TIME", help="Interval at which the queue is checked.")
+    ] = "30s",
+    wait: Annotated[bool, typer.Option("--wait", help="Continue until the job has ended, as gas wait does.")] = False,
     stale_ok: StaleOk = False,
     dry_run: DryRun = False,
     config: ConfigFile = None,

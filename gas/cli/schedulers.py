@@ -104,7 +104,7 @@ def endpoints_command(
     trust: Annotated[
         bool, typer.Option("--trust", help="Trust FILE (default: ./gas.toml) with its current contents.")
     ] = False,
-    untrust: Annotated[bool, typer.Option("--untrust", help="Trust no version of FILE any more.")] = False,
+    untrust: Annotated[bool, typer.Option("--untrust", help="No longer trust FILE.")] = False,
     file: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="Configuration for --trust and --untrust.")
     ] = None,

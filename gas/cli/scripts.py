@@ -34,7 +34,7 @@ ScriptFile = Annotated[
 ]
 Sizes = Annotated[
     str | None,
-    typer.Option("--sizes", metavar="N,...", help="Sizes at which the script can run (default: its own)."),
+    typer.Option("--sizes", metavar="N,...", help="Sizes on which the script can run (default: its own)."),
 ]
 Times = Annotated[
     str | None,
@@ -89,7 +89,7 @@ class Subject:
                 if value is not None:
                     raise BadInput(f"{option} {value}: belongs to a job script; name it with --script FILE")
             if application is None:
-                raise BadInput("what is to run? Name an application file, or a Slurm job script with --script FILE")
+                raise BadInput("what should run? Name an application file, or a Slurm job script with --script FILE")
             return Work(read_application(application))
         from gas.endpoints.slurm.directives import Script
 
@@ -99,12 +99,12 @@ class Subject:
         if application is not None:
             for option, value in (("--sizes", self.sizes), ("--time", self.times)):
                 if value is not None:
-                    raise BadInput(f"{option} {value}: {application} says this too; leave one of the two out")
+                    raise BadInput(f"{option} {value}: {application} sets this too; leave one of the two out")
             app = read_application(application)
             if app.asks_for_more:
                 raise BadInput(
-                    f"{application}: says what {script} says itself (#SBATCH); beside a job script leave out its unit "
-                    "and [resources], and name what the sizes count with --unit"
+                    f"{application}: sets what {script} sets itself (#SBATCH); with a job script, leave out the unit "
+                    "and [resources] of the application, and name the unit of the sizes with --unit"
                 )
         else:
             app = _application(found, self.sizes, self.times, self.unit)
@@ -130,7 +130,7 @@ def _text_of(path: str) -> str:
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError:
-        raise BadInput(f"{path!r}: cannot be read: no file has such a name") from None
+        raise BadInput(f"{path!r}: cannot be read: there is no such file") from None
 
 
 def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -> Application:
@@ -142,9 +142,9 @@ def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -
     if times is not None:
         seconds = [parse_duration(word, "--time") for word in times.split(",")]
     elif own.walltime is None:
-        raise BadInput(f"{script.path}: has no time limit (#SBATCH --time); say how long it runs with --time")
+        raise BadInput(f"{script.path}: has no time limit (#SBATCH --time); give one with --time")
     elif len(counts) > 1:
-        raise BadInput(f"--sizes {sizes}: how long does it run on each? Write as many times: --time 8h,4h10m")
+        raise BadInput(f"--sizes {sizes}: give a walltime for each size: --time 8h,4h10m")
     else:
         seconds = [own.walltime]
     if len(seconds) != len(counts):
@@ -152,7 +152,7 @@ def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -
             f"--sizes has {len(counts)} numbers and --time has {len(seconds)} times; write one time for each size"
         )
     if len(set(counts)) < len(counts):
-        raise BadInput(f"--sizes {sizes}: names a size twice")
+        raise BadInput(f"--sizes {sizes}: contains a size twice")
     from speedup_models import Table
 
     model = Table.of(dict(zip(counts, map(float, seconds), strict=True)))
@@ -178,5 +178,5 @@ def _counted(own: Any) -> str:
 def _size(word: str) -> int:
     given = word.strip()
     if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= MOST_PROCESSORS):
-        raise BadInput(f"--sizes {given!r}: must be whole numbers from 1 to {MOST_PROCESSORS}, as in 1,2,4,8")
+        raise BadInput(f"--sizes {given!r}: must be integers from 1 to {MOST_PROCESSORS}, as in 1,2,4,8")
     return int(given)

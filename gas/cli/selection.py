@@ -76,7 +76,7 @@ Strict = Annotated[
 ]
 ScaleLoad = Annotated[
     float | None,
-    typer.Option("--scale-load", metavar="L", help="Scale interarrival times to the offered load L."),
+    typer.Option("--scale-load", metavar="L", help="Scale interarrival times so that the offered load is L."),
 ]
 
 _LAST_SECOND = 2**53
@@ -133,11 +133,11 @@ def scaled(jobs: RigidJobs, load: float) -> Scaled:
         lasts = before * span / load  # divided last: for a tiny load the factor alone would be infinite
         for wrong, why in (
             (lasts < 1, "all jobs would arrive in one second"),
-            (jobs.submit[0] + lasts > _LAST_SECOND, "the jobs would arrive over more than 2**53 seconds"),
+            (jobs.submit[0] + lasts > _LAST_SECOND, "the arrivals would span more than 2**53 seconds"),
         ):
             if wrong:
                 raise BadInput(
-                    f"--scale-load {load:g}: {why} (the offered load is {before:.3g} now); give a load nearer to that"
+                    f"--scale-load {load:g}: {why} (the offered load is {before:.3g} now); give a load closer to that"
                 )
     try:
         return Scaled(scale_to_load(jobs, load), before, before / load)

@@ -93,12 +93,12 @@ def serve_command(
     at: Annotated[
         str | None,
         typer.Option(
-            "--at", metavar="TIME", help="Time in the log: 120d, 40%, 1996-12-24T08:00 or crowded (default 50%)."
+            "--at", metavar="TIME", help="Time in the log: 120d, 40%, 1996-12-24T08:00 or longest-queue (default 50%)."
         ),
     ] = None,
     clock_speed: Annotated[
         float,
-        typer.Option("--clock-speed", metavar="K", help="Run the clock of waits and walltimes K times as fast."),
+        typer.Option("--clock-speed", metavar="K", help="Run the scheduler's clock K times as fast."),
     ] = 1.0,
     reset_clock: Annotated[
         bool,
@@ -160,13 +160,13 @@ def serve_command(
     as root or as ACCOUNT; gas serve must be started as root. Without --user, all jobs run as the user who started the
     service.
 
-    "crowded" is the time when most jobs wait although a tenth of the machine is free. Times are those of the
-    scheduler's clock, see --clock-speed.
+    "longest-queue" is the time in the second half of the log when the most jobs wait while at least a tenth of the
+    machine is free. Times are those of the scheduler's clock, see --clock-speed.
     """
     if not 0 < clock_speed <= 1e6:
         raise BadInput(f"--clock-speed {clock_speed:g}: must be more than 0, at most 1000000")
     if at is not None and trace is None:
-        raise BadInput(f"--at {at}: is an instant of a log; name the log with --trace")
+        raise BadInput(f"--at {at}: is a time in a log; name the log with --trace")
     if not name.strip() or any(c in name for c in ":/ \t\n"):
         raise BadInput(f"--name {name!r}: use letters, digits, - and _")
     try:

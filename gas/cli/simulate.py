@@ -57,8 +57,7 @@ def simulate_command(
             "--policy",
             metavar="P[,P...]",
             autocompletion=_known_policies,
-            help=f"{', '.join(POLICIES)}, or all (default: s3); or one of yours, ./FILE.py:CLASS or the name of a "
-            "plug-in.",
+            help=f"{', '.join(POLICIES)}, or all (default: s3); or your own: ./FILE.py:CLASS or the name of a plug-in.",
         ),
     ] = None,
     processors: Annotated[
@@ -173,7 +172,7 @@ def simulate_command(
 def _refuse_by_event(policies: Sequence[Policy | OwnPolicy], order: Order) -> None:
     own = [one.named for one in policies if isinstance(one, OwnPolicy)]
     if own and order != "instant":
-        raise BadInput(f"--order {order}: is for the policies of Gas, not for {own[0]}; leave it out")
+        raise BadInput(f"--order {order}: applies to the policies of Gas, not to {own[0]}; leave it out")
 
 
 def _failed(failed: list[dict[str, str]], trace: str, error: Exception, **more: str) -> int:

@@ -37,15 +37,17 @@ def submit_command(
     endpoint: Endpoints = None,
     planning: Planning,
     name: Annotated[
-        str | None, typer.Option("--name", help="What the job is called (default: the application).")
+        str | None, typer.Option("--name", help="Name of the job (default: that of the application).")
     ] = None,
     directory: Annotated[
         str | None,
-        typer.Option("--directory", help="Working directory; by default this one if the scheduler is on this machine."),
+        typer.Option(
+            "--directory", help="Working directory (default: the current one, if the scheduler is on this machine)."
+        ),
     ] = None,
     env: Annotated[list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="Environment variable.")] = None,
     simulate: Annotated[
-        bool, typer.Option("--simulate", help="No command: hold the processors for the expected execution time.")
+        bool, typer.Option("--simulate", help="Run no command; hold the processors for the expected execution time.")
     ] = False,
     native: Annotated[
         list[str] | None,
@@ -56,7 +58,7 @@ def submit_command(
         ),
     ] = None,
     key: KeyOption = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Then wait until the job has ended, as gas wait does.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the job has ended, as gas wait does.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Plan and show the request; send nothing.")] = False,
     explain: Explain = False,
     everything: Everything = False,
@@ -186,7 +188,7 @@ def _refuse_besides_script(given: dict[str, Any]) -> None:
     """Refuse what would change what a job script runs."""
     for what, value in given.items():
         if value:
-            raise BadInput(f"{what}: a job script is submitted as it is; write it into the script")
+            raise BadInput(f"{what}: a job script is submitted unchanged; write this into the script")
 
 
 def _environment(pairs: list[str]) -> dict[str, str]:

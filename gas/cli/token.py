@@ -81,7 +81,7 @@ def token_add_command(
     note(f"token {record.id} of {user}, role {role}{until}; it is shown only once, {file} holds its hash")
     note(f"{user} sets it as GAS_TOKEN, or stores it in a file of mode 0600 named by token_file in the configuration")
     if first:
-        note("a service that was started without a tokens file requires tokens from its next start on")
+        note("a service that was started without a tokens file requires tokens after its next start")
 
 
 @token_app.command("list")

@@ -120,7 +120,7 @@ def _got(log: ArchivedLog, base_url: str, directory: Path | None, offline: bool)
     """Fetch a log, print its remarks and acknowledgement, and return it as an object."""
     fetched = _fetched(log, base_url, directory, offline)
     if fetched.moved_aside is not None:
-        note(f"gas: {fetched.path} was damaged or a different log; renamed to {fetched.moved_aside}")
+        note(f"gas: {fetched.path} was damaged or another log; it was renamed to {fetched.moved_aside}")
     if not fetched.checked:
         note(
             f"gas: {log.name} is NOT VERIFIED: its SHA-256 is not known; that of the "

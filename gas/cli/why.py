@@ -24,8 +24,8 @@ def why_command(
 
     gas why 12
 
-    Shows the jobs ahead of it, the parts of its priority, the limits that hold it and its expected start. Plans the
-    job again with less time, fewer processors, other partitions and QOS; changes nothing.
+    Shows the jobs ahead of it, the parts of its priority, the limits that hold it and its expected start. Also plans
+    the job with less time, fewer processors, other partitions and QOS; it changes nothing.
     """
     where, number = job_of(job, endpoint, config)
     record = where.job(number)
@@ -59,14 +59,16 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"expected: {'not known' if expected is None else f'{relative_text(expected, now)} ({iso_time(expected)})'}"
     )
     if found["no_plan_because"]:
-        lines.append(f"Slurm has no plan for it yet: {found['no_plan_because']}")
+        lines.append(f"Slurm has not planned it yet: {found['no_plan_because']}")
     for one in found["sooner"]:
         gain = "" if one["seconds_sooner"] is None else f", {duration_text(one['seconds_sooner'])} sooner"
         lines.append(f"with {one['words']} it would start {relative_text(one['start'], now)}{gain}")
     if any(one["change"] in ("time", "size") for one in found["sooner"]):
-        lines.append("(only if the job can do with less time or fewer processors)")
+        lines.append("(only if the job needs no more than that)")
     if not found["sooner"] and expected is not None:
-        lines.append("nothing that was tried (less time, fewer processors, other partitions and QOS) starts it sooner")
+        lines.append(
+            "none of the changes tried (less time, fewer processors, other partitions and QOS) starts it sooner"
+        )
     return lines
 
 

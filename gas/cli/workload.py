@@ -30,9 +30,7 @@ def workload_command(
     ] = None,
     load: Annotated[
         float | None,
-        typer.Option(
-            "--load", metavar="L", help="Scale interarrival times to this offered load (default: as the model gives)."
-        ),
+        typer.Option("--load", metavar="L", help="Scale interarrival times to this offered load (default: unscaled)."),
     ] = None,
     seed: Annotated[
         int, typer.Option("--seed", min=0, metavar="N", help="Random seed: the same seed gives the same bytes.")
@@ -51,11 +49,14 @@ def workload_command(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write the log: SWF, or by its name .csv, .parquet, .json (Batsim); also .gz; - for stdout.",
+            help="Write the log: SWF, or by suffix .csv, .parquet, .json (Batsim); also .gz; - for stdout.",
         ),
     ] = None,
     types: Annotated[
-        str | None, typer.Option("--types", metavar="T[,T]", help="lublin: batch, interactive, both, or one.")
+        str | None,
+        typer.Option(
+            "--types", metavar="T[,T]", help="lublin: job types to generate: batch, interactive (default: both)."
+        ),
     ] = None,
     variant: Annotated[
         str | None, typer.Option("--variant", metavar="V", help="feitelson: F, Fs (smaller), Fl (longer) or Fsl.")
@@ -68,7 +69,9 @@ def workload_command(
     ] = None,
     fit: Annotated[
         str | None,
-        typer.Option("--fit", metavar="LOG", help="jann: fit it to this log (default: CTC's SP2, 1996)."),
+        typer.Option(
+            "--fit", metavar="LOG", help="jann: fit the model to this log (default: fitted to CTC's SP2, 1996)."
+        ),
     ] = None,
     ranges: Annotated[
         str | None, typer.Option("--ranges", metavar="R", help="jann, with --fit: powers-of-two or multiples-of-five.")

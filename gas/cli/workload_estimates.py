@@ -182,7 +182,7 @@ def _note_summary(summary: dict[str, Any]) -> None:
         f"distinct: {_both(summary['distinct_estimates'], ',')}"
     )
     if summary["underestimated"]["after"]:
-        note("jobs longer than their estimates are cut at them by gas simulate, unless --overrun extend is given")
+        note("gas simulate kills jobs at their estimates unless --overrun extend is given")
     for line in _unnamed_in_words(summary["unnamed"], summary["jobs"]):
         note(line)
 

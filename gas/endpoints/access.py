@@ -153,13 +153,13 @@ def _why_withheld(
         if meant[0] == name or same_service(meant[0], address):
             return None
         return (
-            f"GAS_TOKEN is for GAS_ENDPOINT, {meant[0]}; for another scheduler name a file with its own token as "
+            f"GAS_TOKEN is for GAS_ENDPOINT, {meant[0]}; for another scheduler, name the file of its token as "
             "token_file in its table"
         )
     if others := [other for other in [*meant, *others] if not same_service(other, address)]:
         return (
-            f"GAS_TOKEN does not say which scheduler it is for, this one or {', '.join(dict.fromkeys(others))}; name "
-            "one scheduler with -e or GAS_ENDPOINT, or for each a file with its own token as token_file in its table"
+            f"GAS_TOKEN could be for this scheduler or {', '.join(dict.fromkeys(others))}; name one scheduler with -e "
+            "or GAS_ENDPOINT, or set token_file in the table of each"
         )
     return None
 
@@ -229,7 +229,7 @@ def _checked(text: str) -> str:
     if not token:
         raise BadInput("is empty")
     if len(token) > MOST_TOKEN_BYTES or not all("\x21" <= c <= "\x7e" for c in token):
-        raise BadInput("is not a token: one word of printable ASCII characters is")
+        raise BadInput("is not a token; a token is one word of printable ASCII characters")
     return token
 
 

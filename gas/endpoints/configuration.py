@@ -111,7 +111,7 @@ class Configuration:
         except Exception as error:
             raise Missing(f'{fields.where("type")}: the plug-in "{kind}" failed: {error!r}') from None
         if not isinstance(endpoint, Endpoint):
-            made = f"made a {type(endpoint).__name__}, which is no gas.endpoints.Endpoint"
+            made = f"made a {type(endpoint).__name__}, which is not a gas.endpoints.Endpoint"
             raise Missing(f'{fields.where("type")}: the plug-in "{kind}" {made}')
         return endpoint
 

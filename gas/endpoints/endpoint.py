@@ -225,7 +225,7 @@ class JobEndpoint(Endpoint, Protocol):
 
     def why(self, id: int) -> dict[str, Any]:
         """Return why a job waits, or raise `BadInput` if that is not known of jobs there."""
-        raise BadInput(f"{self.name}: is no Slurm; gas status {id} says when the job starts")
+        raise BadInput(f"{self.name}: is not a Slurm scheduler; gas status {id} says when the job starts")
 
     def why_unchanged(self, id: int) -> str:
         """Return why a job that waits cannot be changed there; raise `NotFound` if there is no such job."""

@@ -99,7 +99,7 @@ def _body(answer: requests.Response, most: int, timeout: float) -> bytes:
     import requests
 
     _check_unpacked(answer)
-    too_long = Unreadable(f"its answer has more than {most / 2**20:,.4g} MiB, the most that is read")
+    too_long = Unreadable(f"its answer exceeds the limit of {most / 2**20:,.4g} MiB")
     announced = answer.headers.get("Content-Length", "")
     if announced.isascii() and announced.isdigit() and (len(announced) > 18 or int(announced) > most):
         raise too_long
@@ -157,7 +157,7 @@ def _pieces(answer: requests.Response) -> Iterator[bytes]:
 def _check_unpacked(answer: requests.Response) -> None:
     packed = answer.headers.get("Content-Encoding", "identity").strip().lower()
     if packed not in ("identity", ""):
-        raise Unreadable(f"its answer is packed ({packed[:40]}), which was not asked for")
+        raise Unreadable(f"its answer is compressed ({packed[:40]}), which was not requested")
 
 
 @contextmanager

@@ -72,7 +72,7 @@ def conversation(
                 said[key.fd].append(piece)
                 length += len(piece)
                 if length > most:
-                    raise TooMuchSaid(f"has printed more than {most >> 20} MiB, the most that is read")
+                    raise TooMuchSaid(f"has printed more than the limit of {most >> 20} MiB")
     out, err = (b"".join(pieces) for pieces in said.values())
     process.stdout.close()
     process.stderr.close()

@@ -65,7 +65,7 @@ def _vetted(
     document: Any, kinds: Mapping[str, Callable[[Any], bool]], wanted: Iterable[str], what: str
 ) -> dict[str, Any]:
     if not isinstance(document, dict):
-        raise Unreachable(f"{what} cannot be understood: {shown(document)} is no object; is it an S³ service?")
+        raise Unreachable(f"{what} cannot be understood: {shown(document)} is not an object; is it an S³ service?")
     for key in wanted:
         if key not in document:
             raise Unreachable(f"{what} cannot be understood: it has no {key}; is it an S³ service?")

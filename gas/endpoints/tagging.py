@@ -161,7 +161,7 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
                 id = self.transport.submit(batch)
             except NotSent as error:
                 if suspected:
-                    raise InDoubt(f"{error}; what was sent before may have got through (key {key})", key) from None
+                    raise InDoubt(f"{error}; an earlier request may have got through (key {key})", key) from None
                 self._doubtful.discard(key)
                 if time.monotonic() + pause > ends:
                     raise Unreachable(f"{error}; nothing was submitted") from None
@@ -182,13 +182,13 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
 
     def _come_to_light(self, key: str, problem: Unclear, suspected: bool) -> dict[str, Any]:
         """Return the job of a submission that nothing is known of, or raise what is to be said if it is not found."""
-        self.tell(f"{problem}; looking for what has become of it")
+        self.tell(f"{problem}; checking whether the job exists")
         over = problem.over and not suspected
         found = self._searched(key, str(problem), 0.0 if over else self._spans.search)
         if found is not None:
             return self._first_of_several(key) or found
         if not over:
-            raise InDoubt(f"{problem}; what was sent may have got through (key {key})", key)
+            raise InDoubt(f"{problem}; the request may have got through (key {key})", key)
         self._doubtful.discard(key)
         raise Unreachable(f"{problem}; nothing was submitted")
 
@@ -210,7 +210,7 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
                 found = self.job_by_key(key)
             except Unreachable as error:
                 if time.monotonic() + pause > patience_ends:
-                    unknown = f"nor can it be asked for: {error}"
+                    unknown = f"and the scheduler cannot be asked: {error}"
                     raise InDoubt(f"{problem}; {unknown}; it may have got through (key {key})", key) from None
                 searched = 0
             else:
@@ -235,13 +235,15 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
         try:
             found = self.job_by_key(key)
         except Unreachable as error:
-            raise InDoubt(f"{refusal}; nor can it be asked what that has made: {error} (key {key})", key) from None
+            raise InDoubt(
+                f"{refusal}; and whether that created a job cannot be queried: {error} (key {key})", key
+            ) from None
         if found is None and suspected:  # what was sent before may still arrive
             raise refusal
         if found is None or found["state"] not in ACTIVE:
             self._doubtful.discard(key)
             raise refusal
-        self.tell(f"{refusal}; but the job is there")
+        self.tell(f"{refusal}; but the job exists")
         return self._first_of_several(key) or found
 
     def _first_of_several(self, key: str, known: int | None = None) -> dict[str, Any] | None:
@@ -255,14 +257,14 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
         try:
             found = self._tagged(key)
         except GasError as error:  # it was submitted, and that is what counts
-            self.tell(f"it is not known whether there is a second job of the key {key}: {error}")
+            self.tell(f"it is not known whether there is a second job with the key {key}: {error}")
             return None
         kept = _first(found)
         if kept is not None and kept["id"] != known:
             self.noted(kept["id"])
         for job in found:
             if kept is not None and job["id"] != kept["id"] and job["state"] == "queued":
-                called = f"the job {job['id']} is a second one of the key {key}"
+                called = f"job {job['id']} is a second job with the key {key}"
                 try:
                     self.tell(f"{called}, and is cancelled")
                     self.transport.cancel(job["id"])

@@ -68,12 +68,12 @@ class Document:
             return self.flaw
         if (named and self.exposed is None) or self._is_allowed():
             return None
-        way_out = f"if it says what you want, allow it: gas endpoints --trust {self.path}"
+        way_out = f"check it, then allow it: gas endpoints --trust {self.path}"
         if named:
             return f"{self.exposed}; {way_out}"
         if self._was_allowed():
-            return f"has changed since you allowed it; {way_out}"
-        return f"lies in this folder and you have not allowed it yet; {way_out}"
+            return f"has changed since you trusted it; {way_out}"
+        return f"is in this folder, and you have not trusted it yet; {way_out}"
 
     def _is_allowed(self) -> bool:
         with suppress(BadInput):  # there is no place where it could have been noted
@@ -107,7 +107,7 @@ def read_document(path: Path) -> Document:
     except ValueError:  # a null character in it
         raise BadInput(f"{str(path)!r}: cannot be read: not a valid file name") from None
     if len(data) > MOST_BYTES:
-        raise BadInput(f"{path}: has more than {MOST_BYTES:,} bytes, too many for a configuration")
+        raise BadInput(f"{path}: is larger than {MOST_BYTES:,} bytes, the limit of a configuration")
     return Document(path, location, data, flaw, None if location is None else _exposed(path, location))
 
 
@@ -180,7 +180,7 @@ class _Entry:
                 f"{directory}: cannot be written ({error.strerror}); name another place in XDG_STATE_HOME"
             ) from None
         if not self.is_allowed():
-            raise BadInput(f"{directory}: can be written by others, so it is not used; run: chmod 700 {directory}")
+            raise BadInput(f"{directory}: can be written by other users, so it is not used; run: chmod 700 {directory}")
 
 
 def _directory() -> Path:

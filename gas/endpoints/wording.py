@@ -53,12 +53,12 @@ def long_options(words: Iterable[str], where: str, program: str, example: str) -
     Raises
     ------
     BadInput
-        It is no long option in one word.
+        It is not a long option in one word.
     """
     for word in words:
         name, equals, value = word.partition("=")
         if not re.fullmatch(r"--[a-z][a-z0-9-]*", name) or "\n" in value or "\0" in value:
-            raise BadInput(f"{where}: {quoted(word)} is no long option of {program} in one word, as in {example}")
+            raise BadInput(f"{where}: {quoted(word)} is not a long option of {program} in one word, as in {example}")
         yield name[2:], value if equals else None
 
 

@@ -14,8 +14,8 @@ ENVIRONMENT = {
     "GAS_CONFIG": "The configuration, in place of --config.",
     "GAS_TOKEN": "The token for that scheduler, or the only one that is configured.",
     "GAS_CA_FILE": "Certificate authority of an S³, if the system does not know it.",
-    "GAS_CACHE": "Folder of compiled kernels, and of the one file unpacked (default: ~/.cache/gas).",
-    "GAS_DEBUG": "If set, an internal error shows where it happened.",
+    "GAS_CACHE": "Folder of compiled kernels, and of the unpacked one-file Gas (default: ~/.cache/gas).",
+    "GAS_DEBUG": "If set, internal errors show a traceback.",
 }
 EXIT_CODES = {
     "0": "Success.",
@@ -27,8 +27,8 @@ EXIT_CODES = {
     "130": "Interrupted.",
 }
 FILES = {
-    "./gas.toml, ~/.config/gas/config.toml": "Schedulers; the first has to be trusted (gas endpoints --trust).",
-    "~/.local/state/gas": "State of S³, and jobs that were submitted.",
+    "./gas.toml, ~/.config/gas/config.toml": "Schedulers; the first file must be trusted (gas endpoints --trust).",
+    "~/.local/state/gas": "State of S³, and submitted jobs.",
 }
 
 
@@ -71,7 +71,7 @@ def command_page(command: Command, version: str) -> str:
     lines += [".SH DESCRIPTION", escaped(command.summary), *_text(command.paragraphs)]
     if arguments:
         lines += [".SH ARGUMENTS", *_terms({one.names: one.text for one in arguments})]
-    lines += [".SH OPTIONS", *_terms({one.names: one.text for one in options} | {"--help": "Print help, and end."})]
+    lines += [".SH OPTIONS", *_terms({one.names: one.text for one in options} | {"--help": "Print this help."})]
     if command.more:
         lines += [".SH NOTES", ".nf", escaped(command.more), ".fi"]
     lines += [".SH SEE ALSO", ".BR gas (1)"]
@@ -95,7 +95,7 @@ def program_page(groups: Mapping[str, Sequence[Command]], version: str) -> str:
 
 
 DESCRIPTION = (
-    "An application that can run on several numbers of processors waits longer for many and runs longer on few. Gas "
+    "A moldable application waits longer for many processors and runs longer on few. Gas "
     "asks schedulers how many processors are free and when, combines that with the speed-up of the application, finds "
     "the request (scheduler, processors, walltime) that finishes first, explains it and submits it. It plans on "
     "Slurm, OAR and S³, a scheduler that gas serve runs.",

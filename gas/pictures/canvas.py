@@ -145,7 +145,7 @@ def drawn_into(axes: Sequence[Axes], panels: int) -> tuple[Figure, list[Axes]]:
         There are not as many axes as panels.
     """
     if len(axes) != panels:
-        raise BadInput(f"{len(axes)} axes for {panels} panels; give as many, or none for a figure of its own")
+        raise BadInput(f"{len(axes)} axes for {panels} panels; give one for each, or none to create a figure")
     figure: Any = axes[0].figure
     return figure, list(axes)
 

@@ -132,7 +132,7 @@ def plan_figure(
     given = list(availabilities)
     lists = [one.counts for one in given]
     if not lists:
-        raise BadInput("no availability list to draw the plan into; give the lists that it was made from")
+        raise BadInput("no availability list to draw the plan in; give the lists of the plan")
     names = {one.scheduler for one in lists}
     for candidate in plan.candidates:
         if candidate.scheduler not in names:

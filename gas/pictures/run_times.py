@@ -117,7 +117,7 @@ def draw_run_times(
         raise BadInput(f"{len(classes)} classes of sizes cannot be distinguished in a picture; name 1 to {len(_LINES)}")
     headings = [log.name.removesuffix(".gz").removesuffix(".swf") for log in logs] if names is None else list(names)
     if len(headings) != len(logs):
-        raise BadInput(f"{len(headings)} names for {len(logs)} logs; name each once")
+        raise BadInput(f"{len(headings)} names for {len(logs)} logs; give one name for each")
 
     def make() -> Figure:
         panels = [distributions(log, classes=classes) for log in logs]

@@ -90,7 +90,7 @@ def draw_gantt(
         matplotlib is not installed.
     """
     if not 1 <= len(schedules) <= MOST_CHARTS:
-        raise BadInput(f"{len(schedules)} schedules: a Gantt chart shows 1 to {MOST_CHARTS} below each other")
+        raise BadInput(f"{len(schedules)} schedules: Gantt charts are limited to {MOST_CHARTS}")
     check_finished(schedules)
     shown = check_window(window) if window else queue_window(schedules[0])
     write_figure(lambda: _figure(schedules, log, shown), path)

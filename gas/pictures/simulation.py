@@ -73,7 +73,7 @@ def draw_simulation(
     sizes = {(len(one), one.jobs.machine) for one in schedules}
     if len(sizes) > 1:
         texts = " and ".join(f"{jobs} jobs on {machine} processors" for jobs, machine in sorted(sizes))
-        raise BadInput(f"schedules of {texts} cannot share a picture; draw each by itself")
+        raise BadInput(f"schedules of {texts} cannot share a picture; draw each separately")
     if window:
         check_window(window)
     write_figure(lambda: _figure(schedules, log, window, beside or schedules), path)

@@ -71,7 +71,7 @@ def simulate_apart(
         here.close()
     if done is None:
         where = where_in(policy.name, marker[0], marker[1], marker[2])
-        raise BadInput(f"{where}: it ended its process ({_ending(process.exitcode)}); a policy returns, or raises")
+        raise BadInput(f"{where}: it ended its process ({_ending(process.exitcode)}); a policy must return or raise")
     if isinstance(done, GasError):
         raise done
     return Schedule(
@@ -124,7 +124,7 @@ def _simulate(there: Connection, marker: Any, jobs: RigidJobs, policy: OwnPolicy
     except GasError as error:
         found = error
     except MemoryError:
-        found = BadInput(f"policy {policy.name}: takes more memory than there is")
+        found = BadInput(f"policy {policy.name}: needs more memory than the machine has")
     except KeyboardInterrupt:  # SIGINT is ignored here, so it was the policy
         found = BadInput(f"policy {policy.name}: raised KeyboardInterrupt")
     there.send(found)

@@ -212,9 +212,9 @@ class _Methods:
         if method is None and name == "start":
             has = [one for one in dir(policy) if not one.startswith("_")]
             alike = next((f"; it has {one}()" for one in has if nearest(one, METHODS[1:]).startswith("; did")), "")
-            self._asked.fail(f"has no method start(self, machine){alike}; that is what says which jobs start")
+            self._asked.fail(f"has no method start(self, machine){alike}, which chooses the jobs to start")
         if method is not None and not callable(method):
-            self._asked.fail(f"{name} is no method but {type(method).__name__}; write def {name}(self, ...)")
+            self._asked.fail(f"{name} is not a method but {type(method).__name__}; write def {name}(self, ...)")
         return method  # type: ignore[no-any-return]
 
     def look(self, state: State) -> NDArray[np.int64]:
@@ -253,11 +253,11 @@ class _Methods:
         """
         asked, machine, free = self._asked, self._machine, most
         if chosen is None:
-            asked.fail("returned no list of jobs; return those that start, [] for none")
+            asked.fail("did not return a list of jobs; return the jobs to start, or [] for none")
         found: dict[int, Job] = {}
         for job in chosen:
             if not isinstance(job, Job):
-                asked.fail(f"returned a list with {type(job).__name__} in it; return jobs of machine.waiting")
+                asked.fail(f"returned a list that contains {type(job).__name__}; return jobs of machine.waiting")
             if job.place in found:
                 asked.fail(f"starts job {job.number} twice; return each job once")
             if not is_waiting(machine, job):
@@ -283,7 +283,7 @@ def _listed(chosen: object) -> list[object] | None:
 
 
 def _state_of(job: Job) -> str:
-    return "is not one of this simulation" if job.start is None else f"started at second {job.start} already"
+    return "does not belong to this simulation" if job.start is None else f"started at second {job.start} already"
 
 
 class _Kernel:
@@ -294,7 +294,7 @@ class _Kernel:
         self._user, self._group = (np.array(column) for column in (jobs.user, jobs.group))
         kernel = policy.kernel
         if not callable(kernel):
-            asked.fail(f"kernel is no function but {type(kernel).__name__}")
+            asked.fail(f"kernel is not a function but {type(kernel).__name__}")
         if machine_code and not hasattr(kernel, "py_func"):
             from numba import njit
 

@@ -66,7 +66,7 @@ class OwnPolicy:
                 raise BadInput(f"policy {self.named}: no plug-in registers it (entry points {PLUG_INS})")
             made = self._loaded(f"{points[0].value} cannot be loaded", points[0].load)
         if callable(made):
-            return self._loaded("cannot be made (it is made without arguments)", made)
+            return self._loaded("cannot be created (Gas calls it without arguments)", made)
         return made
 
     def source(self) -> dict[str, str] | None:
@@ -166,14 +166,14 @@ def find_policy(word: str) -> Policy | OwnPolicy:
             raise BadInput(f"--policy {word}: {path} cannot be read: {error.strerror}") from None
         title = name or path.stem
         if title in POLICIES:
-            raise BadInput(f"--policy {word}: would be called {title}, as a policy of Gas; rename it")
+            raise BadInput(f"--policy {word}: would have the name {title} of a policy of Gas; rename it")
         return OwnPolicy(title, word)
     names = [point.name for point in plug_ins()]
     if word in names:
         return OwnPolicy(word, word)
     raise BadInput(
         f"--policy {word}: is not known{nearest(word, (*POLICIES, *names, 'all'))} "
-        "(a policy of yours is named by its file, ./FILE.py:CLASS)"
+        "(name your own policy by its file, ./FILE.py:CLASS)"
     )
 
 

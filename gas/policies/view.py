@@ -24,11 +24,11 @@ class _Shown:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
-            f'"{name}" of {self._what} cannot be set: a policy reads; what it returns from start() counts'
+            f'"{name}" of {self._what} cannot be set: policies only read, and return jobs from start()'
         )
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f'"{name}" of {self._what} cannot be deleted: a policy reads')
+        raise AttributeError(f'"{name}" of {self._what} cannot be deleted: policies only read')
 
 
 _set: Any = object.__setattr__

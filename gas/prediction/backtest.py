@@ -118,9 +118,7 @@ class RecordedQueue:
         self.left_out = int(np.count_nonzero(~known))
         """How many jobs are left out: their walltime, wait or run time is unknown."""
         if not known.any():
-            raise BadInput(
-                f"{log.name}: no job has a walltime, a wait and a run time, and predictions are compared with them"
-            )
+            raise BadInput(f"{log.name}: no job has a walltime, a wait and a run time, which a comparison needs")
         log = log.select(known)
         self.jobs: RigidJobs = rigid_jobs(log, processors)
         """The others, in order of submission; those that do not fit the machine are left out."""

@@ -82,7 +82,7 @@ class Calibration:
             The share is not between 0 and 1.
         """
         if not 0 < share < 1:
-            raise BadInput(f"share {share} of an interval: must lie between 0 and 1, say 0.9")
+            raise BadInput(f"share {share} of an interval: must be above 0 and below 1; 0.9 is usual")
         tail = (1 - share) / 2
         through = self._sorted([one.through for one in self._outcomes])
         low = math.floor(round(tail * (len(through) + 1), 9)) - 1

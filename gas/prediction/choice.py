@@ -166,8 +166,8 @@ class PredictedPlan(Plan):
         if apart < 0:
             return f"{likely} {duration_text(-apart)} sooner, within the tolerance, on more processors"
         if candidate.processors > best.processors:
-            return f"{likely} at the same instant, on more processors"
-        return f"{likely} at the same instant, starts later, or is on a scheduler named later"
+            return f"{likely} at the same time, on more processors"
+        return f"{likely} at the same time, but starts later or is on a scheduler that comes later in the list"
 
     def to_wire(self, endpoints: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
         """Return the JSON object of schema gas.plan/1: the planner's, with what is predicted beside it."""
@@ -268,9 +268,9 @@ def choose(
     if not 0 <= tolerance <= 1:
         raise BadInput(f"tolerance {tolerance}: must be from 0 to 1 (0.05 is 5%)")
     if risk is not None and not 0 < risk < 1:
-        raise BadInput(f"risk {risk}: must lie between 0 and 1; 0.9 is the finish that is met 9 times of 10")
+        raise BadInput(f"risk {risk}: must be above 0 and below 1; 0.9 is the finish that is met in 9 of 10 cases")
     if sure is not None and (deadline is None or risk is not None or tolerance):
-        raise BadInput("sure: needs a deadline, and goes with neither a risk nor a tolerance")
+        raise BadInput("sure: needs a deadline, and excludes risk and tolerance")
     corrected: dict[Candidate, Corrected] = {}
     similar, ledgers = similar or {}, {name: (ledgers or {}).get(name) or Ledger() for name in forecasts}
     for scheduler, found in forecasts.items():
@@ -329,15 +329,16 @@ def _unsure(found: PredictedPlan, share: float) -> dict[Candidate, Rejected]:
     for one in sorted(found.candidates, key=lambda c: (-found.certain.get(c, nothing).share, c.processor_seconds)):
         known = found.certain.get(one)
         if known is None:
-            why = f"too few predictions came true on {one.scheduler}" if one in found.predictions else "not predicted"
-            reason = f"how sure it is to meet the deadline is not known ({why}); {asked} is asked for"
+            few = f"too few predictions have outcomes on {one.scheduler}"
+            why = few if one in found.predictions else "not predicted"
+            reason = f"the probability of meeting the deadline is not known ({why}); {asked} is required"
         elif known.reaches(share):
             continue
         else:
-            reason = f"{percent(known.share)} sure to meet the deadline; {asked} is asked for"
+            reason = f"{percent(known.share)} sure to meet the deadline; {asked} is required"
             if known.most < share:
-                said = f"{many(known.outcomes, 'prediction')} that came true on {one.scheduler}"
-                reason += f", and {percent(known.most)} is the most that {said} can show"
+                said = f"{many(known.outcomes, 'prediction')} with outcomes on {one.scheduler}"
+                reason += f", and {said} can show {percent(known.most)} at most"
         unsure[one] = Rejected(one.scheduler, one.processors, reason, "deadline")
     return unsure
 

@@ -53,7 +53,7 @@ def snapshot_from(now: int, machine: int, entries: Iterable[Entry]) -> Snapshot:
         *((abs(e.start), LATEST, "start of a job") for e in entries),
     ]:
         if number > limit:
-            raise BadInput(f"{what} {number}: is above {limit}, the most that is possible")
+            raise BadInput(f"{what} {number}: is above {limit}, the maximum")
     given = [e if e.running else e._replace(start=max(e.start, now, e.not_before or now)) for e in entries]
     given = [e for e in given if e.processors > 0]
     profile = empty_profile(machine, now, 16 + 2 * len(given))

@@ -101,7 +101,7 @@ class Forecast(Shown):
         if risk is None:
             return self.expected_finish
         if not 0 < risk < 1:
-            raise BadInput(f"risk {risk}: must lie between 0 and 1; 0.9 asks for the finish that 9 of 10 samples meet")
+            raise BadInput(f"risk {risk}: must be above 0 and below 1; 0.9 is the finish that 9 of 10 samples meet")
         return self.start_by(risk) + self.execution_time
 
 

@@ -78,10 +78,10 @@ class History:
             raise BadInput(f"{self.name}: has no jobs")
         if not (log.wait >= 0).any():
             raise BadInput(
-                f"{self.name}: its wait times are unknown, and so are the ends of jobs; "
-                f"gas simulate {self.name} --output hist.swf gives a log with them"
+                f"{self.name}: its wait times are unknown, and therefore the ends of jobs; gas simulate {self.name} "
+                "--output hist.swf writes a log with them"
             )
         if not (log.run_time >= 0).any():
             raise BadInput(f"{self.name}: its run times are unknown, so nothing can be learned from it")
         if not (log.requested_time > 0).any():
-            raise BadInput(f"{self.name}: does not say which walltimes were asked for, so that nothing can be learnt")
+            raise BadInput(f"{self.name}: has no requested walltimes, so nothing can be learned from it")

@@ -308,7 +308,7 @@ class Ledger:
             for who, made in wire["open"].items():
                 found.predicted(who, _made_of(made))
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise BadInput(f"is no ledger of predictions: {type(error).__name__}: {error}") from None
+            raise BadInput(f"is not a ledger of predictions: {type(error).__name__}: {error}") from None
         return found
 
 
@@ -352,13 +352,13 @@ def _kind(value: Any) -> str:
 
 def _number(value: Any) -> float:
     if not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{value!r:.40} is no number")
+        raise ValueError(f"{value!r:.40} is not a number")
     return float(value)
 
 
 def _whole(value: Any) -> int:
     if not isinstance(value, int) or abs(value) > _LATEST:
-        raise ValueError(f"{value!r:.40} is no instant")
+        raise ValueError(f"{value!r:.40} is not an instant")
     return value
 
 

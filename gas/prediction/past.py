@@ -90,7 +90,7 @@ class Past:
             The instant is before the last one.
         """
         if self._now is not None and now < self._now:
-            raise ValueError(f"what was known at {now} cannot be given after {self._now}; begin anew")
+            raise ValueError(f"the state at {now} is no longer available after {self._now}; start with a new reader")
         self._now = now
         self.usage.learn(now)
 

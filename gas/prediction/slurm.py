@@ -152,12 +152,10 @@ class Queue:
             starts[:, one], alone[one] = column[:count, 0], True
         remarks = list(run.begin.waiting.remarks)
         if count < samples:
-            less = f"its queue was run forward {count:,} times instead of {samples:,}, in the time there is"
-            remarks.append(f"{less}; intervals are less sure")
+            less = f"its queue was simulated {count:,} times instead of {samples:,}, to limit the time"
+            remarks.append(f"{less}; intervals are less accurate")
         if never := float((starts >= now + HORIZON).mean()):
-            remarks.append(
-                f"{never:.0%} of the starts are later than in {HORIZON // 86_400} days, and taken to be then"
-            )
+            remarks.append(f"{never:.0%} of the starts are more than {HORIZON // 86_400} days away and set to that")
         return Forecast(now, latest, starts, lasts, alone), remarks
 
     def _rows(self) -> list[Job]:

@@ -255,7 +255,7 @@ class S3(Schedule):
     def _verify_request(self, processors: int, walltime: int) -> None:
         if not 1 <= processors <= self.processors:
             raise BadInput(
-                f"processors {processors}: the machine has {self.processors}; ask for 1 to {self.processors}"
+                f"processors {processors}: the machine has {self.processors}; request 1 to {self.processors}"
             )
         if not 1 <= walltime <= LONGEST:
             raise BadInput(f"walltime {walltime}: must be 1 to {LONGEST} seconds")

@@ -128,7 +128,7 @@ class Schedule:
         entry = self.entry(id)
         if entry.state != "queued":
             what = "is running" if entry.state == "running" else "is a reservation"
-            raise Conflict(f"job {id} {what}; only a waiting job can be given another shape")
+            raise Conflict(f"job {id} {what}; only waiting jobs can be reshaped")
         return entry
 
     def next_start(self) -> int | None:

@@ -56,7 +56,7 @@ __all__ = ["create_app"]
 
 log = logging.getLogger("gas.s3")
 
-JobId = Annotated[int, Path(ge=1, le=2**63 - 1, description="The number that submitting answered with")]
+JobId = Annotated[int, Path(ge=1, le=2**63 - 1, description="The job's number, from the answer to its submission")]
 
 
 async def _caller(request: Request) -> Principal:
@@ -160,7 +160,7 @@ def _add_schedule(app: FastAPI, scheduler: LiveScheduler, planners: Planners, la
         responses={
             304: {"description": "The schedule has not changed"},
             404: {"model": ErrorAnswer, "description": "The job left out is not in the schedule"},
-            409: {"model": ErrorAnswer, "description": "The job left out does not wait"},
+            409: {"model": ErrorAnswer, "description": "The job left out is not waiting"},
         },
     )
     @lanes.reads.by_caller
@@ -265,7 +265,9 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes) -> None:
         caller: Caller,
         stream: Literal["stdout", "stderr"] = "stdout",
         limit: Annotated[int, Query(ge=1, le=2**24, description="Bytes, from the end")] = 2**20,
-        after: Annotated[int | None, Query(ge=0, le=2**62, description="Return those after so many instead")] = None,
+        after: Annotated[
+            int | None, Query(ge=0, le=2**62, description="Return the bytes after this position instead")
+        ] = None,
     ) -> Any:
         """Return the last bytes of the output of a job, or the first ones after a place in it."""
         require(Action.OUTPUT, caller, scheduler.job(id).request.user, f"job {id}")
@@ -283,7 +285,7 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes) -> None:
         response_model=JobAnswer,
         responses={
             **_GONE,
-            409: {"model": ErrorAnswer, "description": "It does not wait, or the key was used for another change"},
+            409: {"model": ErrorAnswer, "description": "It is not waiting, or the key was used for another change"},
             412: {"model": ErrorAnswer, "description": "It would start later than `start_by`; nothing was changed"},
         },
     )

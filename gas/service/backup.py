@@ -147,7 +147,7 @@ def restore(backup: Path, state: Path) -> Restored:
         _give_to_owner(state, aside)
     except (sqlite3.Error, OSError, Conflict) as error:  # a copy that cannot be opened is a conflict elsewhere
         raise StoreFailed(
-            f"{state}: the backup cannot be put in place ({error}); mend that and restore again"
+            f"{state}: the backup cannot be put in place ({error}); repair that and restore again"
         ) from None
     lost = [job for _, job in sorted(before.items()) if (job.id, job.identity) not in known]
     return Restored(jobs, lost, sorted(id for id, _ in found - known), aside, ended)
@@ -205,7 +205,7 @@ def save_sound(path: Path, target: Path) -> tuple[int, list[str]]:
                 if row["seal"] == seal((row["key"], row["value"])):
                     facts[row["key"]] = row["value"]
     if not jobs:
-        raise Conflict(f"{path}: no job in it is sound, and nothing was saved; bring back a backup with `gas restore`")
+        raise Conflict(f"{path}: it contains no undamaged job; nothing was saved; restore a backup with `gas restore`")
     store = Store(target)
     try:
         kept = {key: value for key, value in facts.items() if key not in ("commits", "last_id", "jobs", "store")}
@@ -304,7 +304,7 @@ def _numbers(database: sqlite3.Connection) -> list[int]:
         except sqlite3.Error as error:  # those before the damage have been found
             problem = error
     if not numbers and problem is not None:
-        raise Conflict(f"nothing of it can be read ({problem}); bring back a backup with `gas restore`")
+        raise Conflict(f"it cannot be read at all ({problem}); restore a backup with `gas restore`")
     return sorted(numbers)
 
 

@@ -37,5 +37,5 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise HTTPException(422, f"body: the key {shown(twice)} stands twice in one object; give it once")
+        raise HTTPException(422, f"body: the key {shown(twice)} occurs twice in one object; give it once")
     return found

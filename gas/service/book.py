@@ -338,9 +338,7 @@ class Book:
     def check_doubt(self) -> None:
         """Raise `StoreInDoubt` if a failed change may still be on disk: what is not known now may be known later."""
         if self.store.doubtful:
-            raise StoreInDoubt(
-                f"{self.problem}; it is not known now whether the latest change was made; ask again later"
-            )
+            raise StoreInDoubt(f"{self.problem}; it is not known whether the latest change was made; ask again later")
 
     def distrust(self) -> None:
         """Read the memory back from the store, now if that can be read, else before anything else is done."""
@@ -404,8 +402,8 @@ class Book:
         self.problem = f"the store cannot be written: {error}"
         if isinstance(error, CommitInDoubt):
             return StoreInDoubt(
-                f"the store cannot be written ({error}), and it is not known now whether this change is on disk; "
-                "repeat the request with the same key, or check later"
+                f"the store cannot be written ({error}), and it is not known whether this change is on disk; repeat "
+                "the request with the same key, or check later"
             )
         return StoreFailed(f"the store cannot be written ({error}); nothing was changed")
 

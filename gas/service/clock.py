@@ -195,13 +195,13 @@ class Clock:
             return None
         if offset < 0:
             return (
-                f"the machine's clock is {duration_text(round(-offset))} ahead of the scheduler's, which follows once "
-                "that has stood for a minute; what falls due in between will be planned again"
+                f"the machine's clock is {duration_text(round(-offset))} ahead of the scheduler's, which follows "
+                "after a minute; starts due in between will be planned again"
             )
         return (
             f"the scheduler's clock is {duration_text(round(offset))} ahead of the machine's, which was set back: it "
-            f"goes slowly until they agree, for another {duration_text(round(offset / (1 - SLOW)))}; once nothing is "
-            "scheduled, gas serve --reset-clock sets it right"
+            f"runs slowly until they agree, for another {duration_text(round(offset / (1 - SLOW)))}; with an empty "
+            "schedule, gas serve --reset-clock corrects it"
         )
 
     # ----------------------------------------------------------------------------------------------------- change

@@ -43,10 +43,13 @@ class Command:
             raise BadInput("command: is empty; name the program to run")
         for i, argument in enumerate(self.arguments):
             if "\0" in argument:
-                raise BadInput(f"command[{i}]: holds a NUL character, which no program can be given")
+                raise BadInput(f"command[{i}]: contains a NUL character, which cannot be passed to a program")
         for name, value in self.environment.items():
             if not name or "=" in name or "\0" in name + value:
-                raise BadInput(f"environment {name!r}: a name is not empty and holds no '=', neither part holds NUL")
+                raise BadInput(
+                    f"environment {name!r}: a name must not be empty or contain '='; names and values "
+                    f"must not contain NUL"
+                )
         if not self.directory or "\0" in self.directory:
             raise BadInput(
                 f"directory {self.directory!r}: is empty or holds a NUL character; name the working directory"
@@ -62,16 +65,16 @@ class Command:
             size = len(text.encode(errors="surrogatepass")) + 1
             if size > _STRING_LIMIT:
                 raise BadInput(
-                    f"{place}: has {size} bytes, and the operating system hands at most {_STRING_LIMIT} to a program "
-                    "in one string; put it into a file and name that"
+                    f"{place}: has {size} bytes, but the operating system passes at most {_STRING_LIMIT} in one "
+                    "string; put it into a file and pass the file's name"
                 )
             total += size + 8
         # a quarter of the stack's limit, which this process and the job's wrapper share
         limit = min(os.sysconf("SC_ARG_MAX"), _STRINGS_LIMIT) - _STRINGS_RESERVE
         if total > limit:
             raise BadInput(
-                f"command and environment: have {total} bytes together, and the operating system hands at most {limit} "
-                "to a program; put long lists into a file and name that"
+                f"command and environment: have {total} bytes together, but the operating system passes at most "
+                f"{limit} to a program; put long lists into a file and pass the file's name"
             )
 
 

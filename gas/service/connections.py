@@ -329,4 +329,4 @@ def _on_the_wire(answer: JSONResponse) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode() + bytes(answer.body)
 
 
-_FULL = _on_the_wire(refuse(503, "TooManyConnections", "too many connections are open; try again in some seconds"))
+_FULL = _on_the_wire(refuse(503, "TooManyConnections", "too many connections are open; try again in a few seconds"))

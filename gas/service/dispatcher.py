@@ -91,7 +91,7 @@ class Dispatcher:
         """Return why the service is slow; None if it is not."""
         held, late = self._lock.held_for, time.monotonic() - self._sleeps_until
         if held > SLOW_SECONDS:
-            return f"an operation has taken {held:.0f} s so far, and blocks all others"
+            return f"an operation has taken {held:.0f} s so far and blocks all others"
         if self._thread is not None and late > SLOW_SECONDS:
             return f"the dispatcher is {late:.0f} s late; jobs may start later than promised"
         since = self._unfinished_since

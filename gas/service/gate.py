@@ -140,7 +140,7 @@ class Gate:
             await refusal(error)(scope, receive, send_noting_status)
         except TimeoutError:
             text = (
-                f"the body did not arrive in time: {kept.size} bytes have come, and the limits are {BODY_GRACE:g} s "
+                f"the body did not arrive in time: {kept.size} bytes have arrived; the limits are {BODY_GRACE:g} s "
                 f"and then {LEAST_RATE // 1024} KiB a second, {BODY_SECONDS:g} s in all; send it again"
             )
             await refuse(408, "Timeout", text)(scope, receive, send_noting_status)
@@ -236,7 +236,7 @@ class Gate:
         if size > MOST_PLAN_BYTES and requested_action(scope["method"], scope["path"]) is Action.PLAN:
             raise TooLarge(
                 f"the request has {size} bytes or more, and the limit for planning is {MOST_PLAN_BYTES}; "
-                "leave out what is not looked at, or plan with `gas plan`"
+                "shorten the application file, or plan with `gas plan`"
             )
 
     def _keep(self, kept: _Kept, size: int) -> None:
@@ -244,8 +244,8 @@ class Gate:
         self._arriving[kept.user] += size
         if self._arriving[kept.user] > MOST_ARRIVING:
             raise TooMany(
-                f"the requests of {kept.user} that arrive have more than {MOST_ARRIVING} bytes together, and that is "
-                "the limit; send fewer at the same time",
+                f"the requests of {kept.user} together exceed the limit of {MOST_ARRIVING} bytes in transit; send "
+                "fewer at the same time",
                 1,
             )
 

@@ -67,8 +67,8 @@ class Grace(NamedTuple):
             return []
         left = duration_text(self.until(GRACE_SECONDS) - now)
         return [
-            f"the clock has jumped by {duration_text(self.jumped)}: ended jobs that only this made old are kept for "
-            f"another {left} of service, or as long as jobs are kept if that is less"
+            f"the clock has jumped by {duration_text(self.jumped)}: ended jobs that became too old by this are kept "
+            f"for another {left} of service, or for --keep if that is shorter"
         ]
 
     def oldest(self, now: int, keep: int) -> int:

@@ -89,7 +89,7 @@ class Lane:
     each
         How many of them may be of one user; by default half of them.
     waiting
-        How many requests of one user may wait; None is no limit.
+        How many requests of one user may wait; None means no limit.
     what
         What the requests are, for the message to one too many.
     """
@@ -131,7 +131,7 @@ class Lane:
         waiting = turns.waiting(user)
         if self._most_waiting is not None and waiting >= self._most_waiting:
             raise TooMany(
-                f"{waiting} {self._what} of {user} wait already, and that is the limit; wait for their answers",
+                f"{waiting} {self._what} of {user} are already waiting, which is the limit; wait for their answers",
                 waiting * self._seconds,
             )
         turn = asyncio.get_running_loop().create_future()

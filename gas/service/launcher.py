@@ -94,14 +94,14 @@ class Launcher:
                 self._connection.close()  # a late answer must not be taken for that to a later question
                 raise Unknown(f"the helper that starts jobs does not answer ({error}); {_RESTART}") from error
         if not answer:
-            raise Unknown(f"the helper that starts jobs is gone; {_RESTART}")
+            raise Unknown(f"the helper that starts jobs has ended; {_RESTART}")
         result: dict[str, Any] = json.loads(answer)
         if "error" in result:
             raise GasError(result["error"]) from (OSError(result["errno"], "") if result.get("errno") else None)
         return result
 
 
-_RESTART = "restart the service: jobs that run go on"
+_RESTART = "restart the service; running jobs continue"
 
 
 def privileged(account: str, state: Path, cgroup: Path | None = None) -> tuple[Launcher, Cgroups | None]:
@@ -116,18 +116,18 @@ def privileged(account: str, state: Path, cgroup: Path | None = None) -> tuple[L
     """
     if os.geteuid() != 0:
         raise BadInput(
-            f"--user {account}: needs root, which starts each job as its own user; run gas serve as root, or leave "
-            "--user out: all jobs run as you then"
+            f"--user {account}: needs root, to start each job as its own user; run gas serve as root, or leave --user "
+            "out to run all jobs as you"
         )
     try:
         own = pwd.getpwnam(account)
     except KeyError:
         raise BadInput(
-            f"--user {account}: is no Unix user of this machine; make a system user for the service: "
+            f"--user {account}: is not a Unix user of this machine; create a system user for the service: "
             f"useradd --system --no-create-home --shell /usr/sbin/nologin {account}"
         ) from None
     if own.pw_uid == 0:
-        raise BadInput(f"--user {account}: has uid 0; name an account of the service's own, without privileges")
+        raise BadInput(f"--user {account}: has uid 0; name an unprivileged account for the service")
     accounts = Accounts(account, lowest_uid())
     jobs = _prepared(state, own.pw_uid, own.pw_gid)
     cgroups = Cgroups.found() if cgroup is None else Cgroups.at(cgroup)
@@ -152,7 +152,7 @@ def privileged(account: str, state: Path, cgroup: Path | None = None) -> tuple[L
     if not (os.access(sys.executable, os.X_OK) and os.access(wrapper.__file__, os.R_OK)):
         raise BadInput(
             f"--user {account}: may not run {sys.executable} or read {wrapper.__file__}; install Gas where all users "
-            "may read it, as /opt"
+            "can read it, such as /opt"
         )
     accounts.write(state)
     return Launcher(ours, accounts), cgroups
@@ -178,7 +178,7 @@ def _prepared(state: Path, uid: int, gid: int) -> Path:
             if found.st_uid != uid:
                 raise BadInput(
                     f"--state {state}: {each} belongs to uid {found.st_uid}, not to the account of the service (uid "
-                    f"{uid}); give it over with chown -R, or name another --state"
+                    f"{uid}); change that with chown -R, or name another --state"
                 )
             os.fchmod(handle, 0o700)
         finally:
@@ -230,7 +230,7 @@ class Helper:
                 return {}
             if request["do"] == "end":
                 return {"ended": self._end(job, account, request["wrapper"], request["group"])}
-            raise BadInput(f"{request['do']!r}: is nothing that this helper does")
+            raise BadInput(f"{request['do']!r}: is not an operation of this helper")
         except GasError as error:
             return {"error": str(error)}
         except OSError as error:

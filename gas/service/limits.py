@@ -31,7 +31,7 @@ _SLACK = 1e-6
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of every user; None is no limit.
+    """The limits of every user; None means no limit.
 
     Parameters
     ----------
@@ -99,12 +99,12 @@ class Limits:
         asked = f"{processors} processors for {walltime} s are {_hours(more)}"
         if more > most:
             raise OverLimit(
-                f"{asked}, and the limit of all jobs of {user} together is {_hours(most)}; "
-                "ask for fewer processors or less walltime"
+                f"{asked}, and the limit of all jobs of {user} together is {_hours(most)}; request fewer processors "
+                "or less walltime"
             )
         raise OverLimit(
             f"{asked}; with the {_hours(processor_seconds)} of {user} in the schedule that is "
-            f"{_hours(processor_seconds + more)}, and the limit is {_hours(most)}; ask for fewer processors or less "
+            f"{_hours(processor_seconds + more)}, and the limit is {_hours(most)}; request fewer processors or less "
             "walltime, wait until a job has ended, or cancel one"
         )
 
@@ -124,11 +124,11 @@ class Limits:
         if more > most:
             raise OverLimit(
                 f"the command and environment have {more} bytes, and the limit of all jobs of {user} together is "
-                f"{most}; put what is long into a file that the command reads"
+                f"{most}; put long parts into a file that the command reads"
             )
         raise OverLimit(
             f"the command and environment have {more} bytes; with the {queued} bytes of the jobs of {user} in the "
-            f"schedule that is {queued + more}, and the limit is {most}; put what is long into a file that the command "
+            f"schedule that is {queued + more}, and the limit is {most}; put long parts into a file that the command "
             "reads, wait until a job has ended, or cancel one"
         )
 
@@ -136,8 +136,8 @@ class Limits:
         """Raise `TooLarge` if a request's body of `size` bytes, or that many so far, is too much."""
         if self.max_request_bytes is not None and size > self.max_request_bytes:
             raise TooLarge(
-                f"the request has {size} bytes or more, and the limit is {self.max_request_bytes}; "
-                "put what is long into a file that the command reads"
+                f"the request has {size} bytes or more, and the limit is {self.max_request_bytes}; put long parts "
+                "into a file that the command reads"
             )
 
 
@@ -181,8 +181,8 @@ class RateLimiter:
             early = full_at - now - self.burst / self.rate
             if early > _SLACK:
                 raise TooMany(
-                    f"{user} sends more than the {self.rate:g} requests a second of the limit; "
-                    f"try again in {max(1, math.ceil(early))} s, and ask less often",
+                    f"{user} exceeds the limit of {self.rate:g} requests per second; "
+                    f"try again in {max(1, math.ceil(early))} s",
                     early,
                 )
             self._full_at[user] = full_at

@@ -63,16 +63,16 @@ def passed_socket() -> socket.socket | None:
         with suppress(OSError):
             os.set_inheritable(number, False)
     if int(count) > 1:
-        raise BadInput(f"LISTEN_FDS {count}: S³ listens on one socket; leave one ListenStream= in its unit")
+        raise BadInput(f"LISTEN_FDS {count}: S³ listens on one socket; keep only one ListenStream= in its unit")
     try:
         passed = socket.socket(fileno=FIRST_PASSED)
         listens = passed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
     except OSError as error:
-        raise BadInput(f"LISTEN_FDS 1: descriptor {FIRST_PASSED} is no socket ({error.strerror})") from None
+        raise BadInput(f"LISTEN_FDS 1: descriptor {FIRST_PASSED} is not a socket ({error.strerror})") from None
     if not listens or passed.family not in (socket.AF_INET, socket.AF_INET6) or passed.type != socket.SOCK_STREAM:
         raise BadInput(
-            "LISTEN_FDS 1: the socket that was passed does not listen for TCP; name a port, or an address and a port, "
-            "as ListenStream= of the unit"
+            "LISTEN_FDS 1: the socket passed by systemd is not a TCP socket; set ListenStream= of the unit to a port, "
+            "or an address and a port"
         )
     return passed
 
@@ -100,8 +100,8 @@ def _is_loopback(address: object) -> bool:
 
 def _not_loopback(which: str) -> BadInput:
     return BadInput(
-        f"{which}: is not a loopback address; without tokens all who can reach it could run commands, so "
-        "S³ listens on 127.0.0.1, ::1 or localhost only; make tokens with gas token add, or insist with --insecure"
+        f"{which}: is not a loopback address; without tokens, all who can reach it could run commands, so S³ listens "
+        "on 127.0.0.1, ::1 or localhost only; create tokens with gas token add, or add --insecure"
     )
 
 

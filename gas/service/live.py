@@ -373,7 +373,7 @@ class LiveScheduler:
         """
         with self._lock:
             if self._store.last_id():
-                raise Conflict(f"{self._directory}: contains jobs already; preload a log into an empty --state")
+                raise Conflict(f"{self._directory}: already contains jobs; preload a log into an empty --state")
             self._book.machine = machine
             machine.schedule.lead = LEAD_SECONDS
             machine.schedule.patience = PATIENCE

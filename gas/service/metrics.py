@@ -24,27 +24,29 @@ class Metrics:
             name: Gauge(f"gas_{name}", text, registry=registry)
             for name, text in {
                 "processors": "Size of the machine",
-                "processors_in_use": "Processors that jobs and reservations hold now",
+                "processors_in_use": "Processors held by jobs and reservations",
                 "jobs_queued": "Jobs that wait",
                 "jobs_reserved": "Reservations that have not begun",
-                "jobs_running": "Jobs and reservations that hold processors now",
+                "jobs_running": "Running jobs and active reservations",
                 "accepting": "1 if new jobs are accepted, 0 while the scheduler is drained",
                 "store_writable": "1 if the latest write of the store succeeded",
-                "promises_broken": "Promises that could not be kept, since the store was made",
-                "clock_offset_seconds": "By how much the scheduler's clock is ahead of the machine's",
+                "promises_broken": "Promises broken since the store was created",
+                "clock_offset_seconds": "Scheduler's clock minus the machine's, in seconds",
             }.items()
         }
         self.submitted = Counter("gas_submissions", "Accepted jobs and reservations", ["kind"], registry=registry)
-        self.reshaped = Counter("gas_reshapes", "Waiting jobs given another shape", registry=registry)
+        self.reshaped = Counter("gas_reshapes", "Reshaped waiting jobs", registry=registry)
         self.refused = Counter(
-            "gas_refusals", "Refused submissions and changes of shape, by kind of error", ["error"], registry=registry
+            "gas_refusals", "Refused submissions and reshapes, by kind of error", ["error"], registry=registry
         )
         self.ended = Counter("gas_jobs_ended", "Jobs that have left the schedule", ["state"], registry=registry)
         self.promises_kept = Counter(
             "gas_promises_kept", "Jobs that started no later than they were first promised", registry=registry
         )
         self.paused = Counter(
-            "gas_paused_seconds", "In which the service did not run: stopped, suspended or starved", registry=registry
+            "gas_paused_seconds",
+            "Time during which the service did not run: stopped, suspended or starved",
+            registry=registry,
         )
         self.wait = Histogram(
             "gas_wait_seconds", "From a job's submission to its start, on the scheduler's clock",
@@ -55,11 +57,11 @@ class Metrics:
             registry=registry,
         )  # fmt: skip
         self.start_delay = Histogram(
-            "gas_start_delay_seconds", "From a process's planned start to when it was begun", buckets=_LATENCIES,
+            "gas_start_delay_seconds", "From a job's planned start to the start of its process", buckets=_LATENCIES,
             registry=registry,
         )  # fmt: skip
         self.prediction = Histogram(
-            "gas_prediction_seconds", "Predicting the starts of all jobs that wait", buckets=_LATENCIES,
+            "gas_prediction_seconds", "Predicting the starts of all waiting jobs", buckets=_LATENCIES,
             registry=registry,
         )  # fmt: skip
         self.requests = Histogram(

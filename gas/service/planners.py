@@ -97,7 +97,7 @@ class Planners:
             except _Gone:
                 if process.late:
                     raise BadInput(
-                        f"planning took longer than {PLAN_SECONDS:g} s, the most for one request; set a max or a "
+                        f"planning took longer than the limit of {PLAN_SECONDS:g} s; set a max or a "
                         "narrower constraint, use the algorithm exact, or plan with `gas plan`"
                     ) from None
                 log.warning("a planning process has ended unexpectedly", extra={"event": "planner_gone"})
@@ -115,7 +115,7 @@ class Planners:
     def _take(self) -> _Process:
         with self._lock:
             if self._stopped:
-                raise Unreachable("the service is stopping; plan again when it is back")
+                raise Unreachable("the service is stopping; plan again after its restart")
             process = self._idle.pop() if self._idle else None
             if process is None:
                 try:

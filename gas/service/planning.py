@@ -70,7 +70,7 @@ class PlanBody(BaseModel):
     deadline: Annotated[Instant | None, Field(description="Epoch seconds: no expected finish later than this")] = None
     max_processor_hours: Annotated[
         float | None,
-        Field(strict=True, gt=0, allow_inf_nan=False, description="The most that the run may be expected to use"),
+        Field(strict=True, gt=0, allow_inf_nan=False, description="Limit of processor-hours for the run"),
     ] = None
     tolerance: Annotated[
         float,
@@ -144,14 +144,14 @@ def plan_for(body: PlanBody, availability: AvailabilityList) -> dict[str, Any]:
     sizes = _sizes(application, availability.processors)
     if sizes > MOST_SIZES:
         raise BadInput(
-            f"{_PLACE}: {sizes} processor counts could be tried, more than {MOST_SIZES}, the most that the service "
-            "tries for one request; set a max or a narrower constraint, or plan with `gas plan`"
+            f"{_PLACE}: {sizes} processor counts exceed the service's limit of {MOST_SIZES} per request; set a max or "
+            "a narrower constraint, or plan with `gas plan`"
         )
     pairs = sizes * len(availability.starts)
     if body.algorithm == "walk" and pairs > MOST_PAIRS:
         raise BadInput(
-            f"body.algorithm: the walk over {sizes} processor counts and {len(availability.starts)} frames looks at "
-            f"{pairs} pairs, more than {MOST_PAIRS}, the most for one request; use exact, or plan with `gas plan`"
+            f"body.algorithm: the walk over {sizes} processor counts and {len(availability.starts)} frames would "
+            f"examine {pairs} pairs, above the limit of {MOST_PAIRS} per request; use exact, or plan with `gas plan`"
         )
     found = plan(
         application,
@@ -171,15 +171,15 @@ def _application(tables: dict[str, Any]) -> Application:
         entries = inner.get(key) if isinstance(inner, Mapping) else None
         if isinstance(entries, (dict, list)) and len(entries) > MOST_ENTRIES:
             raise BadInput(
-                f"{_PLACE} [{table}] {key}: {len(entries)} entries are more than {MOST_ENTRIES}, the most for one "
-                "request; leave some out, or plan with `gas plan`"
+                f"{_PLACE} [{table}] {key}: {len(entries)} entries exceed the limit of {MOST_ENTRIES} per request; "
+                "leave some out, or plan with `gas plan`"
             )
     speedup = tables.get("speedup")
     model = speedup.get("model") if isinstance(speedup, Mapping) else None
     if isinstance(model, str) and model not in BUILT_IN:
         # Code of others with keys from anywhere could read files or run for hours; what it gives as a table will do.
         raise BadInput(
-            f"{_PLACE} [speedup] model: {shown(model)} is not one that the service plans with; it has "
+            f"{_PLACE} [speedup] model: {shown(model)} is not available in the service, which has "
             f'{", ".join(sorted(BUILT_IN))}; send the times of a plug-in as a "table", or plan with `gas plan`'
         )
     application = Application.from_tables(tables, _PLACE)

@@ -17,11 +17,11 @@ __all__ = ["log_instant", "stood"]
 
 
 def log_instant(log: Log, text: str, processors: int | None = None) -> int:
-    """Return the second of a log that a person means.
+    """Return the second of a log that `text` names.
 
     ``120d`` (and every other duration) counts from second 0 of the log, ``40%`` is a share of the time from its first
-    to its last submission, a date and time is one in the log's own time zone, and ``crowded`` is the submission in
-    the second half of the log at which most jobs wait although a tenth of the machine is free.
+    to its last submission, a date and time is one in the log's own time zone, and ``longest-queue`` is the
+    submission in the second half of the log at which the most jobs wait while at least a tenth of the machine is free.
 
     Raises
     ------
@@ -30,8 +30,8 @@ def log_instant(log: Log, text: str, processors: int | None = None) -> int:
     """
     first, last = int(log.submit[0]), int(log.submit[-1])
     given = text.strip()
-    if given == "crowded":
-        return _crowded(apply_overrun(rigid_jobs(log, processors), "kill"))
+    if given == "longest-queue":
+        return _longest_queue(apply_overrun(rigid_jobs(log, processors), "kill"))
     if match := re.fullmatch(r"(\d{1,3}(?:\.\d*)?)%", given, re.ASCII):
         instant = first + int((last - first) * float(match[1]) / 100)
     elif re.match(r"\d{4}-\d", given):
@@ -45,8 +45,8 @@ def log_instant(log: Log, text: str, processors: int | None = None) -> int:
             instant = parse_duration(given, "--at", minimum=0)
         except BadInput:
             raise BadInput(
-                f"--at {given[:40]!r}: is not an instant of a log; write 120d (since its start), 40%, 1996-12-24T08:00 "
-                "or crowded"
+                f"--at {given[:40]!r}: is not a time in a log; write 120d (since its start), 40%, 1996-12-24T08:00 "
+                "or longest-queue"
             ) from None
     if not first <= instant <= last:
         begins, ends = (datetime.fromtimestamp(log.start_time + s, log.zone).isoformat() for s in (first, last))
@@ -86,7 +86,7 @@ def stood(
     return machine, standing, jobs
 
 
-def _crowded(jobs: RigidJobs) -> int:
+def _longest_queue(jobs: RigidJobs) -> int:
     half = len(jobs) // 2
     most, instant = -1, int(jobs.submit[-1])
 

@@ -286,7 +286,7 @@ def settle(
     place = _place(job_directory)
     if wrapper_of(place) is not None:  # it has not made its claim yet, or the job has removed or spoilt that
         # never None: by the time the caller acts on that, the wrapper may be gone, having run the job
-        return state or Unreadable(job_directory, "has a wrapper and no records, or no longer")
+        return state or Unreadable(job_directory, "has a wrapper but no records, or no longer")
     taken = claim is not None or state is not None or _is_there(job_directory / wrapper.CLAIM)
     if not taken and not (begun and _has_run(job_directory)):
         return None
@@ -295,7 +295,9 @@ def settle(
     if isinstance(state, Ended):
         return state
     if _end(place, state, None, reach):
-        return state or Unreadable(job_directory, "the records were removed; what is left of the job is being killed")
+        return state or Unreadable(
+            job_directory, "the records were removed; the remaining processes of the job are being killed"
+        )
     now = time.time()
     if claim is not None and claim[0] == CANCELLED:
         record = wrapper.end_record("cancelled", now, now, message="cancelled before the command was started")
@@ -304,16 +306,16 @@ def settle(
         message = f"its wrapper was killed, or the machine was restarted; {last_words(job_directory)}"
         if not taken:
             message = (
-                f"its directory {job_directory} was removed, or the records in it, probably by the job itself; "
-                "how it ended is not known"
+                f"its directory {job_directory} was removed, or the records in it, probably by the job itself; its "
+                "outcome is not known"
             )
         if isinstance(state, Unreadable):
             message += f"; {state.path}: {state.problem}"
         ends_as: str = reason
         if reason != "lost":
-            message = f"it kept its wrapper from ending it, so the service killed it; {last_words(job_directory)}"
+            message = f"its wrapper could not end it, so the service killed it; {last_words(job_directory)}"
             if reason == "walltime" and not isinstance(state, Started) and not _is_there(job_directory / "stdout"):
-                ends_as, message = "not started", "its wrapper had not started it when its walltime was over"
+                ends_as, message = "not started", "its wrapper had not started it by the end of its walltime"
         record = wrapper.end_record(ends_as, began, max(began, now), message=message)
     with contextlib.suppress(OSError):  # a full disk must not keep the processors; the next call tries again
         wrapper.write_record(str(job_directory / wrapper.ENDED), record)
@@ -392,7 +394,7 @@ def _is_there(path: Path) -> bool:
     except OSError as error:
         if error.errno in wrapper.GONE:
             return False
-        raise Unknown(f"{path}: cannot be looked at at present: {error.strerror}") from error
+        raise Unknown(f"{path}: cannot be inspected at present: {error.strerror}") from error
     return True
 
 
@@ -420,7 +422,7 @@ def _end(place: Path, state: Started | Ended | Unreadable | None, owner: wrapper
     try:
         found = reach.launcher.end(place.name, reach.user, owner, group)
     except GasError as error:  # the user is gone, say: whether processes are left is not known
-        raise Unknown(f"{place}: what is left of the job cannot be ended: {error}") from error
+        raise Unknown(f"{place}: the remaining processes of the job cannot be killed: {error}") from error
     if reach.cgroup is not None and (left := cgroup.pids(reach.cgroup)):
         cgroup.kill(reach.cgroup)
         found += len(left)

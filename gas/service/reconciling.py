@@ -61,8 +61,8 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
         store.go_on_from_here("directories of later jobs are there")
         loss = Loss("directories of later jobs are there", known, known)
     remarks = [
-        f"the store is older than what was written last: {loss.why}. Submissions and cancellations since may be lost; "
-        f"no number is given twice, and epoch {store.epoch} has begun"
+        f"the store is older than the last write: {loss.why}. Submissions and cancellations since then may be lost; "
+        f"no number is used twice, and epoch {store.epoch} has begun"
     ]
     active = [job for job in store.active() if job.request.actuator == "process"]
     begun = [job for job in active if job.state == "queued" and job.directory_name in found and runner.was_begun(job)]
@@ -71,14 +71,14 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
     gone = [job for job in active if job.state == "running" and job.directory_name not in found]
     for job in gone:
         job.state, job.finished = "lost", clock.now()
-        job.remark("it may have run, and its directory is not here; submit it again if it is still wanted")
+        job.remark("it may have run, and its directory is missing; submit it again if it is still needed")
     if begun or gone:
         store.write(changed=[*begun, *gone])
     adopted = _adopt(store, jobs, sorted(unknown, key=lambda name: found[name]), found)
     if begun:
-        remarks.append(f"{_listed(begun)} had started since, and run or have ended: not run again")
+        remarks.append(f"{_listed(begun)} had started since then and are running or have ended: not run again")
     if gone:
-        remarks.append(f"{_listed(gone)} had started, and what became of them is not known")
+        remarks.append(f"{_listed(gone)} had started, and the outcome is not known")
     if adopted:
         remarks.append(f"{_listed(adopted)} submitted since, found again by directory")
     missing = [id for id in range(known + 1, min(loss.last_id, known + 10_000) + 1) if store.job(id) is None]
@@ -227,4 +227,4 @@ def _stop(directory: Path) -> None:
         if processes.was_started(directory):
             processes.cancel_process(directory)
     except Exception as error:  # whatever it is, it must not keep the service from starting
-        log.warning("%s: what runs there cannot be ended: %s", directory, error)
+        log.warning("%s: the processes there cannot be killed: %s", directory, error)

@@ -235,4 +235,4 @@ def process_at(pid: int) -> wrapper.Process | None:
     try:
         return wrapper.process(pid)
     except OSError as error:
-        raise Unknown(f"process {pid} cannot be looked at at present: {error.strerror}") from error
+        raise Unknown(f"process {pid} cannot be inspected at present: {error.strerror}") from error

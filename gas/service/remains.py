@@ -168,7 +168,7 @@ def _facts(pid: int, name: str, most: int) -> bytes:
     except OSError as error:
         if error.errno in wrapper.GONE or isinstance(error, PermissionError):
             return b""
-        raise Unknown(f"process {pid} cannot be looked at at present: {error.strerror}") from error
+        raise Unknown(f"process {pid} cannot be inspected at present: {error.strerror}") from error
 
 
 def _is_of(each: wrapper.Process, uid: int | None) -> bool:

@@ -28,7 +28,7 @@ def reshape(book: Book, limits: Limits, job: Job, wanted: Reshape) -> Job:
             return job.copy()
     if job.state != "queued":
         what = "a reservation" if job.state == "reserved" else job.state
-        raise Conflict(f"job {job.id} is {what}; only a waiting job can be given another shape")
+        raise Conflict(f"job {job.id} is {what}; only waiting jobs can be reshaped")
     shape = _wanted_shape(job, wanted)
     _check_limits(book, limits, job, shape)
     start_by = None if wanted.start_by is None else book.clock.leeway(wanted.start_by)
@@ -53,7 +53,7 @@ def _wanted_shape(job: Job, wanted: Reshape) -> Shape:
     run_time = job.reshaped_run_time(walltime)
     if wanted.run_time is not None:
         if job.request.actuator != "simulated":
-            raise BadInput(f"run_time: job {job.id} is a process, and lasts as long as its command runs; leave it out")
+            raise BadInput(f"run_time: job {job.id} runs a command, which determines its run time; leave it out")
         run_time = wanted.run_time
     return Shape(processors, walltime, run_time, present.promise)
 

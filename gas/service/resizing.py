@@ -28,7 +28,7 @@ def resize(book: Book, processors: int, *, cancel_larger: bool, by: str | None) 
     larger = [job for job in book.jobs.values() if job.state != "running" and job.request.processors > processors]
     if larger and not cancel_larger:
         raise Conflict(
-            f"{_named(larger)}: would have to be cancelled, needing more than {processors} processors; "
+            f"{_named(larger)}: would have to be cancelled, since more than {processors} processors are requested; "
             "nothing was changed; set cancel_larger (gas machine --cancel-larger) to cancel them"
         )
     resized = book.machine.resize(processors)

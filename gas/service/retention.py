@@ -98,7 +98,7 @@ class Retention:
             if grace != self._announced and grace.lasts(now, self._keep):
                 until = iso_time(grace.until(self._keep))
                 log.warning(
-                    "the clock has jumped by %s: nothing that only this made old is forgotten before %s of service",
+                    "the clock has jumped by %s: ended jobs that became too old by this are kept for %s of service",
                     duration_text(grace.jumped), until, extra={"event": "grace", "jumped_seconds": grace.jumped},
                 )  # fmt: skip
             self._announced = grace

@@ -168,10 +168,10 @@ def _check(row: Mapping[str, Any] | sqlite3.Row, present: set[str]) -> None:
     """Raise `DamagedRow` unless a row is as it was written."""
     called = f"job {row['id']!r}"
     if row["seal"] != seal(row[name] for name in ASKED):
-        raise DamagedRow(f"{called}: what was asked for is damaged")
+        raise DamagedRow(f"{called}: its request is damaged")
     values, shape = (tuple(row[name] for name in names) for names in (LIFE, RESHAPED))
     if row["life_seal"] != _life_seal(row["id"], row["identity"], values, shape):
-        raise DamagedRow(f"{called}: what became of it is damaged")
+        raise DamagedRow(f"{called}: its outcome is damaged")
     if "command_seal" in present:
         if row["command_seal"] is None:
             if row["actuator"] == "process":
@@ -187,7 +187,7 @@ def _check(row: Mapping[str, Any] | sqlite3.Row, present: set[str]) -> None:
             raise DamagedRow(f"{called}: {name} {row[name]!r} is not a number")
     for name in _OPTIONAL_TEXTS:
         if row[name] is not None and type(row[name]) is not str:
-            raise DamagedRow(f"{called}: {name} {row[name]!r} is not a text")
+            raise DamagedRow(f"{called}: {name} {row[name]!r} is not a string")
     for name, choices in _CHOICES.items():
         if row[name] not in choices:
             raise DamagedRow(f"{called}: {name} {row[name]!r} is none of {', '.join(choices)}")

@@ -218,7 +218,7 @@ class Runner:
         if record is None and not processes.was_started(directory):
             # its wrapper died before it could take the job: the disk was full, say
             self._begun.discard(job.id)
-            self._delayed[job.id] = "no wrapper could take it"
+            self._delayed[job.id] = "no wrapper was available"
             return self._end_without_start(job)
         if not isinstance(record, processes.Ended):
             over = (self._clock.now() - job.start - job.request.walltime) / self._clock.speed - STOPPED_SECONDS
@@ -252,7 +252,7 @@ class Runner:
         elif job.id in self._to_cancel:
             reason, message = "cancelled", "cancelled before the command was started"
         elif self._clock.now() >= job.start + job.request.walltime:
-            message = f"its walltime was over before it could be started: {self._delayed[job.id]}"
+            message = f"its walltime ended before it could be started: {self._delayed[job.id]}"
         else:
             return None
         if not processes.withdraw(self.directory_of(job)):

@@ -96,8 +96,8 @@ class ProcessActuator(_Body):
     cpus_per_task: Annotated[
         Processors | None,
         Field(
-            description="If given, {processors}, {tasks}, {cpus_per_task} and {walltime} in the command stand for the "
-            "shape in which the job starts, as do GAS_PROCESSORS and so on"
+            description="If given, {processors}, {tasks}, {cpus_per_task} and {walltime} in the command are replaced "
+            "by their values at the start of the job, like GAS_PROCESSORS and so on in its environment"
         ),
     ] = None
     environment: Annotated[dict[Variable, Text], BeforeValidator(_few_variables), Field(max_length=MOST_VARIABLES)] = (
@@ -212,7 +212,7 @@ class ReserveBody(_Body):
         )
 
 
-_SHARE = "Of a simulated job; by default the same part of its walltime"
+_SHARE = "Of a simulated job; default: the same fraction of its walltime"
 
 
 class ReshapeBody(_Body):
@@ -224,7 +224,7 @@ class ReshapeBody(_Body):
     walltime: Walltime | None = None
     run_time: Annotated[int | None, Field(strict=True, ge=0, le=LONGEST, description=_SHARE)] = None
     start_by: Annotated[Instant | None, Field(description="Latest acceptable start, else nothing is changed")] = None
-    key: Annotated[Key | None, Field(description="Idempotency key: used again, it changes nothing again")] = None
+    key: Annotated[Key | None, Field(description="Idempotency key: repeating the request has no further effect")] = None
 
     @model_validator(mode="after")
     def _says_something(self) -> ReshapeBody:
@@ -293,7 +293,7 @@ class JobAnswer(BaseModel):
     id: int
     kind: Literal["job", "reservation"]
     user: str
-    mine: Annotated[bool, Field(description="Whether it is the caller's own; if not, private fields are null")]
+    mine: Annotated[bool, Field(description="Whether the caller owns it; if not, private fields are null")]
     name: str | None
     state: Literal["queued", "reserved", "running", "completed", "failed", "timeout", "cancelled", "lost"]
     processors: int
@@ -303,18 +303,18 @@ class JobAnswer(BaseModel):
         list[str] | None,
         Field(description="Null for other users' jobs and, except in GET /v1/jobs/{id}, if it is long"),
     ]
-    command_bytes: Annotated[int | None, Field(description="Length of the command in JSON; it is long from 4096 on")]
+    command_bytes: Annotated[int | None, Field(description="Length of the command in JSON; from 4096 on it is long")]
     run_time: int | None
     exit_status: int | None
     signal: str | None
     message: Annotated[str | None, Field(description="Why a promise was broken, who cancelled it, why it failed")]
     submitted: int
     submitted_iso: str
-    reshaped: Annotated[int | None, Field(description="When it was last given another shape; null if never")]
+    reshaped: Annotated[int | None, Field(description="When it was last reshaped; null if never")]
     reshaped_iso: str | None
     not_before: Annotated[int | None, Field(description="Earliest start requested by the user")]
     not_before_iso: str | None
-    promise: Annotated[int, Field(description="Promised start; it never gets later, unless its user has it reshaped")]
+    promise: Annotated[int, Field(description="Promised start; it never gets later unless its user reshapes the job")]
     promise_iso: str
     first_promise: Annotated[int, Field(description="Start promised at submission, or when it was last reshaped")]
     first_promise_iso: str
@@ -322,9 +322,9 @@ class JobAnswer(BaseModel):
     broken_promise_iso: str | None
     start: Annotated[int | None, Field(description="When it started")]
     start_iso: str | None
-    due: Annotated[int | None, Field(description="Latest instant at which its processors are free again")]
+    due: Annotated[int | None, Field(description="Latest time at which its processors become free")]
     due_iso: str | None
-    finished: Annotated[int | None, Field(description="Instant at which its processors were free again")]
+    finished: Annotated[int | None, Field(description="Time at which its processors became free")]
     finished_iso: str | None
 
 
@@ -339,7 +339,7 @@ class OneJobAnswer(JobAnswer):
     ]
     predicted_start_iso: str | None
     predicted_low: Annotated[
-        int | None, Field(description="The start is between this and predicted_high with a probability of 90%")
+        int | None, Field(description="With 90% probability, the start is between this and predicted_high")
     ]
     predicted_low_iso: str | None
     predicted_high: Annotated[int | None, Field(description="Never later than the promise")]
@@ -379,7 +379,7 @@ class HealthAnswer(BaseModel):
             "dispatcher is late, one operation takes long, or waiting jobs are still being moved to earlier starts"
         ),
     ]
-    durable: Annotated[bool, Field(description="Whether changes can be written to disk; if not, none is made")]
+    durable: Annotated[bool, Field(description="Whether changes can be written to disk; if not, all are refused")]
     remarks: Annotated[list[str], Field(description="Notices for the operator, for example a restored store")]
     scheduler: str
     processors: int

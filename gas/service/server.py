@@ -87,7 +87,7 @@ def hold_state(directory: Path) -> StateHolder:
     if name := network_file_system(directory):
         raise BadInput(
             f"--state {directory}: is on {name}, where SQLite's locks and writes are not safe; name a local one: "
-            f"--state /var/lib/{directory.name or 's3'} (gas backup FILE may save it anywhere)"
+            f"--state /var/lib/{directory.name or 's3'} (gas backup can write anywhere)"
         )
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)  # commands and their environment are in there

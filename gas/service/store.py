@@ -119,13 +119,13 @@ class Store:
         before = self._mark.read()
         if before is not None and before.last_id and not self._path.exists():
             raise Conflict(
-                f"{path}: is missing, and held jobs up to number {before.last_id}; bring it back (gas restore), or "
-                f"remove {self._path.with_suffix('.mark')} as well to begin anew"
+                f"{path}: is missing, but contained jobs up to number {before.last_id}; restore it (gas restore), or "
+                f"also remove {self._path.with_suffix('.mark')} to start afresh"
             )
         if self._path.exists() and not self._path.stat().st_size:
             raise Conflict(
-                f"{path}: is empty: damaged, copied in part, or left by a first start that was killed; bring it back "
-                "(gas restore), or remove it to begin anew"
+                f"{path}: is empty: damaged, copied in part, or left by a first start that was killed; restore it "
+                "(gas restore), or remove it to start afresh"
             )
         try:
             self._file = Database(self._path, connect)
@@ -210,7 +210,7 @@ class Store:
         self.identity = identity or self.identity
         self.write(meta={**meta, "store": self.identity})
         self.epoch = _number(self.meta(), "epoch")
-        self.go_on_from_here("what was sound of a damaged store was saved")
+        self.go_on_from_here("the undamaged part of a damaged store was saved")
 
     def _lost_fact(self) -> dict[str, str]:
         return {"lost": "" if self.lost is None else json.dumps(asdict(self.lost))}
@@ -402,8 +402,8 @@ class Store:
 def damaged(path: str | Path, problem: str) -> StoreDamaged:
     """Return the error that a damaged store is."""
     return StoreDamaged(
-        f"{path}: the store is damaged ({problem}); `gas check` says what can be saved, and `gas restore` brings back "
-        "a backup"
+        f"{path}: the store is damaged ({problem}); `gas check` shows what can be saved, and `gas restore` restores a "
+        "backup"
     )
 
 
@@ -418,4 +418,4 @@ def _number(facts: dict[str, str], key: str) -> int:
     try:
         return int(facts.get(key, "0"))
     except ValueError:
-        raise DamagedRow(f"fact {key!r} is no number: {facts[key][:20]!r}") from None
+        raise DamagedRow(f"fact {key!r} is not a number: {facts[key][:20]!r}") from None

@@ -88,13 +88,13 @@ class Followers:
         own = room.count(user)
         if own >= self._each:
             raise TooMany(
-                f"{user} has {own} event streams open, and that is the limit (gas serve --max-streams); "
+                f"{user} has {own} open event streams, which is the limit (gas serve --max-streams); "
                 "close a stream, or poll instead",
                 60,
             )
         if room.full:
             if room.count(room.largest) < own + 2:
-                raise TooMany(f"{room.places} clients follow already, and that is the limit; poll instead", 60)
+                raise TooMany(f"{room.places} clients are already connected, which is the limit; poll instead", 60)
             given_up = room.members(room.largest)[0]
             room.leave(given_up)
             given_up.give_way()

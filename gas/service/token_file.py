@@ -169,7 +169,7 @@ def revoke_tokens(path: Path, which: str) -> list[TokenRecord]:
         revoked = [r for r in records if r.id == wanted] or [r for r in records if r.user == which]
         if not revoked:
             # what looks like a token may be one with a slip in it: it is not repeated
-            shown = "a token that was given whole" if which.startswith("gas_") else f"the id or user {quoted(which)}"
+            shown = "a complete token" if which.startswith("gas_") else f"the id or user {quoted(which)}"
             raise NotFound(f"{path}: has no token of {shown}; `gas token list` lists all tokens")
         records[:] = [r for r in records if r not in revoked]
     return revoked
@@ -224,8 +224,8 @@ def _write(path: Path, records: list[TokenRecord]) -> None:
             os.close(directory)
     except OSError as error:
         raise StoreFailed(
-            f"{path}: was changed, but the change may be lost if the machine crashes: {error.strerror}; "
-            "look with `gas token list`, and repeat it"
+            f"{path}: was changed, but the change may be lost if the machine crashes: {error.strerror}; check with "
+            "`gas token list`, and repeat it"
         ) from None
 
 
@@ -289,8 +289,8 @@ def _check_safe(path: Path, found: os.stat_result) -> None:
         raise BadInput(f"{path}: is not a file")
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise BadInput(
-            f"{path}: can be written by others than its owner (mode {stat.S_IMODE(found.st_mode):04o}), who could "
-            f"add a token for themselves; after `chmod 600 {path}` look through it with `gas token list`"
+            f"{path}: can be written by other users (mode {stat.S_IMODE(found.st_mode):04o}), who could have "
+            f"added a token; run `chmod 600 {path}`, then check it with `gas token list`"
         )
     owners = {0, os.geteuid()}
     if os.geteuid() == 0:  # for a service of another account, in whose folder it is
@@ -316,7 +316,7 @@ def _records(document: object, place: str) -> list[TokenRecord]:
     for i, entry in enumerate(entries):
         record = _record(Fields(entry, f"{place} tokens[{i}]"))
         if record.id in ids:
-            raise table.fail(f"tokens[{i}]", f"has the id {record.id} of another; delete one of them")
+            raise table.fail(f"tokens[{i}]", f"has the same id {record.id} as another token; delete one of them")
         ids.add(record.id)
         records.append(record)
     return records

@@ -74,15 +74,16 @@ class Tokens:
             raise Unauthorized(f"this service needs a token; {HOW_TO_SEND}")
         given = _HEADER.fullmatch(header) if len(header) <= 200 else None
         if given is None:
-            raise Unauthorized(f"the Authorization header is not of the form Bearer TOKEN; {HOW_TO_SEND}")
+            raise Unauthorized(f"the Authorization header does not have the form Bearer TOKEN; {HOW_TO_SEND}")
         token = TOKEN.fullmatch(given[1])
         if token is None:
-            raise Unauthorized("the token is not of the form gas_ID_SECRET; copy the whole token as it was printed")
+            raise Unauthorized("the token does not have the form gas_ID_SECRET; copy the whole token as it was printed")
         record = records.get(token[1], NO_TOKEN)
         right = hmac.compare_digest(hash_of(record.salt, token[2]), record.hash)
         if not right or record is NO_TOKEN:
             raise Unauthorized(
-                "the token is not known to this service: mistyped, revoked, or of another one; ask its operator for a "
+                "this service does not know the token: it is mistyped, revoked, or of another service; ask the "
+                "operator for a "
                 "new one (`gas token add USER`)"
             )
         if record.expired(self._clock()):

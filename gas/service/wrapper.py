@@ -142,7 +142,7 @@ def why_not(error: Exception, arguments: list[str], directory: str, path: str | 
         if "/" not in name:
             return f"{name}: command not found in PATH {path or os.defpath}; give its full path or set PATH"
         if os.path.exists(os.path.join(directory, name)):
-            return f"{name}: the interpreter that its first line (#!) or the program itself asks for does not exist"
+            return f"{name}: the interpreter named in its first line (#!) or in the program does not exist"
         return f"{name}: no such file (seen from {directory})"
     if isinstance(error, PermissionError):
         if not os.access(directory, os.X_OK):
@@ -575,7 +575,7 @@ def run(directory: str, claim: dict[str, object], account: str = "") -> dict[str
     arrived = clock() - offset
     late = arrived - kill_at
     if late >= 0:
-        message = f"its walltime was over {late:.1f} s before it could be started"
+        message = f"its walltime ended {late:.1f} s before it could be started"
         return end_record("not started", arrived, arrived, message=message)
 
     deadlines = Deadlines(terminate_at + offset, kill_at + offset)
@@ -649,7 +649,7 @@ def main(directory: str, account: str = "") -> int:
         except OSError:
             pass  # no other can make a claim there either
         now = time.time()
-        message = f"the claim to the job cannot be put on disk: {error.strerror}; nothing was started"
+        message = f"the claim to the job cannot be written to disk: {error.strerror}; nothing was started"
         return write_end(directory, end_record("not started", now, now, message=message), patience=0)
     try:
         record = run(directory, claim, account)

@@ -74,10 +74,12 @@ def checked_adjusted(adjusted: int | None, limit: int, adjustment: Adjustment | 
         return limit
     seconds = whole(adjusted, "adjusted")
     if adjustment is None:
-        raise BadInput(f'adjusted {seconds}: nothing is planned by it; ask for adjustment "regular" or "selective"')
+        raise BadInput(
+            f'adjusted {seconds}: the adjustment does not use it; choose adjustment "regular" or "selective"'
+        )
     if not 1 <= seconds <= limit:
         raise BadInput(
-            f"adjusted {seconds}: must be 1 to {limit} s, the estimate; a scheduler can believe that a job is shorter "
-            "than its user asked for, but never gives it more"
+            f"adjusted {seconds}: must be 1 to {limit} s, the estimate; a scheduler can assume a shorter run time "
+            "than requested, but never a longer one"
         )
     return seconds

@@ -141,12 +141,11 @@ def audit(
         expected = Expected(log, apply_overrun(jobs, rule), place, jobs.estimate, given.estimate)
         given = _completed(given, expected)
     if log is None and given.started.any() and (given.processors[given.started] == UNKNOWN).all():
-        raise BadInput(f"{given.name}: says of no job how many processors it has; name the log simulated (--log LOG)")
+        raise BadInput(f"{given.name}: has no numbers of processors; name the simulated log (--log LOG)")
     of_machine = ""
     if processors is None and given.machine is None:
         of_machine = (
-            f"that the machine has {machine} is what the log says; if another one was simulated, name it with "
-            "--processors"
+            f"the size of the machine, {machine}, is that of the log; if another size was simulated, add --processors"
         )
     rules = Rules(given, machine, expected, of_machine)
     checks = [rules.complete()]
@@ -183,8 +182,8 @@ def _promise(claim: Claim) -> Promise:
     promise = PROMISE_OF[claim]
     if promise is None:
         raise BadInput(
-            f"policy {claim} promises no start: it makes its whole plan anew after an early end, and starts can slip; "
-            "--promise none checks what every schedule owes"
+            f"policy {claim} promises no start: it replans everything after an early end, and starts can slip; "
+            "--promise none checks the rules of every schedule"
         )
     return promise
 
@@ -193,9 +192,9 @@ def _machine(given: Recorded, processors: int | None, log: Log | None) -> int:
     if processors is None:
         processors = given.machine
     if processors is None and log is None:
-        raise BadInput(f"{given.name}: does not say how many processors the machine has; add --processors N")
+        raise BadInput(f"{given.name}: has no size of the machine; add --processors N")
     if processors is not None and processors < 1:
-        raise BadInput(f"a machine of {processors} processors can run nothing; name 1 or more")
+        raise BadInput(f"processors {processors}: a machine has at least 1")
     machine = machine_size(log, processors) if log is not None else int(processors or 0)
     if machine > _LARGEST_MACHINE:
         raise BadInput(
@@ -232,8 +231,8 @@ def _places(given: Recorded, jobs: RigidJobs) -> NDArray[np.int64]:
     """Return the job of each row: by number, and where a log uses a number twice, by occurrence."""
     if given.label is not None:
         raise BadInput(
-            f'{given.name}: job "{shortened(given.label[0])}" cannot be found in a log, whose jobs have whole numbers; '
-            "audit the file without --log, or give its jobs the log's numbers"
+            f'{given.name}: job "{shortened(given.label[0])}" cannot be found in a log, whose jobs have integer '
+            "numbers; audit the file without --log, or use the log's job numbers"
         )
     known = {key: at for at, key in enumerate(_occurrences(jobs.id.tolist()))}
     by_submit = np.argsort(given.submit, kind="stable")

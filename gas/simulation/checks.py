@@ -92,7 +92,7 @@ class Rules:
         """Every job stands in the schedule once, and either started or was cancelled."""
         given, expected = self.given, self.expected
         of_jobs = ~given.reserved
-        name = "jobs", "every job is there, once, with a start"
+        name = "jobs", "every job occurs once, with a start"
         lost = self._first(given.lost, lambda row: (None, None, f"job {self._job(row)} has no start"))
         withdrawn = int(np.count_nonzero(given.withdrawn & ~self.started))
         remark = f"{withdrawn} cancelled before they started" if withdrawn else ""
@@ -100,7 +100,7 @@ class Rules:
             names = given.id.tolist() if given.label is None else given.label
             rows_of = {name: row for row, name in reversed(list(enumerate(names)))}
             again = of_jobs & np.array([rows_of[name] != row for row, name in enumerate(names)], np.bool_)
-            twice = self._first(again, lambda row: (None, None, f"job {self._job(row)} is there more than once"))
+            twice = self._first(again, lambda row: (None, None, f"job {self._job(row)} occurs more than once"))
             return self._check(name, int(np.count_nonzero(of_jobs)), [lost, twice], remark)
         jobs, log = expected.jobs, expected.log
         missing = np.ones(len(jobs), np.bool_)
@@ -114,8 +114,8 @@ class Rules:
         strange = of_jobs & (expected.place < 0) & ~np.isin(given.id, log.job)
         if missing.any() or strange.any():
             hint = (
-                "if only a part of the log was simulated, or another one, name the same here "
-                "(--month, --from, --until, --first, --processors)"
+                "if a part of the log or another machine size was simulated, repeat those options (--month, --from, "
+                "--until, --first, --processors)"
             )
             remark = f"{remark}; {hint}" if remark else hint
         return self._check(
@@ -124,7 +124,7 @@ class Rules:
             [
                 (int(np.count_nonzero(missing)), absent),
                 lost,
-                self._first(again, lambda row: (None, None, f"job {self._job(row)} is there more than once")),
+                self._first(again, lambda row: (None, None, f"job {self._job(row)} occurs more than once")),
                 self._first(strange, lambda row: (None, None, f"job {self._job(row)} is not in {log.name}")),
             ],
             remark,
@@ -153,7 +153,7 @@ class Rules:
         if rows.size > 1 and shift != 0 and bool((submit[rows] == shift).all()):
             remark = f"all submissions are shifted by {shift} s: the schedule counts from another second 0"
         elif submit.any():
-            remark = "if the load was scaled, name it here too (--scale-load)"
+            remark = "if the load was scaled, repeat that option (--scale-load)"
 
         def where(row: int) -> Place:
             if submit[row]:
@@ -319,15 +319,15 @@ class Rules:
         if held:
             remark = (
                 f"cannot be checked: {held} reservation{'s' * (held > 1)} held processors; what EASY may start then "
-                "depends on when each was asked for and on the order of events within that second; --promise none "
-                "checks what every schedule owes, reservations counted"
+                "depends on when each was requested and on the order of events within that second; --promise none "
+                "checks the rules of every schedule, with reservations"
             )
             return Check(*name, 0, None, None, remark)
         rows = self.order[(~given.lost & (given.processors != UNKNOWN))[self.order]]
         blind = int(np.count_nonzero(given.estimate[rows] == UNKNOWN))
         if blind:
             remark = (
-                f"cannot be checked: of {blind} jobs no estimate is known; name the log that was simulated (--log), "
+                f"cannot be checked: the estimates of {blind} jobs are not known; name the simulated log (--log), "
                 "or give a schedule that has them (SWF, or CSV with requested_time)"
             )
             return Check(*name, 0, None, None, remark)
@@ -370,11 +370,10 @@ class Rules:
         stated = self.started & (promise != NEVER_STARTED) if promise is not None else np.zeros(len(given), np.bool_)
         if promise is None or (not stated.any() and self.started.any()):
             remark = (
-                "cannot be checked: this asks whether each job started by the start that it was promised when it was "
-                "submitted, and no promised starts are recorded here. They stand in the column promised_start of a "
-                "CSV, which gas simulate --output x.csv writes under the policies that promise (conservative, "
-                "conservative-static, s3, s3-1999); SWF has no place for them. fcfs, easy and conservative-replan "
-                "promise no start: ask for --promise fcfs, easy or none"
+                "cannot be checked: the schedule contains no promised starts. They are in the column promised_start "
+                "of a CSV, which gas simulate --output x.csv writes under the policies that promise (conservative, "
+                "conservative-static, s3, s3-1999); SWF has no field for them. fcfs, easy and conservative-replan "
+                "promise no start: use --promise fcfs, easy or none"
             )
             return Check(*name, 0, None, None, remark)
         late = np.where(stated, given.start - promise, 0)

@@ -77,7 +77,7 @@ def write_schedule(schedule: Schedule, log: Log, target: str | Path) -> None:
     elif plain.endswith(".csv"):
         data = format_schedule_csv(schedule, log)
     else:
-        raise BadInput(f"{name}: its name must end in .swf, .csv, .swf.gz or .csv.gz, which says how it is written")
+        raise BadInput(f"{name}: its name must end in .swf, .csv, .swf.gz or .csv.gz")
     if name == "-":
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
@@ -297,7 +297,9 @@ def _with_reservations(header: Header, jobs: Recorded) -> Recorded:
         return jobs
     for match in found:
         if not (int(match[2]) > 0 and int(match[3]) < int(match[4])):
-            raise BadInput(f'{jobs.name}: the Note "{match[0]}" is no reservation: it holds nothing; mend or remove it')
+            raise BadInput(
+                f'{jobs.name}: the Note "{match[0]}" is not a reservation, since it holds nothing; correct or remove it'
+            )
     number, size, *seconds = np.array([match.groups() for match in found], dtype=np.int64).T
     start, end, submit = (units_of(column, jobs.resolution) for column in seconds)
     of_rows = {

@@ -53,7 +53,7 @@ def checked_machine(processors: int) -> int:
     """Return the size of a machine as an integer of Python's."""
     size = whole(processors, "machine")
     if not 1 <= size <= MOST_PROCESSORS:
-        raise BadInput(f"machine of {size} processors: it must have 1 to {MOST_PROCESSORS}; say how many there are")
+        raise BadInput(f"machine of {size} processors: must have 1 to {MOST_PROCESSORS}")
     return size
 
 
@@ -65,8 +65,8 @@ def checked_cancellations(cancellations: ArrayLike, jobs: RigidJobs) -> NDArray[
     if len(jobs) and int(given.max()) > NOT_CANCELLED:
         at = int(given.argmax())
         raise BadInput(
-            f"cancellation {given[at]} of job {jobs.id[at]}: is after the end of time, {NOT_CANCELLED}; "
-            "NOT_CANCELLED is for a job that is not cancelled"
+            f"cancellation {given[at]} of job {jobs.id[at]}: is above {NOT_CANCELLED}, which marks a job that is not "
+            "cancelled"
         )
     return given.astype(np.int64, copy=False)
 
@@ -82,7 +82,7 @@ def checked_places(places: ArrayLike, jobs: RigidJobs) -> NDArray[np.int64]:
     if wrong.size:
         known = f"0 to {len(jobs) - 1}" if len(jobs) else "none, as there are no jobs"
         raise BadInput(
-            f"ask {given[wrong[0]]}: is no place in `jobs`, which are {known}; "
+            f"ask {given[wrong[0]]}: is not a place in `jobs`, which are {known}; "
             "numpy.flatnonzero(jobs.id == 17) finds that of job number 17"
         )
     return given.astype(np.int64, copy=False)
@@ -97,7 +97,7 @@ def checked_reservations(reservations: Sequence[Reservation], machine: int) -> t
             raise BadInput(f"{here} {given!r} does not have the {len(fields)} values {', '.join(fields)}")
         one = Reservation(*(whole(value, f"{here} {name}") for name, value in zip(fields, given, strict=True)))
         if not 1 <= one.processors <= machine:
-            raise BadInput(f"{here} {one.processors} processors: the machine has {machine}; ask for 1 to {machine}")
+            raise BadInput(f"{here} {one.processors} processors: the machine has {machine}; request 1 to {machine}")
         if one.walltime < 1:
             raise BadInput(f"{here} walltime {one.walltime}: must be at least 1 second")
         checked.append(one)
@@ -134,8 +134,8 @@ class Reach(NamedTuple):
         if abs(self.furthest) + self.walltimes >= LIMIT:
             raise BadInput(
                 f"{self.name} {self.furthest}, beside estimates and walltimes of {self.walltimes} s in all, is too far "
-                f"from second 0: together they must stay below 2**61 ({LIMIT}); count all instants from a second 0 "
-                "nearer to the jobs"
+                f"from second 0: together they must stay below 2**61 ({LIMIT}); count times from a second 0 closer to "
+                "the jobs"
             )
         return self
 

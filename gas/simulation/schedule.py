@@ -192,10 +192,10 @@ def checked_rules(
         _known(name, value, known)
     asked = [f'queue "{queue}"'] * (queue != "fcfs") + [f'adjustment "{adjustment}"'] * (adjustment is not None)
     if asked and policy != "easy":
-        raise BadInput(f'{asked[0]}: is for policy "easy", not "{policy}"; leave it out, or simulate "easy"')
+        raise BadInput(f'{asked[0]}: applies to policy "easy", not to "{policy}"; leave it out, or simulate "easy"')
     if asked and order != "instant":
-        raise BadInput(f'{asked[0]}: is for order "instant", not "{order}"; leave it out, or simulate by instants')
+        raise BadInput(f'{asked[0]}: applies to order "instant", not to "{order}"; leave it out, or use that order')
     if asked and reservations:
         raise BadInput(
-            f"{asked[0]}: does not go with reservations, of which there are {len(reservations)}; leave out one"
+            f"{asked[0]}: excludes reservations, of which there are {len(reservations)}; leave one of the two out"
         )

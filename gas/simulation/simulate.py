@@ -214,7 +214,7 @@ class Simulation:
         limit = ENDLESS if before is None else max(-ENDLESS, min(whole(before, "before"), ENDLESS))
         left = ENDLESS if events is None else whole(events, "events")
         if left < 0:
-            raise BadInput(f"events {left}: a simulation does not go back; give 0 or more, or go on from a copy")
+            raise BadInput(f"events {left}: a simulation cannot go back; give 0 or more, or continue from a copy")
         breath = 1000
         while True:
             some = min(left, breath)
@@ -338,7 +338,7 @@ class Simulation:
         """
         if self.adjustment is not None:
             raise BadInput(
-                f'adjustment "{self.adjustment}": where an answer leads to depends on walltimes that later jobs have '
+                f'adjustment "{self.adjustment}": the outcome of an answer depends on walltimes that later jobs have '
                 "not been given yet; answer a copy, and go on with that"
             )
         answers = checked_answers(self._asked(), (processors, estimates, run_times))

@@ -101,7 +101,7 @@ def _keys(header: list[str], name: str) -> list[str]:
     keys = [known.get(cell.lower(), "") for cell in header]
     twice = [cell for cell, key in zip(header, keys, strict=True) if key and keys.count(key) > 1]
     if twice:
-        raise BadInput(f"{name}: the columns {' and '.join(twice)} mean the same; leave one")
+        raise BadInput(f"{name}: the columns {' and '.join(twice)} mean the same; keep one")
     for needed in (("id",), ("submit",), ("start", "wait"), ("end", "run_time")):
         if not set(needed) & set(keys):
             names = " or ".join(_NAMES[key][0] for key in needed)
@@ -189,7 +189,7 @@ def _metadata(table: _Table) -> tuple[int | None, NDArray[np.bool_], tuple[str, 
     of_rows = np.array([text in held for text in cells], np.bool_)
     if len(sizes) > 1:
         numbers = " and ".join(map(str, sorted(sizes)[:3]))
-        return None, of_rows, (f"rows name machines of {numbers} processors; none of them is taken",)
+        return None, of_rows, (f"rows name machines of {numbers} processors; none of them is used",)
     return next(iter(sizes), None), of_rows, ()
 
 
@@ -222,7 +222,7 @@ def _titled(key: str) -> str:
 
 
 def _number(cell: str) -> float | None:
-    """Return what a cell says: NaN for an empty one, None if it is no number, infinity for one like 1e400."""
+    """Return what a cell says: NaN for an empty one, None if it is not a number, infinity for one like 1e400."""
     cell = cell.strip()
     if not cell or cell.lower() in ("nan", "-nan", "none"):
         return np.nan
@@ -280,12 +280,12 @@ def _pieces(cell: str) -> list[tuple[int, int]]:
     for piece in cell.replace(",", " ").split():
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", piece, re.ASCII)
         if match is None:
-            raise ValueError(f'"{shortened(cell)}" is no set 0-3 7')
+            raise ValueError(f'"{shortened(cell)}" is not a set such as 0-3 7')
         if max(len(digits or "") for digits in match.groups()) > 15:
             raise ValueError(f'"{shortened(cell)}" has a processor beyond 999999999999999; number them from 0')
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
-            raise ValueError(f'"{shortened(cell)}" is no set 0-3 7')
+            raise ValueError(f'"{shortened(cell)}" is not a set such as 0-3 7')
         ranges.append((first, last + 1))
     joined: list[tuple[int, int]] = []
     for a, b in sorted(ranges):

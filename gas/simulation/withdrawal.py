@@ -26,13 +26,13 @@ def cancelled_at(state: State, job: int, at: int, name: str) -> State:
     now, work = int(state.now[NOW]), state.work
     status = int(work[W_STATUS, job])
     if at < now:
-        raise BadInput(f"{name} cannot be cancelled at {at}: the simulation stands at {now}; name a later instant")
+        raise BadInput(f"{name} cannot be cancelled at {at}: the simulation is at {now}; give a later time")
     if status == GONE:
-        raise BadInput(f"{name} cannot be cancelled: it has left at {work[W_END, job]}")
+        raise BadInput(f"{name} cannot be cancelled: it ended at {work[W_END, job]}")
     if status > WAITING:
         raise BadInput(
-            f"{name} cannot be cancelled: it runs, so that its end is known; only a simulation that knows it from the "
-            "start (cancellations) can end a running job"
+            f"{name} cannot be cancelled: it is running, and its end is fixed; to end a running job, pass "
+            "`cancellations` when the simulation is created"
         )
     if work[W_CANCEL, job] != NOT_CANCELLED:
         raise BadInput(f"{name} cannot be cancelled at {at}: it is cancelled at {work[W_CANCEL, job]} already")

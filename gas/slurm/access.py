@@ -50,15 +50,15 @@ def submission_bindings(case: Standing) -> Iterator[Binding]:
 
 
 def _threshold(case: Standing) -> Iterator[Binding]:
-    """Test the fair share that a QOS wants of its users (sacctmgr(1), UsageThreshold and EnforceUsageThreshold)."""
+    """Test the fair share that a QOS requires of its users (sacctmgr(1), UsageThreshold and EnforceUsageThreshold)."""
     own = next((one for one in case.qos if one.name == case.qos_name and one.has("EnforceUsageThreshold")), None)
     if own is None or own.usage_threshold is None or not case.counting:
         return
     share = case.association.fair_share if case.association is not None else None
     if share is None:
-        case.unknown.append(f"whether one's fair share is high enough for QOS {quoted(own.name)}")
+        case.unknown.append(f"whether your fair share is high enough for QOS {quoted(own.name)}")
     elif share < own.usage_threshold:
-        words = f"QOS {quoted(own.name)} wants a fair share of at least {own.usage_threshold:g}, and yours is {share:g}"
+        words = f"QOS {quoted(own.name)} requires a fair share of at least {own.usage_threshold:g}; yours is {share:g}"
         yield Binding(WAITS, "QOSUsageThreshold", words, own.usage_threshold, share)
 
 
@@ -77,13 +77,13 @@ def _licences(case: Standing, job: Job) -> Iterator[Binding]:
         if one is None:
             yield Binding(REJECTED, "Invalid license specification", f"there are no licences {quoted(name)}")
         elif wanted > one.total:
-            words = f"there are {one.total:,} licences {quoted(name)}, and {wanted:,} are asked for"
+            words = f"there are {one.total:,} licences {quoted(name)}, and {wanted:,} are requested"
             yield Binding(REJECTED, "Invalid license specification", words, one.total, wanted, one.used)
         elif wanted + one.used + one.reserved > one.total:
             short = wanted + one.used + one.reserved - one.total
             release = _when_less(case, f"license/{name}", short, wanted)
             words = f"of {one.total:,} licences {quoted(name)} {one.used + one.reserved:,} are in use or reserved"
-            words += f", and {wanted:,} are asked for"
+            words += f", and {wanted:,} are requested"
             yield Binding(WAITS, "Licenses", words, one.total, wanted, one.used + one.reserved, release)
 
 
@@ -119,17 +119,19 @@ def _partition(case: Standing, groups: frozenset[str] | None) -> Iterator[Bindin
 
     least, most = nodes_asked(job, partition), job.most_nodes
     if partition.most_nodes is not None and least > partition.most_nodes and not lifted("PartitionMaxNodes"):
-        words = f"{named} allows {partition.most_nodes:,} nodes a job (MaxNodes), and {least:,} are asked for"
+        words = f"{named} allows {partition.most_nodes:,} nodes per job (MaxNodes), and {least:,} are requested"
         outcome, reason = _enforced(strictly, "Node count specification invalid", "PartitionNodeLimit")
         yield Binding(outcome, reason, words, partition.most_nodes, least)
     if most is not None and most < partition.least_nodes and not lifted("PartitionMinNodes"):
-        words = f"{named} wants at least {partition.least_nodes:,} nodes a job (MinNodes), and {most:,} are asked for"
+        words = (
+            f"{named} requires at least {partition.least_nodes:,} nodes per job (MinNodes), but {most:,} are requested"
+        )
         outcome, reason = _enforced(strictly, "Node count specification invalid", "PartitionNodeLimit")
         yield Binding(outcome, reason, words, partition.least_nodes, most)
     longest = None if partition.longest is None else partition.longest // 60
     if longest is not None and not lifted("PartitionTimeLimit") and (case.minutes is None or case.minutes > longest):
         asked = "no limit" if case.minutes is None else f"{case.minutes:,}"
-        words = f"{named} allows {longest:,} minutes a job (MaxTime), and {asked} are asked for"
+        words = f"{named} allows {longest:,} minutes per job (MaxTime), and {asked} are requested"
         outcome, reason = _enforced(
             strictly, "Requested time limit is invalid (missing or exceeds some limit)", "PartitionTimeLimit"
         )
@@ -156,7 +158,7 @@ def _allowed(case: Standing, strictly: bool, groups: frozenset[str] | None) -> I
         if (allowed is None and denied is None) or case.settings.with_accounting is False:
             continue
         if not value:
-            case.unknown.append(f"whether {named} is open to one's {kind} (it is not known)")
+            case.unknown.append(f"whether {named} is open to your {kind} (which is not known)")
         elif (allowed is not None and value not in allowed) or (allowed is None and value in (denied or ())):
             outcome, name = _enforced(strictly, refusal, reason)
             list_ = f"only to {', '.join(allowed)}" if allowed is not None else f"not to {', '.join(denied or ())}"
@@ -164,7 +166,7 @@ def _allowed(case: Standing, strictly: bool, groups: frozenset[str] | None) -> I
     if partition.allowed_groups is not None and case.user != "root":
         if groups is None:
             case.unknown.append(
-                f"whether one is in a group to which {named} is open ({', '.join(partition.allowed_groups)})"
+                f"whether you are in a group to which {named} is open ({', '.join(partition.allowed_groups)})"
             )
         elif not groups & set(partition.allowed_groups):
             early = case.settings.release() < (23, 2)
@@ -186,8 +188,8 @@ def _memory(case: Standing, strictly: bool) -> Iterator[Binding]:
     if job.memory_per_cpu is not None:
         per_node = job.memory_per_cpu * (job.tasks_per_node or 1) * job.cpus_per_task
     if per_node is not None and per_node > most:
-        words = f"partition {quoted(partition.name)} allows {most:,} MB a node (MaxMemPerNode)"
-        words += f", and {per_node:,} are asked for"
+        words = f"partition {quoted(partition.name)} allows {most:,} MB per node (MaxMemPerNode)"
+        words += f", and {per_node:,} are requested"
         outcome, reason = _enforced(strictly, "Memory required by task is not available", "MaxMemPerLimit")
         yield Binding(outcome, reason, words, most, per_node)
 
@@ -221,17 +223,15 @@ def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
         most = sum(each[: min(bounds)])
         tests.append((job.cpus, most, f"CPUs on {min(bounds):,} nodes", NO_NODES))
     if case.settings.release() > (24, 11) and not job.id and (job.tasks_asked or job.cpus) < partition.least_nodes:
-        words = (
-            f"{named} wants at least {partition.least_nodes:,} nodes a job (MinNodes), and fewer tasks are asked for"
-        )
+        words = f"{named} requires {partition.least_nodes:,} or more nodes per job (MinNodes), more than its tasks"
         yield Binding(REJECTED, "Task count specification invalid", words, partition.least_nodes, job.tasks_asked)
     for asked, there, what, refusal in tests:
         if asked > there:
-            words = f"{named} has {there:,} {what}, and {asked:,} are asked for"
+            words = f"{named} has {there:,} {what}, and {asked:,} are requested"
             yield Binding(REJECTED, refusal, words, there, asked)
     whole = job.exclusive or partition.whole_nodes
     if whole and cap is not None and extent.sizes[-1] > cap:
-        words = f"{named} gives at most {cap:,} CPUs of a node (MaxCPUsPerNode), so that no job has a node whole"
+        words = f"{named} gives at most {cap:,} CPUs of a node (MaxCPUsPerNode), so no job can have a whole node"
         yield Binding(REJECTED, NO_NODES, words, cap)
     memory = extent.memory
     if memory is not None and job.memory_per_node is not None and job.memory_per_node > memory:

@@ -15,7 +15,7 @@ __all__ = ["blocked"]
 def blocked(cluster: Cluster) -> dict[int, str]:
     """Return the waiting jobs that a limit holds back now, and its reason.
 
-    What Slurm says counts. Jobs that it has not tested yet (they have no start, and their reason is no limit) are
+    What Slurm says counts. Jobs that it has not tested yet (they have no start, and their reason is not a limit) are
     tested here, as far as their account and QOS are shown; of others' own associations the limits are not.
     """
     partitions = {one.name: one for one in cluster.partitions}

@@ -24,7 +24,7 @@ class Clock:
         Seconds from one cycle to the next (bf_interval), from one look at all of the queue to the next
         (sched_interval), and from one pass to the next that something has asked for (batch_sched_delay).
     depth, partition_depth
-        How many records such a pass tries at the most, in all and of a partition; 0 is no limit.
+        How many records such a pass tries at the most, in all and of a partition; 0 means no limit.
     defers
         Whether a submitted job waits for a pass in any case.
     at_ends

@@ -15,31 +15,31 @@ from gas.slurm.verdict import Verdict
 __all__ = ["Ahead", "Explanation", "explanation", "reason_in_words"]
 
 _WORDS = {
-    "None": "the scheduler has not looked at it yet",
-    "Priority": "jobs of higher priority wait in front of it",
+    "None": "the scheduler has not considered it yet",
+    "Priority": "jobs of higher priority are ahead of it",
     "Resources": "it is next, and waits until enough nodes are free",
     "Dependency": "it waits for another job that it depends on",
-    "DependencyNeverSatisfied": "a job that it depends on ended otherwise than asked: it will never start",
-    "BeginTime": "it is not to start before a certain time",
-    "JobHeldUser": "its user holds it (scontrol release lets it go)",
+    "DependencyNeverSatisfied": "its dependency can no longer be met: it will never start",
+    "BeginTime": "its earliest start time (--begin) has not come",
+    "JobHeldUser": "its user holds it (scontrol release releases it)",
     "JobHeldAdmin": "an administrator holds it",
     "JobHoldMaxRequeue": "it was requeued too often and is held",
-    "JobArrayTaskLimit": "as many tasks of its array run as may run at once",
-    "Licenses": "the licences that it asks for are in use",
+    "JobArrayTaskLimit": "the limit of running tasks of its array is reached",
+    "Licenses": "the licences that it requests are in use",
     "Reservation": "its reservation has not begun",
-    "ReservationDeleted": "its reservation is gone: it will never start",
+    "ReservationDeleted": "its reservation no longer exists: it will never start",
     "ReqNodeNotAvail": "nodes that it needs are down, drained or reserved",
     "PartitionDown": "its partition is down",
     "PartitionInactive": "its partition is inactive",
-    "PartitionTimeLimit": "it asks for more time than its partition allows: it will never start",
-    "PartitionNodeLimit": "it asks for more or fewer nodes than its partition allows: it will never start",
-    "PartitionConfig": "its partition is not open to its account, or does not allow what it asks for",
-    "MaxMemPerLimit": "it asks for more memory than its partition allows: it will never start",
-    "BadConstraints": "no node is as it asks for: it is held",
-    "Constraints": "no node is as it asks for at present",
-    "QOSUsageThreshold": "its fair share is below what its QOS wants",
+    "PartitionTimeLimit": "it requests more time than its partition allows: it will never start",
+    "PartitionNodeLimit": "it requests more or fewer nodes than its partition allows: it will never start",
+    "PartitionConfig": "its partition does not accept its account, or does not allow its request",
+    "MaxMemPerLimit": "it requests more memory than its partition allows: it will never start",
+    "BadConstraints": "no node meets its request: it is held",
+    "Constraints": "no node meets its request at present",
+    "QOSUsageThreshold": "its fair share is below the threshold of its QOS",
     "DeadLine": "it cannot end before its deadline",
-    "Cleaning": "its former run is still being cleaned up",
+    "Cleaning": "its previous run is still being cleaned up",
     "Prolog": "the nodes are being prepared for it",
 }
 
@@ -117,10 +117,10 @@ def reason_in_words(job: Job, verdicts: list[Verdict]) -> str:
             detail = f" ({quoted(job.reservation)})"
         return f"{_WORDS[head]}{detail}"
     if reason.startswith("Nodes required for job are DOWN"):
-        return "too few nodes are left: others are down, drained or kept for jobs of higher tiers"
+        return "too few nodes are available: others are down, drained or reserved for jobs of higher tiers"
     if of_limit(reason):
         return f"a limit holds it back ({reason})"
-    return f"Slurm says {quoted(reason)}" if reason else "Slurm does not say why"
+    return f"Slurm says {quoted(reason)}" if reason else "Slurm gives no reason"
 
 
 def _ahead(cluster: Cluster, job: Job, partition: Partition) -> Ahead:

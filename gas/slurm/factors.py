@@ -69,7 +69,7 @@ class Factors:
         parts = [Part(name, values[name], weights[name]) for name in FACTORS if weights[name]]
         parts += self._resources()
         if self.settings.site_factor:
-            self.unknown.append(f"what the site's own plug-in adds ({self.settings.site_factor})")
+            self.unknown.append(f"the term of the site's own plug-in ({self.settings.site_factor})")
         return parts
 
     def fair_share(self) -> float | None:
@@ -92,12 +92,12 @@ class Factors:
         """
         flags = self.settings.priority_flags
         if "NO_NORMAL_ALL" in flags and flag not in flags:
-            self.unknown.append("which factors are divided by the largest that there is (NO_NORMAL_... is set)")
+            self.unknown.append("the largest values by which factors are divided (NO_NORMAL_... is set)")
         return bool(flags & {flag, "NO_NORMAL_ALL"})
 
     def _association(self) -> float:
         if self.association is None or self.accounting is None:
-            self.unknown.append("the priority of one's association")
+            self.unknown.append("the priority of your association")
             return 0.0
         if self._raw("NO_NORMAL_ASSOC"):
             return float(self.association.priority)

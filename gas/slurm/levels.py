@@ -93,7 +93,7 @@ def use_of(case: Standing, level: Level) -> Use:
         return Use()  # no limit of its own asks for it
     found = _counted_use(case, ("use", level.name, case.user if level.is_user else ""), level.counts)
     if bounds.group_wall is not None or (bounds.group_tres_minutes and level.used_minutes is None):
-        case.unknown.append(f"how much of its limits of minutes {level.name} has used up (not published)")
+        case.unknown.append(f"how many of its minutes {level.name} has used (not published)")
     return found if level.used_minutes is None else replace(found, tres_minutes=level.used_minutes)
 
 
@@ -108,7 +108,7 @@ def _per_job(bounds: Bounds) -> Bounds:
 def _counted_use(case: Standing, key: tuple[str, ...], counts: Callable[[Job], bool]) -> Use:
     """Return what is in use as far as jobs are shown; counted once for each cluster."""
     if case.cluster.others_visible is False:
-        case.unknown.append("what others use of limits (their jobs are not shown)")
+        case.unknown.append("the use of limits by others (their jobs are hidden)")
     known = case.cluster.worked_out.get(key)
     if isinstance(known, Use):
         return known

@@ -113,7 +113,7 @@ def _before_nodes(case: Standing) -> Iterator[Binding]:
         if bounds.longest is not None and (qos is not None or level.is_user):
             bound = bounds.longest // 60
             over = limit is None or limit > bound
-            words = f"{level.name} allows {bound:,} minutes a job (MaxWall), and {_minutes(limit)} are asked for"
+            words = f"{level.name} allows {bound:,} minutes per job (MaxWall), and {_minutes(limit)} are requested"
             reason = f"{level.prefix}MaxWallDurationPerJobLimit"
             outcome = REJECTED if case.strict else NEVER
             tests.append(("longest", Binding(outcome, reason, words, bound, limit) if over else None))
@@ -133,7 +133,7 @@ def _wall(case: Standing, level: Level, use: Use) -> Binding | None:
     asked = 60 * case.minutes if case.minutes is not None else None
     whole = f"{level.name} may run {bound // 60:,} minutes in all (GrpWall)"
     if case.settings.safe and (asked is None or asked > bound):
-        return Binding(NEVER, reason, f"{whole}, and {_minutes(case.minutes)} are asked for", bound, asked, used)
+        return Binding(NEVER, reason, f"{whole}, and {_minutes(case.minutes)} are requested", bound, asked, used)
     if used >= bound or (case.settings.safe and asked is not None and used + asked > bound):
         room = bound - asked if case.settings.safe and asked is not None and used < bound else bound
         release = decayed_to(used, room, case.settings, case.cluster.now)
@@ -230,14 +230,14 @@ def _in_use(
             one = Binding(
                 _outcome(case, asked, bound),
                 reason,
-                f"{words}, and {_amount(name, given)} are asked for",
+                f"{words}, and {_amount(name, given)} are requested",
                 bound,
                 given,
                 used,
             )
         elif given and (new := _new_nodes(case, counts) if name == "node" and used else given) and new + used > bound:
             release = _when_less(case, counts, name, new + used - bound, new)
-            words = f"{words}; {_amount(name, used)} are in use and {_amount(name, given)} are asked for"
+            words = f"{words}; {_amount(name, used)} are in use and {_amount(name, given)} are requested"
             one = Binding(WAITS, reason, words, bound, given, used, release)
         found.append((kind, name, one))
     return found
@@ -252,7 +252,7 @@ def _size(case: Standing, kind: str, stem: str, tail: str, bounds: Amounts, whos
             asked, given = asked // case.asked.least_nodes, given // case.given.least_nodes
         memory = "Memory" if stem.startswith("QOS") else "Mem"
         words = f"{whose} allows {_amount(name, bounds[name])} a {tail[3:].lower()} ({kind})"
-        words += f", and {_amount(name, given)} are asked for"
+        words += f", and {_amount(name, given)} are requested"
         reason = f"{stem}{of_use(name, tail, memory=memory)}"
         one = None
         if given > bounds[name]:
@@ -298,7 +298,8 @@ def _least(case: Standing, bounds: Amounts, whose: str) -> _Found:
         asked, given = _sized(case, name)
         reason = {"cpu": "QOSMinCpuNotSatisfied", "mem": "QOSMinMemory"}.get(name, f"QOSMin{stem_of(name)}")
         words = (
-            f"{whose} wants at least {_amount(name, bounds[name])} (MinTRES), and {_amount(name, given)} are asked for"
+            f"{whose} requires at least {_amount(name, bounds[name])} (MinTRES), and {_amount(name, given)} are "
+            "requested"
         )
         outcome = REJECTED if case.strict and asked < bounds[name] else NEVER
         found.append(
@@ -314,7 +315,7 @@ def _size_minutes(case: Standing, prefix: str, bounds: Amounts, whose: str) -> _
         minutes, small = _times(case, given), _times(case, asked)
         stem = stem_of(name, "Memory" if prefix == "QOS" else "Mem")
         reason = f"{prefix}Max{stem}MinutesPerJob{'Limit' if name == 'cpu' else ''}"
-        words = f"{whose} allows {bounds[name]:,g} {name} minutes a job (MaxTRESMins), and {minutes:,g} are asked for"
+        words = f"{whose} allows {bounds[name]:,g} {name} minutes per job (MaxTRESMins), and {minutes:,g} are requested"
         over = minutes > bounds[name]
         found.append(
             (
@@ -353,10 +354,10 @@ def _running_minutes(
         one = None
         if minutes > bound:
             outcome = _outcome(case, _times(case, asked), bound)
-            one = Binding(outcome, reason, f"{words}, and {minutes:,g} are asked for", bound, minutes, used)
+            one = Binding(outcome, reason, f"{words}, and {minutes:,g} are requested", bound, minutes, used)
         elif minutes and minutes + used > bound:
             release = _when_remaining(case, counts, name, bound - minutes)
-            words = f"{words}; they have {used:,g} and {minutes:,g} are asked for"
+            words = f"{words}; they have {used:,g} and {minutes:,g} are requested"
             one = Binding(WAITS, reason, words, bound, minutes, used, release)
         found.append((kind, name, one))
     return found
@@ -376,7 +377,7 @@ def _history(case: Standing, level: Level, use: Use) -> _Found:
             one = Binding(
                 _outcome(case, _times(case, asked), bound),
                 reason,
-                f"{words}, and {minutes:,g} are asked for",
+                f"{words}, and {minutes:,g} are requested",
                 bound,
                 minutes,
                 used,
@@ -386,12 +387,12 @@ def _history(case: Standing, level: Level, use: Use) -> _Found:
             one = Binding(WAITS, reason, f"{words}, and {used:,g} are used up", bound, minutes, used, release)
         elif given and case.settings.safe and minutes + running > bound - used:
             words += f"; {used:,g} are used up, running jobs may need {running:,g} more"
-            words += f", and {minutes:,g} are asked for"
+            words += f", and {minutes:,g} are requested"
             release = None
             if minutes <= bound - used:
                 release = _when_remaining(case, level.counts, name, bound - used - minutes)
             one = Binding(WAITS, reason, words, bound, minutes, used, release)
         elif case.strict and _times(case, asked) > bound:
-            one = Binding(REJECTED, reason, f"{words}, and {minutes:,g} are asked for", bound, minutes, used)
+            one = Binding(REJECTED, reason, f"{words}, and {minutes:,g} are requested", bound, minutes, used)
         found.append(("GrpTRESMins", name, one))
     return found

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 __all__ = ["BOUNDLESS", "Machine", "Use", "idle_of"]
 
 BOUNDLESS = 1 << 40
-"""A number of nodes or MB that is no limit."""
+"""A number of nodes or MB that means no limit."""
 
 
 class Machine(NamedTuple):

@@ -78,7 +78,7 @@ def run_pass(
     leaving
         Nodes on which nothing starts now.
     depth, partition_depth
-        How many records are tried at the most, in all and of a partition; 0 is no limit.
+        How many records are tried at the most, in all and of a partition; 0 means no limit.
     singly
         Return after each start, so that limits are looked at again.
     room

@@ -40,9 +40,9 @@ class Blocked(Enum):
     BEGIN = "may not start before a time"
     LIMIT = "beyond a limit of its account, user or quality of service"
     PARTITION = "beyond a limit of its partition, or not allowed there"
-    CONSTRAINT = "asks for what there is not"
-    FORBIDDEN = "more than a limit allows for ever, or not accepted"
-    TASKS = "as many tasks of its array run as may"
+    CONSTRAINT = "requests resources that do not exist"
+    FORBIDDEN = "never possible because of a limit, or not accepted"
+    TASKS = "the limit of running tasks of its array is reached"
     RESERVATION = "its reservation has not begun, or has ended"
 
 
@@ -157,7 +157,7 @@ def queue(
                 blocked, why, release = _limited(cluster, limits(job, partition))
             if blocked is Blocked.DEPENDENCY and probe is not None:
                 release = _after_others(cluster, job)
-                why = why if release is not None else f"{why}, and it is not known when that comes true"
+                why = why if release is not None else f"{why}, and it is not known when that ends"
             records.append(Record(job, partition, blocked, why, probe, release))
     preempts = preempting(cluster)
     by_qos = preempts is not None and cluster.settings is not None and cluster.settings.preempt_type == "qos"

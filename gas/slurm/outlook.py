@@ -158,5 +158,5 @@ def lacks(state: State, at: int) -> str:
     if most == 0:
         return f"no node of partition {record.partition.name} has the features {record.job.features}"
     if not np.any(given):
-        return f"no node of partition {record.partition.name} has as much CPUs, memory and GPUs as it asks for"
-    return f"partition {record.partition.name} never has as much at once as it asks for"
+        return f"no node of partition {record.partition.name} has the CPUs, memory and GPUs that it requests"
+    return f"partition {record.partition.name} can never provide its request at once"

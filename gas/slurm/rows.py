@@ -94,7 +94,7 @@ class Closures(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """Of SchedulerParameters, by their names without bf_; 0 is no limit, and times are seconds.
+    """Of SchedulerParameters, by their names without bf_; 0 means no limit, and times are seconds.
 
     Attributes
     ----------

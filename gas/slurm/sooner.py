@@ -116,7 +116,7 @@ def _smaller(job: Job) -> Iterator[Change]:
 
 
 def _divided(job: Job, by: int) -> Job | None:
-    """Return a job of a part of the size; None where that is no whole number."""
+    """Return a job of a part of the size; None where that is not a whole number."""
     tasks = job.tasks_asked or 1
     of_job = _each(job.gres_per_job, by)
     if of_job is None or job.cpus % by or (job.least_nodes % by and job.least_nodes > 1):

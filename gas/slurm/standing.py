@@ -68,7 +68,7 @@ class Standing:
         unknown = []
         settings = cluster.settings or Settings()
         if cluster.settings is None:
-            unknown.append("which limits count (the configuration is not published)")
+            unknown.append("which limits are enforced (the configuration is not published)")
         accounting = cluster.accounting
         if accounting is None:
             accounting = Accounting(job.user)

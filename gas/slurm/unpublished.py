@@ -42,7 +42,7 @@ def _with_depth(cluster: Cluster, tested: int | None) -> Cluster:
     scheduling = replace(cluster.scheduling, parameters={key: str(count), "bf_node_space_size": "0"})
     if key == "bf_max_job_test":
         scheduling = replace(scheduling, depth=count)
-    said = f"{_DEPTHS[key].format(count=count)}, as which of the waiting jobs have a plan tells"
+    said = f"{_DEPTHS[key].format(count=count)}, judging by which waiting jobs have a plan"
     return replace(cluster, scheduling=scheduling, cautions=(*cluster.cautions, said))
 
 
@@ -72,7 +72,7 @@ def _with_preemption(cluster: Cluster) -> Cluster:
             )
             return replace(cluster, cautions=(*cluster.cautions, said))
     by = "QOS, as some list others that they may preempt" if by_qos else "partitions of a higher tier"
-    said = f"jobs are taken to be preempted by {by}: PreemptType is not published"
+    said = f"Gas assumes preemption by {by}: PreemptType is not published"
     return replace(with_it, cautions=(*cluster.cautions, said))
 
 

@@ -116,7 +116,7 @@ class Waiting:
             if strange:
                 self.remarks.append(f"job {self.jobs[place].id} waits for {', '.join(sorted(strange))}: not understood")
         if any(job.leader is not None for job in self.jobs):
-            self.remarks.append("heterogeneous jobs are planned, and never start")
+            self.remarks.append("heterogeneous jobs are planned but never start")
         if cluster.settings is not None and cluster.settings.preempts:
             self.remarks.append("jobs are not preempted")
 

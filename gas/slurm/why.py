@@ -20,7 +20,7 @@ class Why(Enum):
     ACCOUNT_DEPTH = "Slurm plans no more jobs of a user's account in a cycle (bf_max_job_assoc)"
     WINDOW = "it starts later than Slurm plans ahead (bf_window)"
     NOWHERE = "nothing becomes free while it would run, and Slurm's search ends there"
-    NOW_ONLY = "Slurm only looks whether it starts now (bf_min_prio_reserve and the like)"
+    NOW_ONLY = "Slurm only checks whether it can start now (bf_min_prio_reserve and similar)"
     LATER_TASKS = "Slurm plans only the first tasks of an array"
     TABLE_FULL = "Slurm's table of plans is full (bf_node_space_size)"
     LICENCES = "there are not enough licences now"
@@ -29,8 +29,8 @@ class Why(Enum):
     BEGIN = "it may not start yet"
     DEPENDENCY = "it waits for another job"
     HELD = "it is held"
-    PARTITION = "its partition does not take it"
-    CONSTRAINT = "no nodes are as it asks for"
+    PARTITION = "its partition does not accept it"
+    CONSTRAINT = "no nodes meet its request"
     FORBIDDEN = "a limit forbids it"
 
 

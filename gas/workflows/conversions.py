@@ -273,7 +273,7 @@ def converted(
     """
     best = found.best
     if best is None:
-        raise Infeasible(f"{found.application}: no request is possible, so there is none to convert")
+        raise Infeasible(f"{found.application}: no request is possible, so nothing can be converted")
     job = job or JobDescription(found.application)
     shape = shapes.JobShape.of(best, resources)
     if form == "submitit":

@@ -182,8 +182,8 @@ class Executor(concurrent.futures.Executor):
         for one in given:
             if isinstance(one, str) and _PLACEHOLDER.fullmatch(one) and one[1:-1] not in NAMES:
                 raise BadInput(
-                    f"argument {one!r}: is no placeholder{nearest(one[1:-1], NAMES)}; to pass the text itself, write "
-                    f"'{{{one}}}'"
+                    f"argument {one!r}: is not a placeholder{nearest(one[1:-1], NAMES)}; to pass the text itself, "
+                    f"write '{{{one}}}'"
                 )
         call = Call([str(Path(one).absolute()) for one in sys.path], _pickled(function, arguments, keywords, name))
         with self._lock:
@@ -246,8 +246,8 @@ def _own_folder(folder: Path) -> Path:
         raise BadInput(f"folder {folder}: cannot be made: {error.strerror}; name another one") from None
     if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise BadInput(
-            f"folder {folder}: others can write it, and what is in it is run as you; name one of your own "
-            f"(chmod go-w {folder})"
+            f"folder {folder}: other users can write to it, and its contents run under your account; name your own "
+            f"folder (chmod go-w {folder})"
         )
     return folder
 
@@ -268,7 +268,7 @@ def _pickled(function: Callable[..., object], arguments: tuple[Any, ...], keywor
         way_out = "pass what it needs in another form"
     except ImportError:
         if function.__module__ == "__main__":
-            raise BadInput(f"{name}: is defined in __main__, where no job finds it; {way_out}") from None
+            raise BadInput(f"{name}: is defined in __main__, which jobs cannot import; {way_out}") from None
     try:
         return dumped((function, arguments, keywords))
     except Exception as error:

@@ -107,7 +107,7 @@ class JobShape:
 
 def _only(types: tuple[str, ...]) -> str:
     if len(types) > 1:
-        raise Infeasible(f"one task a GPU is of one type of GPU, not of {', '.join(types)}; say gpus_per_node too")
+        raise Infeasible(f"one task per GPU allows one type of GPU, not {', '.join(types)}; add gpus_per_node")
     return types[0] if types else ""
 
 

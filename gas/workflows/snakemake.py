@@ -211,7 +211,7 @@ def state_of(reference: str) -> str:
         logging.warning("%s", error)
         return "failed"
     except (Unreachable, TooMany) as error:
-        logging.warning("%s; taken to be running", error)
+        logging.warning("%s; assumed to be running", error)
         return "running"
 
 
@@ -234,8 +234,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     new = commands.add_parser("submit", help="submit the script of a job and print SCHEDULER:NUMBER")
     new.add_argument("--endpoint", "-e", metavar="NAME", help="for jobs that Gas has not planned ($GAS_ENDPOINT)")
-    new.add_argument("--env", action="append", default=[], metavar="NAME[=VALUE]", help="for the job, beside PATH")
-    new.add_argument("--patience", type=float, default=PATIENCE, metavar="SECONDS", help="for a scheduler that is away")
+    new.add_argument(
+        "--env", action="append", default=[], metavar="NAME[=VALUE]", help="for the job, in addition to PATH"
+    )
+    new.add_argument(
+        "--patience", type=float, default=PATIENCE, metavar="SECONDS", help="for a scheduler that does not answer"
+    )
     new.add_argument("script")
     state = commands.add_parser("status", help="print running, success or failed")
     state.add_argument("job", metavar="SCHEDULER:NUMBER")

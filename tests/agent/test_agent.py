@@ -234,7 +234,7 @@ def test_a_job_is_looked_for_on_the_scheduler_that_is_named(agent, molding):
     assert agent(kth).reshape(7).changed is False
     two = agent(AWAY, kth)
     assert two.reshape(7, on="kth").changed is False
-    for name, words in ((None, "which scheduler?"), ("ctc", "ctc: is no scheduler of this agent;")):
+    for name, words in ((None, "which scheduler."), ("ctc", "ctc: is not a scheduler of this agent;")):
         with pytest.raises(BadInput, match=f"{words.replace('?', '.')} name one of away, kth"):
             two.reshape(7, on=name)
     with pytest.raises(BadInput, match="has no url"):
@@ -267,5 +267,5 @@ def test_a_watch_tells_as_gas_watch_does(gas, agent, app, molding, tmp_path, mon
 
 def test_a_job_that_runs_is_not_reshaped(agent, molding):
     molding.becomes("running", start=0)
-    with pytest.raises(Conflict, match="only a job that waits can be given another shape"):
+    with pytest.raises(Conflict, match="only waiting jobs can be reshaped"):
         agent(made_reshaping.Molding("kth")).reshape(7)

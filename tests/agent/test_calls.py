@@ -137,7 +137,7 @@ def test_dir_shows_what_there_is_before_anything_is_imported():
 
 @pytest.mark.parametrize("command", [[1, 2], ["./ocean", 4], 5, [], {"a": "b"}])
 def test_a_command_is_words(command):
-    with pytest.raises(BadInput, match="write its words as text, for example"):
+    with pytest.raises(BadInput, match="write each word as text, for example"):
         gas.submit(OCEAN, command, "http://127.0.0.1:9")
 
 

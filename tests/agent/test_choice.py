@@ -35,7 +35,7 @@ def test_the_best_request_and_its_scheduler():
 
 @dataclass(frozen=True)
 class Unasked(FileEndpoint):
-    unasked: str = "all of its nodes have GPUs, and the job asks for none"
+    unasked: str = "all of its nodes have GPUs, but the job requests none"
 
 
 def unasked(name, now, free):
@@ -47,7 +47,7 @@ def test_what_is_not_chosen_unasked_is_left_out_and_what_it_would_gain_is_said()
     found = planned(answers=[BOTH[0], unasked("gpu", 100, 8)], remark=remarks.append)
     assert [one.scheduler for one in found.plan.candidates] == ["small"]
     assert remarks == [
-        "gpu: left out: all of its nodes have GPUs, and the job asks for none; 8 processors would finish there at "
+        "gpu: left out: all of its nodes have GPUs, but the job requests none; 8 processors would finish there at "
         "1970-01-01T00:02:40Z (40s sooner): to take it, add -e gpu"
     ]
     assert planned(answers=[BOTH[0], unasked("gpu", 100, 4)]).best.scheduler == "small"  # no gain: nothing is said
@@ -78,7 +78,7 @@ def test_a_deadline_that_no_start_precedes_is_a_slip():
 def test_a_time_of_today_that_has_passed_is_said_to_be_tomorrows():
     said = []
     planned(PlanOptions(deadline=Instant("0:00")), remark=said.append)
-    assert [one.partition(" (")[0] for one in said] == ["--deadline 0:00: has passed today, and is taken as tomorrow's"]
+    assert [one.partition(" (")[0] for one in said] == ["--deadline 0:00: has passed today; tomorrow's is used"]
 
 
 def test_unless_time_may_have_gone_by():

@@ -80,7 +80,7 @@ def test_who_cancels_it_elsewhere_cancels_the_future(s3, submit):
 
 
 def test_several_are_waited_for_as_calls_are(submit):
-    jobs = [submit("sh", "-c", f"echo {n}") for n in range(5)]  # more than are asked for one by one
+    jobs = [submit("sh", "-c", f"echo {n}") for n in range(5)]  # more than are requested one by one
     done, waiting = concurrent.futures.wait(jobs, timeout=30)
     assert (len(done), waiting) == (5, set())
     in_order = list(concurrent.futures.as_completed(jobs, timeout=5))

@@ -132,8 +132,8 @@ def test_where_jobs_of_others_are_hidden_that_is_said_and_intervals_are_as_wide_
     monkeypatch.setattr(S3Endpoint, "shows_all", False)
     found = Agent(APP, [busy], remark=remarks.append).plan(AUTO).plan
     assert [one for one in remarks if "jobs of other users are hidden" in one] == [
-        "s3: jobs of other users are hidden: intervals are as wide as can be until 20 jobs of yours that were "
-        "predicted have started (0 so far)"
+        "s3: jobs of other users are hidden: intervals are as wide as possible until 20 of your predicted "
+        "jobs have started (0 so far)"
     ]
     for candidate, likely in found.predictions.items():
         assert (likely.start_low, likely.start_high) == (found.now, candidate.start)

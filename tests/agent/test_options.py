@@ -67,7 +67,7 @@ def test_a_command_is_a_job_of_the_applications_name():
     assert Run.of(["./ocean", "{processors}"], "ocean") == Run.of(job, "x") == Run(job)
     run = Run(job, simulate=True)
     assert Run.of(run, "x") is run
-    with pytest.raises(BadInput, match=r"write its words one by one, for example \['./ocean', '-v'\]"):
+    with pytest.raises(BadInput, match=r"write a list of words, for example \['./ocean', '-v'\]"):
         Run.of("./ocean -v", "ocean")
 
 

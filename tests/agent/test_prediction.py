@@ -46,7 +46,7 @@ def test_what_is_likely_chooses_and_remarks_are_made_once(busy, history, remarks
     first, second = agent.plan(options), agent.plan(options)
     assert (first.best.processors, first.plan.planned.best.processors) == (10, 2)
     assert second.best.processors == 10
-    assert sum("what is learnt from so few" in remark for remark in remarks) == 1
+    assert sum("predictions from so few" in remark for remark in remarks) == 1
     assert first.to_wire()["prediction"]["history"] == "past"
 
 
@@ -87,7 +87,7 @@ def test_from_fewer_than_20_ended_jobs_of_its_own_nothing_is_predicted(busy, tmp
 def test_a_list_alone_cannot_be_predicted(history, remarks):
     path = Path(__file__).parent.parent / "examples" / "cluster.json"
     agent = Agent(APP, [FileEndpoint("cluster", str(path))], remark=remarks.append)
-    with pytest.raises(BadInput, match="cluster: has no queue that could be looked at"):
+    with pytest.raises(BadInput, match="cluster: has only a list of free processors and no queue"):
         agent.plan(PlanOptions(stale_ok=True, forecasting=Forecasting(history)))
 
 
@@ -101,4 +101,4 @@ def test_what_takes_long_is_said(busy, history, remarks, monkeypatch):
     monkeypatch.setattr(prediction, "forecast", slow)
     agent = Agent(APP, [busy], remark=remarks.append)
     agent.plan(PlanOptions(forecasting=Forecasting(history, samples=20)))
-    assert "s3: simulating its queue, 20 times" in remarks
+    assert "s3: simulating its queue 20 times" in remarks

@@ -56,8 +56,8 @@ def test_the_best_is_probed_until_one_that_was_probed_is_best():
     assert ada.probed[:2] == [8, 1]
     assert (found.best.processors, found.best.start) == (2, 1000)
     assert found.answers[0].remarks == (
-        f"it planned real jobs of {', '.join(map(str, sorted(ada.probed)))} processors itself; "
-        "starts of other sizes are estimates",
+        f"Slurm itself planned real jobs of {', '.join(map(str, sorted(ada.probed)))} processors; "
+        "starts of other sizes are computed by Gas",
     )
     assert (remarks, set(progress)) == ([], {"ada: probing"})
 
@@ -72,7 +72,7 @@ def test_a_size_that_gets_no_plan_is_left_out():
     ada = Probed({8: None})
     found, *_ = planned(ada, 2)
     assert 8 not in [c.processors for c in found.plan.candidates]
-    assert "; 1 got no plan, and are left out; " in found.answers[0].remarks[0]
+    assert "; 1 got no plan and are left out; " in found.answers[0].remarks[0]
 
 
 def test_where_jobs_are_hidden_all_probes_are_spread():

@@ -73,7 +73,7 @@ def test_by_a_plan_of_another_time_nothing_is_done_unless_that_is_meant(story):
 
 def test_a_job_that_does_not_wait_is_refused(story):
     story.becomes("completed", start=0, finished=9)
-    with pytest.raises(Conflict, match="completed.*; only a job that waits can be given another shape"):
+    with pytest.raises(Conflict, match="completed.*; only waiting jobs can be reshaped"):
         reshaped()
 
 
@@ -128,5 +128,5 @@ def test_when_the_schedule_changes_meanwhile_the_job_is_planned_again(s3, waitin
         raise StalePlan("too late")
 
     monkeypatch.setattr(endpoint, "reshape", never)
-    with pytest.raises(StalePlan, match="too late; the schedule changed 5 times meanwhile"):
+    with pytest.raises(StalePlan, match="too late; the schedule changed 5 times in the meantime"):
         reshape(APP, endpoint, waiting["id"], ReshapeOptions(), processors=4, dry_run=False)

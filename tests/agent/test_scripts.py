@@ -60,7 +60,7 @@ def test_who_takes_no_scripts_says_so():
 def test_s3_takes_processors_and_nothing_else_and_says_so(tables, what):
     speedup = {"model": "table", "times": {"4": 100}}
     app = Application.from_tables({"name": "train", "speedup": speedup, **tables}, "here")
-    with pytest.raises(BadInput, match=rf"kth: takes a number of processors and nothing else, and train {what}; plan"):
+    with pytest.raises(BadInput, match=rf"kth: accepts only a number of processors, but train {what}; plan"):
         for_jobs([S3Endpoint("kth", "http://127.0.0.1:1")], application=app)
 
 

@@ -66,7 +66,7 @@ def test_a_shape_that_is_refused_is_left_out(story):
     story.at(20, lambda: story.change(*ALL_FREE))
     starts(story, 90)
     _, events, _ = watched()
-    assert str(events[1]) == "job 7 could not be given 16 processors: too large for you"
+    assert str(events[1]) == "job 7 could not be changed to 16 processors: too large for you"
     assert [size for _, size, _ in story.asked] == [16, 8]
 
 

@@ -48,7 +48,7 @@ def test_a_schedule_that_keeps_the_rules_ends_with_0(run, log):
     result = run(log, "--promise", "easy")
     assert result.exit_code == 0
     assert "tiny.swf: 3 jobs on 4 processors: no violation" in result.stdout
-    for rule in ("every job is there", "no start before", "never more processors", "after its shadow time"):
+    for rule in ("every job occurs once", "no start before", "never more processors", "after its shadow time"):
         assert rule in result.stdout
 
 
@@ -327,4 +327,4 @@ def test_a_job_of_unknown_size_is_left_out_of_the_metrics_and_counted(run, tmp_p
     path.write_text(LOG + "4 3 0 6 -1 -1 -1 -1 8 -1 1 1 1 -1 -1 -1 -1 -1\n")
     done = run(path)
     assert "wait: 3 s on average" in done.stdout
-    assert "metrics are without 1 job" in done.stdout
+    assert "metrics exclude 1 job" in done.stdout

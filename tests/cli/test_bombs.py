@@ -109,7 +109,9 @@ def test_a_program_that_prints_without_end_is_given_up(tmp_path, does):
     slurm.does("squeue", does)
     write(tmp_path, x=f'type = "slurm"\nfolder = "{slurm.folder}"\ntimeout = {TIMEOUT}')
     code, said, held = gas(tmp_path, "availability", "-e", "x")
-    assert (code, "more than 128 MiB" in said or f"not answered for {TIMEOUT} s" in said) == (4, True), said
+    assert (code, "more than the limit of 128 MiB" in said or f"not answered for {TIMEOUT} s" in said) == (4, True), (
+        said
+    )
     assert held < MOST_BYTES
 
 

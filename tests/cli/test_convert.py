@@ -75,10 +75,10 @@ def test_standard_input_and_output(gas, log, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-"], "standard output has no name that says a format; choose one with --to: swf, sacct"),
+        (["-"], "standard output has no suffix that chooses a format; choose one with --to: swf, sacct"),
         (
             ["sacct"],
-            "sacct: its name says no format; end it in .swf, .sacct, .txt, .psv, .csv, .parquet, .json, or choose",
+            "sacct: unknown suffix; use .swf, .sacct, .txt, .psv, .csv, .parquet, .json, or choose",
         ),
         (["a.parquet.gz"], "Parquet is compressed already"),
     ],

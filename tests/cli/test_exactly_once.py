@@ -105,7 +105,7 @@ def test_a_fault_that_stays_ends_with_the_command_that_finds_out(s3, proxy, conf
     assert result.code == 4
     assert "the job may or may not have been submitted" in result.err
     assert len(jobs_of(s3)) <= 1
-    found_out = gas(*shlex.split(re.search(r"submitted: gas (.*) finds out", result.err)[1]))
+    found_out = gas(*shlex.split(re.search(r"submitted: gas (.*) shows it", result.err)[1]))
     assert found_out.code == (0 if jobs_of(s3) else 1)
     proxy.for_ever = Fault()
     key = re.search(r"with --key (\S+)", result.err)[1]

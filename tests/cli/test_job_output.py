@@ -50,14 +50,14 @@ def test_a_job_that_fails_says_so_and_a_scheduler_that_is_away_is_asked_again(fo
 def test_a_file_that_is_not_here_yet_is_looked_for_again(follow):
     done = follow([running(None)], [running("late\n")], [ended("late\n")])
     assert (done.code, done.out) == (0, "late\n")
-    assert "the output of job 1 is not here; looking again until it has ended" in done.err
+    assert "the output of job 1 is not here; Gas keeps looking until it has ended" in done.err
     assert "is not here" in follow([ended(None)]).err
 
 
 def test_a_job_that_starts_again_is_followed_from_its_new_beginning(follow):
     done = follow([running("one\n")], [QUEUED], [running("two\n", start=190)], [{**ended("two\n"), "start": 190}])
     assert done.out == "one\ntwo\n"
-    assert "job 1 has started again" in done.err
+    assert "job 1 has restarted" in done.err
 
 
 def test_characters_that_are_split_between_two_pieces_stay_whole(follow, monkeypatch):

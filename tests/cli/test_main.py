@@ -44,7 +44,7 @@ def test_completion_without_what_a_shell_sets_is_a_usage_error(gas, monkeypatch,
         monkeypatch.setenv(name, value)
     done = gas()
     assert (done.code, done.out) == (2, "")
-    assert done.err == "gas: COMP_WORDS and COMP_CWORD are not set as a shell sets them to complete a line\n"
+    assert done.err == "gas: COMP_WORDS and COMP_CWORD must be set as a shell sets them for completion\n"
 
 
 def test_interrupting_is_130(gas, lu, monkeypatch):

@@ -162,11 +162,11 @@ def test_who_wants_to_be_sure_is_told_what_it_costs(gas, app, busy, tmp_path):
         r"\d\d% sure to be done by 20\S+Z, even if it uses all of its walltime\. Not checked yet on s3: 0 ", first
     )
     costs = r"100% sure: 2 processors, 11\.67 proc-hours; \d\d% sure: 10 processors, 10\.00 proc-hours"
-    assert re.fullmatch(rf"What certainty costs: {costs}\.", second), second
+    assert re.fullmatch(rf"The cost of certainty: {costs}\.", second), second
     assert gas(*options, "--sure", "95%").out.startswith("app: 2 processors on s3")
     table = gas(*options, "--explain").out
     assert re.search(r"s3 +2 .* 100% +11\.67", table), table
-    assert "which use less, or are surer to be in time" in table
+    assert "which use less, or meet the deadline more surely" in table
     told = gas(*options, "--sure", "95%", "--json").json
     assert told["prediction"]["chosen_by"] == "least use among those 95% sure to meet the deadline"
     assert [one["processors"] for one in told["prediction"]["prices"]] == [2, 10]
@@ -179,7 +179,7 @@ def test_where_nothing_is_sure_enough_the_surest_is_named(gas, app, busy, tmp_pa
         "plan", app, "-e", busy.url, "--samples", "50", "--predict", mixed, "--deadline", "+4h", "--sure", "95%"
     )
     assert result.code == 3
-    assert re.search(r"10 processors: \d\d% sure to meet the deadline; 95% is asked for", result.err), result.err
+    assert re.search(r"10 processors: \d\d% sure to meet the deadline; 95% is required", result.err), result.err
 
 
 def test_reservations_do_not_end_early(gas, app, s3, tenth):
@@ -226,10 +226,10 @@ def test_people_are_told_what_is_likely_what_is_promised_and_how_the_two_differ(
         "s3: learnt from 100 jobs of tenth.swf that ended before now; jobs in the queue of users it knows: 0 of 1."
     )
     assert fourth == "s3: how often 90% intervals hold is not yet known on this machine: 0 outcomes."
-    assert "learnt from so few" not in result.err
+    assert "predictions from so few" not in result.err
     assert "90% of starts  no later than" in result.out
     assert "best, at the latest: 10 processors, starts in " in result.out
-    assert "knows none of the users in the queue; they are taken to be like all others" in result.err
+    assert "has no jobs of the users in the queue; the average of all users is used" in result.err
 
 
 def test_where_predictions_change_nothing_that_is_said(gas, app, s3, tenth):
@@ -267,10 +267,10 @@ def test_how_the_prediction_was_made_is_in_the_json(predicted, tenth):
 def test_few_jobs_are_warned_of_and_all_are_counted(gas, app, s3, tmp_path):
     few = history(tmp_path / "few.swf", 0.1, jobs=7)
     result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", few)
-    assert "s3: only 7 jobs of few.swf ended before now; what is learnt from so few may be far off" in result.err
+    assert "s3: only 7 jobs of few.swf ended before now; predictions from so few jobs may be far off" in result.err
     assert "s3: learnt from 7 jobs of few.swf that ended before now." in result.out
     told = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", few, "--json").json["prediction"]
-    assert "learnt from so few" in told["schedulers"][0]["remarks"][-1]
+    assert "predictions from so few" in told["schedulers"][0]["remarks"][-1]
     many = history(tmp_path / "many.swf", 0.1, jobs=1234)
     assert "learnt from 1,234 jobs" in gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", many).out
 
@@ -303,8 +303,8 @@ def test_a_list_in_a_file_keeps_its_planned_starts_beside_a_queue_that_is_predic
     path.write_text(json.dumps(AvailabilityList.of([now, now + 3 * HOUR], [1, 40], scheduler="disk").to_wire()))
     result = gas("plan", app, "-e", busy.url, "-a", str(path), "--samples", "50", "--predict", tenth, "--json")
     assert result.code == 0
-    assert "disk: has no queue that could be looked at" in result.err
-    assert "its starts are taken as planned" in result.err
+    assert "disk: has only a list of free processors and no queue" in result.err
+    assert "its planned starts are used" in result.err
     by = {(c["scheduler"], c["processors"]): c for c in result.json["candidates"]}
     assert by["disk", 10]["predicted"] is None
     assert result.json["best"]["scheduler"] == "disk"
@@ -351,8 +351,8 @@ def test_a_prediction_that_took_so_long_that_its_starts_have_passed_is_made_agai
     result = gas("plan", app, "-e", fast.url, "--samples", "20", "--json", "--predict", tenth)
     assert result.code == 0, result.err
     assert len(slowly) == 2
-    assert "in which starts have passed; predicting again" in result.err
-    assert result.err.count("what is learnt from so few") <= 1  # what was said once is not said again
+    assert "some planned starts have passed since, so Gas predicts again" in result.err
+    assert result.err.count("predictions from so few") <= 1  # what was said once is not said again
     for candidate in result.json["candidates"]:
         assert candidate["predicted"]["start"] >= result.json["now"]
 
@@ -368,7 +368,7 @@ def test_lists_alone_cannot_be_predicted(gas, app, tenth, tmp_path):
     path.write_text(json.dumps(AvailabilityList.of([0], [40], scheduler="disk").to_wire()))
     result = gas("plan", app, "-a", str(path), "--stale-ok", "--predict", tenth)
     assert result.code == 2
-    assert "has no queue that could be looked at, only a list of what is free; --predict needs a live" in result.err
+    assert "has only a list of free processors and no queue; --predict needs a live" in result.err
 
 
 def test_nothing_possible_is_still_exit_3(gas, app, busy, tenth):
@@ -447,7 +447,7 @@ def test_a_log_without_wait_times_says_so_and_what_gives_them(gas, app, s3, tent
     result = gas("plan", app, "-e", s3.url, "--predict", str(tmp_path / "new.swf"))
     assert result.code == 2
     assert "new.swf: its wait times are unknown" in result.err
-    assert "gas simulate new.swf --output hist.swf gives a log with them" in result.err
+    assert "gas simulate new.swf --output hist.swf writes a log with them" in result.err
 
 
 @pytest.mark.parametrize("kind", ["swf", "sacct"])

@@ -119,7 +119,7 @@ def test_who_cannot_be_asked_for_their_past_keep_their_planned_starts(gas, app, 
     result = gas("plan", app, "--config", str(config), "--stale-ok", "--samples", "5", "--predict", "auto", "--json")
     assert result.code == 0, result.err
     assert "new: no job has ended there yet" in result.err
-    assert "its starts are taken as planned" in result.err
+    assert "its planned starts are used" in result.err
     assert {c["scheduler"]: c["predicted"] is None for c in result.json["candidates"]} == {"busy": False, "new": True}
 
 

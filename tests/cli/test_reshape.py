@@ -115,7 +115,7 @@ def test_a_gain_below_the_threshold_changes_nothing(story, reshape):
     story.change(*ALL_FREE)
     for options in (("--threshold", "50%"), ("--least", "86s")):
         found = reshape(*options)
-        assert "it is changed for " in found.out
+        assert "the minimum for a change is " in found.out
     assert story.asked == []
 
 
@@ -145,7 +145,8 @@ def test_a_size_of_ones_own_choice_is_given_whatever_it_gains(story, reshape):
 
 
 @pytest.mark.parametrize(
-    ("size", "why"), [("5", "lu does not run on so many"), ("64", "lu does not run on so many, or there are not")]
+    ("size", "why"),
+    [("5", "lu does not run on that number"), ("64", "lu does not run on that number, or the machine has fewer")],
 )
 def test_a_size_that_is_impossible_is_refused_with_the_reason(story, reshape, size, why):
     found = reshape("-p", size)
@@ -155,23 +156,23 @@ def test_a_size_that_is_impossible_is_refused_with_the_reason(story, reshape, si
 
 def test_a_size_that_is_never_free_is_refused_with_the_reason(story, reshape):
     story.change((0, 0), (60, 4))
-    assert "(no hole: never free for 44 s in this list)" in reshape("-p", "16").err
+    assert "(never free for 44 s in this list)" in reshape("-p", "16").err
 
 
 def test_only_a_job_that_waits_is_changed(story, reshape):
     story.becomes("running", start=0)
     found = reshape()
     assert (found.code, story.asked) == (1, [])
-    assert "running since 2024-11-07T17:20:00Z; only a job that waits can be given another shape" in found.err
+    assert "running since 2024-11-07T17:20:00Z; only waiting jobs can be reshaped" in found.err
     story.becomes("completed", finished=10)
     assert "completed" in reshape().err
 
 
 def test_a_job_that_starts_in_this_moment_is_told_of(story, reshape):
     story.change(*ALL_FREE)
-    story.refusals[16] = Conflict("kth: job 7 does not wait any more (running)")
+    story.refusals[16] = Conflict("kth: job 7 is no longer waiting (running)")
     found = reshape()
-    assert (found.code, found.err) == (1, "gas: kth: job 7 does not wait any more (running)\n")
+    assert (found.code, found.err) == (1, "gas: kth: job 7 is no longer waiting (running)\n")
 
 
 def test_a_job_that_is_held_is_left_alone_but_for_what_one_asks_for(story, reshape):
@@ -211,7 +212,7 @@ def test_a_job_of_an_s3_is_reshaped(gas, s3, app):
     waiting = s3.simulated(4, 140, 125)
     found = gas("reshape", str(waiting["id"]), app, "-e", s3.url, "--dry-run")
     assert found.out == (
-        "job 3 is left as it is (8 processors would finish 57s sooner; it is changed for 3m06s or more): waits for 4 "
+        "job 3 is left as it is (8 processors would finish 57s sooner; the minimum for a change is 3m06s): waits for 4 "
         "processors, planned to start in 1h00m and to finish in 1h02m\n"
     )
     s3.delete("/v1/jobs/2")
@@ -222,7 +223,7 @@ def test_a_job_of_an_s3_is_reshaped(gas, s3, app):
     assert gas("status", "3", "-e", s3.url).out.startswith("job 3 (job), 2 processors, walltime 264 s: ")
     s3.until(1, "running")
     found = gas("reshape", "1", app, "-e", s3.url)
-    assert (found.code, found.err.count("only a job that waits can be given another shape")) == (1, 1)
+    assert (found.code, found.err.count("only waiting jobs can be reshaped")) == (1, 1)
 
 
 def test_the_examples_of_the_guide_run(gas, start_s3, tmp_path, monkeypatch):
@@ -278,8 +279,8 @@ def test_a_watched_job_is_changed_when_its_queue_does(story, watch):
         "job 7 is planned to start in 30s with 16 processors, as predicted",
         "job 7 waits for 16 processors, planned to start in 30s and to finish in 1m10s; left as it is: nothing "
         "finishes sooner",
-        "job 7 (lu), 16 processors, walltime 44 s: running since 2024-11-07T17:21:02Z; predicted was "
-        "2024-11-07T17:21:00Z when it was given them",
+        "job 7 (lu), 16 processors, walltime 44 s: running since 2024-11-07T17:21:02Z; "
+        "2024-11-07T17:21:00Z was predicted when it was changed",
     ]  # fmt: skip
 
 
@@ -327,8 +328,8 @@ def test_a_shape_that_disappoints_is_tried_once(story, watch):
     assert [size for _, size, _ in story.asked] == [16, 4]
     assert sum("now asks for" in line for line in lines) == 2
     assert lines[1] == (
-        "job 7 is planned to start in 31m30s with 16 processors, 16m40s later than predicted, which is more than the "
-        "1m25s that it was to gain"
+        "job 7 is planned to start in 31m30s with 16 processors, 16m40s later than predicted, more than the expected "
+        "gain of 1m25s"
     )
     assert "now asks for 4 processors instead of 16" in lines[2]
     left = [line for line in lines if "left as it is" in line]
@@ -388,7 +389,7 @@ def test_a_shape_that_is_never_planned_is_given_back(story, watch):
     assert lines[1] == (
         "job 7 has no planned start with 16 processors: it waits because of QOSMaxCpuPerUserLimit (predicted in 55s)"
     )
-    assert lines[2].endswith("it can never start as it is")
+    assert lines[2].endswith("it can never start in its present shape")
 
 
 def test_where_one_shape_is_refused_another_is_asked_for(story, watch):
@@ -397,7 +398,7 @@ def test_where_one_shape_is_refused_another_is_asked_for(story, watch):
     starts(story, 60)
     lines = watch()
     assert [size for _, size, _ in story.asked] == [16, 8]
-    assert lines[0] == "job 7 could not be given 16 processors: kth: too many for you"
+    assert lines[0] == "job 7 could not be changed to 16 processors: kth: too many for you"
 
 
 def test_where_every_shape_is_refused_it_gives_up(story, watch, monkeypatch):
@@ -408,7 +409,7 @@ def test_where_every_shape_is_refused_it_gives_up(story, watch, monkeypatch):
     starts(story, 60)
     lines = watch()
     assert [size for _, size, _ in story.asked] == [16, 8]
-    assert lines[1].endswith("is an array; no other is asked for any more")
+    assert lines[1].endswith("is an array; no further change is requested")
 
 
 def test_a_watched_job_that_starts_in_the_moment_of_its_change_goes_on_as_it_is(story, watch):
@@ -421,7 +422,7 @@ def test_a_watched_job_that_starts_in_the_moment_of_its_change_goes_on_as_it_is(
     lines = watch()
     assert [size for _, size, _ in story.asked] == [16]
     assert lines[1:] == [
-        "job 7 could not be given 16 processors: kth: job 7 does not wait any more (running)",
+        "job 7 could not be changed to 16 processors: kth: job 7 is no longer waiting (running)",
         "job 7 (lu), 4 processors, walltime 180 s: running since 2024-11-07T17:20:20Z",
     ]
 
@@ -468,7 +469,7 @@ def test_a_change_that_gets_no_answer_is_asked_for_again_but_not_for_ever(story,
     starts(story, 60)
     lines = watch()
     assert [size for _, size, _ in story.asked] == [16, 16, 16, 8]
-    assert lines[0] == "job 7 could not be given 16 processors: kth: no answer"
+    assert lines[0] == "job 7 could not be changed to 16 processors: kth: no answer"
     assert lines[-1].count("no answer") == 1
 
 
@@ -579,14 +580,14 @@ def test_a_job_that_slurm_starts_in_this_moment_keeps_its_shape(slurm, job, gas,
                   'echo "Requested operation not supported on this system for job 1" >&2; exit 1')  # fmt: skip
     found = gas("reshape", job, app, "--stale-ok", "--config", str(tmp_path / "slurm.toml"))
     assert found.code == 1
-    assert f"job {job} does not wait any more (running)" in found.err
+    assert f"job {job} is no longer waiting (running)" in found.err
 
 
 def test_a_change_that_slurm_takes_and_does_not_make_is_noticed(slurm, job, gas, app, tmp_path):
     slurm.updates("exit 0")
     found = gas("reshape", job, app, "--stale-ok", "--config", str(tmp_path / "slurm.toml"))
     assert found.code == 1
-    assert f"job {job} should ask for 16 cpus for 1 minutes now, and asks for 2 for 5" in found.err
+    assert f"job {job} should now request 16 cpus for 1 minutes, but requests 2 for 5" in found.err
 
 
 def test_a_change_whose_answer_got_lost_was_made_all_the_same(slurm, job, gas, app, tmp_path):

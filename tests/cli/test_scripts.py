@@ -77,11 +77,11 @@ def test_options_that_sbatch_does_not_know_are_refused_and_those_of_plugins_are_
     Path("job.sh").write_text("#!/bin/sh\n#SBATCH -n 4 -t 60\n#SBATCH --container-image=ubuntu\n")
     found = gas("plan", "job.sh", "--stale-ok")
     assert found.code == 0, found.err
-    assert "--container-image: not planned with" in found.out + found.err
+    assert "--container-image: ignored" in found.out + found.err
     Path("job.sh").write_text("#!/bin/sh\n#SBATCH -n 4 -t 60\n#SBATCH --optoin=3\n")
     found = gas("plan", "job.sh", "--stale-ok")
     assert found.code == 2
-    assert "job.sh, line 3: --optoin is no option of the sbatch here; the nearest is --" in found.err
+    assert "job.sh, line 3: --optoin is not an option of the sbatch here; the nearest is --" in found.err
 
 
 def test_its_own_size_and_time_will_do(fake, gas):
@@ -107,7 +107,7 @@ def test_the_options_of_a_script_that_is_run_as_a_command_count_and_its_size_giv
     assert found.code == 0, found.err
     assert "--ntasks=4 " in found.out  # of 2 CPUs
     assert " --cpus-per-task=2 --mem-per-cpu=10M <<" in found.out
-    told = "./job.sh: --job-name=ocean, --ntasks=4, --time=1:00:00 give way to what Gas decides"
+    told = "./job.sh: --job-name=ocean, --ntasks=4, --time=1:00:00 are replaced by the choice of Gas"
     assert told in found.err
     assert told in gas(*(word for word in words if word != "--dry-run")).err
 
@@ -117,12 +117,12 @@ def test_the_options_of_a_script_that_is_run_as_a_command_count_and_its_size_giv
     [
         (("--script", "none.sh"), "none.sh: cannot be read"),
         (("job.sh", "--sizes", "1,2", "--time", "8h"), "--sizes has 2 numbers and --time has 1 times"),
-        (("job.sh", "--sizes", "1,2"), "how long does it run on each"),
-        (("job.sh", "--sizes", "0"), "must be whole numbers from 1"),
-        (("job.sh", "--sizes", "4,4", "--time", "1h,2h"), "names a size twice"),
+        (("job.sh", "--sizes", "1,2"), "give a walltime for each size"),
+        (("job.sh", "--sizes", "0"), "must be integers from 1"),
+        (("job.sh", "--sizes", "4,4", "--time", "1h,2h"), "contains a size twice"),
         (("job.sh", "--time", "1:30"), "could mean 1h30m or 1m30s"),
         (("--sizes", "4"), "belongs to a job script"),
-        ((), "what is to run?"),
+        ((), "what should run?"),
     ],
 )
 def test_what_cannot_be_used_is_said(fake, gas, words, problem):
@@ -135,7 +135,7 @@ def test_what_cannot_be_used_is_said(fake, gas, words, problem):
     ("line", "problem"),
     [
         ("#SBATCH --wait", "job.sh, line 2: --wait cannot be used"),
-        ("#SBATCH --mem=lots", "is no amount of memory"),
+        ("#SBATCH --mem=lots", "is not an amount of memory"),
         ("#SBATCH -N", "job.sh, line 2: -N needs a value"),
         ("#SBATCH -p nowhere", "names nowhere"),
         ("", "has no time limit (#SBATCH --time)"),

@@ -644,7 +644,7 @@ def test_a_policy_of_the_user_knows_no_order_of_events(gas, three, tmp_path):
     (tmp_path / "mine.py").write_text(GOOD)
     refused = gas("simulate", three, "--policy", tmp_path / "mine.py", "--order", "event")
     assert refused.code == 2
-    assert "is for the policies of Gas" in refused.err
+    assert "applies to the policies of Gas" in refused.err
 
 
 # --------------------------------------------------------------------------------------------------- what was asked
@@ -702,11 +702,11 @@ def test_the_load_that_is_scaled_is_that_of_the_jobs_before_they_are_cut(gas, tm
 @pytest.mark.parametrize(
     ("option", "given", "message"),
     [
-        ("--month", "1997-13", "--month 1997-13: is no month; write one like 1996-10"),
-        ("--month", "1996-10,x", "--month x: is no month"),
-        ("--month", ",", "--month ,: is no month"),
-        ("--from", "1997-06", "--from 1997-06: is no date; write one like 1997-06-01 or"),
-        ("--until", "June", "--until June: is no date; write one like 1996-10-01 or"),
+        ("--month", "1997-13", "--month 1997-13: is not a month; write one like 1996-10"),
+        ("--month", "1996-10,x", "--month x: is not a month"),
+        ("--month", ",", "--month ,: is not a month"),
+        ("--from", "1997-06", "--from 1997-06: is not a date; write one like 1997-06-01 or"),
+        ("--until", "June", "--until June: is not a date; write one like 1996-10-01 or"),
     ],
 )
 def test_a_date_that_is_none_is_refused_by_its_option_before_the_log_is_read(gas, option, given, message, tmp_path):

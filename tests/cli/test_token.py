@@ -29,7 +29,7 @@ def test_add_prints_the_token_alone_and_says_the_rest_on_standard_error(gas, fil
     assert user_of(file, token) == ("alice", "user")
     assert token not in added.err
     assert token[13:] not in file.read_text()
-    for said in ("only once", str(file), "GAS_TOKEN", "token_file", "from its next start on"):
+    for said in ("only once", str(file), "GAS_TOKEN", "token_file", "after its next start"):
         assert said in added.err
     assert "next start" not in gas("token", "add", "bob").err
     assert stat.S_IMODE(file.stat().st_mode) == 0o600

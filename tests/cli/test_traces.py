@@ -94,7 +94,7 @@ def test_list_as_json_is_one_object(server, gas):
         (("get", "kht-sp2-1996-2"), 2, "did you mean KTH-SP2-1996-2"),
         (("get", KTH.name), 1, "is not there (404)"),
         (("get", NASA.name, "--base-url", "http://127.0.0.1:1"), 4, "no answer"),
-        (("get", NASA.name, "--base-url", "nowhere"), 2, "is no address to download from"),
+        (("get", NASA.name, "--base-url", "nowhere"), 2, "is not an address to download from"),
         (("get", NASA.name, "--offline"), 1, "fetch it without --offline"),
         (("get", NASA.name, "-d", "/dev/null"), 1, "/dev/null"),
         (("get",), 2, "Missing argument"),
@@ -134,7 +134,7 @@ def test_a_file_that_went_bad_is_told(server, gas, tmp_path):
     path.write_bytes(b"\x1f\x8bnonsense")
     done = gas("traces", "get", NASA.name)
     assert done.code == 0
-    assert f"{path} was damaged or a different log; renamed to {path}.mismatch" in done.err
+    assert f"{path} was damaged or another log; it was renamed to {path}.mismatch" in done.err
 
 
 def test_without_pooch_the_way_to_it_is_told(server, gas, monkeypatch):

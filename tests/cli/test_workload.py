@@ -245,7 +245,7 @@ def test_the_run_times_can_be_drawn_beside_those_of_logs(gas, tmp_path, log_file
         (["feitelson", "--variant", "Fx"], '--variant "Fx": is not known'),
         (["feitelson", "--set", "time_unit"], "--set time_unit: write NAME=VALUE with a number"),
         (["feitelson", "--set", "time_unit=nan"], "write NAME=VALUE with a number"),
-        (["feitelson", "--set", "most_repeats=1.5"], "most_repeats=1.5: must be a whole number"),
+        (["feitelson", "--set", "most_repeats=1.5"], "most_repeats=1.5: must be an integer"),
         (["feitelson", "--arrivals", "weekly"], 'arrivals "weekly" are not known'),
         (["downey", "--sizes", "tiny"], '--sizes "tiny": is not known; known: average, power-of-two, uniform'),
         (["downey", "--set", "longest_work=1"], "shortest_work 10 to longest_work 1 s"),

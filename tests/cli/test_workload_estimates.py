@@ -112,7 +112,7 @@ def test_its_help_says_what_each_model_needs_of_a_log(gas):
 
 
 def test_that_short_estimates_end_jobs_is_said_where_there_are_any(gas, tmp_path, log_file):
-    said = "are cut at them by gas simulate, unless --overrun extend is given"
+    said = "gas simulate kills jobs at their estimates unless --overrun extend is given"
     short, enough = (gas("workload", "estimates", m, log_file, "-o", tmp_path / "x.swf") for m in ("history", "exact"))
     assert said in short.err
     assert said not in enough.err

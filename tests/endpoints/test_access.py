@@ -64,7 +64,7 @@ def test_and_to_no_other_which_a_refusal_says(meant):
 def test_where_it_could_be_meant_for_several_none_gets_it():
     found = Access.of(HERE, None, {"GAS_TOKEN": SECRET}, rivals=["http://127.0.0.1:2"])
     assert sent(found) is None
-    assert "does not say which scheduler it is for, this one or http://127.0.0.1:2; name one scheduler" in found.hint
+    assert "could be for this scheduler or http://127.0.0.1:2; name one scheduler" in found.hint
     assert Access.of(HERE, None, {"GAS_TOKEN": SECRET}, rivals=[f"{HERE}/"]).token == SECRET  # the same one
     assert Access.of(HERE, None, {"GAS_TOKEN": SECRET, "GAS_ENDPOINT": f"{HERE} ctc"}).token is None
 
@@ -266,9 +266,9 @@ def test_of_several_schedulers_only_the_one_that_is_named_gets_the_token(guarded
     )
     monkeypatch.setenv("GAS_TOKEN", tokens["alice"])
     of_all = gas("endpoints", "--config", str(config))
-    assert "GAS_TOKEN does not say which scheduler it is for, this one or http://127.0.0.1:9" in of_all.err
+    assert "GAS_TOKEN could be for this scheduler or http://127.0.0.1:9" in of_all.err
     assert gas("endpoints", "--config", str(config), "-e", "kth").code == 0
-    assert "GAS_TOKEN does not say" in gas("endpoints", "-e", url, "-e", "http://127.0.0.1:9").err
+    assert "GAS_TOKEN could be" in gas("endpoints", "-e", url, "-e", "http://127.0.0.1:9").err
     monkeypatch.setenv("GAS_ENDPOINT", "kth")
     assert gas("endpoints", "--config", str(config)).code == 0
     monkeypatch.setenv("GAS_ENDPOINT", "http://127.0.0.1:9")

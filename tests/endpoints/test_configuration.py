@@ -85,7 +85,7 @@ def test_a_configuration_that_cannot_be_used(write, text, message):
         ('type = "s4"', 'type: "s4" is not known; known: file, (.*, )?s3'),
         ('type = "s3"', "url: is missing"),
         ('type = "s3"\nurl = "kth"', "url: 'kth': is not the address"),
-        ('type = "s3"\nurl = 3', "url: 3 is not a text"),
+        ('type = "s3"\nurl = 3', "url: 3 is not a string"),
         ('type = "s3"\nurll = "http://x"', 'url: is missing .is "urll" meant'),
         ('type = "s3"\nurl = "http://x"\ntimeot = 3', 'did you mean "timeout"'),
         ('type = "s3"\nurl = "http://x"\ntimeout = 0', "timeout: 0 must be more than 0"),
@@ -145,7 +145,7 @@ def test_a_broken_plug_in_disturbs_only_its_own_endpoints(write, tmp_path, monke
         configuration.endpoint("other")
     with pytest.raises(Missing, match='plug-in "failing" failed: ZeroDivisionError'):
         configuration.endpoint("third")
-    with pytest.raises(Missing, match='plug-in "other" made a str, which is no gas.endpoints.Endpoint'):
+    with pytest.raises(Missing, match='plug-in "other" made a str, which is not a gas.endpoints.Endpoint'):
         configuration.endpoint("fourth")
     sys.modules.pop("failing_plug_in_of_a_test", None)
 
@@ -186,7 +186,7 @@ def test_what_was_allowed_is_used_until_it_changes(tmp_path, monkeypatch):
     allow(read_document(Path("gas.toml")))
     assert load_configuration().endpoint("kth").address == "http://127.0.0.1:8642"
     Path("gas.toml").write_text(GOOD.replace("8642", "8643"))
-    with pytest.raises(Untrusted, match="has changed since you allowed it"):
+    with pytest.raises(Untrusted, match="has changed since you trusted it"):
         load_configuration().endpoint("kth")
 
 

@@ -92,7 +92,7 @@ def test_what_s3_did_not_say_is_no_answer_and_may_help_again_if_the_server_faile
 def test_an_answer_that_is_not_read_to_its_end_is_asked_for_again_where_a_key_makes_that_safe(server, method, again):
     error = error_of(server, plain(b"", head="Content-Encoding: gzip\r\n"), method)
     assert (type(error), error.again) == (NoAnswer, again)
-    assert str(error).endswith("which was not asked for; is it the right address?")
+    assert str(error).endswith("which was not requested; is it the right address?")
 
 
 def test_a_connection_that_was_refused_sent_nothing():

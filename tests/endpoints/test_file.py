@@ -24,5 +24,5 @@ def test_a_pipe_or_a_device_that_a_configuration_names_is_refused(tmp_path):
 def test_a_list_that_is_too_long_is_refused(tmp_path):
     with (tmp_path / "long.json").open("wb") as file:
         file.truncate(MOST_BYTES + 1)
-    with pytest.raises(BadInput, match="more than 64 MiB"):
+    with pytest.raises(BadInput, match="exceeds the limit of 64 MiB"):
         configured(tmp_path / "long.json").availability()

@@ -353,7 +353,7 @@ def test_one_that_something_in_between_has_kept_for_longer_is_refused(scripted):
 
 def test_what_it_cannot_do_is_said_as_for_any_other_endpoint():
     kth = S3Endpoint("kth", "http://127.0.0.1:1")
-    with pytest.raises(BadInput, match="kth: is no Slurm; gas status 7 says when the job starts"):
+    with pytest.raises(BadInput, match="kth: is not a Slurm scheduler; gas status 7 says when the job starts"):
         kth.why(7)
     assert (kth.line(None, "x"), kth.preview(None, None), kth.choices(), kth.target) == (None, None, (), kth.address)
 
@@ -372,7 +372,7 @@ def test_a_waiting_job_is_seen_beside_the_plans_of_others_and_given_another_shap
     s3.until(first["id"], "running")
     seen = endpoint.standing(first["id"])
     assert (seen.job["state"], seen.availability) == ("running", None)
-    with pytest.raises(Conflict, match="only a waiting job"):
+    with pytest.raises(Conflict, match="only waiting jobs"):
         endpoint.reshape(first["id"], 1, 60)
     with pytest.raises(NotFound, match="no job 99"):
         endpoint.standing(99)

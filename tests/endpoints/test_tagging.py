@@ -111,7 +111,7 @@ def made(request, clock):
 
 def test_what_is_lost_is_searched_for_as_long_as_it_takes(made, clock):
     made.transport.faults["submit"] = ["lost"]
-    with pytest.raises(InDoubt, match="lost; what was sent may have got through .key k"):
+    with pytest.raises(InDoubt, match="lost; the request may have got through .key k"):
         made.submit(REQUEST, JOB, "k")
     assert clock[0] == made._spans.search
     assert made.in_doubt("k")
@@ -131,7 +131,7 @@ def test_the_time_of_a_search_is_that_of_one_who_answers_without_a_break(made, c
 
 def test_one_who_does_not_answer_is_asked_until_patience_is_over(made, clock):
     made.transport.faults = {"submit": ["lost"], "ask": ["", *["no"] * 100], "cancel": []}
-    with pytest.raises(InDoubt, match="lost; nor can it be asked for: no answer; it may have got through"):
+    with pytest.raises(InDoubt, match="lost; and the scheduler cannot be asked: no answer; it may have got through"):
         made.submit(REQUEST, JOB, "k")
     assert 29 <= clock[0] <= 30
 
@@ -163,7 +163,7 @@ def test_of_two_jobs_of_a_key_the_first_is_kept_and_the_other_cancelled(made):
     assert made.submit(REQUEST, JOB, "k")["id"] == 1
     assert noted == [2, 1]
     assert made.transport.active() == [1]
-    assert made.told[-1] == "the job 2 is a second one of the key k, and is cancelled"
+    assert made.told[-1] == "job 2 is a second job with the key k, and is cancelled"
 
 
 @pytest.mark.parametrize("answer", ["made, lost", "made, refused"])
@@ -215,7 +215,7 @@ def test_that_a_key_is_new_is_believed_for_one_submission(made):
 def test_a_program_that_has_ended_says_nothing_of_what_was_sent_before(made, clock):
     made.suspect("k")
     made.transport.faults["submit"] = ["ended"]
-    with pytest.raises(InDoubt, match="ended; what was sent may have got through"):
+    with pytest.raises(InDoubt, match="ended; the request may have got through"):
         made.submit(REQUEST, JOB, "k")
     assert clock[0] == made._spans.settle + made._spans.search
     assert made.in_doubt("k")
@@ -226,7 +226,7 @@ def test_a_second_one_that_cannot_be_cancelled_is_named(made):
     with pytest.raises(InDoubt):
         made.submit(REQUEST, JOB, "k")
     assert made.submit(REQUEST, JOB, "k")["id"] == 1
-    assert made.told[-1] == "the job 2 is a second one of the key k, and could not be cancelled: there is none"
+    assert made.told[-1] == "job 2 is a second job with the key k, and could not be cancelled: there is none"
 
 
 def test_a_job_that_runs_is_kept_before_one_that_waits(made):

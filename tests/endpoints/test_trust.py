@@ -47,7 +47,7 @@ def test_a_file_that_the_user_has_named_is_followed_if_it_is_the_users_own(file)
 
 
 def test_one_that_merely_lies_in_a_folder_is_followed_once_it_was_allowed(file):
-    assert "you have not allowed it yet" in distrust(file)
+    assert "you have not trusted it yet" in distrust(file)
     assert WAY_OUT in distrust(file)
     allow(read_document(file))
     assert distrust(file) is None
@@ -57,7 +57,7 @@ def test_a_changed_file_has_to_be_allowed_again(file):
     allow(read_document(file))
     before = file.read_text()
     file.write_text(before + "# more\n")
-    assert "has changed since you allowed it" in distrust(file)
+    assert "has changed since you trusted it" in distrust(file)
     file.write_text(before)  # what was allowed stays so
     assert distrust(file) is None
 
@@ -66,7 +66,7 @@ def test_what_was_allowed_in_one_folder_is_not_in_another(file, tmp_path):
     allow(read_document(file))
     other = tmp_path / "gas.toml"
     other.write_bytes(file.read_bytes())
-    assert "not allowed" in distrust(other)
+    assert "you have not trusted it yet" in distrust(other)
 
 
 def test_it_can_be_taken_back_for_every_version(file):
@@ -74,7 +74,7 @@ def test_it_can_be_taken_back_for_every_version(file):
     file.write_text("[endpoints.b]\n")
     allow(read_document(file))
     assert withdraw(file) == 2
-    assert "not allowed" in distrust(file)
+    assert "you have not trusted it yet" in distrust(file)
     with pytest.raises(NotFound, match="was not trusted"):
         withdraw(file)
 
@@ -87,7 +87,7 @@ def test_what_is_allowed_is_kept_where_no_one_else_can_write(file, tmp_path):
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700
     kept.chmod(0o777)  # then anybody may have put it there
     assert distrust(file) is not None
-    with pytest.raises(BadInput, match="can be written by others.*chmod 700"):
+    with pytest.raises(BadInput, match="can be written by other users.*chmod 700"):
         allow(read_document(file))
     kept.chmod(0o700)
     assert distrust(file) is None
@@ -189,7 +189,7 @@ def test_without_a_home_what_the_user_names_is_followed_and_nothing_else(file, m
     monkeypatch.delenv("XDG_STATE_HOME")
     monkeypatch.setattr(Path, "home", nowhere)
     assert distrust(file, named=True) is None
-    assert "not allowed" in distrust(file)
+    assert "you have not trusted it yet" in distrust(file)
 
 
 def test_a_pipe_that_the_user_has_named_is_followed_and_cannot_be_allowed():
@@ -232,5 +232,5 @@ def test_what_is_checked_is_what_was_read(file, tmp_path):
 
 def test_a_file_of_megabytes_is_no_configuration(file):
     file.write_bytes(b"#" * (1 << 21))
-    with pytest.raises(BadInput, match="has more than 1,048,576 bytes"):
+    with pytest.raises(BadInput, match="is larger than 1,048,576 bytes"):
         read_document(file)

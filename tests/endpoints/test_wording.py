@@ -69,7 +69,7 @@ def test_long_options_have_a_value_or_none():
 
 @pytest.mark.parametrize("word", ["-n", "--", "--A=b", "--a b", "account", "--a=b\nc", "--1=2"])
 def test_other_words_are_no_options(word):
-    with pytest.raises(BadInput, match=r"here: .* is no long option of sbatch in one word, as in --a=b"):
+    with pytest.raises(BadInput, match=r"here: .* is not a long option of sbatch in one word, as in --a=b"):
         list(long_options([word], "here", "sbatch", "--a=b"))
 
 

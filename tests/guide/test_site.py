@@ -53,7 +53,7 @@ def test_pictures_are_drawn_by_the_commands_of_their_page(tmp_path):
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
     pytest.importorskip("mkdocs", reason="the extra docs is not installed")
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(BadInput, match="holds something that is no site"):
+    with pytest.raises(BadInput, match="contains other files than a site"):
         build_site(tmp_path)
 
 

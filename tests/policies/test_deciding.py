@@ -185,9 +185,12 @@ FAULTS = {
         lambda machine: machine.running or machine.waiting,
         "at second 1, after job 2: starts job 1, which started at second 0",
     ),
-    "no list": (lambda machine: machine.waiting[0], "returned no list of jobs; return those that start, .. for none"),
-    "None": (lambda machine: None, "returned no list of jobs"),
-    "numbers": (lambda machine: [17], "returned a list with int in it; return jobs of machine.waiting"),
+    "no list": (
+        lambda machine: machine.waiting[0],
+        "did not return a list of jobs; return the jobs to start, or .. for none",
+    ),
+    "None": (lambda machine: None, "did not return a list of jobs"),
+    "numbers": (lambda machine: [17], "returned a list that contains int; return jobs of machine.waiting"),
     "never": (stops, r"never starts job 2 \(4 processors, submitted at second 1\): at second 100 all has ended"),
     "a wrong name": (
         lambda machine: [job for job in machine.waiting if job.walltme],
@@ -218,7 +221,7 @@ def test_so_is_what_its_other_methods_do_wrong():
 def test_a_policy_without_the_method_that_decides_is_refused_with_the_likely_one():
     with pytest.raises(BadInput, match=re.escape("has no method start(self, machine); it has starts()")):
         simulated(type("Mistyped", (), {"starts": lambda self, machine: []})())
-    with pytest.raises(BadInput, match="arrive is no method but int"):
+    with pytest.raises(BadInput, match="arrive is not a method but int"):
         simulated(type("Number", (Easy,), {"arrive": 3})())
 
 

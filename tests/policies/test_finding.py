@@ -67,7 +67,7 @@ FILES = {
     "a fault": ("import no_such_module", "", "cannot be loaded: ModuleNotFoundError: .*mine.py, line 1"),
     "no Python": ("class", "", "cannot be loaded: SyntaxError"),
     "an end": ("raise SystemExit(0)", "", "cannot be loaded: SystemExit: 0"),
-    "arguments": (GOOD + "    def __init__(self, weight): ...", "", "it is made without arguments.*weight"),
+    "arguments": (GOOD + "    def __init__(self, weight): ...", "", "Gas calls it without arguments.*weight"),
 }
 
 
@@ -88,7 +88,7 @@ def test_names_stay_apart(file):
     path = file(GOOD)
     with pytest.raises(BadInput, match="are both called InOrder"):
         find_policies([f"{path}:InOrder", file(GOOD, "other.py") + ":InOrder"])
-    with pytest.raises(BadInput, match="would be called easy, as a policy of Gas"):
+    with pytest.raises(BadInput, match="would have the name easy of a policy of Gas"):
         find_policies([file(GOOD, "easy.py")])
 
 

@@ -35,7 +35,7 @@ def test_an_interval_grows_with_its_share():
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, 90.0, float("nan")])
 def test_a_share_lies_between_0_and_1(share):
-    with pytest.raises(BadInput, match="must lie between 0 and 1"):
+    with pytest.raises(BadInput, match="must be above 0 and below 1"):
         UNTRIED.levels(share)
 
 

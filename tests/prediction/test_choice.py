@@ -180,7 +180,7 @@ def test_who_wants_to_be_sure_takes_the_cheapest_that_is():
     assert (half.best, half.candidates[0]) == (LARGE, LARGE)
     sure = chosen(plan, starts, deadline=NOW + 500, sure=0.95)
     assert (sure.best, sure.candidates) == (SMALL, [SMALL])
-    assert sure.rejected[0].reason == "76% sure to meet the deadline; 95% is asked for"
+    assert sure.rejected[0].reason == "76% sure to meet the deadline; 95% is required"
     assert sure.prices == half.prices == [SMALL, LARGE]
     assert (sure.certain[SMALL].share, round(sure.certain[LARGE].share, 2)) == (1.0, 0.76)
     assert sure.in_words.endswith("100% sure to meet the deadline")
@@ -201,9 +201,9 @@ def test_where_nothing_is_sure_enough_the_surest_is_named_first():
     found = chosen(plan_of(SMALL, LARGE, OTHER), {4: [0] * 2, 8: [0, 400]}, deadline=NOW + 450, sure=0.9)
     assert (found.best, found.candidates) == (None, [])
     assert [r.reason for r in found.rejected] == [
-        "47% sure to meet the deadline; 90% is asked for",
-        "0% sure to meet the deadline; 90% is asked for",
-        "how sure it is to meet the deadline is not known (not predicted); 90% is asked for",
+        "47% sure to meet the deadline; 90% is required",
+        "0% sure to meet the deadline; 90% is required",
+        "the probability of meeting the deadline is not known (not predicted); 90% is required",
     ]
 
 
@@ -211,8 +211,7 @@ def test_of_an_estimate_no_more_is_said_than_its_outcomes_can_show():
     plan = plan_of(dataclasses.replace(LARGE, kind="estimate"))
     found = chosen(plan, {8: [0] * 10}, deadline=NOW + 10_000, sure=0.99)
     assert found.rejected[0].reason == (
-        "95% sure to meet the deadline; 99% is asked for, and 95% is the most that 0 predictions that came true on s3 "
-        "can show"
+        "95% sure to meet the deadline; 99% is required, and 0 predictions with outcomes on s3 can show 95% at most"
     )
     hundreds = Ledger([Outcome(place, "at once", Level(0.0, 0.9), True) for place in range(300)])
     known = chosen(plan, {8: [0] * 10}, deadline=NOW + 10_000, sure=0.99, ledgers={"s3": hundreds})
@@ -263,7 +262,8 @@ def test_what_no_outcome_has_checked_does_not_win_over_what_is_checked_by_being_
     sure = by(sure=0.9, deadline=NOW + 1000, ledgers={"s3": checked})
     assert (sure.best, there in sure.certain) == (here, False)
     assert sure.rejected[0].reason == (
-        "how sure it is to meet the deadline is not known (too few predictions came true on new); 90% is asked for"
+        "the probability of meeting the deadline is not known (too few predictions have outcomes on new); "
+        "90% is required"
     )
     assert there in by(sure=0.9, deadline=NOW + 4000, ledgers={"s3": checked}).certain  # it is even planned in time
 

@@ -87,7 +87,7 @@ def test_some_samples_and_a_share_are_needed():
         forecast(queue(), past_of(0.5), [1], [60], [50], seed=-1)
     found = forecast(queue(), past_of(0.5), [1], [60], [50], samples=5)
     for ask in (lambda: found.interval(1.0), lambda: found.scores(0.0)):
-        with pytest.raises(BadInput, match="between 0 and 1"):
+        with pytest.raises(BadInput, match="must be above 0 and below 1"):
             ask()
 
 

@@ -70,9 +70,9 @@ def test_accounting_is_counted_in_the_unit_that_is_asked_for():
     ("log", "told"),
     [
         (Log.from_columns({}, name="made.swf"), "made.swf: has no jobs"),
-        (made(wait=[-1, -1, -1]), "its wait times are unknown, .*; gas simulate made.swf --output hist.swf gives"),
+        (made(wait=[-1, -1, -1]), "its wait times are unknown, .*; gas simulate made.swf --output hist.swf writes"),
         (made(run_time=[-1, -1, -1]), "its run times are unknown"),
-        (made(requested_time=[-1, -1, -1]), "does not say which walltimes were asked for"),
+        (made(requested_time=[-1, -1, -1]), "has no requested walltimes"),
         (made(requested_processors=[11, 11, 11]), "none of its 3 jobs fits 10 processors"),
     ],
 )

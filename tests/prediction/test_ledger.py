@@ -191,5 +191,5 @@ def test_it_is_bounded():
     ],
 )
 def test_what_is_no_ledger_is_refused(wire):
-    with pytest.raises(BadInput, match="is no ledger of predictions"):
+    with pytest.raises(BadInput, match="is not a ledger of predictions"):
         Ledger.of_wire(wire)

@@ -96,7 +96,7 @@ def test_going_forward_step_by_step_is_going_there_at_once():
     fast.learn(now)
     draws = [past.usage.draw(snapshot_at(now), 50, np.random.default_rng(0)) for past in (slow, fast)]
     assert (draws[0] == draws[1]).all()
-    with pytest.raises(ValueError, match="cannot be given after"):
+    with pytest.raises(ValueError, match="is no longer available after"):
         slow.learn(now - 1)
 
 

@@ -110,7 +110,9 @@ def test_fewer_samples_in_the_time_there_is_are_said():
     queue = Queue(cluster(hour_long(1, "n0", cpus=4)), (candidate(),))
     found, remarks = queue.forecast(past(), [60], [NOW], {}, samples=100, seconds=0, clock=count().__next__)
     assert len(found.starts) == 10
-    assert "its queue was run forward 10 times instead of 100, in the time there is" in remarks[0]
+    assert (
+        "its queue was simulated 10 times instead of 100, to limit the time; intervals are less accurate" in remarks[0]
+    )
     with pytest.raises(BadInput, match="at least 1"):
         queue.forecast(past(), [60], [NOW], {}, samples=0)
 
@@ -121,7 +123,7 @@ def test_what_does_not_start_is_said_and_no_start_is_past():
     found, remarks = queue.forecast(past(), [60] * 3, [NOW] * 3, {}, samples=2)
     assert (found.starts[:, :2] == NOW + HORIZON).all()
     assert (found.starts[:, 2] >= NOW).all()
-    assert any("67% of the starts are later than in 14 days" in remark for remark in remarks)
+    assert any("67% of the starts are more than 14 days away" in remark for remark in remarks)
 
 
 def test_the_snapshot_has_who_runs_and_who_waits_a_task_at_a_time():

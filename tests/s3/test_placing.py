@@ -466,7 +466,7 @@ def test_whoever_is_behind_a_move_is_still_looked_at_wherever_processors_were_gi
     both, queue = Both(3, 0), empty_queue()
     both.take(0, 200, 3)
     both.take(210, 250, 2)
-    for start in range(1000, 1600, 4):  # so many frames that blocks are asked for their holes
+    for start in range(1000, 1600, 4):  # so many frames that blocks are requested their holes
         both.take(start, start + 2, 1)
     both.blocks = with_rows(both.blocks, 20)
     for job, (processors, walltime) in enumerate([(1, 50), (2, 10), (1, 20)]):

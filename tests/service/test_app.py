@@ -207,8 +207,8 @@ BAD_BODIES = [
     ({**GOOD, "wall_time": 5}, 'did you mean "walltime"'),
     ({"procesors": 1, "walltime": 5, "actuator": SIMULATED}, 'did you mean "processors"'),
     ("[]", "must be a JSON object"),
-    ('{"processors": 1, "walltime": 5, "walltime": 6}', "the key 'walltime' stands twice"),
-    ('{"processors": 1, "actuator": {"kind": "simulated", "kind": "process"}}', "the key 'kind' stands twice"),
+    ('{"processors": 1, "walltime": 5, "walltime": 6}', "the key 'walltime' occurs twice"),
+    ('{"processors": 1, "actuator": {"kind": "simulated", "kind": "process"}}', "the key 'kind' occurs twice"),
     ({**GOOD, "name": ""}, "body.name"),
     ({**GOOD, "name": "a\nb"}, "body.name"),
     ({**GOOD, "key": "with space"}, "body.key"),
@@ -246,7 +246,7 @@ def test_no_request_may_say_a_thing_twice(idle, method, path):
     twice, headers = '{"processors": 1, "processors": 2}', {"Content-Type": "application/json"}
     answer = requests.request(method, idle + path, data=twice, headers=headers, timeout=30)
     assert (answer.status_code, answer.json()["error"]["kind"]) == (422, "BadInput")
-    assert "the key 'processors' stands twice" in answer.json()["error"]["message"]
+    assert "the key 'processors' occurs twice" in answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_a_store_copied_back_by_hand_gives_no_number_twice_and_mixes_no_outputs(
     again, new = machine.live.submit(asks("alice", "echo hers; exit 3", key="k"))
     assert (again.id, new) == (hers.id, False), "its key is known again too"
     remarks = " ".join(machine.live.health()["remarks"])
-    assert "older than what was written last" in remarks
+    assert "older than the last write" in remarks
     assert f"job {hers.id} submitted since, found again by directory" in remarks
 
 
@@ -387,9 +387,9 @@ def damage(path, statement):
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [
-        ("UPDATE jobs SET walltime = walltime + 1 WHERE id = 2", "job 2: what was asked for is damaged"),
-        ("UPDATE jobs SET promise = promise - 1 WHERE id = 2", "job 2: what became of it is damaged"),
-        ("UPDATE jobs SET user = 'mallory' WHERE id = 2", "job 2: what was asked for is damaged"),
+        ("UPDATE jobs SET walltime = walltime + 1 WHERE id = 2", "job 2: its request is damaged"),
+        ("UPDATE jobs SET promise = promise - 1 WHERE id = 2", "job 2: its outcome is damaged"),
+        ("UPDATE jobs SET user = 'mallory' WHERE id = 2", "job 2: its request is damaged"),
         ("UPDATE commands SET command = '[\"rm\"]' WHERE id = 2", "job 2: its command is damaged"),
         ("DELETE FROM commands WHERE id = 2", "job 2: its command is missing"),
         ("DELETE FROM jobs WHERE id = 2", "it holds 2 jobs, and 3 were written"),
@@ -444,7 +444,7 @@ def test_a_store_of_which_nothing_is_sound_is_not_saved_as_an_empty_one(machine,
     machine.live.submit(asks("alice", "true", start=2**31))
     machine.stop()
     damage(machine.state / STORE, "UPDATE jobs SET user = 'mallory' WHERE id = 1")
-    with pytest.raises(Conflict, match="no job in it is sound"):
+    with pytest.raises(Conflict, match="it contains no undamaged job"):
         save_sound(machine.state, tmp_path / "sound")
     assert not (tmp_path / "sound").exists()
     (tmp_path / "notes.md").write_text("# Notes")

@@ -116,7 +116,7 @@ def test_what_a_user_has_in_the_schedule_is_counted_and_given_back(site):
     ("error", "kind", "says"),
     [
         (sqlite3.OperationalError("disk full"), StoreFailed, "nothing was changed"),
-        (CommitInDoubt("disk gone"), StoreInDoubt, "it is not known now whether this change is on disk"),
+        (CommitInDoubt("disk gone"), StoreInDoubt, "it is not known whether this change is on disk"),
     ],
 )
 def test_a_write_that_fails_is_said_and_the_memory_is_the_stores_again(site, monkeypatch, error, kind, says):

@@ -137,7 +137,7 @@ def test_an_output_is_not_deleted_at_once_because_the_wall_clock_was_set_ahead(b
         time.sleep(0.3)
         assert kept.output(job.id, "stdout", 10) == b"x\n"
         kept.stop()
-    assert [r.getMessage() for r in caplog.records if "nothing that only this made old" in r.getMessage()]
+    assert [r.getMessage() for r in caplog.records if "ended jobs that became too old by this" in r.getMessage()]
     kept = begin(clean=False, keep=30 * DAY)
     for _ in range(8):
         world.elapsed += DAY  # of service

@@ -184,7 +184,7 @@ class Client(threading.Thread):
         if answer.status_code == 503:
             self.failed_writes += 1
         elif method == "PATCH" and answer.status_code == 409:
-            assert "only a waiting job" in answer.text, answer.text
+            assert "only waiting jobs" in answer.text, answer.text
         elif answer.status_code not in (200, 201, 412) and "must be between now" not in answer.text:
             self.surprises.append(f"{method} {path}: {answer.status_code} {answer.text[:300]}")
         return answer

@@ -105,7 +105,7 @@ def test_the_document_says_which_routes_need_a_token(site):
 def test_the_table_of_rights_holds_for_everybody_on_every_route(site, method, path):
     right = RIGHTS[ROUTES[method, path]]
     if method == "PATCH":
-        site.job_of("olga", processors=8)  # only a waiting job takes another shape
+        site.job_of("olga", processors=8)  # only waiting jobs takes another shape
     for who in (None, "alice", "bob", "olga"):
         job = site.process_of("alice")  # alice's own, a new one each time, since one of them may cancel it
         place, body = request_of(method, path, job)
@@ -258,7 +258,7 @@ def test_a_body_of_a_byte_now_and_then_is_not_waited_for_as_long_as_a_large_one(
                 time.sleep(0.1)
             answer = whole(slow)
             assert b" 408 " in answer
-            assert re.search(rb"\d bytes have come, and the limits are 0.3 s and then 97 KiB a second, 60 s", answer)
+            assert re.search(rb"\d bytes have arrived; the limits are 0.3 s and then 97 KiB a second, 60 s", answer)
             assert b" 422 " in large.recv(2**16), "it took a second, and was read"
 
 
@@ -273,7 +273,7 @@ def test_the_long_requests_of_one_user_at_the_same_time_have_a_limit(tmp_path, m
         (refused,) = ready
         answer = whole(refused)
         assert b" 429 " in answer
-        assert b"the requests of alice that arrive have more than 350000 bytes together" in answer
+        assert b"the requests of alice together exceed the limit of 350000 bytes" in answer
         made.job_of("bob")
         for connection in set(arriving) - {refused}:
             connection.sendall(b" ")

@@ -95,7 +95,7 @@ def test_one_too_many_of_a_user_is_refused_and_others_are_not():
     async def ask():
         waiting = [asyncio.create_task(lane.run("alice", go_on.wait)) for _ in range(3)]
         await asyncio.sleep(0)
-        with pytest.raises(TooMany, match="2 plans of alice wait already") as refused:
+        with pytest.raises(TooMany, match="2 plans of alice are already waiting") as refused:
             await lane.run("alice", go_on.wait)
         assert refused.value.retry_after > 0
         waiting.append(asyncio.create_task(lane.run("bob", go_on.wait)))

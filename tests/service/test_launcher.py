@@ -216,7 +216,7 @@ def test_what_the_helper_refuses_is_an_error_with_the_systems_own_number_beneath
 
 def test_without_a_helper_nothing_is_known_and_a_restart_is_advised(other: Other) -> None:
     other.far.close()
-    with pytest.raises(Unknown, match="restart the service: jobs that run go on"):
+    with pytest.raises(Unknown, match="restart the service; running jobs continue"):
         other.launcher.start("7", "ada")
 
 
@@ -232,10 +232,10 @@ def test_after_silence_the_connection_is_closed_so_that_a_late_answer_is_taken_f
 
 def test_only_root_can_leave_a_helper_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(BadInput, match="--user s3: needs root, which starts each job as its own user"):
+    with pytest.raises(BadInput, match="--user s3: needs root, to start each job as its own user"):
         privileged("s3", tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    with pytest.raises(BadInput, match="--user no-such-user: is no Unix user of this machine"):
+    with pytest.raises(BadInput, match="--user no-such-user: is not a Unix user of this machine"):
         privileged("no-such-user", tmp_path)
-    with pytest.raises(BadInput, match="--user root: has uid 0; name an account of the service's own"):
+    with pytest.raises(BadInput, match="--user root: has uid 0; name an unprivileged account for the service"):
         privileged("root", tmp_path)

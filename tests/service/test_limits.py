@@ -50,7 +50,7 @@ def test_a_refusal_names_value_limit_and_way_out():
     message = str(refused.value)
     for part in ("3 processors for 3600 s", "3.0 processor-hours", "8.0 ", "11.0 ", "the limit is 10.0 ", "cancel one"):
         assert part in message
-    with pytest.raises(OverLimit, match=r"limit of all jobs of alice together is 10\.0.*ask for fewer") as refused:
+    with pytest.raises(OverLimit, match=r"limit of all jobs of alice together is 10\.0.*request fewer") as refused:
         limits.check_queue("alice", 0, 0, 11, 3600)
     assert "cancel" not in str(refused.value), "cancelling would not help"
 
@@ -146,7 +146,9 @@ def test_users_do_not_take_from_each_other():
 def test_a_refusal_names_user_and_limit_and_says_when_to_come_again():
     limiter = RateLimiter(0.5)
     limiter.admit("alice", 100.0)
-    with pytest.raises(TooMany, match=r"alice sends more than the 0\.5 requests a second.*try again in 2 s") as refused:
+    with pytest.raises(
+        TooMany, match=r"alice exceeds the limit of 0\.5 requests per second.*try again in 2 s"
+    ) as refused:
         limiter.admit("alice", 100.5)
     assert refused.value.retry_after == 1.5  # one token every 2 s, of which 0.5 s have gone by
 

@@ -98,7 +98,7 @@ def test_a_socket_that_it_cannot_use_is_refused_with_the_reason(kind, tmp_path):
         "two": lambda: socket.create_server(("127.0.0.1", 0)),
         "everywhere": lambda: socket.create_server(("0.0.0.0", 0)),
     }[kind]
-    reason = {"two": "one ListenStream=", "everywhere": "not a loopback address"}.get(kind, "does not listen for TCP")
+    reason = {"two": "one ListenStream=", "everywhere": "not a loopback address"}.get(kind, "is not a TCP socket")
     with made() as passed, start(tmp_path, passed, count=2 if kind == "two" else 1) as service:
         _, said = service.communicate()
     assert service.returncode == 2

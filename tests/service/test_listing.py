@@ -148,7 +148,7 @@ def test_a_user_may_keep_so_many_bytes_of_commands(tmp_path):
         assert "10000" in refused.json()["error"]["message"]
         assert "cancel one" in refused.json()["error"]["message"]
         assert submit(1000).status_code == 201
-        assert "put what is long into a file" in submit(10_000).json()["error"]["message"]
+        assert "put long parts into a file" in submit(10_000).json()["error"]["message"]
         for one in service.scheduler.jobs():
             service.scheduler.cancel(one.id)
 

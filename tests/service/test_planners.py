@@ -147,7 +147,7 @@ def test_one_user_waits_in_turn_and_only_so_often(made, monkeypatch):
         monkeypatch.setattr(ours, "_plan", held_up)
         plans = [asyncio.create_task(one("alice", body)) for _ in range(1 + planners.MOST_WAITING)]
         await asyncio.sleep(0)
-        with pytest.raises(TooMany, match="16 plans of alice wait already") as refused:
+        with pytest.raises(TooMany, match="16 plans of alice are already waiting") as refused:
             await ours.plan("alice", body)
         assert refused.value.retry_after > 1
         await asyncio.gather(one("bob", bobs), one("bob", bobs))

@@ -135,7 +135,7 @@ def test_a_plug_in_is_refused_before_it_is_loaded(monkeypatch):
         raise AssertionError("plug-ins were looked for")
 
     monkeypatch.setattr("speedup_models.registry.entry_points", never)
-    with pytest.raises(BadInput, match=r"'fromfile' is not one that the service plans with; it has amdahl, .*gas plan"):
+    with pytest.raises(BadInput, match=r"'fromfile' is not available in the service, which has amdahl, .*gas plan"):
         asked({"speedup": {"model": "fromfile", "path": "/etc/passwd"}})
 
 
@@ -147,7 +147,7 @@ def test_long_tables_are_refused(key):
         tables["speedup"] = {"model": "table", "times": {str(n): 1 for n in counts}}
     else:
         tables["processors"] = {"constraint": "list", "list": list(counts)}
-    with pytest.raises(BadInput, match=rf"{key}: 10001 entries are more than 10000.*leave some out"):
+    with pytest.raises(BadInput, match=rf"{key}: 10001 entries exceed the limit of 10000.*leave some out"):
         asked(tables)
 
 
@@ -171,7 +171,7 @@ def test_more_sizes_than_the_limit_are_refused_and_no_fewer(machine, processors,
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planning, "MOST_SIZES", limit)
         if tried > limit:
-            with pytest.raises(BadInput, match=f"{tried} processor counts could be tried, more than {limit}"):
+            with pytest.raises(BadInput, match=f"{tried} processor counts exceed the service's limit of {limit}"):
                 plan_for(PlanBody(application=tables), free)
         else:
             assert len(plan_for(PlanBody(application=tables), free)["candidates"]) == tried
@@ -180,7 +180,7 @@ def test_more_sizes_than_the_limit_are_refused_and_no_fewer(machine, processors,
 def test_any_size_of_a_machine_of_millions_is_refused_without_trying_them():
     tables = {"speedup": {"model": "amdahl", "sequential_time": 9, "serial_fraction": 0.1}}
     huge = AvailabilityList.of([0], [2**31 - 1])
-    with pytest.raises(BadInput, match="2147483647 processor counts could be tried.*set a max or a narrower"):
+    with pytest.raises(BadInput, match="2147483647 processor counts exceed.*set a max or a narrower"):
         plan_for(PlanBody(application=tables), huge)
     tables["processors"] = {"constraint": "power-of-two"}
     assert len(plan_for(PlanBody(application=tables), huge)["candidates"]) == 31

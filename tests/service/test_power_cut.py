@@ -169,7 +169,7 @@ def test_a_disk_too_slow_for_the_walltime_starts_nothing(tmp_path: Path, disk: S
     begin(tmp_path / "1", f"touch {tmp_path}/ran", walltime=0.5)
     end = ended(tmp_path / "1")
     assert end.reason == "not started"
-    assert "walltime was over" in str(end.message)
+    assert "walltime ended" in str(end.message)
     assert not (tmp_path / "ran").exists()
 
 
@@ -185,7 +185,7 @@ def test_a_claim_that_the_disk_refuses_starts_nothing_and_the_end_says_why(
     begin(jobs / "1", f"touch {tmp_path}/ran")
     end = ended(jobs / "1")
     assert end.reason == "not started"
-    assert end.message == "the claim to the job cannot be put on disk: Input/output error; nothing was started"
+    assert end.message == "the claim to the job cannot be written to disk: Input/output error; nothing was started"
     assert not (tmp_path / "ran").exists()
     assert (jobs / "1" / "claim.json").exists(), "no other wrapper starts what is recorded as ended"
 
@@ -225,7 +225,7 @@ def test_a_job_that_no_wrapper_could_take_ends_with_its_walltime(
     one.start -= 60
     until(lambda: runner.end_of(one), "gave up")
     assert one.state == "failed"
-    assert "walltime was over before it could be started: no wrapper could take it" in str(one.message)
+    assert "walltime ended before it could be started: no wrapper was available" in str(one.message)
 
 
 # --------------------------------------------------------------------------------------------- the service in a cut

@@ -35,7 +35,7 @@ def test_instants_of_a_log_are_durations_shares_and_dates(log):
 
 
 def test_crowded_is_when_most_jobs_wait_although_a_tenth_is_free(log):
-    assert log_instant(log, "crowded") in set(log.submit.astype(int).tolist())
+    assert log_instant(log, "longest-queue") in set(log.submit.astype(int).tolist())
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_crowded_is_when_most_jobs_wait_although_a_tenth_is_free(log):
         ("300d", "outside made-up, which goes from 2001-09-09T03:46:40"),
         ("1999-01-01T00:00", "outside made-up"),
         ("2001-99-01", "is not a date and time"),
-        ("noon", "--at 'noon': is not an instant of a log"),
-        ("5", "is not an instant of a log; write 120d"),
+        ("noon", "--at 'noon': is not a time in a log"),
+        ("5", "is not a time in a log; write 120d"),
     ],
 )
 def test_instants_that_are_none(log, text, message):

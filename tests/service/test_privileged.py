@@ -366,7 +366,7 @@ def test_no_token_and_no_job_is_root_s_a_system_user_s_or_the_service_s(
 @pytest.mark.parametrize(
     ("user", "tokens", "insecure", "message"),
     [
-        ("no-such-user", "tokens", False, "is no Unix user of this machine; make a system user"),
+        ("no-such-user", "tokens", False, "is not a Unix user of this machine; create a system user"),
         ("root", "tokens", False, "has uid 0"),
         ("SERVICE", "tokens", True, "the user of a job is known by its token"),
         ("SERVICE", "none", False, "needs tokens"),

@@ -149,7 +149,7 @@ def test_the_records_of_a_job_are_for_its_owner_only(tmp_path: Path) -> None:
     [
         ((), {}, "/", "command: is empty"),
         (("",), {}, "/", "command: is empty"),
-        (("echo", "a\0b"), {}, "/", r"command\[1\]: holds a NUL"),
+        (("echo", "a\0b"), {}, "/", r"command\[1\]: contains a NUL"),
         (("echo",), {"A=B": "1"}, "/", "environment 'A=B'"),
         (("echo",), {"": "1"}, "/", "environment ''"),
         (("echo",), {"A": "\0"}, "/", "environment 'A'"),

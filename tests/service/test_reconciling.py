@@ -64,7 +64,7 @@ def test_a_job_that_was_submitted_since_is_taken_in_as_running_with_all_that_it_
     site.store.write(new=[job(1, "completed", finished=NOW - 50, request=replace(REQUEST, key=None))])
     site.directory(job(2))
     older, adopted = site.reconciled()
-    assert "the store is older than what was written last: directories of later jobs are there" in older
+    assert "the store is older than the last write: directories of later jobs are there" in older
     assert adopted == "job 2 submitted since, found again by directory"
     found = site.store.job(2)
     assert (found.state, found.request, found.identity, found.start) == ("running", REQUEST, IDENTITY, NOW - 30)
@@ -122,7 +122,7 @@ def test_a_running_job_without_a_directory_is_lost_once_the_store_is_known_to_be
     site.store.write(new=[job(1, "running")])
     site.directory(job(2))
     remarks = site.reconciled()
-    assert any(one.startswith("job 1 had started, and what became of") for one in remarks)
+    assert any(one.startswith("job 1 had started, and the outcome") for one in remarks)
     assert (site.store.job(1).state, site.store.job(1).finished) == ("lost", NOW)
 
 

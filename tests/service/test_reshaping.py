@@ -102,7 +102,7 @@ def test_what_is_refused_changes_nothing(full, hand):
     full.cancel(full.submit(simulated(1, 1))[0].id)
     before, wire = full.jobs(ended=9), full.availability().to_wire()
     for wanted, kind, message in [
-        (Reshape(1, 1), Conflict, "job 1 is running; only a waiting job"),
+        (Reshape(1, 1), Conflict, "job 1 is running; only waiting jobs"),
         (Reshape(4, 1), Conflict, "job 4 is a reservation"),
         (Reshape(5, 1), Conflict, "job 5 is cancelled"),
         (Reshape(77, 1), NotFound, "no job 77"),
@@ -118,7 +118,7 @@ def test_what_is_refused_changes_nothing(full, hand):
 def test_a_process_has_no_run_time_to_give(live):
     live.submit(simulated(10, 100))
     job, _ = live.submit(JobRequest("job", "job", 1, 10, actuator="process", command=("true",)))
-    with pytest.raises(BadInput, match="run_time: job 2 is a process"):
+    with pytest.raises(BadInput, match="run_time: job 2 runs a command"):
         live.reshape(Reshape(job.id, 2, run_time=5))
 
 

@@ -44,7 +44,7 @@ def test_a_job_that_was_never_reshaped_is_sealed_as_by_earlier_versions():
 @pytest.mark.parametrize("column", [name for name in JOB_COLUMNS if name != "id"])
 @pytest.mark.parametrize("job", [JOB, reshaped()], ids=["as submitted", "reshaped"])
 def test_a_value_that_has_changed_is_noticed(job, column):
-    with pytest.raises(DamagedRow, match="job 1: what (was asked for|became of it) is damaged"):
+    with pytest.raises(DamagedRow, match="job 1: its (request|outcome) is damaged"):
         job_of({**row_of(job), column: 77})
 
 

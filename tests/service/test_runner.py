@@ -284,7 +284,7 @@ def test_a_job_whose_walltime_is_over_before_it_can_be_handed_over_fails_with_th
     one.start -= 60
     assert [id for _, id in runner.ended([one])] == [1]
     assert one.state == "failed"
-    assert "walltime was over" in one.message
+    assert "walltime ended" in one.message
     assert "No space left" in one.message
 
 

@@ -88,7 +88,7 @@ def test_an_empty_file_is_refused_and_a_store_that_could_not_be_made_leaves_none
         Store(path, connect=lambda path: sqlite3.connect(path, isolation_level=None, factory=FullDisk))
     Store(path).close()
     path.write_bytes(b"")
-    with pytest.raises(Conflict, match="is empty: .*gas restore.*remove it to begin anew"):
+    with pytest.raises(Conflict, match="is empty: .*gas restore.*remove it to start afresh"):
         Store(path)
 
 
@@ -132,10 +132,8 @@ def test_a_damaged_job_leaves_the_lists_and_is_named_once(path, caplog):
     database.close()
     for _ in range(3):
         assert [job.id for job in store.recent(10)] == [2]
-    assert [record.getMessage() for record in caplog.records] == [
-        "the store is damaged: job 1: what was asked for is damaged"
-    ]
-    assert store.damaged == {"job 1: what was asked for is damaged"}
+    assert [record.getMessage() for record in caplog.records] == ["the store is damaged: job 1: its request is damaged"]
+    assert store.damaged == {"job 1: its request is damaged"}
     store.close()
 
 

@@ -153,7 +153,7 @@ def test_a_user_has_so_many_streams_and_no_more():
     followers = Followers(most=10, each=2)
     with contextlib.ExitStack() as stack:
         places(followers, stack, "alice", 2)
-        with pytest.raises(TooMany, match=r"alice has 2 event streams open.*--max-streams"):
+        with pytest.raises(TooMany, match=r"alice has 2 open event streams.*--max-streams"):
             places(followers, stack, "alice", 1)
         places(followers, stack, "bob", 2)
     with contextlib.ExitStack() as stack:
@@ -167,7 +167,7 @@ def test_the_user_with_most_streams_gives_up_the_oldest_to_one_with_fewer():
         his = places(followers, stack, "bob", 3)
         assert [f.gave_way for f in hers] == [True] * 3 + [False] * 3
         for user in ("alice", "bob"):
-            with pytest.raises(TooMany, match="6 clients follow already"):
+            with pytest.raises(TooMany, match="6 clients are already connected"):
                 places(followers, stack, user, 1)
         places(followers, stack, "carol", 1)
         assert [f.gave_way for f in hers] == [True] * 4 + [False] * 2

@@ -139,7 +139,7 @@ def entry(**changes):
         (entry(expires="never"), r"tokens\[1\] expires: 'never' is not a whole number"),
         (entry(label=7), r"tokens\[1\] label: a label is one line"),
         (entry(rol="user"), r"tokens\[1\]: has no key \"rol\"; did you mean \"role\""),
-        (lambda d: d["tokens"].append(d["tokens"][0]), r"tokens\[2\]: has the id \w+ of another"),
+        (lambda d: d["tokens"].append(d["tokens"][0]), r"tokens\[2\]: has the same id \w+ as another"),
         (lambda d: d["tokens"].append([]), r"tokens\[2\]: \[\] is not a table"),
         (lambda d: d.update(tokens={}), "tokens: is not a list"),
         (lambda d: d.update(schema="gas.tokens/2"), 'schema: "gas.tokens/2" is not known; did you mean'),

@@ -54,7 +54,7 @@ def test_the_last_token_revoked_leaves_a_file_that_lets_nobody_in(path):
     tokens = Tokens(path)
     revoke_tokens(path, "alice")
     for guard in (tokens, Tokens(path)):
-        with pytest.raises(Unauthorized, match="not known"):
+        with pytest.raises(Unauthorized, match="does not know the token"):
             guard.authenticate(BEARER + token)
 
 
@@ -231,7 +231,7 @@ def test_a_file_that_others_can_write_is_refused_with_the_way_out(path, mode):
     add_token(path, "alice")
     path.chmod(mode)
     for use in (Tokens, read_tokens, lambda p: add_token(p, "bob"), lambda p: revoke_tokens(p, "alice")):
-        with pytest.raises(BadInput, match=rf"written by others .*\(mode {mode:04o}\).*chmod 600 {path}`"):
+        with pytest.raises(BadInput, match=rf"written by other users .*\(mode {mode:04o}\).*chmod 600 {path}`"):
             use(path)
 
 

@@ -235,7 +235,7 @@ def test_a_job_whose_walltime_is_over_is_not_started(job: Callable[..., Job]) ->
     ran = job("echo", "hello", term=-2, kill=-1)
     end = ran.end()
     assert end["reason"] == "not started"
-    assert "walltime was over" in end["message"]
+    assert "walltime ended" in end["message"]
     assert not (ran.directory / "stdout").exists()
 
 
@@ -305,7 +305,7 @@ CANNOT_START: list[tuple[Any, str, str]] = [
     (lambda _: ("true",), "/no/such/place", "working directory /no/such/place does not exist"),
     (lambda _: ("true",), "/bin/sh", "working directory /bin/sh is not a directory"),
     (not_executable, "/", "permission denied; is it an executable file"),
-    (no_interpreter, "/", "the interpreter that its first line"),
+    (no_interpreter, "/", "the interpreter named in its first line"),
     (no_program, "/", "neither a program of this machine nor a script"),
 ]
 

@@ -321,7 +321,7 @@ class Oracle:
                 self.fail(f"{asked.token} (job {job.id}) is still {job.state}, promised {job.promise}")
             elif job.request.actuator == "process" and not asked.executions and job.state not in ("cancelled",):
                 if job.state in ("lost", "failed", "timeout") and self.outages:
-                    continue  # its walltime was over before it could be started, say
+                    continue  # its walltime ended before it could be started, say
                 self.fail(f"{asked.token} (job {job.id}) is {job.state} and was never executed: {job.message}")
 
     def restored(self, known: dict[str, str]) -> None:

@@ -144,7 +144,7 @@ def test_a_walltime_above_what_was_asked_for_is_refused_and_nothing_has_changed(
 def test_a_walltime_that_nobody_plans_with_is_refused():
     simulation = asking(Case(2, tuple(WINDOW)), None)
     simulation.run()
-    with pytest.raises(BadInput, match='nothing is planned by it; ask for adjustment "regular" or "selective"'):
+    with pytest.raises(BadInput, match='the adjustment does not use it; choose adjustment "regular" or "selective"'):
         simulation.answer(adjusted=3)
 
 

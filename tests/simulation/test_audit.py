@@ -75,7 +75,7 @@ def test_reservations_take_processors_and_hide_easys_guarantee():
 
 def test_where_too_much_is_in_use_and_the_log_said_the_size_the_way_out_is_named():
     wide = replace(changed(start={2: 5}, end={2: 25}), machine=None)
-    assert "that the machine has 4 is what the log says" in checks(wide, log=LOG)["capacity"].remark
+    assert "the size of the machine, 4, is that of the log" in checks(wide, log=LOG)["capacity"].remark
     assert "--processors" in checks(wide, log=LOG)["capacity"].remark
     for told, options in ((wide, {"processors": 4}), (replace(wide, machine=4), {})):
         assert checks(told, log=LOG, **options)["capacity"].remark == ""

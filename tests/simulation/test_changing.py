@@ -206,14 +206,14 @@ def test_what_cannot_be_withdrawn_is_refused_and_nothing_has_changed():
     changing = simulation(replace(BUSY, cancellations=(NOT_CANCELLED, NOT_CANCELLED, NOT_CANCELLED, 50)))
     changing.run(before=12)
     for arguments, message in (
-        ((0,), "job 1 cannot be cancelled: it has left at 10"),
-        ((1,), "job 2 cannot be cancelled: it runs"),
-        ((2, 9), "job 3 cannot be cancelled at 9: the simulation stands at 10"),
+        ((0,), "job 1 cannot be cancelled: it ended at 10"),
+        ((1,), "job 2 cannot be cancelled: it is running"),
+        ((2, 9), "job 3 cannot be cancelled at 9: the simulation is at 10"),
         ((3, 20), "job 4 cannot be cancelled at 20: it is cancelled at 50 already"),
         ((2, 2**61), r"the cancellation of job 3 at 2305843009213693952, .*2\*\*61"),
         ((2, 11.5), "at 11.5: is not an integer"),
-        ((4,), "is no place in `jobs`"),
-        ((-1,), "is no place in `jobs`"),
+        ((4,), "is not a place in `jobs`"),
+        ((-1,), "is not a place in `jobs`"),
     ):
         with pytest.raises(BadInput, match=message):
             changing.cancel(*arguments)

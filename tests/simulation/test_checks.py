@@ -138,7 +138,7 @@ def test_a_job_that_is_there_twice_is_found_with_and_without_the_log():
     )
     for log in (None, LOG):
         check = checks(twice, log=log)["jobs"]
-        assert (check.violations, check.first.message) == (1, "job 3 is there more than once")
+        assert (check.violations, check.first.message) == (1, "job 3 occurs more than once")
 
 
 def test_a_job_that_is_not_in_the_log_is_found():

@@ -108,7 +108,7 @@ def test_loss_of_capacity_is_what_idles_although_a_waiting_job_would_fit():
     # [50, 100): 2 idle, the smallest waiting is C. [100, 120): none idle. Nothing is lost.
     assert loss_of_capacity(STORY) == 0
     lazy = schedule_of([(0, 8, 0, 100), (10, 2, 100, 110), (20, 3, 110, 120)], machine=10)
-    # From 10 to 100 two idle and two are asked for; from 100 to 110 eight idle and three are asked for.
+    # From 10 to 100 two idle and two are requested; from 100 to 110 eight idle and three are asked for.
     assert loss_of_capacity(lazy) == (2 * 90 + 8 * 10) / (10 * 120)
 
 

@@ -18,7 +18,7 @@ def test_the_machine_is_the_files_else_the_logs_else_asked_for():
     assert audit(recorded(HONEST), processors=9).processors == 9
     with pytest.raises(BadInput, match="add --processors"):
         audit(sizeless)
-    with pytest.raises(BadInput, match="1 or more"):
+    with pytest.raises(BadInput, match="at least 1"):
         audit(sizeless, processors=0)
     with pytest.raises(LogError, match="MaxProcs"):
         audit(sizeless, log=LOG.with_header(Header()))

@@ -36,13 +36,13 @@ def test_a_rule_that_is_not_known_is_refused_with_those_that_are(name, known):
     [
         ({"queue": "sjf"}, 'queue "sjf" is not known; known: fcfs, wfp'),
         ({"adjustment": "all"}, 'adjustment "all" is not known; known: None, regular, selective'),
-        ({"policy": "s3", "queue": "wfp"}, 'queue "wfp": is for policy "easy", not "s3"'),
-        ({"policy": "fcfs", "adjustment": "regular"}, 'adjustment "regular": is for policy "easy", not "fcfs"'),
-        ({"order": "event", "queue": "wfp"}, 'queue "wfp": is for order "instant", not "event"'),
-        ({"order": "event", "adjustment": "selective"}, 'adjustment "selective": is for order "instant"'),
+        ({"policy": "s3", "queue": "wfp"}, 'queue "wfp": applies to policy "easy", not to "s3"'),
+        ({"policy": "fcfs", "adjustment": "regular"}, 'adjustment "regular": applies to policy "easy", not to "fcfs"'),
+        ({"order": "event", "queue": "wfp"}, 'queue "wfp": applies to order "instant", not to "event"'),
+        ({"order": "event", "adjustment": "selective"}, 'adjustment "selective": applies to order "instant"'),
         (
             {"queue": "wfp", "reservations": [Reservation(0, 1, 2, 3)]},
-            "does not go with reservations, of which there are 1",
+            "excludes reservations, of which there are 1",
         ),
     ],
 )

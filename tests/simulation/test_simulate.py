@@ -154,6 +154,4 @@ def test_a_simulation_from_python_says_when_it_compiles(monkeypatch, caplog):
     monkeypatch.setattr("gas.compiled.is_ready", lambda kernel: False)
     Simulation(TWO.jobs, "easy")
     Simulation(TWO.jobs, "easy", machine_code=False)
-    assert [one.getMessage() for one in caplog.records] == [
-        "compiling the simulator, once; this takes up to half a minute"
-    ]
+    assert [one.getMessage() for one in caplog.records] == ["first use: compiling the simulator (up to half a minute)"]

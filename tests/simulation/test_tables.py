@@ -192,7 +192,7 @@ def test_rows_that_name_different_machines_name_none():
     text = format_schedule_csv(SCHEDULE, LOG).decode().replace("machine=4", "machine=5", 1)
     given = parse_schedule(text.encode())
     assert given.machine is None
-    assert given.remarks == ("rows name machines of 4 and 5 processors; none of them is taken",)
+    assert given.remarks == ("rows name machines of 4 and 5 processors; none of them is used",)
 
 
 def test_metadata_of_others_says_nothing_of_the_machine():

@@ -78,7 +78,7 @@ def test_a_partition_for_groups():
     early = a_cluster(partitions=partitions, version="22.05.8")
     assert said(early, job(), groups=frozenset({"me"}))[0] == "rejected"
     unknown = limits(a_cluster(partitions=partitions), job(), partitions[0])
-    assert unknown.unknown == ('whether one is in a group to which partition "main" is open (staff)',)
+    assert unknown.unknown == ('whether you are in a group to which partition "main" is open (staff)',)
 
 
 def test_states_of_a_partition():

@@ -30,7 +30,7 @@ def test_who_is_ahead_by_tier_then_priority_then_submission():
     assert ahead == Ahead(higher_tier=1, higher_priority=1, earlier=2, own=1, tasks=4)
     assert ahead.all == 4
     assert (own.value, verdict.outcome) == (1000, "free")
-    assert found.reason == "jobs of higher priority wait in front of it"
+    assert found.reason == "jobs of higher priority are ahead of it"
 
 
 def test_a_limit_is_explained_with_what_is_in_use():
@@ -38,7 +38,7 @@ def test_a_limit_is_explained_with_what_is_in_use():
     cluster = a_cluster(an_accounting(normal=Bounds(user_tres={"cpu": 8.0})), jobs=[running(1, 6, 600), asked])
     found = explanation(cluster, asked)
     assert found.reason == (
-        'you in QOS "normal" may have 8 CPUs (MaxTRESPU); 6 CPUs are in use and 4 CPUs are asked for '
+        'you in QOS "normal" may have 8 CPUs (MaxTRESPU); 6 CPUs are in use and 4 CPUs are requested '
         "(QOSMaxCpuPerUserLimit)"
     )
     assert found.in_partition["main"][2].release == 1_000_600
@@ -55,10 +55,10 @@ def test_a_limit_is_explained_with_what_is_in_use():
         ({"reason": "ReqNodeNotAvail, UnavailableNodes:n1"}, "nodes that it needs are down, drained or reserved"),
         ({"reason": "QOSGrpGRES"}, "a limit holds it back (QOSGrpGRES)"),
         ({"reason": "SomethingNew"}, 'Slurm says "SomethingNew"'),
-        ({"reason": ""}, "Slurm does not say why"),
+        ({"reason": ""}, "Slurm gives no reason"),
         (
             {"reason": "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"},
-            "too few nodes are left: others are down, drained or kept for jobs of higher tiers",
+            "too few nodes are available: others are down, drained or reserved for jobs of higher tiers",
         ),
     ],
 )

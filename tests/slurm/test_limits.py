@@ -58,7 +58,7 @@ def test_a_clause_names_the_limit_what_is_in_use_and_whose():
     jobs = [running(1, 6, 600)]
     found = verdict(a_cluster(an_accounting(normal=Bounds(user_tres=CPUS)), jobs=jobs), job(4))
     assert found.deciding.words == (
-        'you in QOS "normal" may have 8 CPUs (MaxTRESPU); 6 CPUs are in use and 4 CPUs are asked for'
+        'you in QOS "normal" may have 8 CPUs (MaxTRESPU); 6 CPUs are in use and 4 CPUs are requested'
     )
 
 
@@ -118,7 +118,7 @@ def test_limits_do_not_count_unless_they_are_enforced():
     unpublished = replace(a_cluster(accounting), settings=None)
     found = verdict(unpublished, job(9))
     assert found.outcome == "never"
-    assert "which limits count (the configuration is not published)" in found.unknown
+    assert "which limits are enforced (the configuration is not published)" in found.unknown
 
 
 def test_the_first_qos_that_sets_a_limit_replaces_it_everywhere_else():
@@ -223,4 +223,4 @@ def test_minutes_that_were_used_may_be_all_that_is_published():
 
     assert said(with_lab(use=None, used_minutes={"cpu": 120.0}), job()) == ("waits", "AssocGrpCPUMinutesLimit")
     found = verdict(with_lab(use=None), job())
-    assert found.unknown == ('how much of its limits of minutes account "lab" has used up (not published)',)
+    assert found.unknown == ('how many of its minutes account "lab" has used (not published)',)

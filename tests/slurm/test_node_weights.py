@@ -57,4 +57,4 @@ def test_at_a_site_that_is_too_large_for_it_published_plans_are_believed_and_tha
     assert not weights_unknown(site(asked, version=MIDDLE))
     assert not weights_unknown(site(job(1, 4)))
     (said,) = caveats(site(asked), site(asked).partitions[0])
-    assert "published plans are believed" in said
+    assert "Gas relies on the published plans" in said

@@ -47,7 +47,7 @@ def test_without_accounting_neither_age_nor_fair_share_counts():
 
 def test_what_the_site_adds_is_unknown():
     found = priority(job(), weights(partition=10), site_factor="site_factor/own")
-    assert (found.value, found.unknown) == (10, ("what the site's own plug-in adds (site_factor/own)",))
+    assert (found.value, found.unknown) == (10, ("the term of the site's own plug-in (site_factor/own)",))
 
 
 def test_without_a_configuration_there_is_no_value():

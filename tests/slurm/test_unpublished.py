@@ -78,9 +78,7 @@ def test_it_is_planned_with_and_said():
         3,
         {"bf_max_job_test": "3", "bf_node_space_size": "0"},
     )
-    assert found.cautions == (
-        "Slurm seems to plan only 3 jobs in a cycle, as which of the waiting jobs have a plan tells",
-    )
+    assert found.cautions == ("Slurm seems to plan only 3 jobs in a cycle, judging by which waiting jobs have a plan",)
     known = replace(found, scheduling=replace(found.scheduling, parameters={"bf_max_job_test": "7"}))
     assert with_what_shows(known).scheduling == known.scheduling
 
@@ -103,7 +101,7 @@ def running(id, partition="main", **changes):
 def test_jobs_that_are_preemptable_show_that_there_is_preemption():
     kind, cautions = preemption(running(1, preemptable=NOW - 9))
     assert kind == "partition_prio"
-    assert cautions == ("jobs are taken to be preempted by partitions of a higher tier: PreemptType is not published",)
+    assert cautions == ("Gas assumes preemption by partitions of a higher tier: PreemptType is not published",)
 
 
 def test_or_those_that_were_preempted_lately_or_began_anew_under_a_higher_tier():

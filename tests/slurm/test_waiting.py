@@ -139,5 +139,5 @@ def test_a_submitted_job_is_tried_at_once_if_it_comes_first():
 def test_what_is_not_looked_at_is_said():
     made = cluster(job(1, dependency="aftercorr:7"), job(2, leader=2))
     assert Waiting(made, []).remarks == [
-        "job 1 waits for aftercorr: not understood", "heterogeneous jobs are planned, and never start",
+        "job 1 waits for aftercorr: not understood", "heterogeneous jobs are planned but never start",
     ]  # fmt: skip

@@ -163,7 +163,7 @@ def test_timings_below_the_parallelism_cannot_fix_downeys_parameters():
     a = report.downey.parameters["A"]
     assert a.low < 40
     assert a.high > 100  # anything from the largest count on, up to 1/f = 200 with infinite sigma
-    assert any("do not fix Downey's A and sigma" in warning for warning in report.warnings)
+    assert any("do not determine Downey's A and sigma" in warning for warning in report.warnings)
     assert report.better == "amdahl"
 
 
@@ -309,7 +309,7 @@ def test_the_application_file_says_how_it_came_about():
     assert report.verdict in comments
     assert f"# {report.downey.parameters['A'].interval()}" in text
     assert "the comparison prefers" not in text
-    assert "Amdahl's law was asked for; the comparison prefers Downey's model." in application_text(
+    assert "Amdahl's law was requested; the comparison prefers Downey's model." in application_text(
         report, "lu", "amdahl"
     )
 

@@ -74,7 +74,7 @@ def test_where_nothing_fits_that_is_said_and_the_times_are_proposed():
     report = fitted(steps(wild=4.0), steps=1000, batch=256)
     assert (report.better, report.fits) == ("layouts", False)
     assert "The goodput model does not fit" in report.verdict
-    assert "at most 15% is of use" in report.verdict
+    assert "at most 15% is usable" in report.verdict
     assert "Farthest off: " in report.verdict
     assert {one.layout for one in report.front("layouts")} <= set(report.table.layouts)
 
@@ -102,11 +102,11 @@ def test_offers_lie_on_nodes_as_the_measured_ones_do():
 @pytest.mark.parametrize(
     ("header", "said", "message"),
     [
-        ("gpus,local_batch,step_time", {"steps": 5}, "nothing says on how many nodes .* --gpus-per-node"),
-        ("gpus,nodes,local_batch,time", {}, "give the times of a step instead"),
-        ("gpus,nodes,local_batch,step_time", {}, r"steps had batches of 16 to 2048; say with --batch"),
-        ("gpus,nodes,local_batch,step_time", {"batch": 256}, "say with --steps, or with --samples"),
-        ("gpus,nodes,local_batch,step_time", {"batch": 256, "steps": 5, "samples": 1.0}, "one of them says"),
+        ("gpus,local_batch,step_time", {"steps": 5}, "the number of nodes of each size is missing.* --gpus-per-node"),
+        ("gpus,nodes,local_batch,time", {}, "but these times are of the whole run"),
+        ("gpus,nodes,local_batch,step_time", {}, r"steps had batches of 16 to 2048; give the batch of the run"),
+        ("gpus,nodes,local_batch,step_time", {"batch": 256}, "give the length of the run with --steps or --samples"),
+        ("gpus,nodes,local_batch,step_time", {"batch": 256, "steps": 5, "samples": 1.0}, "give only one of them"),
         ("gpus,nodes,step_time", {"batch": 256, "steps": 5}, "add a column global_batch or local_batch"),
     ],
 )

@@ -54,8 +54,8 @@ def test_a_type_that_the_application_wants_is_any_to_a_table_without_types():
     ("rows", "message"),
     [
         ([], "is empty"),
-        ({}, "is no list"),
-        ([*ROWS, ROWS[0]], "1x4 stands there twice"),
+        ({}, "is not a list"),
+        ([*ROWS, ROWS[0]], "1x4 occurs twice"),
         ([*ROWS, {"gpus_per_node": 8, "type": "a100", "seconds": 1}], "name it in all or in none"),
         ([{"gpus_per_node": 4}], "row 1 seconds"),
         ([{"gpus": 4, "seconds": 1}], 'row 1: has no key "gpus"'),

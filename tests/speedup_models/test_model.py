@@ -251,16 +251,18 @@ def test_a_plug_in_cannot_take_the_name_of_a_built_in_model(install):
 def test_two_plug_ins_of_one_name_are_refused(install):
     install("roofs", {"roof": "gas_test_roof:make"}, {"gas_test_roof": ROOF})
     install("others", {"roof": "gas_test_other:make"}, {"gas_test_other": ROOF})
-    with pytest.raises(FieldError, match="is there 2 times; keep one of gas_test_other:make of others; gas_test_roof"):
+    with pytest.raises(
+        FieldError, match="is registered 2 times; keep one of gas_test_other:make of others; gas_test_roof"
+    ):
         read(model="roof")
 
 
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        ("make = lambda keys: 42", "returns 42, which is no speed-up model: .*no attribute 'name'"),
+        ("make = lambda keys: 42", "returns 42, which is not a speed-up model: .*no attribute 'name'"),
         ("make = 42", "refuses these keys: TypeError: 'int' object is not callable"),
-        (ROOF.replace('name = "roof"', "name = None"), "its name None is not a text"),
+        (ROOF.replace('name = "roof"', "name = None"), "its name None is not a string"),
         (ROOF.replace("sizes = None", "sizes = [4]"), r"its sizes \[4\] are neither None nor a tuple"),
         (ROOF.replace("sizes = None", "sizes = (8, 4)"), "do not ascend"),
         (ROOF.replace("sizes = None", "sizes = (0,)"), "whole numbers of at least 1"),
@@ -268,7 +270,7 @@ def test_two_plug_ins_of_one_name_are_refused(install):
             ROOF.replace("def seconds", "def second"),
             r"it has neither a method seconds\(processors\) nor seconds_on\(sizes, layouts\)",
         ),
-        (RACK.replace("devices =", "device ="), "it has seconds_on, and needs devices and layouts beside it"),
+        (RACK.replace("devices =", "device ="), "it has seconds_on, which needs devices and layouts too"),
         (ROOF.replace("Constraint(", "dict(").replace('"multiple", ', ""), "neither a Constraint nor None"),
     ],
 )

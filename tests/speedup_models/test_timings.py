@@ -44,8 +44,8 @@ def test_a_file_is_read_by_its_path(tmp_path):
         ("processors\n16\n", "line 1: .*separate the two by a comma"),
         ("procesors,seconds\n", "line 1: column 1, 'procesors', is not known; did you mean \"processors\""),
         ("processors,seconds,host\n16,1,a\n", "line 1: column 3, 'host', is not known"),
-        ("processors,seconds,seconds\n", "column seconds is there twice"),
-        ("processors,processors\n", "column processors is there twice"),
+        ("processors,seconds,seconds\n", "column seconds occurs twice"),
+        ("processors,processors\n", "column processors occurs twice"),
         ("processors,seconds\n16\n", "line 2: has 1 cells, and the header 2"),
         ("processors,seconds\n\n# x\n16,8,9\n", "line 4: has 3 cells, and the header 2"),
         ("seconds,processors\n8.5,16.0\n", "line 2, column processors: '16.0' is not a whole number from 1 to"),
@@ -155,11 +155,11 @@ def test_a_run_is_so_many_steps_or_samples():
     ("header", "given", "message"),
     [
         ("gpus,time", {"steps": 5}, "--steps 5: times are of the whole run; leave it out"),
-        ("gpus,step_time", {}, "times are of one step; say with --steps how many"),
+        ("gpus,step_time", {}, "times are of one step; give the number of steps"),
         ("gpus,step_time", {"samples": 1e6}, "without a column of batches --samples does not"),
-        ("gpus,images/s", {}, "rates are of samples; say with --samples"),
+        ("gpus,images/s", {}, "rates are of samples; give the number of samples"),
         ("gpus,images/s", {"steps": 5}, "without a column of batches --steps does not"),
-        ("gpus,step_time", {"steps": 5, "samples": 1e6}, "one of them says how long the run is"),
+        ("gpus,step_time", {"steps": 5, "samples": 1e6}, "give only one of them"),
     ],
 )
 def test_how_long_a_run_is_must_be_said_once(header, given, message):
@@ -170,9 +170,9 @@ def test_how_long_a_run_is_must_be_said_once(header, given, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("gpus,nodes,time\n2,1,5\n2,4,5\n", "line 3: says 2 in all on 4 nodes"),
-        ("gpus,nodes,gpus_per_node,time\n8,2,2,5\n", "line 2: says 8 in all, which is not 2 nodes of 2"),
-        ("gpus,gpus_per_node,time\n6,4,5\n", "line 2: says 6 in all, which are not whole nodes of 4"),
+        ("gpus,nodes,time\n2,1,5\n2,4,5\n", "line 3: has a total of 2 on 4 nodes"),
+        ("gpus,nodes,gpus_per_node,time\n8,2,2,5\n", "line 2: has a total of 8, which is not 2 nodes of 2"),
+        ("gpus,gpus_per_node,time\n6,4,5\n", "line 2: has a total of 6, which are not whole nodes of 4"),
         ("gpus,global_batch,time\n8,4,5\n", "line 2: has a batch of 4 for 8 GPUs"),
         (
             "gpus,batch_size,time\n8,4,5\n",
@@ -187,7 +187,7 @@ def test_how_long_a_run_is_must_be_said_once(header, given, message):
             "gpus,time (h)\n4,1e200\n",
             r"line 2, column time \(h\): '1e200' is 3.6e\+203 s; a time is from 1e-15 to 1e\+15 s",
         ),
-        ("nodes,gpus_per_node,time\n99999,99999,1\n", "says 99999 nodes of 99999, more than"),
+        ("nodes,gpus_per_node,time\n99999,99999,1\n", "has 99999 nodes of 99999, more than"),
     ],
 )
 def test_sizes_and_batches_that_contradict_each_other_are_refused(text, message):

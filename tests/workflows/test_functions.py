@@ -51,7 +51,9 @@ def test_it_gets_the_size_that_was_chosen_and_returns_what_it_computes(executor,
     assert values[3][:2] == (101, "me")
     assert values[3][2] != os.getpid()
     assert values[4:] == ["{not_for_gas", "{processors}"]
-    with pytest.raises(BadInput, match=r"'\{nods\}': is no placeholder; did you mean \"nodes\".*write '\{\{nods\}\}'"):
+    with pytest.raises(
+        BadInput, match=r"'\{nods\}': is not a placeholder; did you mean \"nodes\".*write '\{\{nods\}\}'"
+    ):
         made.submit(calls_made.size, "{nods}")
     assert jobs[0].plan.best.processors == 4
     assert jobs[0].job["name"] == "size"
@@ -159,7 +161,7 @@ def test_a_folder_that_others_can_write_is_refused(tmp_path):
     (tmp_path / "open").chmod(0o777)
     (tmp_path / "file").touch()
     where = gas.AvailabilityList.of([0], [8])
-    with pytest.raises(BadInput, match="others can write it.*chmod go-w"):
+    with pytest.raises(BadInput, match="other users can write to it.*chmod go-w"):
         gas.Executor(APP, where, folder=tmp_path / "open")
     with pytest.raises(BadInput, match="cannot be made"):
         gas.Executor(APP, where, folder=tmp_path / "file" / "calls")

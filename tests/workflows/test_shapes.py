@@ -99,7 +99,7 @@ def test_parsl_has_blocks_of_nodes():
 
 
 def test_a_task_is_of_one_type_of_gpu():
-    with pytest.raises(Infeasible, match="is of one type of GPU, not of a100, h100"):
+    with pytest.raises(Infeasible, match="allows one type of GPU, not a100, h100"):
         shape(4, gpu_types=("a100", "h100"))
 
 

@@ -145,9 +145,9 @@ def test_a_job_without_a_ratio_is_refused(request_, run_time):
     [
         ({"key": "project"}, 'key "project" is not known; known: all, user, group'),
         ({"months": 0}, "a window of 0 months"),
-        ({"percentile": 0}, "0 is no percentile"),
-        ({"percentile": 101}, "101 is no percentile"),
-        ({"floor": 1.5}, "floor 1.5 is no factor"),
+        ({"percentile": 0}, "0 is not a percentile"),
+        ({"percentile": 101}, "101 is not a percentile"),
+        ({"floor": 1.5}, "floor 1.5 is not a factor"),
         ({"least": 0}, "at least 0 similar jobs"),
     ],
 )
@@ -157,7 +157,7 @@ def test_a_scheme_that_makes_no_sense_is_refused(change, said):
 
 
 def test_percentiles_that_are_none_are_refused():
-    with pytest.raises(ValueError, match="120 is no percentile"):
+    with pytest.raises(ValueError, match="120 is not a percentile"):
         learnt([60] * 10).factors(1, 1, 100, 10, [50, 120])
 
 

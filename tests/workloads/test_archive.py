@@ -79,9 +79,9 @@ def test_another_text_than_the_known_one_is_put_aside_and_both_sums_are_named(se
     [
         (PACKED[:-5], "what arrived is damaged"),
         (PACKED[:40] + b"x" + PACKED[41:], "what arrived is damaged"),
-        (b"<html><body>please log in</body></html>", "what arrived is no log"),
-        (b"", "what arrived is no log"),
-        (gzip.compress(b"1 2 3\n", mtime=0), "what arrived is no log .*3 fields"),
+        (b"<html><body>please log in</body></html>", "what arrived is not a log"),
+        (b"", "what arrived is not a log"),
+        (gzip.compress(b"1 2 3\n", mtime=0), "what arrived is not a log .*3 fields"),
     ],
 )
 def test_what_is_no_log_is_not_kept(server, get, tmp_path, body, said):
@@ -226,7 +226,7 @@ def test_a_cache_that_is_a_file_is_named(server, tmp_path):
 
 @pytest.mark.parametrize("base", ["ftp://example.org", "example.org/logs", "http://", "http://[", ""])
 def test_an_address_that_is_none_is_refused(tmp_path, base):
-    with pytest.raises(LogError, match="is no address to download from"):
+    with pytest.raises(LogError, match="is not an address to download from"):
         fetch(UNKNOWN, base=base, directory=tmp_path)
 
 
@@ -245,7 +245,7 @@ def test_names_are_found_in_any_case_and_with_the_ending_of_the_file(name):
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest(name, said):
-    with pytest.raises(LogError, match=rf'^"{name}": is no log of the archive that is known here; .*{said}'):
+    with pytest.raises(LogError, match=rf'^"{name}": is not a log of the archive that is known here; .*{said}'):
         find(name)
 
 

@@ -48,8 +48,8 @@ def test_jobs_are_numbered_by_their_ids_where_these_are_numbers(ids, numbers):
         ({"profile": "work"}, "how long it takes depends on a platform"),
         ({"profile": "none"}, "there is no profile 'none'"),
         ({"profile": "loop"}, "is of type 'composed'"),
-        ({"res": 0}, "0 is no whole number of resources"),
-        ({"res": 1.5}, "no whole number of resources"),
+        ({"res": 0}, "0 is not a whole number of resources"),
+        ({"res": 1.5}, "not a whole number of resources"),
         ({"subtime": "soon"}, '"subtime": \'"soon"\' is not a number'),
         ({"subtime": None}, "is not a number"),
     ],
@@ -65,7 +65,7 @@ def test_a_job_that_cannot_be_read_is_refused_or_left_out_and_counted(changed, m
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", "is no JSON"), ("[]", "is an object"), ('{"jobs": []}', 'has no "profiles"'), ("[" * 10**5, "is no JSON")],
+    [("{", "is not JSON"), ("[]", "an object"), ('{"jobs": []}', 'has no "profiles"'), ("[" * 10**5, "is not JSON")],
 )
 def test_other_json_is_refused_in_words(text, message):
     with pytest.raises(LogError, match=message):

@@ -246,7 +246,7 @@ def test_what_happens_after_an_instant_changes_no_estimate_made_until_then(model
         ("history", {"least": 1.5}, "least must be a whole number, not 1.5"),
         ("history", {"deviations": -1}, "-1 standard deviations"),
         ("tsafrir", {"longest": 60}, "longest estimate of 60 s is outside"),
-        ("mualem-feitelson", {"underestimated": 3}, "3 is no share"),
+        ("mualem-feitelson", {"underestimated": 3}, "3 is not a share"),
     ],
 )
 def test_mistakes_name_what_is_known(model, constants, said):

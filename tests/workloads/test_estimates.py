@@ -111,7 +111,7 @@ def test_the_share_and_the_factors_can_be_changed():
     [
         ([-1], {}, "run time -1"),
         ([2**54], {}, r"beyond 2\*\*53"),
-        ([1], {"underestimated": 2}, "2 is no share"),
+        ([1], {"underestimated": 2}, "2 is not a share"),
         ([1], {"longest": 0}, "longest estimate of 0 s"),
     ],
 )

@@ -247,7 +247,7 @@ def test_a_model_comes_back_from_its_file_as_it_was():
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("gas.jann/1", "gas.jann/9", "m.toml: is no Jann model: schema is 'gas.jann/9', expected \"gas.jann/1\""),
+        ("gas.jann/1", "gas.jann/9", "m.toml: is not a Jann model: schema is 'gas.jann/9', expected \"gas.jann/1\""),
         ("machine = 64", "machine = 60", "m.toml: jobs of 64 processors cannot run on a machine of 60"),
         ("machine = 64", "machine = 6.5", "m.toml: machine = 6.5"),
         ("machine = 64", "", 'm.toml: has no "machine"'),

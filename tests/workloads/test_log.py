@@ -37,7 +37,7 @@ def test_fractions_of_processors_break_the_format_but_are_kept():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"walltime": [1, 2, 3]}, '"walltime" is no column'),
+        ({"walltime": [1, 2, 3]}, '"walltime" is not a column'),
         ({"user": [1, 2]}, 'column "user" has shape'),
         ({"user": [1, 2.5, 3]}, r"user \(field 12\): 2.5 in row 1 is not a whole number"),
         ({"wait": [1, float("nan"), 3]}, r"wait time \(field 3\): nan in row 1"),
@@ -96,7 +96,7 @@ def test_replacing_one_column_copies_no_other():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"walltime": [1, 2, 3]}, '"walltime" is no column'),
+        ({"walltime": [1, 2, 3]}, '"walltime" is not a column'),
         ({"user": [1, 2]}, r'column "user" has shape \(2,\), expected'),
     ],
 )

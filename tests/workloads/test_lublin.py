@@ -319,7 +319,7 @@ def test_constants_that_are_no_distribution_are_refused(change, said):
         ({"processors": 7}, "8 or more"),
         ({"types": "bath"}, "'bath'"),
         ({"types": ()}, "known"),
-        ({"types": ("one", "batch")}, '"one" alone'),
+        ({"types": ("one", "batch")}, '"one"'),
         ({"types": ("batch", "batch")}, "known"),
         ({"load": -1}, "load -1"),
         ({"jobs": 1, "load": 0.5}, "no load to scale"),

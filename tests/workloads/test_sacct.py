@@ -234,16 +234,16 @@ def test_jobs_without_a_limit_of_their_own_are_left_out_and_counted(limit):
         ("101|ann", "another number of fields than the header: 2 where the header has 11"),
         (line(User="a|b"), "another number of fields than the header: 12"),
         (line(JobID="sbatch"), "no job number: 'sbatch'"),
-        (line(Start="yesterday"), "Start is no instant: 'yesterday'"),
+        (line(Start="yesterday"), "Start is not an instant: 'yesterday'"),
         (line(Submit="Unknown"), "no submission: 'Unknown'"),
-        (line(Elapsed="an hour"), "Elapsed is no duration: 'an hour'"),
-        (line(Timelimit="soon"), "Timelimit is no duration: 'soon'"),
-        (line(Timelimit="00:00:00"), "Timelimit is no time"),
+        (line(Elapsed="an hour"), "Elapsed is not a duration: 'an hour'"),
+        (line(Timelimit="soon"), "Timelimit is not a duration: 'soon'"),
+        (line(Timelimit="00:00:00"), "Timelimit is not a time"),
         (line(End="2024-05-01T07:00:00"), "End is before Start: '2024-05-01T07:00:00'"),
         (line(Submit="9999-05-01T08:00:00"), "Submit is after 2106: '9999-05-01T08:00:00'"),
         (line(End="4294967295"), "End is after 2106: '4294967295'"),  # Slurm's INFINITE
         (line(Start="1970-01-01T00:00:00"), "ended before its Submit: '2024-05-01T08:00:00'"),
-        (line(AllocCPUS="16K"), "the number of processors is no whole number: '16K'"),
+        (line(AllocCPUS="16K"), "the number of processors is not a whole number: '16K'"),
     ],
 )
 def test_malformed_lines_are_named_or_counted(wrong, reason):
@@ -328,4 +328,4 @@ def test_an_absurd_time_limit_in_minutes_is_one_malformed_line():
     header = HEADER.replace("Timelimit", "TimelimitRaw")
     found = read(line(Timelimit="60"), line(Timelimit="999999999999999"), header=header, lenient=True)
     assert found.log().requested_time.tolist() == [3600]
-    assert dict(found.malformed) == {"Timelimit is no time": 1}
+    assert dict(found.malformed) == {"Timelimit is not a time": 1}

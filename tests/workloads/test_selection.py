@@ -99,7 +99,7 @@ def test_a_month_without_jobs_is_refused_with_the_months_that_have_some():
 
 @pytest.mark.parametrize("month", ["1996", "1996-13", "1996-1", "96-10", "oct", "", "1996-10-01", "١٩٩٦-10"])
 def test_what_is_no_month_is_refused_with_an_example(month):
-    with pytest.raises(LogError, match="is no month; write one like 1996-10"):
+    with pytest.raises(LogError, match="is not a month; write one like 1996-10"):
         in_months(log_of(submit=AUTUMN), month)
 
 
@@ -123,9 +123,9 @@ def test_dates_take_in_the_first_and_leave_out_the_second(since, until, jobs):
 @pytest.mark.parametrize(
     ("since", "until", "said"),
     [
-        ("yesterday", None, '"yesterday" is no date; write one like 1996-10-01'),
-        ("1996-10-31", "1996-10-01", "from 1996-10-31 until 1996-10-01 is no time at all"),
-        ("1996-10-01", "1996-10-01", "is no time at all"),
+        ("yesterday", None, '"yesterday" is not a date; write one like 1996-10-01'),
+        ("1996-10-31", "1996-10-01", "from 1996-10-31 until 1996-10-01 is an empty span"),
+        ("1996-10-01", "1996-10-01", "is an empty span"),
         (
             "1996-11-01",
             "1996-11-02",
@@ -146,7 +146,7 @@ def test_jobs_are_selected_by_number():
 
 
 def test_the_first_none_jobs_are_refused():
-    with pytest.raises(LogError, match="the first 0 jobs are none"):
+    with pytest.raises(LogError, match="first 0: must be 1 or more"):
         first_jobs(log_of(submit=[0]), 0)
 
 

@@ -39,7 +39,7 @@ def test_names_of_users_are_numbered_as_they_appear():
 def test_empty_cells_are_unknown_and_other_columns_are_named():
     log = read("submit,run_time,processors,colour", "0,,1,red")
     assert log.run_time.tolist() == [-1]
-    assert "columns that a log has not are ignored: colour" in log.warnings
+    assert "unknown columns are ignored: colour" in log.warnings
 
 
 def test_jobs_are_put_in_order_of_submission():

@@ -147,7 +147,7 @@ def usage_in(table: str, source: str) -> Usage:
         if match is None:
             if not line.strip() or "----" in line or "First window" in line:
                 continue
-            raise Unreachable(f"{source}: answered {quoted(line[:80])}, which is no line of OAR's accounting")
+            raise Unreachable(f"{source}: answered {quoted(line[:80])}, which is not a line of OAR's accounting")
         used, asked = users.get(match["user"], (0, 0))
         users[match["user"]] = used + int(match["used"]), asked + int(match["asked"])
     return Usage(users, LONGEST_USER)
@@ -159,11 +159,11 @@ def usage_of(records: Iterable[Mapping[str, Any]], source: str) -> Usage:
     for one in records:
         consumed = one.get("consumptions")
         if not isinstance(consumed, Mapping):
-            raise Unreachable(f"{source}: answered a project without consumptions; is it the REST API of OAR?")
+            raise Unreachable(f"{source}: answered a project without its usage; is it the REST API of OAR?")
         for place, kind in enumerate(("USED", "ASKED")):
             seconds = consumed.get(kind) or {}
             if not isinstance(seconds, Mapping):
-                raise Unreachable(f"{source}, {kind}: {quoted(str(seconds)[:80])} is not what users have consumed")
+                raise Unreachable(f"{source}, {kind}: {quoted(str(seconds)[:80])} is not the usage of a user")
             record = _Record(f"{source}, {kind}", seconds)
             for user in seconds:
                 both = list(users.get(user, (0, 0)))

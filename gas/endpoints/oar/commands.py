@@ -159,9 +159,9 @@ class CommandTransport:
         if status == 0 and id is not None:
             return id
         if id is not None:
-            raise RefusedAs(f"{self.name}: oarsub made the job {id}, and ended with: {said}", id)
+            raise RefusedAs(f"{self.name}: oarsub created job {id}, but ended with: {said}", id)
         if status == 0:
-            raise Unclear(f"{self.name}: oarsub does not say which job it has made: {said}", over=True)
+            raise Unclear(f"{self.name}: oarsub did not print the number of the job: {said}", over=True)
         if NO_DATABASE.search(out + err):
             raise NotSent(f"{self.name}: oarsub: {said}")
         if status < 0 or not (out + err).strip():
@@ -175,9 +175,9 @@ class CommandTransport:
         if status == 0 or KILLED_ALREADY in err:
             return
         if NOT_YOURS in err:
-            raise Forbidden(f"{self.name}: job {id} is not yours, or there is none ({said})")
+            raise Forbidden(f"{self.name}: job {id} is not yours or does not exist ({said})")
         if status == NO_SERVER:
-            raise Conflict(f"{self.name}: the end of job {id} has been noted, but OAR's server does not listen")
+            raise Conflict(f"{self.name}: the cancellation of job {id} is recorded, but OAR's server does not respond")
         raise Unreachable(f"{self.name}: oardel: {said}")
 
     # ------------------------------------------------------------------------------------------------ running
@@ -199,5 +199,5 @@ class CommandTransport:
 
 def _said(words: str, status: int) -> str:
     """Return what a command complains of, or else how it ended."""
-    ended = f"it was ended by signal {-status}" if status < 0 else f"exit status {status}"
+    ended = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
     return complaint_of(words) or ended

@@ -37,8 +37,8 @@ def condition_of(text: str) -> Condition:
         match = _TERM.fullmatch(term)
         if match is None:
             raise BadInput(
-                f"{quoted(term.strip())}: over REST, conditions are of the form name = 'value' AND other >= 8; "
-                "without url, OAR's own commands understand all of SQL"
+                f"{quoted(term.strip())}: over REST, conditions must have the form name = 'value' AND other >= 8; "
+                "without url, OAR's own commands accept any SQL condition"
             )
         found.append((match[1], match[2], match[4] if match[3] is None else match[3]))
     return tuple(found)

@@ -203,7 +203,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
             )
         if any(option == "hold" for option, _ in native):
             raise BadInput(
-                "--native: a job that is held (--hold) has no start to plan; submit it without, then oarhold it"
+                "--native: a held job (--hold) has no start to plan; submit it without --hold, then use oarhold"
             )
         options = (*self._options, *native)
         return batch_of(request, job, key=key, resource=self.resource, options=options, moldable=self.moldable)
@@ -222,10 +222,10 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         try:
             made = self.transport.job(error.id)
         except Unreachable as problem:
-            raise InDoubt(f"{error}; and what it has made cannot be asked for: {problem}", key) from None
+            raise InDoubt(f"{error}; and whether it created a job cannot be queried: {problem}", key) from None
         if made is None or not made.active:
             raise BadInput(f"{error}; nothing of it will run")
-        self.tell(f"{error}; but the job is there and waits")
+        self.tell(f"{error}; but the job exists and waits")
         return self._record(made)
 
     def _unseen(self, id: int, batch: Batch) -> dict[str, Any]:
@@ -279,8 +279,8 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         job = self._one(id)
         if len(job.wanted) < 2:
             return (
-                f"{self.name}: OAR cannot change job {id} while it waits; cancel it and submit another (gas submit). "
-                "With moldable = true in its table, OAR itself chooses among all shapes until a job starts"
+                f"{self.name}: OAR cannot change waiting jobs; cancel job {id} and submit another (gas submit). With "
+                "moldable = true in its table, OAR itself chooses among all shapes until a job starts"
             )
         unit = Hierarchy.of(self.resource).name
         shapes = ", ".join(
@@ -288,14 +288,14 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         )
         at = "" if job.expected is None else f"; as it stands it starts at {iso_time(job.expected)}"
         return (
-            f"{self.name}: OAR itself watches job {id}: of its {len(job.wanted)} shapes ({shapes}) it takes the one "
-            f"that ends first, anew at every change of the queue until the job starts{at}. gas wait follows it; other "
-            "shapes need another job (gas submit)"
+            f"{self.name}: job {id} has {len(job.wanted)} shapes ({shapes}); until it starts, OAR itself chooses the "
+            f"one that ends first at every change of the queue{at}. gas wait follows it; other shapes need another "
+            "job (gas submit)"
         )
 
     def reserve(self, name: str, processors: int, start: int, walltime: int, key: str | None = None) -> dict[str, Any]:
         """Refuse: advance reservations of an OAR are not made by Gas."""
-        raise BadInput(f"{self.name}: Gas makes no reservations of OAR's; oarsub -r 'YYYY-MM-DD hh:mm:ss' does")
+        raise BadInput(f"{self.name}: Gas cannot make OAR reservations; use oarsub -r 'YYYY-MM-DD hh:mm:ss'")
 
 
 def _queues(fields: Fields) -> list[str] | None:

@@ -27,7 +27,7 @@ def property_of(resource: str) -> str:
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Levels from the outer to the inner, with how many of each are asked for; one has None, and is chosen."""
+    """Levels from the outer to the inner, with how many of each are requested; one has None, and is chosen."""
 
     levels: tuple[tuple[str, int | None], ...]
 
@@ -45,7 +45,7 @@ class Hierarchy:
             match = _LEVEL.fullmatch(part.strip())
             if match is None:
                 raise BadInput(
-                    f"{quoted(text)} is no property of resources, nor levels of them; write core, for example, or "
+                    f"{quoted(text)} is not a property of resources or a list of levels; write core, for example, or "
                     "host/core=4"
                 )
             levels.append((match[1], None if match[2] is None else int(match[2])))
@@ -53,7 +53,7 @@ class Hierarchy:
         if chosen != 1:
             raise BadInput(
                 f"{quoted(text)} leaves {chosen} levels without a number; leave one, which Gas chooses: host/core=4 "
-                "asks for so many hosts with four cores each"
+                "requests hosts with four cores each"
             )
         names = [property_of(name) for name, _ in levels]
         if len(set(names)) < len(names):
@@ -82,7 +82,7 @@ class Hierarchy:
 
     @property
     def inside(self) -> int:
-        """Return how many of the innermost level are asked for with each of the chosen one, in one group."""
+        """Return how many of the innermost level are requested with each of the chosen one, in one group."""
         return math.prod(count for _, count in self.levels[self.chosen + 1 :] if count is not None)
 
     def text(self, processors: int) -> str:

@@ -126,7 +126,10 @@ def interpret(machine: Machine, resource: str = "resource_id", rules: Rules | No
     unplanned = [job for job in ahead if job.waiting and (job.expected is None or not job.resources)]
     quotas, about_quotas = _quotas(machine, ahead, order.sequence, rules)
     about = (
-        ["besteffort jobs are planned at 5 minutes, whatever they ask for, and killed when others need their place"]
+        [
+            "besteffort jobs are planned with 5 minutes, whatever they request, and killed when others need their "
+            "resources"
+        ]
         if rules.besteffort
         else []
     )
@@ -168,7 +171,7 @@ def _availability(
         nested = Nested(hierarchy, tuple(charted))
         most = hierarchy.most([unit.path for unit in units])
         if most == 0:
-            raise Infeasible(f"{machine.name} has no place for one {hierarchy.name} of {hierarchy.text(1)}")
+            raise Infeasible(f"{machine.name} cannot hold one {hierarchy.name} of {hierarchy.text(1)}")
         steps = [*nested.steps(machine.now), (ENDLESS, most)]
         rows = [(0, start, end, most - free) for (start, free), (end, _) in itertools.pairwise(steps) if free < most]
         capacity, names, version = [most], [], repr(sorted((one.path, one.taken) for one in charted))
@@ -312,7 +315,7 @@ def _quotas(
     if rules.quotas is None and (any("quota_" in one for one in messages) or not any(messages)):
         remarks.append(
             "its scheduler may have quotas, which cannot be read here (scheduler_quotas.conf; name a copy as `quotas` "
-            "in the endpoint's table): if you are at one, a start comes later"
+            "in the endpoint's table): jobs at a quota start later"
         )
     if not known or not machine.user:
         return None, remarks
@@ -326,7 +329,7 @@ def _quotas(
     for quota, held in zip(quotas.rules, quotas.held, strict=True):
         busy = [one for one in held if one.start <= machine.now]
         remarks.append(
-            f"quota {quota} holds for you (resources, jobs, resource hours at a time); now {len(busy)} jobs have "
+            f"quota {quota} applies to you (resources, jobs, resource-hours at a time); now {len(busy)} jobs have "
             f"{sum(one.resources for one in busy)} resources of it"
         )
     return quotas, remarks

@@ -31,13 +31,13 @@ from gas.endpoints.oar.ties import users_in_order
 __all__ = ["PRIORITIES", "WINDOW_SECONDS", "Order", "Policy", "needs_usage", "order_of", "policy_of"]
 
 PRIORITIES: Mapping[str, int] = {"admin": 10, "default": 2, "besteffort": 0}
-"""Of the queues that OAR is delivered with."""
+"""Priorities of OAR's default queues."""
 
 WINDOW_SECONDS = 30 * 86400
 """SCHEDULER_FAIRSHARING_WINDOW_SIZE if the site has not changed it."""
 
 MOST_OF_USER = 30
-"""SCHEDULER_FAIRSHARING_MAX_JOB_PER_USER, as it is delivered."""
+"""Default of SCHEDULER_FAIRSHARING_MAX_JOB_PER_USER."""
 
 MOST_OF_QUEUE = 1000
 """How many jobs a queue's scheduler looks at that is no fair share (``$max_waiting_jobs_to_schedule``)."""
@@ -106,7 +106,7 @@ def order_of(
     policy
         The queue's; by default what messages of its jobs say.
     priorities
-        Of the queues; by default those that OAR is delivered with.
+        Of the queues; by default those of OAR's default queues.
     chart
         The rules of the site's chart.
     """
@@ -119,7 +119,8 @@ def order_of(
         known = {}
     if strange:
         remarks.append(
-            f"the priority of {_listed('queue', strange)} is not known, jobs there are taken to come first; write all "
+            f"the priority of {_listed('queue', strange)} is not known; jobs there are assumed to come first; write "
+            "all "
             "queues as `queues` in the endpoint's table, the highest first"
         )
     mine = known.get(queue)
@@ -136,7 +137,7 @@ def order_of(
         behind |= after
         remarks += more
     elif ordered == "unknown" and any(job.user != machine.user for job in here):
-        remarks.append("by what its queue is ordered is not known; it is taken to be first in, first out")
+        remarks.append("the order of its queue is not known; first in, first out is assumed")
     if unseen:
         what = f"{own} jobs of yours" if ordered == "fair share" else f"{len(here)} jobs"
         remarks.append(
@@ -160,7 +161,7 @@ def _behind_by_karma(machine: Machine, here: list[Job], first: list[Job], chart:
         return set(), []
     if not machine.user:
         return set(), [
-            "its queue is ordered by the karma of users; the user who submits is not known, so a start may come sooner"
+            "its queue is ordered by the karma of users; the submitting user is not known, so a start may come sooner"
         ]
     mine, sure = _own(machine, here)
     if mine is None:
@@ -172,8 +173,8 @@ def _behind_by_karma(machine: Machine, here: list[Job], first: list[Job], chart:
     remarks = []
     if not sure:
         remarks.append(
-            f"its queue is ordered by the karma of users; yours is taken as {mine:.3f} by the weights that OAR is "
-            "delivered with, which could not be checked"
+            f"its queue is ordered by the karma of users; yours is computed as {mine:.3f} with OAR's default "
+            "weights, which could not be checked"
         )
     tied = {job.user for job in others if abs(karma.get(job.user, mine - 1) - mine) < SAME}
     if tied:
@@ -184,7 +185,7 @@ def _behind_by_karma(machine: Machine, here: list[Job], first: list[Job], chart:
         who = f"{_listed('user', sorted(tied))} {'has' if len(tied) == 1 else 'have'}"
         how = "as in the present plan" if seen else "by name"
         remarks.append(
-            f"{who} the same karma as you ({mine:.3f}); OAR's database decides who is first, which is taken to be {how}"
+            f"{who} the same karma as you ({mine:.3f}); OAR's database decides who is first; Gas assumes {how}"
         )
     return behind, remarks
 
@@ -226,7 +227,7 @@ def _own(machine: Machine, here: list[Job]) -> tuple[float | None, bool]:
 
 
 def _by_default(usage: Usage, user: str) -> float:
-    """Return a user's karma by the weights that OAR is delivered with."""
+    """Return a user's karma by OAR's default weights."""
     used, asked = usage.of(user)
     all_used = sum(used for used, _ in usage.users.values()) or 1
     all_asked = sum(asked for _, asked in usage.users.values()) or 1

@@ -34,7 +34,7 @@ _EXCEEDED = re.compile(r"quota_exceeded:Gantt_quotas->\{(.*?)\}->\{(.*?)\}->\{(.
 
 @dataclass(frozen=True)
 class Quota:
-    """How much there may be at a time; None is no limit.
+    """How much there may be at a time; None means no limit.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ TIMEOUT_SECONDS = 30.0
 """The API is a CGI program as a rule, which takes half a second for the simplest question."""
 
 PAGE = 500
-"""How many objects are asked for at once; a site may allow fewer."""
+"""How many objects are requested at once; a site may allow fewer."""
 
 MOST_PAGES = 2000
 
@@ -189,7 +189,7 @@ class RestTransport:
     def tagged_jobs(self, tag: str) -> tuple[Job, ...]:
         """Return the user's jobs whose names end with a tag, also those that have ended."""
         if not self.user:
-            raise Unauthorized(f"{self.name}: {self.address} does not know who asks; {self._hint}")
+            raise Unauthorized(f"{self.name}: {self.address} does not accept the credentials; {self._hint}")
         since = str(int(time.time()) - MEMORY_SECONDS)
         found: set[int] = set()
         for query in ({}, {"state": ENDED, "from": since}):
@@ -210,7 +210,7 @@ class RestTransport:
         said = f"{self.name}: {words}" if words else f"{self.name}: {self.address} answered HTTP {status}"
         made = submitted_as(words)
         if made is not None:
-            raise RefusedAs(f"{self.name}: oarsub made the job {made}, and ended with: {complaint_of(words)}", made)
+            raise RefusedAs(f"{self.name}: oarsub created job {made}, but ended with: {complaint_of(words)}", made)
         if status in (401, 403) or status == 404 or status == 405:
             raise self._refusal(status, words)
         if NO_DATABASE.search(words):
@@ -228,9 +228,9 @@ class RestTransport:
         if "already killed" in words:
             return
         if "not the right user" in words:
-            raise Forbidden(f"{self.name}: job {id} is not yours, or there is none")
+            raise Forbidden(f"{self.name}: job {id} is not yours or does not exist")
         if "REGISTERED" in words:
-            raise Conflict(f"{self.name}: the end of job {id} has been noted, but OAR's server does not listen")
+            raise Conflict(f"{self.name}: the cancellation of job {id} is recorded, but OAR's server does not respond")
         raise self._refusal(answer.status_code, words)
 
     # ------------------------------------------------------------------------------------------------ asking
@@ -253,7 +253,7 @@ class RestTransport:
             most -= length
             asked = now if asked is None else asked
             if not all(isinstance(record.get("id"), int | None) for record in records):
-                raise Unreachable(f"{self.name}: {path} has numbers that are none; is it the REST API of OAR?")
+                raise Unreachable(f"{self.name}: {path} has invalid numbers; is it the REST API of OAR?")
             places = itertools.count(offset)
             keyed = [(record.get("id"), next(places)) for record in records]  # the list may move between two pages
             found |= {place if id is None else str(id): one for (id, place), one in zip(keyed, records, strict=True)}

@@ -78,12 +78,12 @@ def options_from(words: Iterable[str], where: str) -> tuple[tuple[str, str | Non
     Raises
     ------
     BadInput
-        It is no long option, or one that Gas sets.
+        It is not a long option, or one that Gas sets.
     """
     options = []
     for name, value in long_options(words, where, "oarsub", "--project=abc"):
         if name in OWN_OPTIONS:
-            raise BadInput(f"{where}: --{name} is what Gas decides; leave it out")
+            raise BadInput(f"{where}: Gas sets --{name} itself; leave it out")
         if name in OWN_KEYS:
             raise BadInput(f"{where}: --{name} changes the plan; write {OWN_KEYS[name]} in the endpoint's table")
         options.append((name, value))
@@ -107,7 +107,7 @@ def batch_of(
         Ask for all shapes, the chosen one first. Then the placeholders in the command stand for what OAR has decided.
     """
     if request.not_before is not None:
-        raise BadInput("OAR holds no job back until a time; leave --not-before out, or submit later")
+        raise BadInput("OAR cannot delay a job until a given time; leave --not-before out, or submit later")
     chosen = Shape(request.processors, request.walltime)
     shapes: tuple[Shape, ...] = (chosen,)
     words = job.command if job.run_time is None else ("sleep", str(job.run_time))
@@ -190,7 +190,7 @@ def body_of(batch: Batch) -> dict[str, Any]:
     for name, value in body.items():
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, str) and _UNSAFE.search(one):
-                raise BadInput(f'{name} {quoted(one)}: over REST it must be without " $ ` \\ ! and ~/')
+                raise BadInput(f'{name} {quoted(one)}: over REST it must not contain " $ ` \\ ! or ~/')
     return body | {"command": command}
 
 

@@ -61,30 +61,28 @@ _OF_SHARES = ("Account", "User", "Partition", "RawShares", "RawUsage", "FairShar
 
 def questions(user: str) -> Mapping[str, Question]:
     """Return what to ask for a user, by the name of the answer."""
-    limits = "limits of accounts and QOS and how much of them is in use"
+    limits = "limits of accounts and QOS, and their current use"
     return {
-        "config": Question(CONFIG, 600, "how priorities are calculated, and which limits count"),
+        "config": Question(CONFIG, 600, "how priorities are calculated, and which limits are enforced"),
         # with users= it shows their associations, all accounts and all QOS, which is little on large sites too
         "limits": Question(
             ("scontrol", "-o", "show", "assoc_mgr", "flags=users,assoc,qos", f"users={user}"), 60, limits
         ),
-        "shares": Question(
-            ("sshare", "-a", "-P", "-n", "-o", ",".join(_OF_SHARES)), 60, "the fair share of one's priority"
-        ),
+        "shares": Question(("sshare", "-a", "-P", "-n", "-o", ",".join(_OF_SHARES)), 60, "your fair share"),
         "qos": Question(
             ("sacctmgr", "-nP", "show", "qos", f"format={','.join(_OF_QOS)}"),
             600,
-            "flags and factors of QOS, and which may preempt which",
+            "flags and factors of QOS, and which QOS may preempt others",
         ),
         "associations": Question(
             ("sacctmgr", "-nP", "show", "assoc", f"format={','.join(_OF_ASSOCIATIONS)}", "where", f"user={user}"),
             600,
-            "which accounts and QOS one may use",
+            "the accounts and QOS that you may use",
         ),
         "accounts": Question(
             ("sacctmgr", "-nP", "show", "assoc", f"format={','.join(_OF_ASSOCIATIONS)}", "where", "user="),
             600,
-            "limits of accounts where scontrol hides them",
+            "limits of accounts that scontrol hides",
         ),
     }
 
@@ -144,7 +142,7 @@ def _guarded(
     try:
         return reader(row)
     except BadInput as error:
-        remarks.append(f"{what} has a line that is not understood ({error}); it is left out")
+        remarks.append(f"{what} has a line that cannot be parsed ({error}); it is left out")
         return None
 
 
@@ -196,7 +194,7 @@ def _defined_qos(row: Mapping[str, str]) -> Qos:
         try:
             return float(row[key]) if row[key].strip() else None
         except ValueError:
-            raise BadInput(f"{key}={row[key]!r} is no number") from None
+            raise BadInput(f"{key}={row[key]!r} is not a number") from None
 
     usage_factor, mode = ratio("UsageFactor"), row["PreemptMode"].strip()
     return Qos(
@@ -274,7 +272,7 @@ def _shares(text: str, remarks: list[str]) -> tuple[list[Association], bool]:
                 )
             )
         except BadInput as error:
-            remarks.append(f"sshare has a line that is not understood ({error}); it is left out")
+            remarks.append(f"sshare has a line that cannot be parsed ({error}); it is left out")
     return found, bool(found) and found[0].account == "root" and not found[0].user
 
 
@@ -291,7 +289,7 @@ def _ratio(text: str) -> float | None:
     try:
         return inf if text.lower() == "inf" else float(text)
     except ValueError:
-        raise BadInput(f"{text!r} is no number") from None
+        raise BadInput(f"{text!r} is not a number") from None
 
 
 def _merged(

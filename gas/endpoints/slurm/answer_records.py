@@ -64,9 +64,9 @@ def whole(text: str) -> int:
     """Return a whole number."""
     text = text.strip()
     if not (text.isascii() and text.isdecimal()):
-        raise BadInput(f"{quoted(text)} is no whole number")
+        raise BadInput(f"{quoted(text)} is not a whole number")
     if len(text) > 20 or int(text) > LARGEST:
-        raise BadInput(f"{quoted(text[:40])} is more than there can be")
+        raise BadInput(f"{quoted(text[:40])} exceeds the largest possible value")
     return int(text)
 
 

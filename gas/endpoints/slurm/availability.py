@@ -30,8 +30,8 @@ __all__ = ["SlurmAvailability"]
 
 
 _SHARES = {
-    "same": "that of all others, which is the same",
-    "above": "the best of those of your account who have jobs, as you have none",
+    "same": "the same as that of all other users",
+    "above": "that of the best user of your account who has jobs, since you have none",
 }  # fmt: skip
 
 
@@ -42,16 +42,16 @@ def _of_priority(own: Priority) -> str:
         return f"the priority of your jobs is not known ({because}): they are planned behind all others of their tier"
     if own.unknown:
         missing = "; ".join(own.unknown)
-        return f"the priority of your jobs is not known exactly, and planned with as if these were 0: {missing}"
+        return f"the priority of your jobs is not known exactly; these factors are assumed to be 0: {missing}"
     if own.share:
-        return f"the fair share of your jobs is not published, and taken to be {_SHARES[own.share]}"
+        return f"the fair share of your jobs is not published; Gas assumes {_SHARES[own.share]}"
     if own.observed and not own.comes_last:
-        return f"the priority of your jobs is worked out from those of {own.observed:,} waiting jobs"
+        return f"the priority of your jobs is derived from those of {own.observed:,} waiting jobs"
     return ""
 
 
 WAITING = (Why.LIMIT, Why.LICENCES)
-NOWHERE = Outlook(None, words="the options leave no such size", never=True)
+NOWHERE = Outlook(None, words="the options exclude this size", never=True)
 HELD = Outlook(
     None, why=Why.HELD, never=True,
     words="--hold: the job never starts until it is released (scontrol release); leave --hold out",
@@ -168,8 +168,8 @@ class SlurmAvailability(NodeAvailability):
         if self.doubted is not None:
             alike, total = self.doubted
             parts.append(
-                f"this is uncertain: Gas works out {alike} of Slurm's {total} plans as they are published; after a job "
-                "has ended early or was cancelled they are out of date until Slurm plans again, within a minute or so"
+                f"this is uncertain: Gas reproduces {alike} of Slurm's {total} published plans; after a job has ended "
+                "early or was cancelled, they are outdated until Slurm plans again, within about a minute"
             )
         return "; ".join(parts)
 
@@ -204,7 +204,7 @@ class SlurmAvailability(NodeAvailability):
         if abs(one.planned - one.expected) < 60:
             return f"Slurm will plan it for {iso_time(one.planned)}"
         before = relative_text(one.planned, self.now)
-        return f"Slurm will plan it to start {before}; behind jobs that it does not plan yet it is expected {expected}"
+        return f"Slurm will plan it to start {before}; with jobs not planned yet, it is expected {expected}"
 
     def unknown(self) -> Iterator[str]:
         """Yield what is not known of where one's jobs come and of what may hold them, in sentences."""
@@ -219,7 +219,7 @@ class SlurmAvailability(NodeAvailability):
             verdicts = [self.limits(job, one) for one in self.partitions]
             missing = dict.fromkeys(words for one in verdicts if one is not None for words in one.unknown)
             if missing:
-                yield f"not known, and may keep a job from starting: {'; '.join(missing)}"
+                yield f"not known, and may delay a job: {'; '.join(missing)}"
 
     def job(self, size: int, walltime: int, first: int, layout: Layout | None = None) -> Job | None:
         """Return the job that a request is submitted as; None if there is no such job."""

@@ -17,13 +17,13 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     if partition.sharing > 1:
         yield (
             f"in partition {quoted(partition.name)} up to {partition.sharing} jobs may share a CPU (OverSubscribe), "
-            "which is not planned with: jobs may start earlier than said"
+            "which Gas ignores: jobs may start earlier than shown"
         )
     kept = [one for one in cluster.reservations if one.end > cluster.now and there.intersection(one.nodes)]
     if partial := [one for one in kept if one.partial]:
-        yield f"of {_named(partial)} only some cores are kept; whole nodes are planned as kept"
+        yield f"of {_named(partial)} only some cores are reserved; Gas treats the whole nodes as reserved"
     if flexible := [one for one in kept if "FLEX" in one.flags]:
-        yield f"jobs of {_named(flexible)} may take other nodes and times too (FLEX), which is not planned with"
+        yield f"jobs of {_named(flexible)} may use other nodes and times too (FLEX), which Gas ignores"
     suspended = sum(job.state == "SUSPENDED" for job in cluster.jobs if there.intersection(job.nodes))
     if suspended:
         what = "1 job is" if suspended == 1 else f"{suspended:,} jobs are"
@@ -32,12 +32,12 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     waiting = [job for job in cluster.jobs if job.pending and job.unclear and here.intersection(job.partitions)]
     if waiting:
         words = ", ".join(dict.fromkeys(quoted(word) for job in waiting[:3] for word in job.unclear))
-        what = "1 waiting job asks" if len(waiting) == 1 else f"{len(waiting):,} waiting jobs ask"
-        yield f"{what} for what is not understood, and planned without it: {words}"
+        what = "1 waiting job has options" if len(waiting) == 1 else f"{len(waiting):,} waiting jobs have options"
+        yield f"{what} that Gas does not understand and ignores: {words}"
     if weights_unknown(cluster):
         yield (
-            f"Slurm {cluster.version} chooses nodes with GPUs by weights that the job tried before leaves; at so "
-            "large a site its published plans are believed: a new job may start at another time than said"
+            f"Slurm {cluster.version} chooses nodes with GPUs by weights left by the job tried before; at a site of "
+            "this size Gas relies on the published plans: a new job may start at another time than shown"
         )
 
 

@@ -69,13 +69,13 @@ def commands(mark: str = "") -> Mapping[str, tuple[str, ...]]:
 
 OPTIONAL: Mapping[str, str] = MappingProxyType(
     {
-        "reservations": "jobs that would run into one start later than said",
-        "licences": "jobs that ask for some may start later than said",
+        "reservations": "jobs that would run into one start later than shown",
+        "licences": "jobs that request some may start later than shown",
     }
 )
 """Answers without which there is a plan nevertheless, and what it then lacks."""
 
-NO_DETAILS = "the jobs' memory, GRES and node ranges cannot be read: jobs may start at other times than said"
+NO_DETAILS = "the jobs' memory, GRES and node ranges cannot be read: jobs may start at other times than shown"
 """What it means when `DETAILS` are not answered."""
 
 SHARING_APART = (25, 5)
@@ -212,7 +212,7 @@ def _read_diagnostics(answers: Mapping[str, str]) -> tuple[int, int | None]:
     text = answers.get("diagnostics", "")
     asked = re.search(r"^sdiag output at .*\((\d{1,11})\)", text, re.MULTILINE)
     if asked is None:
-        raise Unreachable("sdiag: the answer does not say when it was made (sdiag output at ...)")
+        raise Unreachable("sdiag: the answer has no time (sdiag output at ...)")
     backfill = text[text.find("Backfilling stats") :] if "Backfilling stats" in text else ""
     cycle = re.search(r"Last cycle when: .*\((\d{1,11})\)", backfill)
     return int(asked[1]), int(cycle[1]) or None if cycle else None

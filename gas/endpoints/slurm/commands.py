@@ -37,7 +37,7 @@ TIMEOUT_SECONDS = 30.0
 ACCOUNTING_SECONDS = 10.0
 """For how long slurmdbd is waited for: there is a plan without it."""
 
-MISSING = "Slurm's commands are on its login nodes (`folder` in the endpoint's table names a place that is not in PATH)"
+MISSING = "Slurm's commands are on its login nodes (if they are not in PATH, set `folder` in the endpoint's table)"
 
 NEVER_FORGETS = 10**9
 """Seconds of memory where MinJobAge is 0."""
@@ -177,13 +177,13 @@ class CommandTransport:
         said = self._run(sbatch_line(batch), batch.script, sends=True)
         found = re.match(r"(\d+)(;|\s|$)", said)
         if found is None:
-            raise Unclear(f"{self.name}: sbatch answered {quoted(said.strip()[:200])} in place of a number")
+            raise Unclear(f"{self.name}: sbatch answered {quoted(said.strip()[:200])} instead of a number")
         return int(found[1])
 
     def cancel(self, id: int) -> None:
         """Cancel a job; one that has ended stays as it is."""
         if not self.jobs(ids=[id]):  # scancel says nothing of jobs that there are not
-            raise NotFound(f"{self.name}: there is no job {id}, or none any more")
+            raise NotFound(f"{self.name}: there is no job {id}, or no longer")
         try:
             self._ask(["scancel", str(id)])
         except Conflict:
@@ -201,22 +201,20 @@ class CommandTransport:
         """Change how much for how long a waiting job asks for."""
         said = self._ask(("scontrol", "-o", "-d", "show", "job", str(id)))
         if re.search(r" HetJobId=\d", said):
-            raise BadInput(
-                f"{self.name}: job {id} is of several parts (heterogeneous), and cannot be given another shape"
-            )
+            raise BadInput(f"{self.name}: job {id} is heterogeneous and cannot be reshaped")
         others = dict(shape.others)
         if tasks := others.pop("ntasks-per-node", None):
             shown = re.search(r" NtasksPerN:B:S:C=(\d+):", said)
             if shown is None or shown[1] != tasks:
                 has = "no number of tasks" if shown is None or shown[1] == "0" else many(int(shown[1]), "task")
-                raise BadInput(f"{self.name}: job {id} has {has} a node, and cannot be given {tasks}")
+                raise BadInput(f"{self.name}: job {id} has {has} per node and cannot be given {tasks}")
         gpus = others.pop("gpus-per-node", None)
         if others:
-            raise BadInput(f"{self.name}: job {id} asks for GPUs, and cannot be given another shape")
+            raise BadInput(f"{self.name}: job {id} requests GPUs and cannot be reshaped")
         if gpus is None and re.search(r" CPUs/Task=(?!1 |N/A )", said):
-            raise BadInput(f"{self.name}: job {id} has several CPUs for each task, and cannot be given another shape")
+            raise BadInput(f"{self.name}: job {id} has several CPUs per task and cannot be reshaped")
         if shape.nodes is None and _asks_for_nodes(said):
-            raise BadInput(f"{self.name}: job {id} asks for a number of nodes, and cannot be given another one of CPUs")
+            raise BadInput(f"{self.name}: job {id} requests a number of nodes; its number of CPUs cannot be changed")
         if gpus is not None:
             counts = [f"NumNodes={shape.nodes}-{shape.nodes}", f"NumTasks={shape.tasks}", f"Gres=gpu:{gpus}"]
         elif shape.nodes is not None:

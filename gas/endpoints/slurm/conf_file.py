@@ -111,9 +111,9 @@ def stated_keys(given: Mapping[str, object], source: str) -> Stated:
     for key, value in given.items():
         known = _KEYS.get(key.lower())
         if known is None:
-            raise BadInput(f"{quoted(key)} is no key of slurm.conf that Gas plans with{nearest(key, _KEYS.values())}")
+            raise BadInput(f"{quoted(key)} is not a key of slurm.conf that Gas uses{nearest(key, _KEYS.values())}")
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise BadInput(f"{known} must be a text or a whole number, as in slurm.conf")
+            raise BadInput(f"{known} must be a string or an integer, as in slurm.conf")
         if "\n" in str(value):
             raise BadInput(f"{known} must be one line")
         found[known] = str(value)

@@ -33,7 +33,7 @@ def hidden(config: Mapping[str, str]) -> frozenset[str]:
 
 
 def scheduling(parameters: str) -> Scheduling:
-    """Return how plans are made by SchedulerParameters, or raise `Unreachable` that names the one that is no number."""
+    """Return the settings in SchedulerParameters, or raise `Unreachable` that names a value that is not a number."""
     given = dict(part.partition("=")[::2] for part in words(parameters))
     found: dict[str, Any] = {"parameters": given}
     for key, attribute in _KNOWN.items():
@@ -51,7 +51,7 @@ def scheduling(parameters: str) -> Scheduling:
 def with_default_memory(partitions: Collection[Partition], config: Mapping[str, str]) -> tuple[Partition, ...]:
     """Return the partitions with the cluster's default and most memory of jobs where they have none of their own.
 
-    Either has at most one of each two (slurm.conf(5), DefMemPerCPU and DefMemPerNode); 0 is no limit.
+    Either has at most one of each two (slurm.conf(5), DefMemPerCPU and DefMemPerNode); 0 means no limit.
     """
     default: dict[str, Any] = {
         "memory_per_cpu": _memory(config, "DefMemPerCPU"),

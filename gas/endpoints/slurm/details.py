@@ -79,7 +79,7 @@ def detailed(cluster: Cluster, answer: str, zone: tzinfo | None = None) -> Clust
         return replace(cluster, jobs=jobs)
     what = "1 job" if len(unread) == 1 else f"{len(unread):,} jobs"
     numbers = ", ".join(map(str, unread[:3])) + (", ..." if len(unread) > 3 else "")
-    caution = f"details of {what} could not be read ({numbers}): the plan has them as squeue gives them"
+    caution = f"details of {what} could not be read ({numbers}): the plan uses what squeue shows"
     return replace(cluster, jobs=jobs, cautions=(*cluster.cautions, caution))
 
 
@@ -120,7 +120,7 @@ def _read(
     starts = [one.start() for one in _HEAD.finditer(answer)]
     if not starts or starts[0] != start:
         line = answer.strip().partition("\n")[0]
-        raise Unreachable(f"{' '.join(DETAILS)}, line 1: {quoted(line[:80])} is no job")
+        raise Unreachable(f"{' '.join(DETAILS)}, line 1: {quoted(line[:80])} is not a job")
     while start < len(answer):
         head = _HEAD.match(answer, start)
         job = None if head is None else jobs.get(int(head[1]))

@@ -150,9 +150,9 @@ class Script:
                 f"{path}: begins with {quoted(first)}; sbatch takes scripts that begin with #!, like #!/bin/sh"
             )
         if "\0" in text:
-            raise BadInput(f"{path}: has a null character, and so is no script that sbatch takes")
+            raise BadInput(f"{path}: contains a null character, which sbatch refuses")
         if "\r\n" in text:
-            raise BadInput(f"{path}: has line ends of DOS, which sbatch refuses; dos2unix {path} changes them")
+            raise BadInput(f"{path}: has DOS line ends, which sbatch refuses; run: dos2unix {path}")
         return cls(path, text, tuple(directives(text, path)))
 
     def with_variables(self, variables: Mapping[str, str]) -> Script:
@@ -206,7 +206,9 @@ def refuse_unknown(found: Iterable[Directive], usage: str) -> None:
     for one in found:
         if one.name not in there:
             nearest = difflib.get_close_matches(one.name, sorted(there), n=1, cutoff=0.0)
-            raise BadInput(f"{one.place}: --{one.name} is no option of the sbatch here; the nearest is --{nearest[0]}")
+            raise BadInput(
+                f"{one.place}: --{one.name} is not an option of the sbatch here; the nearest is --{nearest[0]}"
+            )
 
 
 def unknown(found: Iterable[Directive]) -> bool:
@@ -237,7 +239,7 @@ def from_words(words: Iterable[str], place: str) -> Iterator[Directive]:
     Raises
     ------
     BadInput
-        A word is no option, its name is that of several, or its value is missing.
+        A word is not an option, its name is that of several, or its value is missing.
     """
     rest = iter(words)
     for word in rest:
@@ -254,7 +256,7 @@ def from_words(words: Iterable[str], place: str) -> Iterator[Directive]:
         elif re.match(r"-[A-Za-z]", word):
             yield from _of_letters(word, rest, place)
         else:
-            raise BadInput(f"{place}: {quoted(word)} is no option of sbatch; options begin with - or --")
+            raise BadInput(f"{place}: {quoted(word)} is not an option of sbatch; options begin with - or --")
 
 
 def _of_letters(word: str, rest: Iterator[str], place: str) -> Iterator[Directive]:
@@ -264,7 +266,7 @@ def _of_letters(word: str, rest: Iterator[str], place: str) -> Iterator[Directiv
         letter, after = word[at], word[at + 1 :]
         at += 1
         if letter not in LETTERS:
-            raise BadInput(f"{place}: {quoted(word)} has -{letter}, which is no option of sbatch")
+            raise BadInput(f"{place}: {quoted(word)} has -{letter}, which is not an option of sbatch")
         name = LETTERS[letter]
         takes = _takes(name)
         if takes == "nothing":
@@ -295,11 +297,11 @@ def _long_name(written: str, place: str) -> str:
     short_for = {SYNONYMS.get(name, name) for name in known if name.startswith(written)}
     if len(short_for) > 1:
         several = ", ".join(f"--{name}" for name in sorted(short_for))
-        raise BadInput(f"{place}: --{written} could be any of {several}; write the one that is meant")
+        raise BadInput(f"{place}: --{written} could mean any of {several}; write it in full")
     if short_for:
         return short_for.pop()
     if meant := difflib.get_close_matches(written, known, n=1, cutoff=ALIKE):
-        raise BadInput(f"{place}: --{written} is no option of sbatch; did you mean --{meant[0]}?")
+        raise BadInput(f"{place}: --{written} is not an option of sbatch; did you mean --{meant[0]}?")
     return written
 
 
@@ -326,9 +328,9 @@ def _split(line: str, place: str) -> list[str]:
                 words.append(word)
             word, begun = "", False
         elif c == ":" and not begun:
-            raise BadInput(f"{place}: a word that begins with : is no option of sbatch")
+            raise BadInput(f"{place}: a word that begins with : is not an option of sbatch")
         else:
             word, begun = word + c, True
     if quote:
-        raise BadInput(f"{place}: the quotation mark {quote} has no other one on this line")
+        raise BadInput(f"{place}: the quotation mark {quote} is not closed on this line")
     return [*words, word] if begun else words

@@ -202,7 +202,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         there = partitions_of(cluster, self.partition)
         if self.named or asked.has_gpus or not all(only_gpus(cluster, one) for one in there):
             return ""
-        return "all of its nodes have GPUs, and the job asks for none"
+        return "all of its nodes have GPUs, but the job requests none"
 
     def queue(
         self, availability: Availability, requests: Sequence[tuple[int, int, Layout | None]], first: int
@@ -211,7 +211,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         from gas.prediction.slurm import Queue
 
         if not isinstance(availability, SlurmAvailability) or availability.cluster is None:
-            raise BadInput(f"{self.name}: no plan of Slurm's own to predict from; leave out --predict")
+            raise BadInput(f"{self.name}: the queue is not known well enough to predict from; leave out --predict")
         jobs = tuple(availability.job(size, walltime, first, layout) for size, walltime, layout in requests)
         return Queue(availability.cluster, jobs, availability.unseen_until)
 
@@ -277,7 +277,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         if command is not None:
             kept = [one for one in command.directives if one.name not in DECIDED]
             aside = dict.fromkeys(one.shown for one in command.directives if one.name in DECIDED)
-            other._aside = (f"{command.path}: {', '.join(aside)} give way to what Gas decides",) if aside else ()
+            other._aside = (f"{command.path}: {', '.join(aside)} are replaced by the choice of Gas",) if aside else ()
             named = [one.value for one in kept if one.name == "partition"]
             other.partition = self.partition or (named[-1] if named else None)
             other._options = (*(one for one in kept if one.name != "partition"), *other._options)
@@ -305,14 +305,14 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         groups = self._groups()
         there = choices(self._cluster, partitions, self.asked(), user, groups=groups)
         if len(there) > MOST:
-            left = f"{len(there) - MOST} of {len(there)} accounts and QOS are not planned with: name one of them"
+            left = f"{len(there) - MOST} of {len(there)} accounts and QOS are ignored: name one of them"
             self._aside = (*self._aside, left)
         found = []
         for one in there[:MOST]:
             if one.words:
                 other = self.chosen([word.removeprefix("--") for word in one.words])
                 lost = displaced(self._cluster, one.qos)
-                other._displaces = f"its jobs take the places of running jobs of QOS {', '.join(lost)}" if lost else ""
+                other._displaces = f"its jobs preempt running jobs of QOS {', '.join(lost)}" if lost else ""
                 found.append(other)
         return found
 
@@ -334,7 +334,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         inside = () if self.script is None else self.script.directives
         kept = list(from_variables(os.environ)) if isinstance(self.transport, CommandTransport) else []
         if self.script is None and (array := next((one for one in kept if one.name == "array"), None)) is not None:
-            raise BadInput(f"{array.place}: makes arrays of jobs, which Gas submits as a script only; unset it")
+            raise BadInput(f"{array.place}: makes job arrays, which Gas submits only as scripts; unset it")
         where = [("partition", self.partition), ("reservation", self.reservation)]
         named = [Directive(option, value, self.name) for option, value in where if value is not None]
         given = [*inside, *kept, *named, *self._options]
@@ -388,9 +388,9 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         try:
             self.transport.cancel(error.id)
         except Unreachable as problem:
-            said = f"the job {error.id} that it made all the same could not be cancelled: {problem}"
+            said = f"it created job {error.id} nevertheless, which could not be cancelled: {problem}"
             raise InDoubt(f"{error}; {said} (key {key})", key) from None
-        raise BadInput(f"{error}; the job {error.id} that it made all the same was cancelled")
+        raise BadInput(f"{error}; it created job {error.id} nevertheless, which was cancelled")
 
     def _unseen(self, id: int, batch: Batch) -> dict[str, Any]:
         size = batch.shape
@@ -415,8 +415,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         found = [job for job in self.transport.jobs(ids=[id]) if job.id == id]
         if not found:
             raise NotFound(
-                f"{self.name}: there is no job {id}; Slurm forgets jobs some minutes after they have ended, and then "
-                "only its accounting knows them (sacct)"
+                f"{self.name}: there is no job {id}; some minutes after a job has ended, only Slurm's accounting "
+                "knows it (sacct)"
             )
         return found[0]
 
@@ -432,10 +432,10 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         """Return a part of what a job has written, from its file, which must be readable here."""
         job = self._one(id)
         if job.pending:
-            raise Conflict(f"{self.name}: job {id} waits, and has written nothing yet")
+            raise Conflict(f"{self.name}: job {id} is waiting and has no output yet")
         path = job.stdout if stream == "stdout" else job.stderr
         if not path:
-            raise NotFound(f"{self.name}: Slurm does not say where the output of job {id} is")
+            raise NotFound(f"{self.name}: Slurm does not show where the output of job {id} is")
         return part_of_file(Path(path), limit, after, f"job {id} is {job.state.lower()}")
 
     def cancel(self, id: int) -> dict[str, Any]:
@@ -475,7 +475,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         cluster = self.transport.cluster(self.name)
         found = next((job for job in cluster.jobs if job.id == id), None)
         if found is None or not found.pending:
-            raise Conflict(f"{self.name}: job {id} does not wait")
+            raise Conflict(f"{self.name}: job {id} is not waiting")
         groups = self._groups()
         return why(cluster, found, user=self.transport.user, groups=groups)
 
@@ -485,16 +485,16 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         """Have a waiting job ask for another shape; its place in the queue stays."""
         before = self._one(id)
         if before.user and before.user != self.transport.user:
-            raise Forbidden(f"{self.name}: job {id} is a job of {before.user}; only its owner may change it")
+            raise Forbidden(f"{self.name}: job {id} belongs to {before.user}; only its owner may change it")
         if not before.pending:
-            raise Conflict(f"{self.name}: job {id} does not wait any more ({before.state.lower()})")
+            raise Conflict(f"{self.name}: job {id} is no longer waiting ({before.state.lower()})")
         if before.tasks is not None:
             raise BadInput(f"{self.name}: job {id} is an array, whose tasks cannot be changed one by one")
         if self.unit == "gpus" or before.gres_per_job or before.gres_per_node or before.gres_per_task:
             if layout is None or not layout.per_node or not before.gres_per_node:
                 raise BadInput(
-                    f"{self.name}: job {id} asks for GPUs, and cannot be given another shape; only one can that asks "
-                    "for GPUs of each node, and whose application says so (gpus_per_node in its [resources])"
+                    f"{self.name}: job {id} requests GPUs and cannot be reshaped; that needs a job that requests GPUs "
+                    "per node, and gpus_per_node in the [resources] of its application file"
                 )
         else:
             layout = None
@@ -512,21 +512,21 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             raise problem or error from None
         given = size_of(after, self.unit)
         if problem is not None and not after.pending:
-            raise Conflict(f"{self.name}: job {id} does not wait any more ({after.state.lower()})") from None
+            raise Conflict(f"{self.name}: job {id} is no longer waiting ({after.state.lower()})") from None
         if after.pending and (given, after.time_limit) != (processors, 60 * shape.minutes):
             if problem is not None:
                 raise problem
             raise Conflict(
-                f"{self.name}: job {id} should ask for {processors} {self.unit} for {shape.minutes} minutes now, and "
-                f"asks for {given} for {(after.time_limit or 0) // 60}; something else about it forbids the change"
+                f"{self.name}: job {id} should now request {processors} {self.unit} for {shape.minutes} minutes, but "
+                f"requests {given} for {(after.time_limit or 0) // 60}; another of its options prevents the change"
             )
         return self._record(after)
 
     def reserve(self, name: str, processors: int, start: int, walltime: int, key: str | None = None) -> dict[str, Any]:
         """Refuse: reservations of a Slurm are its administrators'."""
         raise BadInput(
-            f"{self.name}: reservations of a Slurm are made by its administrators (scontrol create reservation); "
-            "gas submit --not-before submits a job that starts later"
+            f"{self.name}: only administrators can create reservations on Slurm (scontrol create reservation); gas "
+            "submit --not-before submits a job that starts later"
         )
 
 

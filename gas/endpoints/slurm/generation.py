@@ -31,7 +31,7 @@ def configuration_of(
         No partition takes jobs.
     """
     tables = [_text_of(cluster, one, keys) for one in _open(cluster, user, groups)]
-    head = f"# Slurm {cluster.version} as of {iso_time(cluster.now)}; limits of partitions are asked for each time."
+    head = f"# Slurm {cluster.version} as of {iso_time(cluster.now)}; limits of partitions are read at each use."
     left_out = [f"# partition {_text(name)} is left out: {why}" for name, why in _closed(cluster, user, groups)]
     return "\n\n".join(["\n".join([head, *left_out]), *tables]) + "\n"
 
@@ -88,9 +88,9 @@ def _text_of(cluster: Cluster, partition: Partition, keys: dict[str, str]) -> st
     lines = [
         f"[endpoints.{_name(cluster, partition)}]  # {', '.join(said)}",
         *table[:-1],
-        f'{table[-1]}  # what processors are: "cpus", "tasks", whole "nodes", or "gpus"',
-        "# speed = 1.0        # how many times as fast as application files say",
-        '# account = "..."    # or whatever else your site wants: options = ["--constraint=..."]',
+        f'{table[-1]}  # what a size counts: "cpus", "tasks", whole "nodes", or "gpus"',
+        "# speed = 1.0 # speed relative to the times in application files",
+        '# account = "..." # or what else your site requires: options = ["--constraint=..."]',
     ]
     return "\n".join(lines)
 

@@ -37,13 +37,13 @@ from gas.slurm.why import Why
 __all__ = ["Interpretation", "interpret", "partition_of", "partitions_of"]
 
 TRUSTED = 0.9
-"""The share of Slurm's plans that are made alike from which on nothing is said of it."""
+"""If Gas reproduces at least this share of Slurm's plans, there is no remark."""
 
 OUTDATED = 0.6
-"""The share below which Slurm's plans are taken to be out of date, and made anew.
+"""If Gas reproduces less than this share of Slurm's plans, they are assumed to be outdated and planned again.
 
-Of 1,630 probes on queues of 22.05, 24.11 and 26.05, 37 had fewer than 70% alike: 9 were met by plans made anew alone,
-26 by both, none by the published ones alone. Of 37 with 80 to 90% alike, 15 were met by the published ones alone.
+Of 1,630 probes on queues of 22.05, 24.11 and 26.05, 37 had fewer than 70% reproduced: new plans alone predicted 9 of
+them, both 26, the published plans alone none. Of 37 with 80 to 90% reproduced, the published plans alone predicted 15.
 """
 
 WORTH_CHECKING = 1_000_000
@@ -75,7 +75,7 @@ class Interpretation:
     forecast
         Where all jobs are.
     trust
-        How many of Slurm's plans a cycle that is computed anew makes alike, and how many there are.
+        How many of Slurm's plans a newly computed cycle reproduces, and how many there are.
     """
 
     availability: SlurmAvailability
@@ -97,7 +97,7 @@ def partition_of(cluster: Cluster, name: str | None = None) -> Partition:
         return known[name]
     chosen = [one for one in cluster.partitions if one.default] or list(cluster.partitions)
     if len(chosen) != 1:
-        raise NotFound(f"{cluster.name} does not say which partition is the default; name one of {', '.join(known)}")
+        raise NotFound(f"{cluster.name} has no default partition; name one of {', '.join(known)}")
     return chosen[0]
 
 
@@ -216,7 +216,7 @@ def interpret(
         *_remarks(age, seen, alike, outdated, sum(unseen.values()), unit),
         *availability.unknown(),
         *caveats(cluster, chosen),
-        *(f"{one} is not understood, and not planned with" for one in state.unclear),
+        *(f"{one} is not understood and is ignored" for one in state.unclear),
     )
     own_placed = sum(not one.published for one in seen.plans)
     return Interpretation(availability, seen.unplanned, sum(unseen.values()), age, own_placed, remarks, seen, alike)
@@ -225,7 +225,7 @@ def interpret(
 def _instead(cluster: Cluster, places: Iterable[int], options: Options) -> str:
     """Return in words what nodes have none of, and what they have."""
     if options.unit != "gpus":
-        return "no node with so many CPUs a task"
+        return "no node has this many CPUs per task"
     kinds: Counter[str] = Counter()
     for place in places:
         kinds.update({one.type: one.count for one in cluster.nodes[place].gres if one.name == "gpu"})
@@ -237,9 +237,9 @@ def _instead(cluster: Cluster, places: Iterable[int], options: Options) -> str:
 
 
 def _alike(cluster: Cluster, limits: Limits) -> tuple[int, int]:
-    """Return how many of Slurm's plans a cycle makes alike, and how many there are; none where that is not looked at.
+    """Return how many of Slurm's plans a cycle reproduces, and how many there are; (0, 0) if that is not checked.
 
-    That is at a large site, for the time it takes, and where not all jobs are shown, as nothing else would be expected.
+    It is not checked at a large site, where it takes too long, or if jobs are hidden, which changes the plans.
     """
     waiting = sum(job.pending for job in cluster.jobs)
     if not cluster.others_visible or len(cluster.nodes) * waiting > WORTH_CHECKING:
@@ -262,12 +262,12 @@ def _counted(count: int, one: str, many: str) -> str:
 def _remarks(
     age: int | None, seen: Forecast, alike: tuple[int, int], outdated: bool, unseen: int, unit: Unit
 ) -> Iterator[str]:
-    yield "Slurm does not say when it planned" if age is None else f"Slurm planned {age} s ago"
+    yield "Slurm does not show when it planned" if age is None else f"Slurm planned {age} s ago"
     own = [one for one in seen.plans if not one.published]
     tasks = sum(one.listed and one.job.tasks is not None and one.job.start is not None for one in own)
     if len(own) > tasks:
         what = _counted(len(own) - tasks, "waiting job has", "waiting jobs have")
-        yield f"{what} no plan of Slurm's; Gas placed {'it' if len(own) - tasks == 1 else 'them'} itself"
+        yield f"{what} no plan by Slurm; Gas placed {'it' if len(own) - tasks == 1 else 'them'} itself"
     if tasks:
         what = _counted(tasks, "task of arrays has", "tasks of arrays have")
         yield f"{what} a plan that Slurm does not show; Gas placed {'it' if tasks == 1 else 'them'} itself"
@@ -285,7 +285,7 @@ def _remarks(
     if unseen:
         many = {"cpus": "CPUs", "gpus": "GPUs"}.get(unit, unit)
         what = _counted(unseen, f"{many.removesuffix('s')} is", f"{many} are")
-        yield f"{what} in use by jobs that are not shown (PrivateData): --probe asks Slurm itself"
+        yield f"{what} in use by hidden jobs (PrivateData): --probe asks Slurm itself"
     counts = Counter(dict.fromkeys(LEFT_OUT.values(), 0))
     jobs: set[int] = set()
     for record, why in seen.unplanned:

@@ -42,7 +42,7 @@ def accounting_lines(document: Mapping[str, Any]) -> bytes:
 def _jobs(document: Mapping[str, Any]) -> Iterator[Entry]:
     found = document.get("jobs")
     if not isinstance(found, Sequence) or isinstance(found, str):
-        raise Unreachable(f"jobs of the accounting: {shown(found)} is no list")
+        raise Unreachable(f"jobs of the accounting: {shown(found)} is not a list")
     for number, value in enumerate(found):
         entry = Entry(value, f"jobs[{number}] of the accounting")
         entry.where += f" ({shown(value.get('job_id'))})"
@@ -56,8 +56,8 @@ def _of_one_cluster(jobs: list[Entry], document: Entry) -> list[Entry]:
         return [entry for entry in jobs if entry.text("cluster", default=own) == own]
     if len(clusters) > 1:
         raise BadInput(
-            f"it lists the jobs of several clusters ({', '.join(sorted(clusters))}), and only from v0.0.40 on which "
-            "of them is this one; without the url in the endpoint's table, sacct is asked"
+            f"it lists the jobs of several clusters ({', '.join(sorted(clusters))}) and names this one only from "
+            "v0.0.40 on; without the url in the endpoint's table, Gas uses sacct"
         )
     return jobs
 

@@ -43,8 +43,8 @@ LAST_SHARED = 44
 
 OPTIONAL: Mapping[str, str] = MappingProxyType(
     {
-        "licenses": "licences are not known: jobs that ask for some may start later than said",
-        "conf": "how Slurm plans (SchedulerParameters) is not known: its defaults are taken",
+        "licenses": "licences are not known: jobs that request some may start later than shown",
+        "conf": "SchedulerParameters are not known: the defaults are assumed",
     }
 )
 """Endpoints without whose answer there is a plan nevertheless, and what it then lacks."""
@@ -76,7 +76,7 @@ def _built(
     document = _document(answers, endpoint, read)
     found = document.find(list_)
     if not isinstance(found, list):
-        raise Unreachable(f"{endpoint}: {shown(found)} is no list")
+        raise Unreachable(f"{endpoint}: {shown(found)} is not a list")
     return document, found
 
 
@@ -141,8 +141,10 @@ def read_cluster(
     if not config and stated.values:
         config = stated.config(release)
         cautions = [one for one in cautions if not one.startswith(OPTIONAL["conf"])]
-        some = "" if stated.whole else "; of what is not stated there, nothing is known"
-        cautions.append(f"how Slurm plans is not published by this version: {stated.source} says it{some}")
+        some = "" if stated.whole else "; other settings are not known"
+        cautions.append(
+            f"this version does not publish its SchedulerParameters: they are read from {stated.source}{some}"
+        )
     private = hidden(config)
     required = [kind for kind in ("nodes", "partitions") if kind not in failed]
     asked = [kind for kind in ("nodes", "partitions", "reservations") if kind in answers or kind in required]
@@ -162,14 +164,14 @@ def read_cluster(
         cautions.append("reservations are not known; v0.0.37 and later publish them")
     elif "reservations" in private:
         cautions.append(
-            "reservations are hidden here (PrivateData): jobs that would run into one start later than said"
+            "reservations are hidden here (PrivateData): jobs that would run into one start later than shown"
         )
     if any(
         "state_flags" not in entry.value and isinstance(entry.find("state"), str) for entry in found.get("nodes", ())
     ):
-        cautions.append("this version does not say which nodes are drained; v0.0.37 and later do")
+        cautions.append("this version does not show which nodes are drained; v0.0.37 and later do")
     if early and not all(one.name in stated.partitions for one in partitions):
-        cautions.append("this version does not say which partitions give out whole nodes; v0.0.39 and later do")
+        cautions.append("this version does not show which partitions allocate whole nodes; v0.0.39 and later do")
     jobs, lacking, of_gpus = _jobs(answers, {one.name: one.threads for one in nodes})
     partitions = tuple(
         replace(one, memory_per_gpu=of_gpus[one.name]) if one.memory_per_gpu is None and one.name in of_gpus else one
@@ -226,11 +228,12 @@ def _jobs(
     document, jobs = _built(answers, "jobs", "job_id", build)
     lacking = []
     if unplanned:
-        lacking.append("this version does not say on which nodes jobs are planned; v0.0.39 and later do, and squeue")
+        lacking.append("this version does not show on which nodes jobs are planned; v0.0.39 and later do, and squeue")
     spoken = re.fullmatch(r"data_parser/v0\.0\.(\d+)", document.text("meta/plugin/data_parser", default=""))
     if spoken is not None and int(spoken[1]) > LAST_SHARED and any(one.pending for one in jobs):
         lacking.append(
-            f"v0.0.{spoken[1]} does not say which waiting jobs want whole nodes; v0.0.{LAST_SHARED} does, and squeue"
+            f"v0.0.{spoken[1]} does not show which waiting jobs request whole nodes; v0.0.{LAST_SHARED} does, and "
+            "squeue"
         )
     return tuple(jobs), lacking, of_gpus
 

@@ -45,8 +45,8 @@ class RestQuestion:
 QUESTIONS: Mapping[str, RestQuestion] = MappingProxyType(
     {
         "qos": RestQuestion("slurmdb", 600, "limits of QOS"),
-        "associations": RestQuestion("slurmdb", 600, "which accounts and QOS one may use, and their limits"),
-        "shares": RestQuestion("slurm", 60, "the fair share of one's priority"),
+        "associations": RestQuestion("slurmdb", 600, "the accounts and QOS that you may use, and their limits"),
+        "shares": RestQuestion("slurm", 60, "your fair share"),
     }
 )
 """By the name of the endpoint; ``conf`` is read by `json_answers`."""
@@ -109,15 +109,15 @@ def _objects(
     try:
         listed = _document(answers[name], name).find(*paths)
         if not isinstance(listed, Sequence) or isinstance(listed, str):
-            raise Unreachable(f"{name}: {paths[0]} is no list")
+            raise Unreachable(f"{name}: {paths[0]} is not a list")
     except Unreachable as error:
-        remarks.append(f"slurmrestd's {name} cannot be understood ({error})")
+        remarks.append(f"slurmrestd's {name} cannot be parsed ({error})")
         return
     for number, value in enumerate(listed):
         try:
             yield reader(Entry(value, f"{name}[{number}]"))
         except Unreachable as error:
-            remarks.append(f"slurmrestd's {name} has an object that is not understood ({error}); it is left out")
+            remarks.append(f"slurmrestd's {name} has an object that cannot be parsed ({error}); it is left out")
 
 
 def _amounts(entry: Entry, path: str) -> dict[str, float]:

@@ -27,7 +27,7 @@ class Entry:
 
     def __init__(self, value: object, where: str) -> None:
         if not isinstance(value, dict):
-            raise Unreachable(f"{where}: {shown(value)} is no object")
+            raise Unreachable(f"{where}: {shown(value)} is not an object")
         self.value: dict[str, Any] = value
         self.where = where
 
@@ -52,7 +52,7 @@ class Entry:
 
     def fail(self, path: str, value: object, wanted: str) -> Unreachable:
         """Return the error to raise for a value."""
-        return Unreachable(f"{self.where}, {path}: {shown(value)} is no {wanted}")
+        return Unreachable(f"{self.where}, {path}: {shown(value)} is not a {wanted}")
 
     def number(self, *paths: str, default: Any = REQUIRED) -> int | None:
         """Return a whole number in either form; None if it is not set, or there is no limit."""
@@ -94,7 +94,7 @@ class Entry:
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise self.fail(paths[0], value, "text")
+            raise self.fail(paths[0], value, "string")
         return value
 
     def texts(self, *paths: str, default: Any = REQUIRED) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ class Entry:
         if isinstance(value, str):
             return words(value)
         if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-            raise self.fail(paths[0], value, "list of texts")
+            raise self.fail(paths[0], value, "list of strings")
         return tuple(value)
 
     def understood(self, reader: Callable[[str], T], *paths: str) -> T:

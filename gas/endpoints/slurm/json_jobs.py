@@ -84,7 +84,7 @@ def _sharing(entry: Entry, pending: bool) -> tuple[bool, str]:
     """
     shared = entry.find("shared", default=None) or ()  # "none", or a list of that
     if not isinstance(shared, Sequence):
-        raise entry.fail("shared", shared, "list of texts")
+        raise entry.fail("shared", shared, "list of strings")
     with_whom = next((word for word in ("user", "mcs", "topo") if word in shared), "")
     whole = not pending and not with_whom and entry.find("job_resources/nodes/whole", default=False) is True
     return "none" in shared or whole, with_whom

@@ -37,7 +37,7 @@ class _Option(NamedTuple):
 
 def _number(text: str) -> int:
     if not re.fullmatch(r"[+-]?\d+", text.strip()):
-        raise BadInput("is no whole number")
+        raise BadInput("is not a whole number")
     return int(text)
 
 
@@ -73,7 +73,7 @@ def _each_gpu(kind: Callable[[str], int]) -> Callable[[str], str]:
 def _minutes(text: str) -> int:
     minutes = minutes_of(text)
     if minutes is None:
-        raise BadInput("is no time limit that slurmrestd takes")
+        raise BadInput("is not a time limit that slurmrestd accepts")
     return minutes
 
 
@@ -186,7 +186,7 @@ def submission(batch: Batch, version: int) -> dict[str, Any]:
         slurmrestd does not take one of the options, or the script; the message names it and the way out.
     """
     if re.search("[\udc80-\udcff]", batch.script):
-        raise BadInput("the script is not UTF-8 text, and slurmrestd takes no other; sbatch does (leave out `url`)")
+        raise BadInput("the script is not UTF-8 text, which slurmrestd requires; sbatch accepts it (leave out `url`)")
     environment = {"PATH": SEARCHED}
     job: dict[str, Any] = {"name": batch.name}
     directory = batch.directory or batch.directives.get("chdir")
@@ -293,7 +293,7 @@ def _node_range(text: str, version: int) -> dict[str, Any]:
         return {"minimum_nodes": _number(least), "maximum_nodes": _number(most if dash else least)}
     except BadInput:
         raise BadInput(
-            f"--nodes={quoted(text)} is no number of nodes that slurmrestd takes; write it like 2-4"
+            f"--nodes={quoted(text)} is not a number of nodes that slurmrestd accepts; write it like 2-4"
         ) from None
 
 
@@ -308,6 +308,6 @@ def _signal(text: str) -> dict[str, Any]:
     """Return the fields of ``B:USR1@120``."""
     found = re.fullmatch(r"(?:([A-Za-z]+):)?(\w+)(?:@(\d+))?", text)
     if found is None or (found[1] or "B").upper() != "B":
-        raise BadInput(f"--signal={quoted(text)} is no signal that slurmrestd takes; write it like B:USR1@120")
+        raise BadInput(f"--signal={quoted(text)} is not a signal that slurmrestd accepts; write it like B:USR1@120")
     fields: dict[str, Any] = {"kill_warning_signal": found[2], "kill_warning_delay": _set(int(found[3] or 60))}
     return fields | ({"kill_warning_flags": ["BATCH_JOB"]} if found[1] else {})

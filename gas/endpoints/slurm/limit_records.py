@@ -51,7 +51,7 @@ def read_limits(text: str, remarks: list[str]) -> tuple[dict[str, str], list[Ass
             elif line.startswith(("ClusterName=", "QOS=")):
                 raise BadInput(f"{line[:60]!r}...")
         except BadInput as error:
-            remarks.append(f"scontrol show assoc_mgr has a record that is not understood ({error}); it is left out")
+            remarks.append(f"scontrol show assoc_mgr has a record that cannot be parsed ({error}); it is left out")
     return default, associations, qos
 
 
@@ -110,7 +110,7 @@ def _bounds(values: Mapping[str, str], per: str = "") -> tuple[Bounds, Use]:
         found = _BOUND.fullmatch(text)
         if found is None:
             if text:
-                raise BadInput(f"{keys[0]}={text} is no limit")
+                raise BadInput(f"{keys[0]}={text} is not a limit")
             return None, 0
         return None if found["bound"] == "N" else int(float(found["bound"])), float(found["use"] or 0)
 
@@ -122,7 +122,7 @@ def _bounds(values: Mapping[str, str], per: str = "") -> tuple[Bounds, Use]:
             name, _, written = one.rpartition("=")
             found = _BOUND.fullmatch(written)
             if found is None:
-                raise BadInput(f"{keys[0]}={text} has {one}, which is no limit")
+                raise BadInput(f"{keys[0]}={text} has {one}, which is not a limit")
             if found["bound"] != "N":
                 bounds[name.lower()] = float(found["bound"])
             if found["use"] is not None and float(found["use"]):

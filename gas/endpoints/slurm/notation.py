@@ -84,7 +84,7 @@ def _parts(text: str) -> Iterator[str]:
     for at, c in enumerate(text):
         depth += (c == "[") - (c == "]")
         if depth not in (0, 1):
-            raise BadInput(f"the node list {quoted(text)} has a bracket too many after {at} characters")
+            raise BadInput(f"the node list {quoted(text)} has a surplus bracket after {at} characters")
         if c == "," and depth == 0:
             yield text[start:at]
             start = at + 1
@@ -110,7 +110,7 @@ def _pieces(part: str, text: str) -> Iterator[tuple[str, list[str]]]:
         for one in piece[2].split(","):
             bounds = _RANGE.fullmatch(one)
             if bounds is None:
-                raise BadInput(f"the node list {quoted(text)} has {quoted(one)} in brackets, which is no range")
+                raise BadInput(f"the node list {quoted(text)} has {quoted(one)} in brackets, which is not a range")
             first, last = int(bounds[1]), int(bounds[2] or bounds[1])
             if not 0 <= last - first < MOST_NAMES:
                 raise BadInput(f"the node list {quoted(text)} has the range {quoted(one)}")
@@ -124,27 +124,27 @@ def tasks(text: str) -> Tasks | None:
     Raises
     ------
     BadInput
-        It is no list of tasks, or was cut off.
+        It is not a list of tasks, or was cut off.
     """
     text = text.strip()
     if text in NOTHING:
         return None
     if text.endswith("..."):
-        raise BadInput(f"the list of tasks {quoted(text)} is cut off; ask with SLURM_BITSTR_LEN=0 in the environment")
+        raise BadInput(f"the list of tasks {quoted(text)} is cut off; set SLURM_BITSTR_LEN=0 in the environment")
     inside, mark, most = text.partition("%")
     inside = inside.removeprefix("[")
     ranges = []
     for one in (inside if mark else inside.removesuffix("]")).split(","):
         bounds = _TASKS.fullmatch(one)
         if bounds is None:
-            raise BadInput(f"the list of tasks {quoted(text)} has {quoted(one)}, which is no range")
+            raise BadInput(f"the list of tasks {quoted(text)} has {quoted(one)}, which is not a range")
         first, last, step = int(bounds[1]), int(bounds[2] or bounds[1]), int(bounds[3] or 1)
         if last < first or step < 1:
             raise BadInput(f"the list of tasks {quoted(text)} has the range {quoted(one)}")
         ranges.append(range(first, last + 1, step))
     most = most.removesuffix("]")
     if mark and re.fullmatch(r"[0-9]{1,10}", most) is None:
-        raise BadInput(f"the list of tasks {quoted(text)} has {quoted(most)} after %, which is no number")
+        raise BadInput(f"the list of tasks {quoted(text)} has {quoted(most)} after %, which is not a number")
     return Tasks(tuple(ranges), int(most) or None if mark else None)
 
 
@@ -155,14 +155,14 @@ def duration(text: str) -> int | None:
     Raises
     ------
     BadInput
-        It is no duration.
+        It is not a duration.
     """
     text = text.strip()
     if text in NOTHING or text in ("Partition_Limit", "INVALID"):  # the latter is squeue's for more than a year
         return None
     found = _DURATION.fullmatch(text)
     if found is None or (found[1] is None and found[3] is None):
-        raise BadInput(f"{quoted(text)} is no duration; Slurm writes days-hours:minutes:seconds")
+        raise BadInput(f"{quoted(text)} is not a duration; Slurm writes days-hours:minutes:seconds")
     if any(len(number) > 18 for number in found.groups(default="")):  # int() refuses thousands of digits
         return None
     numbers = [int(number) for number in found.groups()[1:] if number is not None]
@@ -184,7 +184,7 @@ def instant(text: str, zone: tzinfo | None = None) -> int | None:
     Raises
     ------
     BadInput
-        It is no time, or its zone is not known.
+        It is not a time, or its zone is not known.
     """
     text = text.strip()
     if text in NOTHING or text == "0":
@@ -194,10 +194,10 @@ def instant(text: str, zone: tzinfo | None = None) -> int | None:
     try:
         local = datetime.fromisoformat(text)
     except ValueError:
-        raise BadInput(f"{quoted(text)} is no time") from None
+        raise BadInput(f"{quoted(text)} is not a time") from None
     if local.tzinfo is None and zone is None:
         raise BadInput(
-            f"{quoted(text)} has no zone; ask with SLURM_TIME_FORMAT=%s in the environment, or give the zone"
+            f"{quoted(text)} has no time zone; set SLURM_TIME_FORMAT=%s in the environment, or give the zone"
         )
     return min(int((local if local.tzinfo else local.replace(tzinfo=zone)).timestamp()), LATEST)
 

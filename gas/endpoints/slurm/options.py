@@ -44,9 +44,9 @@ HARMLESS = frozenset(
 """Options by which a job starts neither elsewhere nor at another time."""
 
 REFUSED = {
-    "clusters": "Gas submits to the Slurm that it has asked",
+    "clusters": "Gas submits to the Slurm that it has queried",
     "help": "sbatch would submit nothing",
-    "quiet": "sbatch would not say the job's number",
+    "quiet": "sbatch would not print the job's number",
     "test-only": "sbatch would submit nothing",
     "usage": "sbatch would submit nothing",
     "version": "sbatch would submit nothing",
@@ -189,7 +189,9 @@ class Options:
         types = {one.type for some in counted for one in some if one.name == "gpu"}
         if "" in types and len(types) > 1:
             typed = ", ".join(sorted(types - {""}))
-            raise BadInput(f"some GPUs are of type {typed} and others of none, which Slurm refuses; give all a type")
+            raise BadInput(
+                f"some GPUs have the type {typed} and others have none, which Slurm refuses; give all a type"
+            )
 
     @property
     def has_gpus(self) -> bool:
@@ -207,11 +209,11 @@ class Options:
     def _remarks(self) -> Iterator[str]:
         if self.unplanned:
             named = ", ".join(f"--{name}" for name in self.unplanned)
-            yield f"{named}: not planned with, so that jobs may start later than said"
+            yield f"{named}: ignored, so jobs may start later than shown"
         if self.tasks_of_array is not None:
             yield f"--array: what is planned is the first start among its {len(self.tasks_of_array):,} tasks"
         if self.dependency:
-            yield f"--dependency={self.dependency}: jobs start only when it is met, which no plan knows"
+            yield f"--dependency={self.dependency}: jobs start only when it is met, which the plan ignores"
 
 
 def _excluding(first: Directive, second: Directive) -> BadInput:
@@ -245,11 +247,11 @@ def megabytes(text: str) -> int:
     Raises
     ------
     BadInput
-        It is no amount of memory.
+        It is not an amount of memory.
     """
     found = re.fullmatch(r"(\d{1,15})([KMGT]?)B?", text.strip().upper())
     if found is None:
-        raise BadInput("is no amount of memory; sbatch takes 500M, 16G or megabytes")
+        raise BadInput("is not an amount of memory; sbatch takes 500M, 16G or megabytes")
     bytes_ = int(found[1]) << {"K": 10, "": 20, "M": 20, "G": 30, "T": 40}[found[2]]
     return -(-bytes_ >> 20)
 
@@ -269,7 +271,7 @@ def minutes_of(text: str) -> int | None:
         return None
     found = re.fullmatch(r"(?:(\d{1,6})-)?(\d{1,9})(?::(\d{1,4}))?(?::(\d{1,4}))?", text.strip())
     if found is None:
-        raise BadInput("is no time limit; sbatch takes minutes, hours:minutes:seconds or days-hours")
+        raise BadInput("is not a time limit; sbatch takes minutes, hours:minutes:seconds or days-hours")
     numbers = [int(number) for number in found.groups()[1:] if number is not None]
     if found[1] is not None:
         hours, minutes, seconds = (*numbers, 0, 0)[:3]
@@ -291,7 +293,7 @@ def instant_of(text: str, now: int) -> int:
     Raises
     ------
     BadInput
-        It is no time.
+        It is not a time.
     """
     given = text.strip().lower()
     if found := re.fullmatch(r"uts(\d{1,12})", given):
@@ -299,7 +301,7 @@ def instant_of(text: str, now: int) -> int:
     if found := re.fullmatch(r"now(?:\+(\d{1,9}) *([a-z]*?)s?)?", given):
         if (found[2] or "") not in _SECONDS:
             raise BadInput(
-                f"{quoted(found[2])} is no unit of time; sbatch takes seconds, minutes, hours, days and weeks"
+                f"{quoted(found[2])} is not a unit of time; sbatch takes seconds, minutes, hours, days and weeks"
             )
         return now + int(found[1] or 0) * _SECONDS[found[2] or ""]
     today = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0)
@@ -311,21 +313,21 @@ def instant_of(text: str, now: int) -> int:
             hour, minute, second = (int(part or 0) for part in clock.groups()) if clock else (_HOURS[given], 0, 0)
             moment = today.replace(hour=hour, minute=minute, second=second)
         except ValueError:
-            raise BadInput("is no time of the day") from None
+            raise BadInput("is not a time of the day") from None
         return int((moment if moment.timestamp() > now else moment + timedelta(days=1)).timestamp())
     if re.match(r"\d{4}-\d{2}-\d{2}", given):
         try:
             return int(datetime.fromisoformat(text.strip().upper()).timestamp())
         except (ValueError, OverflowError):
-            raise BadInput("is no date and time; sbatch takes 2026-11-22T08:00") from None
+            raise BadInput("is not a date and time; sbatch takes 2026-11-22T08:00") from None
     if re.fullmatch(r"\d{6}|\d{1,2}[/.]\d{1,2}([/.]\d{2,4})?(-\S+)?|[\d:]+ ?[ap]m", given):
         raise _NotUnderstood
-    raise BadInput("is no time; sbatch takes 2026-11-22T08:00, 16:00 or now+1hour")
+    raise BadInput("is not a time; sbatch takes 2026-11-22T08:00, 16:00 or now+1hour")
 
 
 def _whole(text: str | None, least: int = 1) -> int:
     if text is None or not re.fullmatch(r"\d{1,10}", text.strip()) or int(text) < least:
-        raise BadInput(f"is no whole number from {least} on")
+        raise BadInput(f"is not a whole number from {least} on")
     return int(text)
 
 
@@ -342,13 +344,13 @@ def _node_range(text: str) -> tuple[int, int | None]:
         raise (
             _NotUnderstood
             if re.fullmatch(r"[\d,:-]+", text.strip())
-            else BadInput("is no number of nodes, as 4 or 2-8 are")
+            else BadInput("is not a number of nodes, as 4 or 2-8 are")
         )
     scale = {"": 1, "k": 1024, "m": 1024 * 1024}
     least = int(found[1]) * scale[found[2]]
     most = least if found[3] is None else int(found[3]) * scale[found[4]]
     if not 0 < least <= most:
-        raise BadInput("is no number of nodes, as 4 or 2-8 are")
+        raise BadInput("is not a number of nodes, as 4 or 2-8 are")
     return least, most
 
 
@@ -363,7 +365,7 @@ def _gpu(text: str) -> Gres:
         kind, count = text.strip(), "1"
     kind = kind.removeprefix("gpu:") if kind != "gpu" else ""
     if not re.fullmatch(r"\d{1,6}", count) or not re.fullmatch(r"[\w.-]*", kind):
-        raise BadInput("is no number of GPUs, as 4 or a100:4 are")
+        raise BadInput("is not a number of GPUs, as 4 or a100:4 are")
     return Gres("gpu", kind, int(count))
 
 
@@ -377,7 +379,7 @@ def _gres(text: str) -> tuple[Gres, ...]:
             r"(?:gres[/:])?([A-Za-z][\w.-]*)(?:[:=]([A-Za-z][\w.-]*))?(?:[:=](\d{1,9})([KMGTkmgt]?))?", one
         )
         if parts is None:
-            raise BadInput("is no list of resources, as gpu:2 or gpu:a100:2,shard:4 are")
+            raise BadInput("is not a list of resources, as gpu:2 or gpu:a100:2,shard:4 are")
         scale = 1024 ** " KMGT".index((parts[4] or " ").upper())
         found.append(Gres(parts[1], parts[2] or "", int(parts[3] or 1) * scale))
     return tuple(one for one in found if one.count)
@@ -391,7 +393,7 @@ def _licences(text: str) -> dict[str, int]:
     for one in text.split(","):
         parts = re.fullmatch(r"([^:=,\s]+?)(?:[:=*](\d{1,9}))?", one.strip())
         if parts is None:
-            raise BadInput("is no list of licences, as matlab:2,fluent are")
+            raise BadInput("is not a list of licences, as matlab:2,fluent are")
         found[parts[1]] = found.get(parts[1], 0) + int(parts[2] or 1)
     return found
 
@@ -414,7 +416,7 @@ def _nice(text: str | None, now: int) -> dict[str, object]:
     if text is None:
         return {"nice": 100}
     if not re.fullmatch(r"[+-]?\d{1,10}", text.strip()):
-        raise BadInput("is no whole number")
+        raise BadInput("is not a whole number")
     return {"nice": int(text)}
 
 

@@ -55,7 +55,7 @@ def probe(
 ) -> list[int | None]:
     """Return the start that Slurm plans for each shape, one after the other; None where it plans none.
 
-    They are asked for one at a time, since each stands in the way of those behind it.
+    They are requested one at a time, since each stands in the way of those behind it.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def _swept(transport: Transport, name: str) -> Iterator[set[int]]:
             with contextlib.suppress(BrokenPipeError):
                 line.close()
             sweeper.wait()
-            raise Missing("the process that sees to it that no probe is left cannot be started; nothing was probed")
+            raise Missing("the process that cancels leftover probes cannot be started; nothing was probed")
         try:
             yield left
         finally:

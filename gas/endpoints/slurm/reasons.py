@@ -42,7 +42,7 @@ def why(cluster: Cluster, job: Job, *, user: str, groups: frozenset[str] | None 
     elif job.start is not None:
         expected = max(job.start, cluster.now)
         if outlook.expected is None or abs(outlook.expected - expected) > cluster.scheduling.resolution:
-            remarks.append("its plan is not as Gas works it out: what would start it sooner is uncertain")
+            remarks.append("its plan differs from that of Gas: what would start it sooner is uncertain")
     elif outlook.crowd:
         remarks.append(
             f"{many(outlook.crowd, 'job')} before it are too many to be planned one by one: it is expected roughly"

@@ -18,9 +18,9 @@ _WAITING_AS_USUAL = ("", "None", "Resources", "Priority")
 _STARTING = (*_WAITING_AS_USUAL[1:], "BeginTime", "Reservation", "ReqNodeNotAvail", "JobArrayTaskLimit", "Licenses")
 """Reasons with which a planned start means something."""
 
-_MESSAGES = {"OUT_OF_MEMORY": "it used more memory than it asked for", "NODE_FAIL": "a node of it failed",
-             "BOOT_FAIL": "its nodes did not boot", "DEADLINE": "it could not end by its deadline",
-             "PREEMPTED": "another job took its place"}  # fmt: skip
+_MESSAGES = {"OUT_OF_MEMORY": "it used more memory than requested", "NODE_FAIL": "one of its nodes failed",
+             "BOOT_FAIL": "its nodes did not boot", "DEADLINE": "it missed its deadline",
+             "PREEMPTED": "another job preempted it"}  # fmt: skip
 
 
 def record_of(job: Job, unit: str, user: str) -> dict[str, Any]:

@@ -36,18 +36,18 @@ def _amount(text: str, plain: str = "") -> float:
     """Return a number with a suffix of powers of 1024, in units of the one called `plain`."""
     found = _AMOUNT.fullmatch(text.strip())
     if found is None:
-        raise BadInput(f"{quoted(text)} is no amount")
+        raise BadInput(f"{quoted(text)} is not an amount")
     power = _POWERS[found[2].upper()] - _POWERS[plain] if found[2] or plain == "" else 0
     return float(found[1]) * 1024.0**power
 
 
 def megabytes(text: str) -> int:
-    """Return the MB of ``500M``, ``7.81G`` or ``4000``; what is no whole number is rounded up.
+    """Return the MB of ``500M``, ``7.81G`` or ``4000``; what is not a whole number is rounded up.
 
     Raises
     ------
     BadInput
-        It is no amount of memory.
+        It is not an amount of memory.
     """
     found = _amount(text, "M")
     return int(found) + (found > int(found))
@@ -62,7 +62,7 @@ def _parts(text: str) -> Iterator[str]:
 def gres(text: str) -> tuple[Gres, ...]:
     """Return the generic resources of a list in any of their notations, those of count 0 left out.
 
-    What is no generic resource (``cpu=2`` of a task, licences) is left out too.
+    What is not a generic resource (``cpu=2`` of a task, licences) is left out too.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def _one(part: str) -> tuple[str, str, int]:
     words = [word for word in body.split(":") if word != "no_consume"]  # as many as one likes
     count = number if equals else words.pop() if len(words) > 1 and _AMOUNT.fullmatch(words[-1]) else "1"
     if not 1 <= len(words) <= 2 or not all(_NAME.fullmatch(word) for word in words):
-        raise BadInput(f"{quoted(part)} is no generic resource; Slurm writes name:type:count")
+        raise BadInput(f"{quoted(part)} is not a generic resource; Slurm writes name:type:count")
     return words[0], words[1] if len(words) == 2 else "", int(_amount(count))
 
 
@@ -101,13 +101,13 @@ def amounts(text: str) -> dict[str, float]:
     Raises
     ------
     BadInput
-        A part of it is no amount.
+        A part of it is not an amount.
     """
     found: dict[str, float] = {}
     for part in _parts(text):
         name, equals, value = part.partition("=")
         if not equals:
-            raise BadInput(f"{quoted(part)} is no amount of a resource; Slurm writes name=amount")
+            raise BadInput(f"{quoted(part)} is not an amount of a resource; Slurm writes name=amount")
         found[name.lower()] = _amount(value, "M" if name.lower() == "mem" else "")
     return found
 
@@ -127,7 +127,7 @@ def weights(text: str) -> dict[str, float]:
         name, equals, value = part.partition("=")
         amount = _AMOUNT.fullmatch(value.strip())
         if not equals or amount is None:
-            raise BadInput(f"{quoted(part)} is no weight of a resource; Slurm writes name=weight")
+            raise BadInput(f"{quoted(part)} is not a weight of a resource; Slurm writes name=weight")
         unit = "M" if name.lower() == "mem" else ""
         power = _POWERS[amount[2].upper()] - _POWERS[unit] if amount[2] else 0
         found[name.lower()] = float(amount[1]) / 1024.0**power
@@ -146,7 +146,7 @@ def licences(text: str) -> dict[str, int]:
     for part in _parts(text.replace(";", ",")):
         name, mark, count = part.partition(":") if ":" in part else part.partition("=")
         if not _NAME.fullmatch(name) or "|" in name or (mark and not re.fullmatch("[0-9]{1,9}", count)):
-            raise BadInput(f"{quoted(part)} is no licence; Slurm writes name:count")
+            raise BadInput(f"{quoted(part)} is not a licence; Slurm writes name:count")
         found[name] = found.get(name, 0) + (int(count) if mark else 1)
     return found
 

@@ -91,7 +91,7 @@ class RestTransport(RestClient):
         if not isinstance(command, list) or not all(isinstance(word, str) and word for word in command):
             raise fields.fail("token_command", 'must be a list of words, as in ["scontrol", "token"]')
         if file is not None and command:
-            raise fields.fail("token_command", "stands beside token_file; leave one of them out")
+            raise fields.fail("token_command", "and token_file exclude each other; leave one out")
         if command and ("/" in command[0] or command[0].startswith("~")):
             command = [whole_path(fields, "token_command", command[0]), *command[1:]]
         if user is not None and not re.fullmatch(r"[\x21-\x7e]+", user):
@@ -118,7 +118,7 @@ class RestTransport(RestClient):
             raise fields.fail("version", str(error)) from None
         path, given = fields.text("slurm_conf", None), fields.value("configuration", {})
         if path is not None and given:
-            raise fields.fail("configuration", "stands beside slurm_conf; leave one of them out")
+            raise fields.fail("configuration", "and slurm_conf exclude each other; leave one out")
         if not isinstance(given, Mapping):
             raise fields.fail("configuration", 'must be a table, as in {SchedulerParameters = "bf_max_job_test=500"}')
         try:
@@ -253,7 +253,7 @@ class RestTransport(RestClient):
         answer = self._exchange("GET", f"/slurmdb/v0.0.{self.version()}/jobs?{query}")
         if answer.status_code == 401:
             raise self._problem("GET", "jobs", answer)
-        cannot = f"{self.name}: its accounting cannot be asked (slurmrestd"
+        cannot = f"{self.name}: its accounting is not available (slurmrestd"
         if answer.status_code == 404:
             missing = f"/slurmdb/v0.0.{self.version()}/jobs"
             raise BadInput(f"{cannot} offers no {missing}: there is no slurmdbd, or no plugin for it)")
@@ -318,7 +318,7 @@ class RestTransport(RestClient):
         """Change how much for how long a waiting job asks for."""
         if shape.others:
             raise BadInput(
-                f"{self.name}: job {id} asks for GPUs, and cannot be given another shape by slurmrestd; commands do it"
+                f"{self.name}: job {id} requests GPUs and cannot be reshaped by slurmrestd; Slurm's commands can"
             )
         version = self.version()
         self._must_be_of_tasks(id)
@@ -343,8 +343,6 @@ class RestTransport(RestClient):
             value = value.get("number") if isinstance(value, Mapping) and value.get("set", True) else value
             numbers[key] = value if isinstance(value, int) else 0
         if numbers["het_job_id"] > 0:
-            raise BadInput(
-                f"{self.name}: job {id} is of several parts (heterogeneous), and cannot be given another shape"
-            )
+            raise BadInput(f"{self.name}: job {id} is heterogeneous and cannot be reshaped")
         if 1 < numbers["cpus_per_task"] < 0xFFFE:
-            raise BadInput(f"{self.name}: job {id} has several CPUs for each task, and cannot be given another shape")
+            raise BadInput(f"{self.name}: job {id} has several CPUs per task and cannot be reshaped")

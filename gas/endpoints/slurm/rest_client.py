@@ -165,8 +165,8 @@ class RestClient:
         if isinstance(found, dict):
             return found
         raise (Unclear if sends else Unreachable)(
-            f"{self._connection.called} answered {endpoint} with {beginning(answer.text)}, which is no JSON object or "
-            "cut off; is it slurmrestd?"
+            f"{self._connection.called} answered {endpoint} with {beginning(answer.text)}, which is not a JSON "
+            f"object or cut off; is it slurmrestd?"
         )
 
     def _problem(
@@ -175,7 +175,7 @@ class RestClient:
         """Return what an answer says that is not HTTP 200."""
         called, status = self._connection.called, answer.status_code
         if status == 401:
-            return Unauthorized(f"{called} does not know who asks (HTTP 401); {self._tokens.hint}")
+            return Unauthorized(f"{called} does not accept the credentials (HTTP 401); {self._tokens.hint}")
         try:
             document = self._document(endpoint, answer)
         except Unreachable:
@@ -192,7 +192,7 @@ class RestClient:
         return Unreachable(f"{said}; is it slurmrestd?")
 
     def _not_offered(self, endpoint: str) -> GasError:
-        said = f"{self._connection.called} knows no {self._path(endpoint)} (HTTP 404)"
+        said = f"{self._connection.called} has no {self._path(endpoint)} (HTTP 404)"
         try:
             offered = self._offered()
         except GasError:
@@ -214,7 +214,7 @@ class RestClient:
                 return Unauthorized(f"{called}: Slurm answers: {words}; {self._tokens.hint}")
             if any(mark in words for mark in DOUBTFUL):
                 return self._doubt(words, sends=sends)
-        hint = "; name a directory that its nodes have (--directory)" if HOMELESS in words else ""
+        hint = "; name a directory that exists on its nodes (--directory)" if HOMELESS in words else ""
         return kind(f"{called}: Slurm {'refuses' if kind is BadInput else 'answers'}: {words}{hint}")
 
     def _doubt(self, words: str, *, sends: bool) -> GasError:
@@ -241,8 +241,8 @@ def number_of(version: str) -> int:
     found = re.fullmatch(r"v?0\.0\.(\d{1,4})", version)
     if found is None or int(found[1]) not in VERSIONS:
         raise BadInput(
-            f"{quoted(version)} is no version that Gas understands: those from v0.0.{VERSIONS[0]} to "
-            f"v0.0.{VERSIONS[-1]} are; leave it out, and the newest of them that slurmrestd offers is taken"
+            f"{quoted(version)} is not a version that Gas understands: those from v0.0.{VERSIONS[0]} to "
+            f"v0.0.{VERSIONS[-1]} are; leave it out to use the newest that slurmrestd offers"
         )
     return int(found[1])
 

@@ -145,7 +145,7 @@ class Tokens:
                 raise Unauthorized(f"{self.source} has printed no token for {COMMAND_SECONDS:g} s") from None
             except TooMuchSaid as error:
                 process.kill()
-                raise Unauthorized(f"{self.source} {error}; that is no token") from None
+                raise Unauthorized(f"{self.source} {error}; that is not a token") from None
             except BaseException:
                 process.kill()
                 raise
@@ -168,8 +168,8 @@ class Tokens:
         """What a user can do whose token was not accepted."""
         if self._rivals:
             return (
-                f"no token was sent: SLURM_JWT does not say which slurmrestd it is for, this one or "
-                f"{', '.join(self._rivals)}; name one with -e, or for each token_file or token_command in its table"
+                f"no token was sent: SLURM_JWT could be for this slurmrestd or {', '.join(self._rivals)}; name one "
+                "with -e, or set token_file or token_command in the table of each"
             )
         if self.source is None:
             return (
@@ -203,7 +203,7 @@ def socket_path(url: str) -> str | None:
         return None
     path = "/" + url.removeprefix("unix:").lstrip("/") if url.startswith(("unix:/", "unix:///")) else ""
     if not path or len(path.encode()) > 107:
-        raise BadInput(f"{quoted(url)}: is no socket; write it like unix:/run/slurmrestd.socket (107 bytes at most)")
+        raise BadInput(f"{quoted(url)}: is not a socket; write it like unix:/run/slurmrestd.socket (107 bytes at most)")
     return path
 
 
@@ -301,7 +301,7 @@ class SlurmConnection(Connection):
             words = str(error).replace(f" {self._timeout:g} s", f" {self._most:g} s")
             raise NoAnswer(words, sent=error.sent, again=error.again) from None
         except ValueError as error:  # requests: a user's name that is no header
-            raise NoAnswer(f"{self.called} cannot be asked ({error})", sent=False, again=False) from None
+            raise NoAnswer(f"{self.called} cannot be reached ({error})", sent=False, again=False) from None
         finally:  # a connection that is kept may be closed there just when a job is sent, which would be in doubt then
             self._session.close()
 

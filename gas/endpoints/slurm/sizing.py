@@ -60,7 +60,7 @@ def shape_of(options: Options, size: int, walltime: int, layout: Layout | None =
     tasks = size
     if options.unit == "cpus":
         per_task = options.cpus_per_task or 1
-        tasks = _even(size, per_task, f"{size} CPUs are no number of tasks of {per_task} CPUs (--cpus-per-task)")
+        tasks = _even(size, per_task, f"{size} CPUs are not a multiple of {per_task} CPUs per task (--cpus-per-task)")
     own_nodes = _fixed_nodes(options)
     nodes = _scaled(own_nodes, tasks, options.tasks, "nodes", "tasks") if options.tasks else None
     return Shape(tasks, nodes, minutes, options.whole, _total_gpus(options, tasks, options.tasks))
@@ -166,13 +166,13 @@ def _of_gpus(options: Options, size: int, minutes: int) -> Shape:
         return Shape(tasks, count, minutes, options.whole, tuple(others))
     if options.gpus_per_task:
         each = _count(options.gpus_per_task)
-        tasks = _even(size, each, f"{size} GPUs are no number of tasks with {each} each (--gpus-per-task)")
+        tasks = _even(size, each, f"{size} GPUs are not a multiple of {each} GPUs per task (--gpus-per-task)")
         return Shape(tasks, _scaled(nodes, size, own, "nodes", "GPUs"), minutes, options.whole)
     if options.tasks_per_gpu:
         return Shape(None, None, minutes, options.whole, (("gpus", str(size)),))
     types = () if options.resources is None else options.resources.gpu_types
     if len(types) > 1:
-        raise Infeasible(f"one task a GPU is of one type of GPU, not of {', '.join(types)}; say gpus_per_node too")
+        raise Infeasible(f"one task per GPU allows one type of GPU, not {', '.join(types)}; add gpus_per_node")
     one = f"{types[0]}:1" if types else "1"
     return Shape(size, None, minutes, options.whole, (("gpus-per-task", one),))
 
@@ -229,7 +229,7 @@ def _scaled(value: int | None, size: int, own: int | None, what: str, unit: str)
     return _even(
         value * size,
         own,
-        f"a size of {size} {unit} has no whole number of {what}: the options ask for {value} on {own}",
+        f"a size of {size} {unit} does not give a whole number of {what}: the options request {value} on {own}",
     )
 
 

@@ -9,10 +9,8 @@ from gas.slurm.cluster import Gres, Node, Partition
 
 __all__ = ["HIDDEN_NODES", "HIDDEN_PARTITIONS", "nodes_of", "partitions_of", "shown_or_stand_ins"]
 
-HIDDEN_NODES = "nodes are hidden here (PrivateData): those of a partition are taken to be alike, and all to be up"
-HIDDEN_PARTITIONS = (
-    "partitions are hidden here (PrivateData): their limits, priorities and who may use them are not known"
-)
+HIDDEN_NODES = "nodes are hidden here (PrivateData): those of a partition are assumed to be alike and up"
+HIDDEN_PARTITIONS = "partitions are hidden here (PrivateData): their limits, priorities and allowed users are not known"
 """What the stand-ins mean."""
 
 
@@ -29,7 +27,7 @@ def shown_or_stand_ins(
     named = partitions or partitions_of(nodes)
     if not named:
         what = "partitions are not shown to you" if nodes else "neither nodes nor partitions are shown to you"
-        raise Forbidden(f"{what} (PrivateData), so there is nothing to plan with; real jobs may still be submitted")
+        raise Forbidden(f"{what} (PrivateData), so nothing can be planned; jobs may still be submitted")
     if not nodes:
         return nodes_of(named), named, (HIDDEN_NODES,)
     return nodes, named, () if partitions else (HIDDEN_PARTITIONS,)

@@ -39,7 +39,7 @@ def options_from(words: Iterable[str], where: str) -> tuple[Directive, ...]:
     Raises
     ------
     BadInput
-        It is no long option, or one that Gas sets.
+        It is not a long option, or one that Gas sets.
     """
     found: list[Directive] = []
     for name, value in long_options(words, where, "sbatch", "--account=abc"):
@@ -47,8 +47,8 @@ def options_from(words: Iterable[str], where: str) -> tuple[Directive, ...]:
         if short_for and name != "export":  # sbatch takes beginnings of names too
             decided = "" if name == short_for[0] else f" (--{short_for[0]})"
             raise BadInput(
-                f"{where}: --{name}{decided} is what Gas decides; leave it out (partition and reservation stand in the "
-                "endpoint's table)"
+                f"{where}: --{name}{decided} is decided by Gas; leave it out (partition and reservation belong into "
+                "the endpoint's table)"
             )
         found += from_words([f"--{name}" if value is None else f"--{name}={value}"], where)
     return tuple(found)
@@ -86,7 +86,7 @@ def batch_of(
     """
     for name in job.environment:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            raise BadInput(f"--env {quoted(name)}: is no name of a variable; use letters, digits and _")
+            raise BadInput(f"--env {quoted(name)}: is not the name of a variable; use letters, digits and _")
     plain = checked_name(job.name)
     own = dict(words)
     inside = {} if script is None else {one.name: one.value for one in script.directives}

@@ -28,7 +28,7 @@ class Shape:
     minutes
         The time limit: Slurm's are in minutes.
     whole
-        The nodes are asked for whole.
+        The nodes are requested whole.
     others
         What else is said of the size, as options of sbatch: ``("gpus", "a100:8")``.
     """

@@ -157,7 +157,7 @@ def test_what_users_have_used_is_read_from_the_table_of_the_commands():
     )
     assert found.users == {"carol": (14931498, 22460851), "bob": (2876810, 9620559)}
     assert found.of("dave") == (0, 0)
-    with pytest.raises(Unreachable, match="no line of OAR's accounting"):
+    with pytest.raises(Unreachable, match="not a line of OAR's accounting"):
         usage_in("Bad syntax for --accounting", "oarstat")
 
 

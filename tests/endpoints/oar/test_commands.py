@@ -136,7 +136,7 @@ def test_one_that_belongs_to_another_user_is_left_alone(oar, monkeypatch):
     [
         ("half", "cut off"),
         ("error", "something is wrong"),
-        ("die", "ended by signal 9"),
+        ("die", "killed by signal 9"),
         ("database", "Cannot connect"),
     ],
 )
@@ -153,10 +153,10 @@ def test_an_answer_that_is_none_is_unreachable(oar, fault, problem):
         ("refuse", BadInput, "oarsub refuses: There are not enough resources for your request$"),
         ("error", BadInput, "oarsub refuses: .*something is wrong"),
         ("database", NotSent, "Cannot connect to database"),
-        ("die", Unclear, "ended by signal 9"),
-        ("then-die", Unclear, "ended by signal 9"),
-        ("then-half", Unclear, "does not say which job"),
-        ("then-signal", RefusedAs, "made the job 1, and ended with.*Cannot connect to executor"),
+        ("die", Unclear, "killed by signal 9"),
+        ("then-die", Unclear, "killed by signal 9"),
+        ("then-half", Unclear, "did not print the number"),
+        ("then-signal", RefusedAs, "created job 1, but ended with.*Cannot connect to executor"),
         ("hang", Unclear, "has not answered"),
         ("then-hang", Unclear, "has not answered"),
     ],
@@ -174,7 +174,7 @@ def test_what_became_of_a_submission_is_told_apart(oar, fault, kind, problem):
     ("program", "kind", "problem"),
     [
         ("echo 'Cannot frag 5 ; You are not the right user.' >&2; exit 1", Forbidden, "job 5 is not yours"),
-        ("echo 'cannot connect' >&2; exit 2", Conflict, "job 5 has been noted, but OAR's server does not"),
+        ("echo 'cannot connect' >&2; exit 2", Conflict, "job 5 is recorded, but OAR's server does not"),
         ("exit 9", Unreachable, "exit status 9"),
     ],
 )
@@ -260,7 +260,7 @@ def test_a_user_who_has_used_less_comes_before_those_who_wait(oar, endpoint):
 def test_accounting_that_is_none_is_an_error(oar, endpoint):
     put_in_fair_share(oar, ("bob", 2.7))
     (oar.folder / "accounting").write_text("Bad syntax for --accounting\n")
-    with pytest.raises(Unreachable, match="no line of OAR's accounting"):
+    with pytest.raises(Unreachable, match="not a line of OAR's accounting"):
         endpoint().availability()
 
 
@@ -303,7 +303,7 @@ def test_besteffort_jobs_are_planned_at_five_minutes_whatever_they_ask_for(oar, 
     made = endpoint(queue="besteffort")
     found = made.availability()
     assert int(found.anchors(np.array([8]), np.array([86400]), 0)[0]) - now == pytest.approx(0, abs=2)
-    assert any("planned at 5 minutes" in remark for remark in made.remarks)
+    assert any("planned with 5 minutes" in remark for remark in made.remarks)
 
 
 def test_what_would_be_submitted_has_all_shapes(oar, endpoint):
@@ -318,10 +318,8 @@ def test_a_job_of_several_shapes_is_watched_by_oar_itself(oar, endpoint):
     made = endpoint(resource="core")
     shapes = """-l "{type = 'default'}/core=4,walltime=0:5:0" -l "{type = 'default'}/core=2,walltime=0:9:0" """
     oar.put(Job_Id=3, wanted_resources=shapes, scheduledStart=1795219410)
-    assert (
-        "of its 2 shapes (4 core for 5m00s, 2 core for 9m00s) it takes the one that ends first" in made.why_unchanged(3)
-    )
+    assert "has 2 shapes (4 core for 5m00s, 2 core for 9m00s)" in made.why_unchanged(3)
     oar.put(Job_Id=4)
-    assert "cancel it and submit another" in made.why_unchanged(4)
+    assert "cancel job 4 and submit another" in made.why_unchanged(4)
     with pytest.raises(NotFound, match="no job 5"):
         made.why_unchanged(5)

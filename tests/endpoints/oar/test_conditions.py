@@ -21,5 +21,5 @@ def test_a_condition_of_comparisons_is_understood(text, holds):
 
 @pytest.mark.parametrize("text", ["a = 'x' OR b = 'y'", "a IN ('x')", "a = 'it''s'", "", "NOT a = 'x'", "a = b"])
 def test_more_of_sql_is_refused_with_the_way_out(text):
-    with pytest.raises(BadInput, match="over REST, conditions are of the form"):
+    with pytest.raises(BadInput, match="over REST, conditions must have the form"):
         condition_of(text)

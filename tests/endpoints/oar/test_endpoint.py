@@ -68,7 +68,7 @@ def test_an_endpoint_of_besteffort_jobs_takes_that_option(oar):
         ({"resource": "core=4"}, "resource.*leaves 0 levels"), ({"policy": "random"}, "policy.*neither"),
         ({"queues": "admin"}, "queues.*list of queues"), ({"queues": ["a", "a"]}, "queues.*twice"),
         ({"options": "--hold"}, "options.*list of options"),
-        ({"options": ["-t"]}, "options.*no long option"), ({"moldable": "yes"}, "moldable"),
+        ({"options": ["-t"]}, "options.*not a long option"), ({"moldable": "yes"}, "moldable"),
         ({"security_time": -1}, "security_time"), ({"moldible": True}, 'no key "moldible"; did you mean "moldable"'),
         ({"ident": "ann"}, 'no key "ident"'), ({"timeout": 0}, "timeout"),
     ],
@@ -131,7 +131,7 @@ def test_a_job_that_was_made_without_an_answer_is_found_by_its_tag(where, fault)
     submissions(fault)
     job = made.submit(REQUEST, JOB, "k")
     assert [(job["id"], f"ocean.{tag_of('k')}", "Waiting")] == jobs()
-    assert "looking for what has become of it" in made.told[0]
+    assert "checking whether the job exists" in made.told[0]
     assert not made.in_doubt("k")
     assert make().submit(REQUEST, JOB, "k")["id"] == job["id"]
 
@@ -155,7 +155,7 @@ def test_what_became_of_it_is_not_known_while_nobody_answers(oar, endpoint):
     made = endpoint(timeout=0.6)
     oar.fail("oarsub", "then-hang")
     oar.fail("oarstat", *["error"] * 20)
-    with pytest.raises(InDoubt, match="nor can it be asked for: oar: oarstat: .*something is wrong"):
+    with pytest.raises(InDoubt, match="and the scheduler cannot be asked: oar: oarstat: .*something is wrong"):
         made.submit(REQUEST, JOB)
     assert len(oar.jobs) == 1
 
@@ -172,7 +172,7 @@ def test_nothing_is_sent_with_a_key_that_cannot_be_looked_for(oar, endpoint):
 def test_oarsub_that_has_ended_without_a_job_has_submitted_nothing(oar, endpoint):
     made = endpoint()
     oar.fail("oarsub", "die")
-    with pytest.raises(Unreachable, match="ended by signal 9; nothing was submitted"):
+    with pytest.raises(Unreachable, match="killed by signal 9; nothing was submitted"):
         made.submit(REQUEST, JOB, "k")
     assert not made.in_doubt("k")
     assert oar.jobs == []
@@ -194,7 +194,7 @@ def test_an_error_after_the_job_was_written_is_not_a_refusal(oar, endpoint):
     oar.fail("oarsub", "then-error")
     job = made.submit(REQUEST, JOB, "k")
     assert [one["Job_Id"] for one in oar.jobs] == [job["id"]]
-    assert "but the job is there" in made.told[0]
+    assert "but the job exists" in made.told[0]
 
 
 def test_an_error_that_comes_with_a_number_is_none_if_the_job_is_there(oar, endpoint):
@@ -247,7 +247,7 @@ def test_of_two_jobs_of_one_key_the_one_that_waits_behind_is_cancelled(oar, endp
     job = made.submit(REQUEST, JOB, "k")
     assert job["id"] == 1
     assert [(one["Job_Id"], one["state"]) for one in oar.jobs] == [(1, "Waiting"), (2, "Error")]
-    assert "is a second one of the key k" in made.told[0]
+    assert "is a second job with the key k" in made.told[0]
 
 
 @pytest.mark.process

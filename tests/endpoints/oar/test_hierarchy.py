@@ -31,9 +31,9 @@ def test_the_level_without_a_number_is_chosen(text, request_of_three, name, outs
     [
         ("host=2/core=4", "leaves 0 levels"),
         ("host/core", "leaves 2 levels"),
-        ("host/core=0", "no property"),
-        ("host//core=4", "no property"),
-        ("core; rm", "no property"),
+        ("host/core=0", "not a property"),
+        ("host//core=4", "not a property"),
+        ("core; rm", "not a property"),
         ("nodes/network_address=2", "names a level twice"),
     ],
 )

@@ -260,7 +260,7 @@ def test_hosts_with_so_many_cores_free_are_planned_for_as_such():
     assert anchor(machine, 2, 10, resource="host=2/core") == 2061
     found = interpret(machine, "host/core=3").availability
     assert [(frame["start"], frame["free"]) for frame in found.counts.to_wire()["frames"]] == [(0, 1), (3061, 2)]
-    with pytest.raises(Infeasible, match="no place for one host"):
+    with pytest.raises(Infeasible, match="cannot hold one host"):
         interpret(machine, "host/core=5")
 
 

@@ -70,7 +70,7 @@ def test_names_that_were_cut_are_found():
 def test_who_asks_must_be_known(usage):
     found = order_of(machine(waiting(1, "bob", 0.7), user="", usage=usage), "default")
     assert found.behind == frozenset()
-    assert "the user who submits is not known" in found.remarks[0]
+    assert "the submitting user is not known" in found.remarks[0]
 
 
 def test_users_of_the_same_karma_come_by_name_and_that_is_said():

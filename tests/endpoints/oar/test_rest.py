@@ -139,7 +139,7 @@ def test_a_table_that_cannot_be_used_is_refused(table, properties, problem):
 
 def test_an_api_that_knows_nobody_is_asked_about_tags_in_vain(api):
     api.user = ""
-    with pytest.raises(Unauthorized, match=r"does not know who asks.*netrc.*ident"):
+    with pytest.raises(Unauthorized, match=r"does not accept the credentials.*netrc.*ident"):
         RestTransport("oar", api.url).tagged_jobs("gas-1")
 
 
@@ -222,13 +222,13 @@ def test_a_cancellation_that_oar_s_server_was_not_told_of_is_said_to_be_noted(ap
         "Oardel command exited with status 512: Deleting the job = 1 ...REGISTERED.\nCould not connect to the socket"
     )
     api.fail("DELETE", said(400, words))
-    with pytest.raises(Conflict, match="the end of job 1 has been noted, but OAR's server does not listen"):
+    with pytest.raises(Conflict, match="the cancellation of job 1 is recorded, but OAR's server does not respond"):
         transport.cancel(1)
 
 
 def test_jobs_of_others_are_not_cancelled(api, transport):
     job = api.add(owner="bob")
-    with pytest.raises(Forbidden, match="is not yours, or there is none"):
+    with pytest.raises(Forbidden, match="is not yours or does not exist"):
         transport.cancel(job["id"])
 
 

@@ -101,8 +101,8 @@ def test_options_go_through_one_word_each():
 @pytest.mark.parametrize(
     ("word", "problem"),
     [
-        ("-q", "no long option"), ("project=abc", "no long option"), ("--a=x\ny", "no long option"),
-        ("--name=x", "what Gas decides"), ("--resource=core=1", "what Gas decides"), ("--array=5", "what Gas decides"),
+        ("-q", "not a long option"), ("project=abc", "not a long option"), ("--a=x\ny", "not a long option"),
+        ("--name=x", "itself"), ("--resource=core=1", "itself"), ("--array=5", "itself"),
         ("--queue=x", "write queue in the endpoint's table"), ("--property=x", "write properties in"),
     ],
 )  # fmt: skip
@@ -155,5 +155,5 @@ def test_a_command_in_base64_does_not_read_its_own_script():
     [(JobDescription('say "x"', ("true",)), "name"), (JobDescription("x", ("true",), {}, "/a$b"), "directory")],
 )
 def test_names_and_directories_that_the_api_would_change_are_refused(job, what):
-    with pytest.raises(BadInput, match=f"{what}.*over REST it must be without"):
+    with pytest.raises(BadInput, match=f"{what}.*over REST it must not contain"):
         body_of(made(job=job))

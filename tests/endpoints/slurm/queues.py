@@ -297,7 +297,7 @@ def cause_of(one: Measured, transport: str, here: Situation, probe: Asked, after
         return "a plan that was not foreseen" if said.start is not None else "said to be never"
     ignored = [remark for remark in said.remarks if "not planned with" in remark]
     if ignored:
-        return "not planned with: " + re.sub(r"^\d+ waiting jobs ask", "jobs ask", ignored[0].partition(":")[0])
+        return "ignored, so " + re.sub(r"^\d+ waiting jobs ask", "jobs ask", ignored[0].partition(":")[0])
     where = ", and it comes before jobs that wait" if behind else ""
     return ("too early" if said.start is not None and said.start < one.planned else "too late") + where
 

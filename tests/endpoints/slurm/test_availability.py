@@ -56,7 +56,7 @@ def test_what_slurm_will_not_plan_at_first_is_said_with_the_reason():
 @pytest.mark.parametrize(
     ("words", "size", "problem"),
     [
-        ("-N2 -n3", 1, "1 nodes has no whole number of tasks"),
+        ("-N2 -n3", 1, "1 nodes does not give a whole number of tasks"),
         ("-n2 --mem=2000", 2, ""),
         ("-n2 -C gpu", 2, ""),
     ],
@@ -108,7 +108,7 @@ def test_where_some_plans_are_others_than_gas_makes_a_start_is_said_to_be_uncert
     queue = [published(2 + k, 1800 + 3600 * k) for k in range(3)]
     found = availability(started(1, 30, 8), *queue, published(5, 90_000))
     start(found, 4, 10)
-    assert "this is uncertain: Gas works out 3 of Slurm's 4 plans as they are published" in found.said(4, 600)
+    assert "this is uncertain: Gas reproduces 3 of Slurm's 4 published plans" in found.said(4, 600)
     sure = availability(started(1, 30, 8), *queue)
     start(sure, 4, 10)
     assert "uncertain" not in sure.said(4, 600)

@@ -129,10 +129,10 @@ def test_how_plans_are_made_is_configured_or_by_default(said):
         ("partitions", "", "show partitions: the answer is empty"),
         ("nodes", "slurm_load_node: Unable to contact slurm controller\n", "show nodes, line 1: .*NodeName="),
         ("nodes", "NodeName=n1 CPUTot=8 CPUAlloc=0\n", 'show nodes, "n1" has no State'),
-        ("nodes", "NodeName=n1 CPUTot=many CPUAlloc=0 State=IDLE\n", '"n1", CPUTot: "many" is no whole number'),
+        ("nodes", "NodeName=n1 CPUTot=many CPUAlloc=0 State=IDLE\n", '"n1", CPUTot: "many" is not a whole number'),
         ("nodes", "NodeName=n1 CPUTot=8 CPUAll", "cut off"),
         ("config", "", "show config: the answer has no SLURM_VERSION"),
-        ("diagnostics", "", "sdiag: the answer does not say when"),
+        ("diagnostics", "", "sdiag: the answer has no time"),
         ("jobs", "squeue: error\n", "squeue: the answer is cut off"),
         ("jobs", f"1{US}2{RS}\n", "squeue, record 1: .* 2 columns instead of 23"),
     ],
@@ -209,12 +209,12 @@ def test_a_record_with_too_few_columns_is_skipped_and_said_but_not_of_ones_own_j
 def test_a_waiting_job_that_cannot_be_read_is_left_out_and_one_that_has_nodes_is_not(id, refused):
     answers = written(SAID, id, cpus="many")
     if refused:
-        with pytest.raises(Unreachable, match='job 2, cpus: "many" is no whole number'):
+        with pytest.raises(Unreachable, match='job 2, cpus: "many" is not a whole number'):
             read_cluster(answers, name="x", mark=MARK)
     else:
         found = read_cluster(answers, name="x", mark=MARK)
         assert id not in {job.id for job in found.jobs}
-        assert 'job 5, cpus: "many" is no whole number' in found.cautions[0]
+        assert 'job 5, cpus: "many" is not a whole number' in found.cautions[0]
 
 
 def test_times_and_numbers_without_measure():
@@ -223,7 +223,7 @@ def test_times_and_numbers_without_measure():
     assert (job.start, job.end, job.time_limit) == (LATEST, LATEST, None)
     far = dict(SAID, reservations=SAID["reservations"].replace("EndTime=1795320480", "EndTime=99999999999999999999"))
     assert read_cluster(far, name="x").reservations[0].end == LATEST
-    with pytest.raises(Unreachable, match="CPUEfctv: .* is more than there can be"):
+    with pytest.raises(Unreachable, match="CPUEfctv: .* exceeds the largest possible value"):
         read_cluster(dict(SAID, nodes=SAID["nodes"].replace("CPUEfctv=8", "CPUEfctv=" + "9" * 5000)), name="x")
 
 

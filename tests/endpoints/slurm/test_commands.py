@@ -210,16 +210,16 @@ def test_gpus_of_each_node_are_changed_with_the_nodes(slurm, transport):
     assert [line for line in slurm.lines("calls") if "update" in line] == [
         "scontrol update jobid=7 NumNodes=2-2 NumTasks=2 Gres=gpu:a100:4 TimeLimit=10"
     ]
-    with pytest.raises(BadInput, match="job 7 has 1 task a node, and cannot be given 4"):
+    with pytest.raises(BadInput, match="job 7 has 1 task per node and cannot be given 4"):
         transport.reshape(7, Shape(8, 2, 10, False, (("ntasks-per-node", "4"), GPUS[1])))
-    with pytest.raises(BadInput, match="asks for GPUs, and cannot"):
+    with pytest.raises(BadInput, match="requests GPUs and cannot"):
         transport.reshape(7, Shape(8, 2, 10, False, (("gpus", "8"),)))
 
 
 WHY_NOT = {
-    "HetJobId=7": "of several parts",
-    "CPUs/Task=2": "several CPUs for each task",
-    "NumNodes=8-8": "asks for a number of nodes",
+    "HetJobId=7": "heterogeneous",
+    "CPUs/Task=2": "several CPUs per task",
+    "NumNodes=8-8": "requests a number of nodes",
 }
 
 
@@ -246,7 +246,7 @@ def test_slurm_26_05_gives_every_job_a_range_of_nodes_up_to_its_tasks(slurm, tra
     if can:
         transport.reshape(7, Shape(4, None, 10))
     else:
-        with pytest.raises(BadInput, match="asks for a number of nodes"):
+        with pytest.raises(BadInput, match="requests a number of nodes"):
             transport.reshape(7, Shape(4, None, 10))
     assert len([line for line in slurm.lines("calls") if "update" in line]) == can
 

@@ -60,7 +60,7 @@ def test_keys_that_are_stated_bring_the_defaults_of_their_subject():
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [({"PriorityWieghtAge": 5}, "PriorityWeightAge"), ({"KillWait": 2.5}, "whole number"),
+    [({"PriorityWieghtAge": 5}, "PriorityWeightAge"), ({"KillWait": 2.5}, "must be a string or an integer"),
      ({"KillWait": "1\nPriorityType=x"}, "one line")],
 )  # fmt: skip
 def test_what_is_no_key_is_refused_with_the_nearest(given, words):

@@ -48,7 +48,7 @@ def test_jobs_that_the_details_do_not_name_stay_as_they_are(said):
 
 
 def test_garbage_as_details_is_refused(said):
-    with pytest.raises(Unreachable, match=r'-d show jobs, line 1: "nonsense" is no job'):
+    with pytest.raises(Unreachable, match=r'-d show jobs, line 1: "nonsense" is not a job'):
         with_details((), "nonsense\n" + said["details"])
 
 

@@ -54,14 +54,14 @@ def test_an_option_of_a_newer_sbatch_is_kept():
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("--ntask-per-nod=4", "line 3: --ntask-per-nod is no option of sbatch; did you mean --ntasks-per-node"),
-        ("--gpus-per=4", "could be any of --gpus-per-node, --gpus-per-socket, --gpus-per-task"),
+        ("--ntask-per-nod=4", "line 3: --ntask-per-nod is not an option of sbatch; did you mean --ntasks-per-node"),
+        ("--gpus-per=4", "could mean any of --gpus-per-node, --gpus-per-socket, --gpus-per-task"),
         ("-n", "line 3: -n needs a value"),
         ("--mem", "line 3: --mem needs a value"),
         ("--hold=yes", "--hold takes no value"),
-        ("-y 4", "'-y' has -y, which is no option|-y, which is no option of sbatch"),
-        ("-N 4 nodes", "nodes.* is no option of sbatch"),
-        ("--comment='a", "the quotation mark ' has no other one"),
+        ("-y 4", "'-y' has -y, which is not an option|-y, which is not an option of sbatch"),
+        ("-N 4 nodes", "nodes.* is not an option of sbatch"),
+        ("--comment='a", "the quotation mark ' is not closed"),
         ("hetjob", "another part of a heterogeneous job"),
     ],
 )
@@ -81,7 +81,7 @@ def test_a_script_keeps_its_text_and_knows_where_each_option_stands():
     [
         ("name = 1\n", "begins with"),
         ("", "begins with"),
-        ("#!/bin/sh\r\n", "line ends of DOS"),
+        ("#!/bin/sh\r\n", "DOS line ends"),
         ("#!/bin/sh\0", "null"),
     ],
 )

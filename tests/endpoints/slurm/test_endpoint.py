@@ -92,7 +92,7 @@ def test_a_job_that_comes_to_light_after_the_search_is_the_one_that_stays(slurm,
     job = endpoint.submit(Request(16, 90), JOB, "key")
     assert slurm.lines("submitted") == ["100", "101"]
     assert (job["id"], slurm.lines("cancelled")) == (100, ["101"])
-    assert "the job 101 is a second one of the key key, and is cancelled" in told
+    assert "job 101 is a second job with the key key, and is cancelled" in told
 
 
 def test_a_job_is_noted_before_anything_else_is_asked(slurm, endpoint):
@@ -117,11 +117,11 @@ def test_options_that_are_not_planned_with_are_named_when_planning_and_before_su
     transport = CommandTransport("fake", folder=str(slurm.folder))
     endpoint = SlurmEndpoint("fake", transport, options=given("--switches=1", "--account=abc"))
     endpoint.availability()
-    assert "--switches: not planned with, so that jobs may start later than said" in endpoint.remarks
+    assert "--switches: ignored, so jobs may start later than shown" in endpoint.remarks
     told = []
     endpoint.tell = told.append
     endpoint.submit(Request(1, 60), JobDescription("x", ("true",), native=("--tmp=4G", "--comment=x")))
-    assert told == ["--switches, --tmp: not planned with, so that jobs may start later than said"]
+    assert told == ["--switches, --tmp: ignored, so jobs may start later than shown"]
 
 
 def test_somebody_elses_job_is_not_reshaped(slurm, endpoint, monkeypatch):
@@ -163,7 +163,7 @@ def test_a_job_that_comes_with_an_error_is_cancelled(slurm, endpoint, monkeypatc
 
     made = endpoint.submit(Request(1, 60), JOB, "first")["id"]
     monkeypatch.setattr(endpoint.transport, "submit", submit)
-    with pytest.raises(BadInput, match=f"more than there is; the job {made} that it made all the same was cancelled"):
+    with pytest.raises(BadInput, match=f"more than there is; it created job {made} nevertheless, which was cancelled"):
         endpoint.submit(Request(16, 90), JOB, "key")
     assert slurm.lines("cancelled") == [str(made)]
 
@@ -180,7 +180,7 @@ def test_a_job_that_comes_with_an_error_and_cannot_be_cancelled_is_in_doubt_and_
 
     monkeypatch.setattr(endpoint.transport, "submit", submit)
     monkeypatch.setattr(endpoint.transport, "cancel", cancel)
-    with pytest.raises(InDoubt, match="the job 100 that it made all the same could not be cancelled"):
+    with pytest.raises(InDoubt, match="it created job 100 nevertheless, which could not be cancelled"):
         endpoint.submit(Request(16, 90), JOB, "key")
     assert len(sent) == 1
     assert endpoint.in_doubt("key")
@@ -217,12 +217,12 @@ def test_that_a_key_is_unused_is_good_for_one_submission(slurm, endpoint):
 
 def test_a_job_that_slurm_has_forgotten_is_not_found(slurm, endpoint):
     slurm.does("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1")
-    with pytest.raises(NotFound, match="there is no job 7; Slurm forgets jobs"):
+    with pytest.raises(NotFound, match="there is no job 7; some minutes after a job has ended"):
         endpoint.job(7)
 
 
 def test_reservations_are_not_a_users(endpoint):
-    with pytest.raises(BadInput, match="made by its administrators"):
+    with pytest.raises(BadInput, match="only administrators can create reservations"):
         endpoint.reserve("x", 4, 0, 60)
 
 
@@ -292,7 +292,7 @@ def test_variables_that_are_left_to_sbatch_are_planned_with(slurm, monkeypatch):
     script = Script.of("#!/bin/sh\n#SBATCH -G 1 --qos=short\n", "job.sh")
     asked = endpoint.asking(script=script).asked()
     assert (asked.qos, asked.gpus[0].count, len(asked.tasks_of_array)) == ("long", 2, 3)
-    with pytest.raises(BadInput, match=r"\$SBATCH_ARRAY_INX: makes arrays"):
+    with pytest.raises(BadInput, match=r"\$SBATCH_ARRAY_INX: makes job arrays"):
         endpoint.asked()
 
 
@@ -311,7 +311,7 @@ def test_accounts_and_qos_are_endpoints_of_their_own_once_they_are_known(slurm, 
     others = endpoint.choices()
     assert len(others) == 16
     others[0].availability()
-    assert "4 of 20 accounts and QOS are not planned with: name one of them" in others[0].remarks
+    assert "4 of 20 accounts and QOS are ignored: name one of them" in others[0].remarks
 
 
 def test_gpus_that_jobs_do_not_ask_for_are_not_chosen_unasked(slurm, cluster):
@@ -323,7 +323,7 @@ def test_gpus_that_jobs_do_not_ask_for_are_not_chosen_unasked(slurm, cluster):
         endpoint.read(replace(cluster, nodes=nodes, partitions=(Partition("gpu", ("g0",)),), jobs=()))
         return endpoint.unasked
 
-    assert unasked() == unasked("--gres=nvme") == "all of its nodes have GPUs, and the job asks for none"
+    assert unasked() == unasked("--gres=nvme") == "all of its nodes have GPUs, but the job requests none"
     for words in ("--gpus=1", "--gres=gpu:1", "--gpus-per-node=1", "--tres-per-task=gres/gpu:1", "--cpus-per-gpu=2"):
         assert unasked(words) == ""
     assert unasked(unit="gpus") == unasked(named=True) == ""
@@ -340,7 +340,7 @@ def test_a_qos_that_takes_the_places_of_others_is_not_chosen_unasked(slurm, clus
     asked_for = endpoint.chosen(["qos=urgent"])
     asked_for.read(made)
     found = [one.unasked for one in (endpoint, other, asked_for)]
-    assert found == ["", "its jobs take the places of running jobs of QOS normal", ""]
+    assert found == ["", "its jobs preempt running jobs of QOS normal", ""]
 
 
 def test_gpus_are_a_unit(slurm):
@@ -400,7 +400,7 @@ def test_it_is_configured_by_a_table(tmp_path):
     [
         ("unit", "sockets", '"sockets"'),
         ("options", "--mem=4G", "must be a list"),
-        ("options", ["-m"], "no long option"),
+        ("options", ["-m"], "not a long option"),
         ("partitions", "x", 'did you mean "partition"'),
         ("timeout", 0, "timeout"),
         ("slurm_conf", "/nowhere/slurm.conf", "there is no file /nowhere/slurm.conf"),
@@ -413,7 +413,7 @@ def test_a_table_that_cannot_be_used_is_refused_with_the_place(key, value, said)
 
 def test_output_is_read_from_the_end_of_its_file(endpoint, tmp_path, monkeypatch):
     job = endpoint.submit(Request(1, 60), JOB, "key")
-    with pytest.raises(Conflict, match="waits, and has written nothing yet"):
+    with pytest.raises(Conflict, match="is waiting and has no output yet"):
         endpoint.output(job["id"], "stdout", 4)
     path = tmp_path / "slurm-1.out"
 
@@ -427,7 +427,7 @@ def test_output_is_read_from_the_end_of_its_file(endpoint, tmp_path, monkeypatch
         endpoint.output(job["id"], "stdout", 4)
     path.write_text("abcdefgh")
     assert endpoint.output(job["id"], "stdout", 4) == b"efgh"
-    with pytest.raises(NotFound, match="does not say where"):
+    with pytest.raises(NotFound, match="does not show where"):
         endpoint.output(job["id"], "stderr", 4)
     path.unlink()
     path.mkdir()

@@ -401,12 +401,12 @@ def test_remarks_say_what_one_must_know():
     found = interpret(replace(machine(*waiting, **known), nodes=nodes, planned=NOW - 12, others_visible=False))
     assert found.remarks == (
         "Slurm planned 12 s ago",
-        "2 waiting jobs have no plan of Slurm's; Gas placed them itself",
-        "6 CPUs are in use by jobs that are not shown (PrivateData): --probe asks Slurm itself",
+        "2 waiting jobs have no plan by Slurm; Gas placed them itself",
+        "6 CPUs are in use by hidden jobs (PrivateData): --probe asks Slurm itself",
         "1 job is left out: held",
     )
     assert found.placed == 2
-    assert interpret(machine(**known)).remarks == ("Slurm does not say when it planned",)
+    assert interpret(machine(**known)).remarks == ("Slurm does not show when it planned",)
 
 
 def test_and_what_is_not_known_of_ones_own_place_and_limits():
@@ -415,7 +415,7 @@ def test_and_what_is_not_known_of_ones_own_place_and_limits():
         "the priority of your jobs is not known (how priorities are calculated (the configuration is not published)): "
         "they are planned behind all others of their tier"
     )
-    assert limits.startswith("not known, and may keep a job from starting: ")
+    assert limits.startswith("not known, and may delay a job: ")
     assert "EnforcePartLimits" in limits
     counting = tuple(replace(job(at), priority=4_294_901_760 - at) for at in range(1, 4))
     assert not any("priority of your jobs" in one for one in interpret(machine(*counting)).remarks)
@@ -425,12 +425,15 @@ def test_and_what_is_not_known_of_ones_own_place_and_limits():
     ("fields", "told"),
     [
         ({"partitions": (Partition("p", ("n0", "n1"), sharing=2),)}, "up to 2 jobs may share a CPU"),
-        ({"reservations": (kept("r", partial=True),)}, 'of reservation "r" only some cores are kept'),
-        ({"reservations": (kept("r", flags=("FLEX",)),)}, 'jobs of reservation "r" may take other nodes'),
+        ({"reservations": (kept("r", partial=True),)}, 'of reservation "r" only some cores are reserved'),
+        ({"reservations": (kept("r", flags=("FLEX",)),)}, 'jobs of reservation "r" may use other nodes'),
         ({"jobs": (running(1, "n0", end=NOW + 60),)}, None),
         ({"jobs": (replace(running(1, "n0", end=NOW + 60), state="SUSPENDED"),)}, "1 job is suspended"),
         ({"jobs": (running(1, "n0", end=NOW + 60), job(2, features="[a*2]"))}, "the constraint .* is not understood"),
-        ({"jobs": (job(2, unclear=("licences a|b",)),)}, '1 waiting job asks .* not understood, .*"licences a.b"'),
+        (
+            {"jobs": (job(2, unclear=("licences a|b",)),)},
+            '1 waiting job has options .*"licences a.b"',
+        ),
         ({"jobs": (running(1, "n0", end=NOW + 60, unclear=("licences a|b",)),)}, None),
         # what there is elsewhere, or is over, is not remarked upon
         ({"reservations": (kept("r", end=NOW, partial=True), kept("s", nodes=("m",), flags=("FLEX",)))}, None),

@@ -160,20 +160,22 @@ def test_jobs_of_other_clusters_are_not_told_of():
 
 
 def test_several_clusters_are_refused_where_it_is_not_told_which_is_ones_own():
-    with pytest.raises(BadInput, match=r"several clusters \(ada, bob\), and only from v0.0.40 on .* sacct is asked"):
+    with pytest.raises(
+        BadInput, match=r"several clusters \(ada, bob\) and names this one only from v0.0.40 on.* sacct"
+    ):
         accounting_lines(answer(job(), job(cluster="bob")))
 
 
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"jobs": 7}, "jobs of the accounting: 7 is no list"),
-        ({"jobs": "all"}, "is no list"),
-        ({}, "is no list"),
-        ({"jobs": [7]}, r"jobs\[0\] of the accounting: 7 is no object"),
+        ({"jobs": 7}, "jobs of the accounting: 7 is not a list"),
+        ({"jobs": "all"}, "is not a list"),
+        ({}, "is not a list"),
+        ({"jobs": [7]}, r"jobs\[0\] of the accounting: 7 is not an object"),
         (answer(job(), job(time={"elapsed": "long"})), r"jobs\[1\] of the accounting \(7\), time/elapsed: .*long"),
         (answer(job(state={"current": []})), "state/current is empty"),
-        (answer(job(tres={"allocated": "cpu=8"})), "tres/allocated: .* is no list"),
+        (answer(job(tres={"allocated": "cpu=8"})), "tres/allocated: .* is not a list"),
         (answer({"job_id": 7}), r"jobs\[0\] of the accounting \(7\) has no key time/submission"),
     ],
 )

@@ -45,8 +45,8 @@ def test_both_transports_say_the_same(cluster, published):
 
 def test_what_v0_0_38_does_not_publish_is_said(published):
     configured, whole, planned = read_cluster(published, name="x").cautions
-    assert "how Slurm plans (SchedulerParameters) is not known" in configured
-    assert "which partitions give out whole nodes" in whole
+    assert "SchedulerParameters are not known" in configured
+    assert "which partitions allocate whole nodes" in whole
     assert "on which nodes jobs are planned" in planned
 
 
@@ -138,14 +138,14 @@ def test_a_missing_key_is_named_with_its_object_and_endpoint(published, endpoint
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("start_time", "soon", "start_time: 'soon' is no whole number"),
-        ("start_time", {"set": True}, "start_time: .* is no number"),
+        ("start_time", "soon", "start_time: 'soon' is not a whole number"),
+        ("start_time", {"set": True}, "start_time: .* is not a number"),
         ("cpus", None, "cpus is not set"),
-        ("nodes", 7, "nodes: 7 is no list"),
+        ("nodes", 7, "nodes: 7 is not a list"),
         ("nodes", "n[1-", "nodes: .*ends inside a bracket"),
-        ("array_task_string", "1-x", "array_task_string: .*no range"),
+        ("array_task_string", "1-x", "array_task_string: .*not a range"),
         ("job_state", [], "job_state is empty"),
-        ("name", 7, "name: 7 is no text"),
+        ("name", 7, "name: 7 is not a string"),
     ],
 )
 def test_a_value_of_another_kind_is_named(published, key, value, message):
@@ -165,7 +165,7 @@ def test_a_value_of_another_kind_is_named(published, key, value, message):
 )
 def test_a_value_that_no_version_has_is_said_to_be_odd(published, key, value):
     with pytest.raises(
-        Unreachable, match=r"^jobs\[0\] \(1\), .* is no (list|object|whole number)|^jobs.*: 7 is no object"
+        Unreachable, match=r"^jobs\[0\] \(1\), .* is not an? (list|object|whole number)|^jobs.*: 7 is not an object"
     ):
         read_jobs(changed(published, "jobs", lambda document: document["jobs"][0].update({key: value})))
 
@@ -177,7 +177,7 @@ def test_a_number_of_thousands_of_digits(published):
 
 
 def test_an_object_that_is_none_is_named(published):
-    with pytest.raises(Unreachable, match=r"^jobs\[0\]: 'gone' is no object"):
+    with pytest.raises(Unreachable, match=r"^jobs\[0\]: 'gone' is not an object"):
         read_jobs(changed(published, "jobs", lambda document: document["jobs"].insert(0, "gone")))
 
 

@@ -33,4 +33,4 @@ def test_slurmrestd_may_answer_nonsense():
     for text in ("", "[]", '{"qos": 3}', '{"qos": [3]}', '{"qos": [{"name": "a", "limits": {"max": []}}]}'):
         found = json_associations.read_accounting({"qos": text}, "u1")
         assert found.associations == ()
-    assert any("cannot be understood" in one for one in json_associations.read_accounting({"qos": ""}, "u1").remarks)
+    assert any("cannot be parsed" in one for one in json_associations.read_accounting({"qos": ""}, "u1").remarks)

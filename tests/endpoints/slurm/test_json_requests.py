@@ -71,7 +71,7 @@ def test_a_start_that_is_not_before_an_instant():
 
 
 def test_a_script_that_is_no_utf_8_is_refused_with_the_way_out():
-    with pytest.raises(BadInput, match="not UTF-8 text, and slurmrestd takes no other; sbatch does"):
+    with pytest.raises(BadInput, match="not UTF-8 text, which slurmrestd requires; sbatch accepts it"):
         submission(replace(JOB, script=b"#!/bin/sh\n# \xe8".decode(errors="surrogateescape")), 40)
 
 
@@ -196,9 +196,9 @@ def test_an_option_that_cannot_be_taken_is_named_with_the_way_out(name, version)
     ("name", "value", "told"),
     [
         ("account", None, "^--account needs a value, as in --account=..."),
-        ("mem", "lots", '^--mem="lots" is no amount of memory; sbatch takes 500M, 16G or megabytes'),
-        ("nice", "very", '^--nice="very" is no whole number'),
-        ("signal", "R:USR1", '^--signal="R:USR1" is no signal that slurmrestd takes'),
+        ("mem", "lots", '^--mem="lots" is not an amount of memory; sbatch takes 500M, 16G or megabytes'),
+        ("nice", "very", '^--nice="very" is not a whole number'),
+        ("signal", "R:USR1", '^--signal="R:USR1" is not a signal that slurmrestd accepts'),
     ],
 )
 def test_a_value_that_cannot_be_understood(name, value, told):

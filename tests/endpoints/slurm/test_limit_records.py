@@ -44,5 +44,5 @@ def test_what_is_not_understood_is_left_out_and_said():
     answers["qos"] = answers["qos"].replace("high|100|", "high|much|")
     found = read_accounting(answers, "u1")
     assert len(found.remarks) == 2
-    assert all("not understood" in one for one in found.remarks)
+    assert all("cannot be parsed" in one for one in found.remarks)
     assert found.association("phys", user="").bounds.group_tres == {"cpu": 40}  # slurmdbd has it too

@@ -101,7 +101,7 @@ def test_a_job_that_runs_keeps_its_shape(slurm, run, busy):
     app = application("app.toml", p24=700, p3=300)
     before = [shown(slurm, busy, key) for key in ("NumCPUs", "NumNodes", "TimeLimit")]
     refusal = run("reshape", f"cpus:{busy}", app, code=1)
-    assert "only a job that waits can be given another shape" in refusal
+    assert "only waiting jobs can be reshaped" in refusal
     assert [shown(slurm, busy, key) for key in ("NumCPUs", "NumNodes", "TimeLimit")] == before
 
 

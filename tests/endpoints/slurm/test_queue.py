@@ -41,5 +41,5 @@ def test_a_size_that_the_options_leave_out_is_no_job(endpoint):
 
 
 def test_a_list_of_something_else_is_refused(endpoint):
-    with pytest.raises(BadInput, match="no plan of Slurm's own to predict from"):
+    with pytest.raises(BadInput, match="the queue is not known well enough to predict from"):
         endpoint.queue(AvailabilityList.of([0], [8]), [], 0)

@@ -177,9 +177,9 @@ def test_slurmrestd_says_the_same_of_the_same_jobs_nodes_and_partitions(version,
 
 def test_what_a_slurmrestd_does_not_publish_is_said():
     cautions = {spoken: " ".join(by_rest(spoken).cautions) for one in VERSIONS for spoken in SPOKEN[one]}
-    assert "which partitions give out whole nodes" in cautions["v0.0.38"]
-    assert "which waiting jobs want whole nodes" in cautions["v0.0.45"]
-    assert "which waiting jobs want whole nodes" not in cautions["v0.0.44"]
+    assert "which partitions allocate whole nodes" in cautions["v0.0.38"]
+    assert "which waiting jobs request whole nodes" in cautions["v0.0.45"]
+    assert "which waiting jobs request whole nodes" not in cautions["v0.0.44"]
     assert [spoken for spoken, said in cautions.items() if "SchedulerParameters" not in said] == ["v0.0.45"]
 
 

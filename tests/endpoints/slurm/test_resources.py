@@ -33,7 +33,7 @@ def test_generic_resources_in_each_notation(text, found):
 
 @pytest.mark.parametrize("text", ["gpu:a:b:c:1", "gpu::2", ":4", "gpu:a100:2:3", "gres/=2", "gpu x:1", "gres/gpu=many"])
 def test_what_is_no_generic_resource_is_refused(text):
-    with pytest.raises(BadInput, match="no (generic resource|amount)"):
+    with pytest.raises(BadInput, match="not an? (generic resource|amount)"):
         gres(text)
 
 
@@ -77,7 +77,7 @@ def test_trackable_resources_have_amounts_and_weights():
 def test_licences_are_counted_by_name():
     assert licences("matlab:3,abaqus@srv,matlab:1") == {"matlab": 4, "abaqus@srv": 1}
     assert licences("(null)") == {}
-    with pytest.raises(BadInput, match="no licence"):
+    with pytest.raises(BadInput, match="not a licence"):
         licences("matlab:1|octave:1")
 
 

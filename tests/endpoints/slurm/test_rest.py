@@ -119,14 +119,14 @@ def test_an_accounting_with_names_that_are_no_utf_8_is_read(server):
             "Failed connecting to slurmdbd: Unable to connect)",
         ),
         (refused("Protocol authentication error"), "error; does slurmdbd.conf have AuthAltTypes=auth/jwt?)"),
-        (Answer({"jobs": [{"cluster": "ada"}, {"cluster": "bob"}]}), "the jobs of several clusters (ada, bob), and"),
+        (Answer({"jobs": [{"cluster": "ada"}, {"cluster": "bob"}]}), "the jobs of several clusters (ada, bob) and"),
     ],
 )
 def test_an_accounting_that_cannot_be_asked_says_why(server, answer, told):
     server.answers["GET", ACCOUNTED] = answer
     error = error_of(lambda: transport(server).accounting("main", 90))
     assert isinstance(error, BadInput)
-    assert str(error).startswith("deep: its accounting cannot be asked (slurmrestd")
+    assert str(error).startswith("deep: its accounting is not available (slurmrestd")
     assert told in str(error)
 
 
@@ -405,17 +405,17 @@ def test_keys_of_others_are_left_to_them():
     ("table", "told"),
     [
         ({"url": "ftp://x"}, "url: 'ftp://x': is not the address of a service"),
-        ({"url": "unix:run"}, 'url: "unix:run": is no socket; write it like unix:/run/slurmrestd.socket'),
+        ({"url": "unix:run"}, 'url: "unix:run": is not a socket; write it like unix:/run/slurmrestd.socket'),
         ({"url": "unix:/" + "x" * 107}, "url: .*107 bytes at most"),
-        ({"version": "38"}, 'version: "38" is no version that Gas understands'),
+        ({"version": "38"}, 'version: "38" is not a version that Gas understands'),
         ({"token_command": "scontrol token"}, "token_command: must be a list of words"),
-        ({"token_command": ["a"], "token_file": "/b"}, "token_command: stands beside token_file"),
+        ({"token_command": ["a"], "token_file": "/b"}, "token_command: and token_file exclude each other"),
         ({"token_file": "/nonexistent"}, "token_file: /nonexistent: cannot be read: No such file"),
         ({"ca_file": "/nonexistent"}, "ca_file: /nonexistent: cannot be read"),
         ({"slurm_conf": "/nonexistent/slurm.conf"}, "slurm_conf: /nonexistent/slurm.conf cannot be read"),
-        ({"configuration": {"KillWiat": 5}}, 'configuration: "KillWiat" is no key of slurm.conf.*KillWait'),
+        ({"configuration": {"KillWiat": 5}}, 'configuration: "KillWiat" is not a key of slurm.conf.*KillWait'),
         ({"configuration": "KillWait=5"}, "configuration: must be a table"),
-        ({"configuration": {"KillWait": 5}, "slurm_conf": "/x"}, "configuration: stands beside slurm_conf"),
+        ({"configuration": {"KillWait": 5}, "slurm_conf": "/x"}, "configuration: and slurm_conf exclude each other"),
         ({"user": "a b"}, 'user: "a b" is not the name of a user'),
         ({"timeout": 0}, "timeout: 0 must be more than 0"),
         ({"insecure": "yes"}, "insecure: 'yes' is neither true nor false"),

@@ -36,7 +36,7 @@ def test_no_version_that_is_understood(server):
 
 @pytest.mark.parametrize("version", ["v0.0.35", "40", "v0.0.x", "v1.0.38", "v0.0.38\n"])
 def test_a_version_that_gas_does_not_understand(server, version):
-    assert "is no version that Gas understands: those from v0.0.36" in str(
+    assert "is not a version that Gas understands: those from v0.0.36" in str(
         error_of(lambda: transport(server, version=version))
     )
 
@@ -95,15 +95,18 @@ def test_only_a_slurmctld_that_is_away_is_meant_where_no_token_was_sent(server):
         (SILENCE, "did not answer within 0.5 s"),
         (Answer("<html><h1>Oops</h1>", 502, "text/html"), 'HTTP 502 and "<html><h1>Oops</h1>"; is it slurmrestd?'),
         (Answer("Oops", 500, "text/plain"), 'answered GET jobs with HTTP 500 and "Oops"'),
-        (Answer("<html>Log in</html>", 200, "text/html"), 'answered jobs with "<html>Log in</html>", which is no JSON'),
+        (
+            Answer("<html>Log in</html>", 200, "text/html"),
+            'answered jobs with "<html>Log in</html>", which is not a JSON',
+        ),
         (Answer('{"jobs": [{"job_id": 1, '), "jobs: the answer is not JSON, or cut off"),
         (Answer('{"jobs": []}', missing=9), "cannot be reached"),
         (Answer("null"), 'answered jobs with "null"'),
-        (Answer(b"\xff\xfe{"), "which is no JSON"),
-        (Answer(b'{"jobs": "\xff"}'), "is no list"),
-        (Answer("[" * 100_000), "which is no JSON"),
+        (Answer(b"\xff\xfe{"), "which is not a JSON"),
+        (Answer(b'{"jobs": "\xff"}'), "is not a list"),
+        (Answer("[" * 100_000), "which is not a JSON"),
         (Answer('{"jobs":' * 50_000), "the answer is not JSON"),
-        (Answer({"jobs": [7]}), "jobs[0]: 7 is no object"),
+        (Answer({"jobs": [7]}), "jobs[0]: 7 is not an object"),
         (Answer({"errors": [{"description": "down", "error": "for lunch"}], "jobs": []}), 'Slurm answers "for lunch"'),
         (Answer({"errors": [7, {"code": 3}, "no", None]}, 500), "Slurm answers: 7; {'code': 3}; no; None"),
         (Answer({"errors": {"error": "odd"}}, 500), "Slurm answers: odd"),

@@ -88,7 +88,7 @@ def test_a_command_sees_no_other_token(tmp_path):
 def test_a_token_of_the_environment_that_could_be_meant_for_several_goes_to_none():
     tokens = Tokens(HERE, environment={"SLURM_JWT": GOOD}, rivals=["http://127.0.0.1:2"])
     assert (tokens.current(), tokens.source) == (None, None)
-    assert "SLURM_JWT does not say which slurmrestd it is for, this one or http://127.0.0.1:2" in tokens.hint
+    assert "SLURM_JWT could be for this slurmrestd or http://127.0.0.1:2" in tokens.hint
 
 
 @pytest.mark.parametrize(

@@ -55,12 +55,12 @@ def test_a_size_stands_in_place_of_what_the_options_say_of_it(words, unit, size,
 @pytest.mark.parametrize(
     ("words", "unit", "size", "problem"),
     [
-        ("-c4", "cpus", 6, "6 CPUs are no number of tasks of 4 CPUs"),
-        ("-N2 -n3", None, 3, "3 nodes has no whole number of tasks"),
-        ("-N2 -n32", "tasks", 24, "24 tasks has no whole number of nodes"),
+        ("-c4", "cpus", 6, "6 CPUs are not a multiple of 4 CPUs"),
+        ("-N2 -n3", None, 3, "3 nodes does not give a whole number of tasks"),
+        ("-N2 -n32", "tasks", 24, "24 tasks does not give a whole number of nodes"),
         ("--gpus-per-node=4", None, 6, None),
         ("--gpus-per-node=4", None, 7, "7 GPUs do not fill 2 nodes of up to 4 evenly"),
-        ("--gpus-per-task=2", "gpus", 3, "3 GPUs are no number of tasks"),
+        ("--gpus-per-task=2", "gpus", 3, "3 GPUs are not a multiple of"),
         ("-Ga100:3,v100:1", None, 2, "in proportion"),
     ],
 )

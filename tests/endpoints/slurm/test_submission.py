@@ -94,7 +94,7 @@ def test_a_name_of_two_lines_is_refused():
 
 @pytest.mark.parametrize("name", ["A B", "A-B", "1A", "A;touch x", "Ä", "A\nB"])
 def test_a_variable_that_the_shell_has_no_name_for_is_refused(name):
-    with pytest.raises(BadInput, match="is no name of a variable"):
+    with pytest.raises(BadInput, match="is not the name of a variable"):
         batch(Request(1, 60), JobDescription("a", ("true",), {name: "x"}))
 
 
@@ -106,7 +106,7 @@ def test_options_are_long_ones_of_sbatch():
 
 @pytest.mark.parametrize("word", ["-A", "account=abc", "--", "--=x", "--account abc", "--a\n=b", "--comment=a\nb", ""])
 def test_other_words_are_refused(word):
-    with pytest.raises(BadInput, match="here: .* is no long option of sbatch"):
+    with pytest.raises(BadInput, match="here: .* is not a long option of sbatch"):
         options_from([word], "here")
 
 
@@ -128,7 +128,7 @@ def test_other_words_are_refused(word):
     ],
 )
 def test_what_gas_decides_is_refused(word):
-    with pytest.raises(BadInput, match="is what Gas decides"):
+    with pytest.raises(BadInput, match="is decided by Gas"):
         options_from([word], "--native")
 
 
