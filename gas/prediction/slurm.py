@@ -6,7 +6,8 @@ same sample first, and hold nothing there: a job that comes behind a candidate m
 that seem to finish first are then each followed by themselves.
 
 A long queue on many nodes takes a second and more a sample. Then the schedulers look at it less often the further away
-a sample is (`COARSE`), and there are fewer samples, as many as the time allows.
+a sample is (`COARSE`), and there are fewer samples, as many as are done in time; where none is, planned starts are
+taken.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ from gas.times import LONGEST
 __all__ = ["SECONDS", "Queue"]
 
 SECONDS = 10.0
-"""For how long samples are begun: half for all candidates together, half for each of the best by itself."""
+"""How long samples take at the most: half for all candidates together, half for the best, each by itself."""
 
 LEAST = 10
-"""How many samples there are at the least, however long they take."""
+"""From how many samples on the best are taken as each by itself has them, where all were followed together."""
 
 BY_THEMSELVES = 4
 """How many candidates are followed by themselves at the most."""
@@ -116,7 +117,7 @@ class Queue:
         samples
             How many there are at the most.
         seconds
-            For how long samples are begun.
+            How long all takes at the most, but for compiling; samples that are not done then do not count.
         clock
             By which that is; without one all samples are made.
 
@@ -127,32 +128,40 @@ class Queue:
         """
         if samples < 1:
             raise BadInput(f"samples {samples}: at least 1 is needed; several hundred are usual")
+        clock = clock or (lambda: 0.0)
+        begun = clock()
         snapshot, generator = self.snapshot(users, names), np.random.default_rng(seed)
         run_times = past.usage.draw(snapshot, samples, generator)
         now = snapshot.now
         latest = np.maximum(np.array(planned, np.int64), now)
         ahead = int((latest - now).max(initial=0))
         coming = past.arrivals(now, min(2 * ahead + 3600, HORIZON))
-        run = _Runs(self, run_times, coming, generator, clock or (lambda: 0.0))
+        run = _Runs(self, run_times, coming, generator, clock)
         lasts = np.array(execution_times, np.int64)
-        few = len(lasts) <= BY_THEMSELVES
-        starts = np.empty((0, len(lasts)), np.int64)
+        all_of_them, few = range(len(lasts)), len(lasts) <= BY_THEMSELVES
         alone = np.zeros(len(lasts), np.bool_)
+        starts, best = np.empty((samples, len(lasts)), np.int64), list(all_of_them)
         if not few:
-            starts = run.samples(None, samples, seconds / 2, threads)
-            best = np.argsort(starts.mean(axis=0) + lasts, kind="stable")[:BY_THEMSELVES]
-        else:
-            best = np.arange(len(lasts))
-        left = seconds / (1 if few else 2)
-        most = samples if few else len(starts)
-        found = [run.samples(int(one), most, left / max(len(best), 1), threads) for one in best.tolist()]
-        count = min([len(one) for one in found], default=len(starts))
-        starts = np.empty((count, len(lasts)), np.int64) if few else starts[:count]
-        for one, column in zip(best.tolist(), found, strict=True):
-            starts[:, one], alone[one] = column[:count, 0], True
+            starts = run.samples([all_of_them], samples, begun + seconds / 2, threads)
+            best = (
+                np.argsort(starts.mean(axis=0) + lasts, kind="stable")[:BY_THEMSELVES].tolist() if len(starts) else []
+            )
+        if best:
+            by_itself = run.samples([[one] for one in best], len(starts), begun + seconds, threads)
+            if few or len(by_itself) >= min(LEAST, len(starts)):
+                starts = starts[: len(by_itself)]
+                starts[:, best], alone[best] = by_itself, True
         remarks = list(run.begin.waiting.remarks)
-        if count < samples:
-            less = f"its queue was simulated {count:,} times instead of {samples:,}, to limit the time"
+        count = len(starts)
+        if not count:
+            starts = latest[None]
+            remarks.append(
+                f"its queue is too long to be simulated even once within {seconds:g} seconds: planned starts are used, "
+                "as if all jobs used up their time limits"
+            )
+        elif count < samples:
+            times = "once" if count == 1 else f"{count:,} times"
+            less = f"its queue was simulated {times} instead of {samples:,}, to limit the time"
             remarks.append(f"{less}; intervals are less accurate")
         if never := float((starts >= now + HORIZON).mean()):
             remarks.append(f"{never:.0%} of the starts are more than {HORIZON // 86_400} days away and set to that")
@@ -185,7 +194,6 @@ class _Runs:
         clock: Callable[[], float],
     ) -> None:
         cluster, now, self._clock = queue.cluster, queue.cluster.now, clock
-        self._candidates = range(len(queue.jobs))
         self._now, self._run_times, self._streams = now, run_times, len(coming.jobs)
         self._stream = coming.of_samples(len(run_times))
         first = 1 + max((max(job.id, job.array or 0) for job in cluster.jobs), default=0)
@@ -223,52 +231,60 @@ class _Runs:
         size = (len(waiting.jobs) + len(self.begin.state.running_jobs)) * len(cluster.nodes)
         self.coarse = COARSE if size > LARGE else 0.0
 
-    def samples(self, one: int | None, most: int, seconds: float, threads: int) -> NDArray[np.int64]:
-        """Return the starts of all candidates, which hold nothing, or of one that does: a row for each sample.
+    def samples(self, together: Sequence[Sequence[int]], most: int, deadline: float, threads: int) -> NDArray[np.int64]:
+        """Return the starts of candidates, a row for each sample: of those that are done by an instant of the clock.
 
-        Samples are begun for so many seconds, but `LEAST` at the least.
+        Candidates that are followed together hold nothing; one that is alone does.
         """
-        deadline = self._clock() + seconds
         stopped: list[bool] = []
 
-        def sample(number: int) -> NDArray[np.int64] | None:
-            if stopped or (number >= LEAST and self._clock() > deadline):
-                return None
-            return self.sample(number, one)
+        def late() -> bool:
+            return bool(stopped) or self._clock() > deadline
+
+        def sample(number: int) -> list[int] | None:
+            row: list[int] = []
+            for some in together:
+                made = None if late() else self.sample(number, some, late)
+                if made is None:
+                    return None
+                row += made
+            return row
 
         if threads == 1:
-            found = []
+            tried = []
             for number in range(most):
-                made = sample(number)
-                if made is None:
+                tried.append(sample(number))
+                if tried[-1] is None:
                     break
-                found.append(made)
-            return np.array(found, np.int64)
-        with ThreadPoolExecutor(threads) as pool:
-            try:
-                tried = list(pool.map(sample, range(most)))
-            finally:
-                stopped.append(True)  # it was interrupted, or nothing is left
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                try:
+                    tried = list(pool.map(sample, range(most)))
+                finally:
+                    stopped.append(True)  # it was interrupted, or nothing is left
         kept = [made for made in tried if made is not None]
-        return np.array(kept, np.int64)
+        return np.array(kept, np.int64).reshape(len(kept), sum(len(some) for some in together))
 
-    def sample(self, number: int, one: int | None) -> NDArray[np.int64]:
-        """Return the starts of the candidates, or of one of them, in a sample."""
+    def sample(self, number: int, some: Sequence[int], late: Callable[[], bool]) -> list[int] | None:
+        """Return the starts of some candidates, or of one that holds its place, in a sample; None if it is late."""
         forward = Forward(self.begin, self._seconds(number), coarse=self.coarse)
+        forward.interrupted = late
         waiting = forward.waiting
-        places = [self._place.get(candidate, -1) for candidate in (self._candidates if one is None else [one])]
-        if one is not None:
-            others = [place for candidate, place in self._place.items() if candidate != one]
+        places = [self._place.get(candidate, -1) for candidate in some]
+        if len(some) == 1:
+            others = [place for candidate, place in self._place.items() if candidate != some[0]]
             waiting.withdraw(np.array(others, np.int64))
             waiting.ghosts = np.zeros_like(waiting.ghosts)
         waiting.withdraw(self._of_stream[self._stream[number]])
         forward.awaited = {place for place in places if place >= 0 and waiting.may_start(place)}
         if forward.awaited:
             forward.run(self._now + HORIZON)
+            if forward.awaited and late():
+                return None
         begun = forward.probed | {
             waiting.ids[start.job]: start.start for start in forward.starts if start.job in waiting.ids
         }
-        return np.array([begun.get(place, self._now + HORIZON) for place in places], np.int64)
+        return [begun.get(place, self._now + HORIZON) for place in places]
 
     def _seconds(self, number: int) -> dict[int, int | list[int]]:
         drawn = self._run_times[number].tolist()

@@ -10,7 +10,7 @@ the latest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 
@@ -117,6 +117,7 @@ class Forward:
         self.starts: list[Start] = []
         self.probed: dict[int, int] = {}
         self.awaited: set[int] | None = None
+        self.interrupted: Callable[[], bool] = lambda: False
         self.cycles = self.passes = 0
         self.pass_kernel = fastest(run_pass, begin.steps)
         fastest(run_cycle, begin.steps)
@@ -126,7 +127,7 @@ class Forward:
     def run(self, until: int | None) -> Run:
         """Go from instant to instant."""
         clock = self.clock
-        while until is None or clock.now <= until:
+        while (until is None or clock.now <= until) and not self.interrupted():
             self._instant()
             if self.awaited is not None and (not self.awaited or self._stands_still()):
                 break

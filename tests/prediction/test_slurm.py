@@ -108,13 +108,23 @@ def test_the_same_seed_gives_the_same_starts_whatever_the_threads():
 
 def test_fewer_samples_in_the_time_there_is_are_said():
     queue = Queue(cluster(hour_long(1, "n0", cpus=4)), (candidate(),))
-    found, remarks = queue.forecast(past(), [60], [NOW], {}, samples=100, seconds=0, clock=count().__next__)
-    assert len(found.starts) == 10
-    assert (
-        "its queue was simulated 10 times instead of 100, to limit the time; intervals are less accurate" in remarks[0]
-    )
+    found, remarks = queue.forecast(past(), [60], [NOW], {}, samples=100, seconds=1000, clock=count().__next__)
+    assert 1 < len(found.starts) < 100
+    assert f"its queue was simulated {len(found.starts)} times instead of 100, to limit the time" in remarks[0]
     with pytest.raises(BadInput, match="at least 1"):
         queue.forecast(past(), [60], [NOW], {}, samples=0)
+
+
+@pytest.mark.parametrize("candidates", [1, 5])
+def test_where_no_sample_is_done_in_time_planned_starts_are_taken(candidates):
+    """A sample is given up in its midst: the wait is limited, however long the queue is."""
+    made = cluster(hour_long(1, "n0", "n1", cpus=8), *(job(2 + number, 8, 60, priority=9) for number in range(20)))
+    queue, planned = Queue(made, (candidate(),) * candidates), [NOW + HOUR] * candidates
+    clock = count()
+    found, remarks = queue.forecast(past(), [60] * candidates, planned, {}, seconds=10, clock=clock.__next__)
+    assert next(clock) < 20
+    assert found.starts.tolist() == [planned]
+    assert any("too long to be simulated even once within 10 seconds: planned starts" in remark for remark in remarks)
 
 
 def test_what_does_not_start_is_said_and_no_start_is_past():
