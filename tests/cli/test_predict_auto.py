@@ -94,8 +94,8 @@ def test_what_sacct_says_badly_is_left_out_and_counted(gas, app, slurm, tmp_path
 @pytest.mark.parametrize(
     ("does", "told", "code"),
     [
-        (None, "busy: its accounting cannot be asked (sacct: Slurm accounting storage is disabled)", 2),
-        ("exit 3", "busy: its accounting cannot be asked (sacct: exit status 3)", 2),
+        (None, "busy: its accounting is not available (sacct: Slurm accounting storage is disabled)", 2),
+        ("exit 3", "busy: its accounting is not available (sacct: exit status 3)", 2),
         ("exit 0", "busy's accounting: is empty", 2),
         ("echo 'JobID|User|Timelimit|ElapsedRaw|Submit|Start|AllocCPUS'; exit 0", "busy's accounting: has no jobs", 2),
         ("sleep 60", "busy: sacct has not answered for 1 s", 4),

@@ -194,7 +194,7 @@ class CommandTransport:
         command = ["sacct", "-aXP", "-r", partition, "-S", f"now-{days}days", "-o", ACCOUNTED]
         done = self.programs.run(command)
         if done.status != 0:
-            raise BadInput(f"{self.name}: its accounting cannot be asked (sacct: {_said(done.err, done.status)})")
+            raise BadInput(f"{self.name}: its accounting is not available (sacct: {_said(done.err, done.status)})")
         return done.out.encode()
 
     def reshape(self, id: int, shape: Shape) -> None:

@@ -284,7 +284,7 @@ def test_sbatch_is_told_the_shape_the_place_and_the_time():
 def test_accounting_is_asked_for_a_partition_and_says_so_if_there_is_none(slurm, monkeypatch):
     monkeypatch.setenv("SACCT_FEDERATION", "1")  # the user's own: the jobs of other clusters too
     asked = CommandTransport("fake", folder=str(slurm.folder))
-    with pytest.raises(BadInput, match=r"fake: its accounting cannot be asked \(sacct: Slurm account"):
+    with pytest.raises(BadInput, match=r"fake: its accounting is not available \(sacct: Slurm account"):
         asked.accounting("main", 9)
     (slurm.folder / "accounting").write_text("JobID|User\n")
     slurm.does("sacct", f'env > "{slurm.folder}/environment"')
@@ -307,7 +307,7 @@ def test_a_slurmdbd_that_is_down_is_told_once_in_each_of_sacct_s_words(slurm, tr
     with pytest.raises(BadInput) as caught:
         transport.accounting("main", 90)
     assert str(caught.value) == (
-        "fake: its accounting cannot be asked (sacct: slurm_persist_conn_open_without_init: failed to open persistent "
+        "fake: its accounting is not available (sacct: slurm_persist_conn_open_without_init: failed to open persistent "
         "connection to db:6819: Refused; Sending PersistInit msg: Connection refused; Problem talking to the "
         "database: Connection refused)"
     )

@@ -234,9 +234,9 @@ def test_a_slurmdbd_that_hangs_is_given_up_in_time(slurm, jobs):
 
 def test_a_slurmdbd_that_is_down_is_said_with_what_helps(slurm, jobs, gas):
     with away(slurm):
-        with pytest.raises(BadInput, match=r"busy: its accounting cannot be asked \(sacct: .*Connection refused"):
+        with pytest.raises(BadInput, match=r"busy: its accounting is not available \(sacct: .*Connection refused"):
             commands(slurm).accounting("main", 90)
-        with pytest.raises(BadInput, match=r"busy: its accounting cannot be asked \(slurmrestd: .*database"):
+        with pytest.raises(BadInput, match=r"busy: its accounting is not available \(slurmrestd: .*database"):
             rest(slurm).accounting("main", 90)
         done = gas("busy")
     assert (done.returncode, done.stdout) == (2, "")

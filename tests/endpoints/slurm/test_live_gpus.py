@@ -136,7 +136,7 @@ def test_a_job_of_other_tasks_a_node_is_left_as_it_is(run, slurm, busy, tmp_path
     text = application(tmp_path / "two.toml", {8: 500, 4: 100}, gpus_per_node=4)
     (tmp_path / "two.toml").write_text((tmp_path / "two.toml").read_text().replace("tasks_per_node = 1\n", ""))
     problem = run("reshape", job, text, "--processors", "4", code=2).err
-    assert f"job {job} has 1 task a node, and cannot be given 4" in problem
+    assert f"job {job} has 1 task per node and cannot be given 4" in problem
 
 
 def test_what_cannot_run_ends_with_exit_status_3_and_says_why(run, tmp_path):

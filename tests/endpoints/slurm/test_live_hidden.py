@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 ASKER, OTHER = USERS[:2]
 FORMS = {
-    "jobs": "not shown",
+    "jobs": "hidden jobs",
     "nodes": "node",
     "partitions": "partition",
     "reservations,accounts,users,usage": "",

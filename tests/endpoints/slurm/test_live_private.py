@@ -51,7 +51,7 @@ def gas_as_nobody(slurm):
 
 def test_what_is_hidden_is_said_and_probes_find_the_real_starts(slurm, gas_as_nobody):
     [answer] = gas_as_nobody("plan")["endpoints"]
-    assert any("not shown" in remark and "--probe" in remark for remark in answer["remarks"]), answer
+    assert any("hidden jobs" in remark and "--probe" in remark for remark in answer["remarks"]), answer
     found = gas_as_nobody("plan", "--probe", "3")
     assert slurm.run("squeue", "-h", "-o", "%j").split() == ["wrap"] * 3  # and no probe
     starts = {one["processors"]: one["start"] for one in found["candidates"]}

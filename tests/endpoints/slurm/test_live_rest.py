@@ -205,7 +205,7 @@ def test_refusals(slurm, submitted, rest):
     with pytest.raises(Conflict, match="no longer pending"):
         rest.reshape(running.id, Shape(1, None, 1))
     assert one(rest, running.id) == running  # nor is its time limit changed
-    with pytest.raises(BadInput, match=r"knows no /slurm/v0.0.46/diag .HTTP 404.: it offers v0.0.36"):
+    with pytest.raises(BadInput, match=r"has no /slurm/v0.0.46/diag .HTTP 404.: it offers v0.0.36"):
         spoken(slurm, version="v0.0.46").cluster("x")
 
 
