@@ -5,6 +5,7 @@ import numpy as np
 from gas.prediction.past import Past
 from workloads import Log, RigidJobs, lublin, rigid_jobs
 from workloads.estimates import uniform_factor
+from workloads.header import Header
 
 NOW = 1_731_000_000
 """When a made-up past ends."""
@@ -28,3 +29,11 @@ def busy_log(jobs: int, machine: int, *, seed: int, load: float = 0.9) -> Log:
 def busy_jobs(jobs: int, machine: int, *, seed: int, load: float = 0.9) -> RigidJobs:
     """Return the jobs of such a log."""
     return rigid_jobs(busy_log(jobs, machine, seed=seed, load=load))
+
+
+def log_of(rows, machine=10):
+    """Return a log of (submit, wait, run time, walltime, processors)."""
+    submit, wait, run_time, walltime, processors = np.array(rows, np.float64).T
+    columns = {"submit": submit, "wait": wait, "run_time": run_time, "requested_time": walltime}
+    columns |= {"allocated_processors": processors, "user": np.zeros(len(rows))}
+    return Log.from_columns(columns, header=Header.of([("MaxProcs", machine)]))

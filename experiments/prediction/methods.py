@@ -13,8 +13,8 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.prediction.backtest import RecordedQueue
 from gas.prediction.queue_state import FEATURES
+from gas.prediction.recorded import RecordedQueue
 from gas.prediction.similar import SIMILAR
 
 __all__ = ["LEVELS", "Bounds", "Class", "Method", "Nearest", "Quantiles", "class_of", "predicted"]

@@ -12,7 +12,8 @@ from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
 from experiments.prediction.learners import Boosting, Network
 from experiments.prediction.methods import LEVELS, Bounds, Method, Nearest, Quantiles, predicted
-from gas.prediction.backtest import RecordedQueue, backtest
+from gas.prediction.backtest import backtest
+from gas.prediction.recorded import RecordedQueue
 from gas.simulation.simulate import simulate
 from workloads import Log, apply_overrun, rigid_jobs
 from workloads.selection import months_of
@@ -62,8 +63,8 @@ def wait_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resul
     found: dict[str, list[list[float | None]]]
     make = METHODS[configuration["method"]]
     if make is None:
-        of = {"seed": configuration["seed"], "samples": configuration["samples"], "jobs": configuration["jobs"]}
-        outcomes = list(backtest(recorded, **of))
+        of = {"seed": configuration["seed"], "samples": configuration["samples"]}
+        outcomes = list(backtest(recorded, places, **of))
         found = {
             "gas": [[one.low, one.median, one.high] for one in outcomes],
             "simulation": [[None, one.simulated, None] for one in outcomes],

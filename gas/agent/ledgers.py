@@ -52,7 +52,8 @@ def brought_up_to_date(
         Whether past jobs are predicted by the rule of S³, and without the waits of similar jobs; else by counts of
         processors, with these mixed in.
     """
-    from gas.prediction.backtest import RecordedQueue, rehearsed  # with the simulator, which a start needs none of
+    from gas.prediction.backtest import rehearsed  # with the simulator, which a start needs none of
+    from gas.prediction.recorded import RecordedQueue
 
     file = ledger_of(endpoint.target, remark)
     ledger = file.read()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +20,8 @@ from gas.cli.tables import check_outputs, many, print_json, print_table, remark,
 from gas.times import duration_text
 
 if TYPE_CHECKING:
-    from gas.prediction.backtest import Outcome, RecordedQueue
+    from gas.prediction.backtest import Outcome
+    from gas.prediction.recorded import RecordedQueue
     from gas.prediction.scores import Scores
     from workloads import Log
 
@@ -58,6 +60,9 @@ def backtest_command(
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the samples.")] = 0,
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, max=1024, help="Threads (default: one for each processor).")
+    ] = None,
     month: Month = None,
     since: From = None,
     until: Until = None,
@@ -79,7 +84,8 @@ def backtest_command(
     predicted wait is compared with the recorded one, whatever the scheduler was. Only what was known at each
     submission is used.
     """
-    from gas.prediction.backtest import JOBS, RecordedQueue, backtest
+    from gas.prediction.backtest import backtest, places_within
+    from gas.prediction.recorded import RecordedQueue
 
     if all_jobs and jobs is not None:
         raise typer.BadParameter("--all and --jobs exclude each other")
@@ -94,12 +100,15 @@ def backtest_command(
         remark(f"{part.name}: {many(recorded.left_out, 'job')} without walltime, wait or run time left out")
     for reason, count in recorded.jobs.skipped.items():
         remark(f"{part.name}: {many(count, 'job')} left out: {reason}")
-    wanted = None if all_jobs else (JOBS if jobs is None else jobs)
-    total = min(len(recorded), wanted or len(recorded))
+    places = recorded.places(jobs) if all_jobs or jobs is not None else places_within(recorded)
+    total = len(places)
     outcomes: list[Outcome] = []
     _announce_compiling()
+    threads = threads or len(os.sched_getaffinity(0))
     with progress(f"predicting {total:,} submissions") as show:
-        for one in backtest(recorded, jobs=wanted, samples=samples, seed=seed):
+        for one in backtest(
+            recorded, places, samples=samples, seed=seed, threads=threads or len(os.sched_getaffinity(0))
+        ):
             outcomes.append(one)
             show(len(outcomes) / total)
     if output is not None:

@@ -12,38 +12,45 @@ backfilling would plan if all jobs used up their walltimes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.errors import BadInput
 from gas.prediction.forecast import forecast
-from gas.prediction.learnt import LearntWaits, seen_at
+from gas.prediction.learnt import LearntWaits
 from gas.prediction.ledger import INTERVAL, Ledger, Made
 from gas.prediction.ledger import Outcome as Learnt
+from gas.prediction.parts import in_turn
 from gas.prediction.past import Past
-from gas.prediction.similar import Similar
-from gas.prediction.snapshot import UNPLANNED, Snapshot
+from gas.prediction.recorded import RecordedQueue
 from gas.simulation.schedule import Policy
 from gas.times import LATEST
-from workloads import Log, RigidJobs, rigid_jobs
-from workloads.replay import ends
 
-__all__ = ["FEWEST", "JOBS", "REHEARSED", "SAMPLES", "Outcome", "RecordedQueue", "backtest", "rehearsed"]
+__all__ = ["JOBS", "REHEARSED", "SAMPLES", "Outcome", "Simulated", "backtest", "places_within", "rehearsed"]
 
 JOBS = 2_000
 """How many submissions are predicted unless asked otherwise, evenly over the log."""
 
 SAMPLES = 100
-"""How often the queue is simulated forward for each of them."""
-
-FEWEST = 20
-"""How many jobs have to end before the first prediction."""
+"""How often the queue is simulated forward for each of them at most."""
 
 REHEARSED = 200
 """So many of the last jobs teach a ledger that is empty."""
+
+_VISITS = 1e6
+"""Visits to jobs that the simulations of a prediction may take, a quarter of a second at most; of a long queue there
+are fewer samples. On the log of KTH ten samples score as a hundred do: most jobs wait for reasons beside run times."""
+
+_LEAST = 10
+"""Samples of the longest queue."""
+
+_ALL_VISITS = 4e9
+"""Visits that a backtest may take of which nothing else is asked: some twenty minutes of one core."""
+
+_PART = 20
+"""So many predictions are made by a thread before another can make the next."""
 
 _OUTSIDE = (1 - INTERVAL) / 2
 
@@ -97,153 +104,79 @@ class Outcome:
         return self.low <= self.wait <= self.high
 
 
-class RecordedQueue:
-    """A log whose queue is known at each instant: when jobs were submitted, started and ended.
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """What the simulated queue says of a job at its submission.
 
-    Parameters
+    Attributes
     ----------
-    processors
-        Of the machine; by default what the header says.
-    still
-        How the machine stands after the last line of the log, in epoch seconds: who runs, and so is not in it.
-
-    Raises
-    ------
-    BadInput
-        No job has a walltime, a wait and a run time.
+    place
+        Of the job in the recorded queue.
+    waiting
+        How many jobs waited before it.
+    latest
+        The wait if all jobs used up their walltimes.
+    waits
+        In the samples, sorted.
     """
 
-    def __init__(self, log: Log, processors: int | None = None, *, still: Snapshot | None = None) -> None:
-        known = (log.requested_time > 0) & (log.wait >= 0) & (log.run_time >= 0)
-        self.left_out = int(np.count_nonzero(~known))
-        """How many jobs are left out: their walltime, wait or run time is unknown."""
-        if not known.any():
-            raise BadInput(f"{log.name}: no job has a walltime, a wait and a run time, which a comparison needs")
-        log = log.select(known)
-        self.jobs: RigidJobs = rigid_jobs(log, processors)
-        """The others, in order of submission; those that do not fit the machine are left out."""
-        self.rows = np.flatnonzero(known)[self.jobs.row]
-        """The line of each in the log that was given."""
-        self.end: NDArray[np.int64] = ends(log)[self.jobs.row]
-        self.start: NDArray[np.int64] = np.ceil(log.submit + log.wait).astype(np.int64)[self.jobs.row]
-        self.start = np.maximum(self.start, self.jobs.submit)
-        self.queue = log.queue[self.jobs.row]
-        self._last_end = np.maximum.accumulate(self.end)
+    place: int
+    waiting: int
+    latest: int
+    waits: NDArray[np.int64]
 
-        self.zero = log.start_time
-        """The epoch second of second 0."""
-        self._still: list[NDArray[np.int64]] = []
-        if still is not None:
-            runs, unknown = still.running, np.full(len(still), -1)
-            start = still.start - self.zero
-            submit = start if still.submit is None else still.submit - self.zero
-            name = unknown if still.name is None else still.name
-            self._still = [of[runs] for of in (still.processors, still.walltime, start, still.user, submit, name)]
 
-    def __len__(self) -> int:
-        return len(self.rows)
+Kept = MutableMapping[int, Simulated]
+"""By place, what has been simulated already; what is simulated is added."""
 
-    def past(self) -> Past:
-        """Return what can be learnt from it, instant by instant."""
-        jobs = self.jobs
-        return Past(jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, self.end, jobs.user, jobs.executable)
 
-    def similar(self) -> Similar:
-        """Return what jobs of like size and walltime waited, instant by instant."""
-        return Similar(self.jobs.submit, self.start, self.jobs.processors, self.jobs.estimate)
-
-    def seen(self, places: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Return what was seen at submissions, and of which jobs; see `gas.prediction.learnt.seen_at`."""
-        return seen_at(self.jobs, self.start, self.end, self.queue, places)
-
-    def places(self, jobs: int | None) -> NDArray[np.intp]:
-        """Return so many of the jobs that can be predicted, evenly over the log; all for None.
-
-        Raises
-        ------
-        BadInput
-            Fewer jobs than `FEWEST` have ended before the last submission.
-        """
-        places = np.arange(self._first, len(self))
-        if not places.size:
-            known = int(np.count_nonzero(self.end < self.jobs.submit[-1]))
-            raise BadInput(
-                f"of {len(self)} usable jobs {known} ended before the last submission; before the first prediction, "
-                f"{FEWEST} must have ended"
-            )
-        return places if jobs is None or places.size <= jobs else places[np.arange(jobs) * places.size // jobs]
-
-    def asked(self, place: int) -> tuple[int, int, int]:
-        """Return of a job its submission, its processors and its walltime."""
-        jobs = self.jobs
-        return int(jobs.submit[place]), int(jobs.processors[place]), int(jobs.estimate[place])
-
-    def snapshot(self, place: int) -> Snapshot:
-        """Return who ran and waited when a job was submitted, without it and those after it in the log.
-
-        Some logs record more processors in use than their machine has; it has as many then.
-        """
-        jobs, now = self.jobs, int(self.jobs.submit[place])
-        first = int(np.searchsorted(self._last_end[:place], now, side="right"))  # before it all have ended
-        here = first + np.flatnonzero(self.end[first:place] > now)
-        running = self.start[here] <= now
-        start = np.where(running, self.start[here], UNPLANNED)
-        columns = [
-            jobs.processors[here], jobs.estimate[here], start, jobs.user[here], jobs.submit[here], jobs.executable[here]
-        ]  # fmt: skip
-        if self._still:
-            ran = self._still[2] <= now
-            columns = [np.concatenate([still[ran], of]) for still, of in zip(self._still, columns, strict=True)]
-            running = np.concatenate([ran[ran], running])
-        processors, walltime, start, user, submit, name = columns
-        machine = max(jobs.machine, int(processors[running].sum()))
-        return Snapshot(
-            now=now, machine=machine, processors=processors, walltime=walltime, start=start, running=running,
-            user=user, submit=submit, name=name,
-        )  # fmt: skip
-
-    def starts_after(self, instant: int, most: int) -> NDArray[np.int64]:
-        """Return the places of the last jobs to start, of those that started after an instant, ascending."""
-        places = np.arange(self._first, len(self))
-        places = places[self.start[places] > instant]
-        return np.sort(places[np.argsort(self.start[places], kind="stable")][-most:] if most else places[:0])
-
-    @property
-    def _first(self) -> int:
-        """The first place at whose submission `FEWEST` jobs had ended."""
-        ended = np.sort(self.end)
-        return len(self) if len(ended) < FEWEST else int(np.searchsorted(self.jobs.submit, ended[FEWEST - 1], "right"))
+def places_within(recorded: RecordedQueue, jobs: int = JOBS) -> NDArray[np.intp]:
+    """Return so many of the jobs that can be predicted, evenly over the log; fewer where queues are very long."""
+    places = recorded.places(jobs)
+    each = np.maximum(_VISITS, _LEAST * (recorded.waiting(places) + 10.0) ** 2)
+    share = _ALL_VISITS / float(each.sum())
+    return places if share >= 1 else recorded.places(max(1, int(share * places.size)))
 
 
 def backtest(
-    recorded: RecordedQueue, *, jobs: int | None = JOBS, samples: int = SAMPLES, seed: int = 0, policy: Policy = "s3"
+    recorded: RecordedQueue,
+    places: NDArray[np.intp],
+    *,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    policy: Policy = "s3",
+    threads: int = 1,
+    kept: Kept | None = None,
 ) -> Iterator[Outcome]:
     """Yield the outcome of each job that is predicted, in order of submission.
 
     Parameters
     ----------
-    jobs
-        How many, evenly over the log; all for None.
+    places
+        Of `RecordedQueue.places`, ascending.
+    samples
+        How often the queue is simulated forward at most; long queues are fewer times.
     policy
         How the machine is taken to plan its queue.
-
-    Raises
-    ------
-    BadInput
-        Fewer jobs than `FEWEST` have ended before the last submission.
+    threads
+        How many simulate at a time; the outcomes do not depend on it.
+    kept
+        Of an earlier run with the same arguments, which was interrupted: it goes on from there.
     """
-    places = recorded.places(jobs)
-    ledger = Ledger()
-    learnt = LearntWaits(*recorded.seen(places), recorded.jobs.submit, recorded.start, seed=seed)
+    ledger, kept = Ledger(), {} if kept is None else kept
+    learnt: LearntWaits | None = None
     similar = recorded.similar()
     like = alike = np.zeros(0, np.int64)
 
     def beside(place: int) -> NDArray[np.int64]:
-        nonlocal like, alike
+        nonlocal learnt, like, alike
+        if learnt is None:  # what is first done when threads simulate
+            learnt = LearntWaits(*recorded.seen(places), recorded.jobs.submit, recorded.start, seed=seed)
         like, alike = similar.waits(*recorded.asked(place)), learnt.waits(place)
         return alike if alike.size else like
 
-    for place, waiting, made in _predicted(recorded, places.tolist(), ledger, samples, seed, policy, beside):
+    ahead = _simulated(recorded, places, samples, seed, policy, threads, kept)
+    for place, waiting, made in _predicted(recorded, ahead, ledger, beside):
         raw = np.quantile(made.waits, (_OUTSIDE, 1 - _OUTSIDE), method="inverted_cdf").tolist()
         yield Outcome(
             row=int(recorded.rows[place]),
@@ -293,34 +226,57 @@ def rehearsed(
     def beside(place: int) -> NDArray[np.int64]:
         return similar.waits(*recorded.asked(place)) if mixes else nobody
 
+    past = recorded.past()
     chosen = (place for done, place in enumerate(places.tolist()) if in_time(done / len(places)))
-    for _ in _predicted(recorded, chosen, own, samples, 0, policy, beside):
+    ahead = (_simulate(recorded, past, place, samples, 0, policy) for place in chosen)
+    for _ in _predicted(recorded, ahead, own, beside):
         pass
     own.learn(LATEST)
     return [one for one in own.outcomes if one.afterwards and one.start > since]
 
 
-def _predicted(
+def _simulated(
     recorded: RecordedQueue,
-    places: Iterable[int],
-    ledger: Ledger,
+    places: NDArray[np.intp],
     samples: int,
     seed: int,
     policy: Policy,
-    beside: Callable[[int], NDArray[np.int64]],
+    threads: int,
+    kept: Kept,
+) -> Iterator[Simulated]:
+    """Yield what is simulated for each of these places, as far as it is not kept."""
+    past = recorded.past()
+
+    def some(part: list[int]) -> list[Simulated]:
+        own = past.anew()
+        return [kept.get(one) or _simulate(recorded, own, one, samples, seed, policy) for one in part]
+
+    parts = [places[first : first + _PART].tolist() for first in range(0, len(places), _PART)]
+    for part in in_turn(some, parts, threads):
+        for one in part:
+            if one.place not in kept:
+                kept[one.place] = one
+            yield one
+
+
+def _simulate(recorded: RecordedQueue, past: Past, place: int, samples: int, seed: int, policy: Policy) -> Simulated:
+    jobs, snapshot = recorded.jobs, recorded.snapshot(place)
+    of_it = jobs.processors[[place]], jobs.estimate[[place]], jobs.run_time[[place]]
+    found = forecast(
+        snapshot, past, *of_it, samples=samples, seed=seed, policy=policy, alone=1, least=_LEAST, visits=_VISITS
+    )
+    latest, waits = int(found.latest[0]) - snapshot.now, np.sort(found.starts[:, 0]) - snapshot.now
+    return Simulated(place, snapshot.waiting, latest, waits)
+
+
+def _predicted(
+    recorded: RecordedQueue, ahead: Iterable[Simulated], ledger: Ledger, beside: Callable[[int], NDArray[np.int64]]
 ) -> Iterator[tuple[int, int, Made]]:
-    """Yield a prediction for each of these places, with how many waited; the ledger learns of its outcome in time."""
-    jobs, past = recorded.jobs, recorded.past()
-    for place in places:
-        now, instant = int(jobs.submit[place]), int(jobs.submit[place]) + recorded.zero
+    """Yield the prediction of each place, with how many waited; the ledger learns of its outcome in time."""
+    for one in ahead:
+        instant = int(recorded.jobs.submit[one.place]) + recorded.zero
         ledger.learn(instant)
-        snapshot = recorded.snapshot(place)
-        size, walltime = jobs.processors[[place]], jobs.estimate[[place]]
-        lasts = jobs.run_time[[place]]
-        found = forecast(snapshot, past, size, walltime, lasts, samples=samples, seed=seed, policy=policy, alone=1)
-        simulated = np.sort(found.starts[:, 0]) - now
-        latest = int(found.latest[0]) - now
-        made = ledger.predict(instant, simulated, latest, beside(place), afterwards=True)
-        yield place, snapshot.waiting, made
-        ledger.predicted(str(place), made)
-        ledger.started(str(place), int(recorded.start[place]) + recorded.zero)
+        made = ledger.predict(instant, one.waits, one.latest, beside(one.place), afterwards=True)
+        yield one.place, one.waiting, made
+        ledger.predicted(str(one.place), made)
+        ledger.started(str(one.place), int(recorded.start[one.place]) + recorded.zero)

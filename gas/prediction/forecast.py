@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -118,6 +119,8 @@ def forecast(
     policy: Policy = "s3",
     threads: int = 1,
     alone: int | None = None,
+    visits: float = math.inf,
+    least: int = 1,
     machine_code: bool = True,
 ) -> Forecast:
     """Return the forecast for candidates, from how jobs have used their walltimes and who arrived in the past.
@@ -135,6 +138,8 @@ def forecast(
     alone
         How many candidates to follow by themselves: those that seem to finish first. By default as many as that takes
         no more than a few seconds.
+    visits, least
+        About how many visits to jobs a candidate may take: of a long queue there are fewer samples, but so many.
 
     Raises
     ------
@@ -159,12 +164,13 @@ def forecast(
         if not 1 <= walltime <= LONGEST:
             raise BadInput(f"walltime {walltime}: must be 1 to {LONGEST} seconds")
     past.learn(snapshot.now)
-    generator = np.random.default_rng(seed)
-    run_times = past.usage.draw(snapshot, samples, generator)
     latest = latest_starts(snapshot, candidates, not_before=not_before, policy=policy, machine_code=machine_code)
     arrivals = past.arrivals(snapshot.now, int((latest - snapshot.now).max(initial=0)))
+    of_sample = visits_of(snapshot, arrivals)
+    samples = min(samples, max(least, int(min(visits / of_sample, samples))))
+    run_times = past.usage.draw(snapshot, samples, np.random.default_rng(seed))
     if alone is None:
-        alone = int(_WORK / (samples * visits_of(snapshot, arrivals)))
+        alone = int(_WORK / (samples * of_sample))
     options: _Options = {"not_before": not_before, "policy": policy, "threads": threads, "machine_code": machine_code}
     chosen = np.arange(len(lasts))
     starts = np.empty((samples, len(lasts)), np.int64)

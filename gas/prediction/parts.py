@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from threading import Event
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["in_parts"]
+__all__ = ["in_parts", "in_turn"]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _SLICE = 7e5
 """Visits to jobs between two looks at the world outside: about a tenth of a second."""
@@ -47,3 +52,20 @@ def in_parts(
             return np.concatenate([one for each in parts for one in each.result()])
         finally:
             stopped.set()  # nothing is left to do, or this was interrupted
+
+
+def in_turn(some: Callable[[T], R], parts: Sequence[T], threads: int) -> Iterator[R]:
+    """Yield what is computed for each part, in their order; threads compute a few of the next ones meanwhile."""
+    if threads <= 1:
+        yield from map(some, parts)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        ahead = deque(pool.submit(some, part) for part in parts[: 2 * threads])
+        try:
+            for part in [*parts[2 * threads :], *[None] * len(ahead)]:
+                found = ahead.popleft().result()
+                if part is not None:
+                    ahead.append(pool.submit(some, part))
+                yield found
+        finally:
+            pool.shutdown(cancel_futures=True)

@@ -6,6 +6,8 @@ ended no run time. So the same class serves a live machine, whose log is all pas
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -93,6 +95,12 @@ class Past:
             raise ValueError(f"the state at {now} is no longer available after {self._now}; start with a new reader")
         self._now = now
         self.usage.learn(now)
+
+    def anew(self) -> Past:
+        """Return the same log as it is known at no instant yet, for another thread: they share what they hold."""
+        again = copy(self)
+        again.usage, again._now = copy(self.usage), None
+        return again
 
     @property
     def ended(self) -> int:

@@ -4,23 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_up import busy_log
+from made_up import busy_log, log_of
 
 from gas.errors import BadInput
-from gas.prediction.backtest import FEWEST, RecordedQueue, backtest, rehearsed
+from gas.prediction.backtest import backtest, places_within, rehearsed
 from gas.prediction.ledger import Ledger
-from gas.prediction.snapshot import UNPLANNED, Snapshot
+from gas.prediction.recorded import FEWEST, RecordedQueue
 from gas.simulation.simulate import simulate
-from workloads import Log, rigid_jobs
-from workloads.header import Header
-
-
-def log_of(rows, machine=10):
-    """Return a log of (submit, wait, run time, walltime, processors)."""
-    submit, wait, run_time, walltime, processors = np.array(rows, np.float64).T
-    columns = {"submit": submit, "wait": wait, "run_time": run_time, "requested_time": walltime}
-    columns |= {"allocated_processors": processors, "user": np.zeros(len(rows))}
-    return Log.from_columns(columns, header=Header.of([("MaxProcs", machine)]))
+from workloads import rigid_jobs
 
 
 def recorded_s3(jobs=600, seed=5):
@@ -32,6 +23,11 @@ def recorded_s3(jobs=600, seed=5):
     return log.with_columns(wait=wait)
 
 
+def found_in(log, jobs=None, **options):
+    queue = RecordedQueue(log)
+    return list(backtest(queue, queue.places(jobs), **options))
+
+
 @pytest.fixture(scope="module")
 def busy():
     return recorded_s3()
@@ -39,47 +35,13 @@ def busy():
 
 @pytest.fixture(scope="module")
 def outcomes(busy):
-    return list(backtest(RecordedQueue(busy), jobs=150, samples=30))
-
-
-def test_the_queue_at_a_submission_is_who_ran_and_who_waited():
-    queue = RecordedQueue(
-        log_of(
-            [
-                (0, 0, 50, 100, 4),  # has ended at 60
-                (10, 0, 200, 300, 6),  # runs
-                (20, 60, 10, 100, 5),  # waits until 80
-                (60, 500, 10, 100, 1),  # the job itself
-                (60, 0, 10, 100, 1),  # comes after it
-            ]
-        )
-    )
-    seen = queue.snapshot(3)
-    assert (seen.now, seen.machine) == (60, 10)
-    assert seen.running.tolist() == [True, False]
-    assert seen.start.tolist() == [10, UNPLANNED]
-    assert seen.processors.tolist() == [6, 5]
-
-
-def test_a_machine_has_as_many_processors_as_the_log_says_are_in_use():
-    queue = RecordedQueue(log_of([(0, 0, 100, 100, 8), (1, 0, 100, 100, 8), (2, 10, 5, 10, 1)]))
-    assert queue.snapshot(2).machine == 16
-
-
-def test_jobs_without_walltime_wait_or_run_time_are_left_out_and_counted():
-    queue = RecordedQueue(log_of([(0, 0, 5, 10, 1), (1, -1, 5, 10, 1), (2, 0, -1, 10, 1), (3, 0, 5, -1, 1)]))
-    assert (len(queue), queue.left_out) == (1, 3)
-    with pytest.raises(BadInput, match="no job has a walltime, a wait and a run time"):
-        RecordedQueue(log_of([(0, -1, 5, 10, 1)]))
+    return found_in(busy, 150, samples=30)
 
 
 def test_nothing_is_predicted_before_some_jobs_have_ended(busy):
-    assert (
-        min(one.submitted for one in backtest(RecordedQueue(busy), jobs=None, samples=1))
-        >= np.sort(RecordedQueue(busy).end)[FEWEST - 1]
-    )
+    assert min(one.submitted for one in found_in(busy, samples=1)) >= np.sort(RecordedQueue(busy).end)[FEWEST - 1]
     with pytest.raises(BadInput, match="of 2 usable jobs 0 ended before the last submission; .* 20 must have ended"):
-        list(backtest(RecordedQueue(log_of([(0, 0, 5, 10, 1)] * 2))))
+        found_in(log_of([(0, 0, 5, 10, 1)] * 2))
 
 
 def test_where_the_scheduler_is_the_one_that_is_simulated_predictions_beat_its_plans(outcomes):
@@ -109,8 +71,7 @@ def test_what_is_predicted_does_not_depend_on_what_comes_later(busy, outcomes):
         run_time=np.where(start + busy.run_time >= at, np.maximum(1, at - start) + 5, busy.run_time),
         requested_time=np.where(busy.submit > at, 60, busy.requested_time),
     )
-    queues = RecordedQueue(busy), RecordedQueue(changed)
-    before, after = ([replace(one, wait=0) for one in backtest(of, jobs=None, samples=5)] for of in queues)
+    before, after = ([replace(one, wait=0) for one in found_in(of, samples=5)] for of in (busy, changed))
     known = [one for one in before if one.submitted <= at]
     assert len(known) > 100
     assert after[: len(known)] == known
@@ -120,7 +81,7 @@ def test_what_is_predicted_does_not_depend_on_what_comes_later(busy, outcomes):
 def test_the_interval_heals_where_a_scheduler_is_later_than_any_plan():
     busy = recorded_s3(1500)
     late = busy.with_columns(wait=np.where(busy.wait >= 0, 2 * busy.wait + 1800, busy.wait))
-    found = list(backtest(RecordedQueue(late), jobs=600, samples=10))
+    found = found_in(late, 600, samples=10)
     held = np.mean([one.raw_low <= one.wait <= one.raw_high for one in found[100:]])
     assert held < 0.75
     corrected = np.mean([one.inside for one in found[100:]])
@@ -130,7 +91,7 @@ def test_the_interval_heals_where_a_scheduler_is_later_than_any_plan():
 def test_what_a_simulation_cannot_know_is_learnt_from_past_waits():
     """The machine is all but empty, and yet the scheduler lets large jobs wait for an hour."""
     rows = [(400 * i, 3600 * (i % 2), 60, 600, 1 + 7 * (i % 2)) for i in range(200)]
-    found = list(backtest(RecordedQueue(log_of(rows, machine=1000)), samples=5))
+    found = found_in(log_of(rows, machine=1000), samples=5)
     large = [one for one in found if one.wait][-20:]
     assert [one.simulated for one in large] == [0.0] * 20
     assert [one.median for one in large] == [3600.0] * 20
@@ -140,8 +101,34 @@ def test_what_a_simulation_cannot_know_is_learnt_from_past_waits():
 def test_similar_jobs_are_those_of_like_size_that_have_started(outcomes, busy):
     assert all(one.similar is not None for one in outcomes[-50:])
     two = log_of([(i, 0, 1, 10, 1) for i in range(FEWEST)] + [(100, 9, 1, 10, 1), (105, 0, 1, 10, 1)])
-    last = list(backtest(RecordedQueue(two), samples=1))[-1]
+    last = found_in(two, samples=1)[-1]
     assert (last.submitted, last.similar, last.weight) == (105, 0.0, 0.5)  # the wait of 9 s was not over
+
+
+def test_threads_and_interruptions_change_nothing(busy):
+    queue = RecordedQueue(busy)
+    places = queue.places(60)
+    whole = list(backtest(queue, places, samples=5))
+    kept = {}
+    begun = backtest(queue, places, samples=5, threads=2, kept=kept)
+    assert [next(begun) for _ in range(45)] == whole[:45]
+    begun.close()
+    simulated = dict(kept)
+    assert 45 <= len(simulated) < 60
+    assert list(backtest(queue, places, samples=5, threads=3, kept=kept)) == whole
+    assert len(kept) == 60
+    assert all(kept[place] is one for place, one in simulated.items())  # none was simulated again
+
+
+def test_where_queues_are_very_long_fewer_jobs_are_predicted_from_fewer_samples():
+    count = 3000
+    crowd = [(i, i * 60, 50, 100, 10) for i in range(count)]  # each waits for all before it
+    queue = RecordedQueue(log_of(crowd))
+    places = places_within(queue, 2000)
+    assert 20 < len(places) < 500
+    assert places[0] < 100
+    assert places[-1] > 0.98 * count
+    assert len(places_within(RecordedQueue(log_of([(60 * i, 0, 50, 100, 10) for i in range(count)])), 2000)) == 2000
 
 
 # ---------------------------------------------------------------------------------------------------- a rehearsal
@@ -181,14 +168,3 @@ def test_where_starts_are_later_than_any_simulation_says_an_interval_reaches_as_
     assert ledger.predict(0, nobody, 600).high <= 600
     ledger.add(rehearsed(RecordedQueue(late), ledger, always, samples=5, mixes=False))
     assert ledger.predict(0, nobody, 600).high >= 7200
-
-
-def test_who_runs_on_after_the_last_line_of_a_log_ran_then_too():
-    rows = [(0, 0, 50, 100, 4), (60, 0, 10, 100, 1), (80, 0, 10, 100, 1)]
-    columns = {"processors": [5, 3], "walltime": [500, 500], "start": [70, 90], "user": [7, 7]}
-    still = Snapshot(
-        now=100, machine=10, running=np.array([True, True]), **{name: np.array(of) for name, of in columns.items()}
-    )
-    seen = RecordedQueue(log_of(rows), still=still).snapshot(2)
-    assert (seen.processors.tolist(), seen.start.tolist()) == ([5], [70])
-    assert RecordedQueue(log_of(rows), still=still).snapshot(1).processors.tolist() == []

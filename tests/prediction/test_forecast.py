@@ -103,3 +103,10 @@ def test_of_many_candidates_those_that_seem_best_are_followed_by_themselves():
     assert set(np.flatnonzero(some.alone)) == set(np.argsort(told[0].expected_finish, kind="stable")[:3])
     assert (some.starts[:, some.alone] == told[10].starts[:, some.alone]).all()
     assert (some.starts[:, ~some.alone] == told[0].starts[:, ~some.alone]).all()
+
+
+def test_a_limit_of_visits_makes_fewer_samples_but_some():
+    of_one = {"processors": [10], "walltimes": [HOUR], "execution_times": [60]}
+    for visits, samples in ((1e9, 100), (3000, 17), (1, 4)):
+        found = forecast(queue(3), past_of(0.4), **of_one, samples=100, visits=visits, least=4)
+        assert len(found.starts) == samples

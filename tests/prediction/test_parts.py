@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gas.prediction.parts import in_parts
+from gas.prediction.parts import in_parts, in_turn
 
 
 def test_a_long_forecast_can_be_interrupted():
@@ -26,3 +26,29 @@ def test_a_long_forecast_can_be_interrupted():
 def test_all_samples_are_computed_once_and_in_order(threads, visits):
     found = in_parts(lambda rows: np.arange(rows.start, rows.stop)[:, None], 101, threads, visits)
     assert found[:, 0].tolist() == list(range(101))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_parts_come_in_their_order_and_only_a_few_are_computed_ahead(threads):
+    begun = []
+
+    def some(part):
+        begun.append(part)
+        return 2 * part
+
+    found = in_turn(some, range(50), threads)
+    assert [next(found) for _ in range(10)] == list(range(0, 20, 2))
+    assert len(begun) <= 10 + 2 * threads
+    assert list(found) == list(range(20, 100, 2))
+
+
+def test_what_goes_wrong_in_a_part_comes_when_its_turn_comes_and_ends_the_others():
+    def some(part):
+        if part == 3:
+            raise ValueError("the third")
+        return part
+
+    found = in_turn(some, range(100), 2)
+    assert [next(found) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(ValueError, match="the third"):
+        next(found)

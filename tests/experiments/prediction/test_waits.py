@@ -9,7 +9,7 @@ from made_up import busy_log
 from experiments.framework.logs import SOURCES, log_in
 from experiments.prediction.methods import Quantiles, predicted
 from experiments.prediction.waits import LEARNERS, METHODS, wait_run
-from gas.prediction.backtest import RecordedQueue
+from gas.prediction.recorded import RecordedQueue
 from gas.simulation.simulate import simulate
 from workloads import rigid_jobs, write_swf
 

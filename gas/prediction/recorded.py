@@ -1,0 +1,143 @@
+"""A log whose queue is known at each instant, by the recorded starts and ends of its jobs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.errors import BadInput
+from gas.prediction.learnt import seen_at
+from gas.prediction.past import Past
+from gas.prediction.similar import Similar
+from gas.prediction.snapshot import UNPLANNED, Snapshot
+from workloads import Log, RigidJobs, rigid_jobs
+from workloads.replay import ends
+
+__all__ = ["FEWEST", "RecordedQueue"]
+
+FEWEST = 20
+"""How many jobs have to end before the first prediction."""
+
+
+class RecordedQueue:
+    """A log whose queue is known at each instant: when jobs were submitted, started and ended.
+
+    Parameters
+    ----------
+    processors
+        Of the machine; by default what the header says.
+    still
+        How the machine stands after the last line of the log, in epoch seconds: who runs, and so is not in it.
+
+    Raises
+    ------
+    BadInput
+        No job has a walltime, a wait and a run time.
+    """
+
+    def __init__(self, log: Log, processors: int | None = None, *, still: Snapshot | None = None) -> None:
+        known = (log.requested_time > 0) & (log.wait >= 0) & (log.run_time >= 0)
+        self.left_out = int(np.count_nonzero(~known))
+        """How many jobs are left out: their walltime, wait or run time is unknown."""
+        if not known.any():
+            raise BadInput(f"{log.name}: no job has a walltime, a wait and a run time, which a comparison needs")
+        log = log.select(known)
+        self.jobs: RigidJobs = rigid_jobs(log, processors)
+        """The others, in order of submission; those that do not fit the machine are left out."""
+        self.rows = np.flatnonzero(known)[self.jobs.row]
+        """The line of each in the log that was given."""
+        self.end: NDArray[np.int64] = ends(log)[self.jobs.row]
+        self.start: NDArray[np.int64] = np.ceil(log.submit + log.wait).astype(np.int64)[self.jobs.row]
+        self.start = np.maximum(self.start, self.jobs.submit)
+        self.queue = log.queue[self.jobs.row]
+        self._last_end = np.maximum.accumulate(self.end)
+
+        self.zero = log.start_time
+        """The epoch second of second 0."""
+        self._still: list[NDArray[np.int64]] = []
+        if still is not None:
+            runs, unknown = still.running, np.full(len(still), -1)
+            start = still.start - self.zero
+            submit = start if still.submit is None else still.submit - self.zero
+            name = unknown if still.name is None else still.name
+            self._still = [of[runs] for of in (still.processors, still.walltime, start, still.user, submit, name)]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def past(self) -> Past:
+        """Return what can be learnt from it, instant by instant."""
+        jobs = self.jobs
+        return Past(jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, self.end, jobs.user, jobs.executable)
+
+    def similar(self) -> Similar:
+        """Return what jobs of like size and walltime waited, instant by instant."""
+        return Similar(self.jobs.submit, self.start, self.jobs.processors, self.jobs.estimate)
+
+    def seen(self, places: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Return what was seen at submissions, and of which jobs; see `gas.prediction.learnt.seen_at`."""
+        return seen_at(self.jobs, self.start, self.end, self.queue, places)
+
+    def places(self, jobs: int | None) -> NDArray[np.intp]:
+        """Return so many of the jobs that can be predicted, evenly over the log; all for None.
+
+        Raises
+        ------
+        BadInput
+            Fewer jobs than `FEWEST` have ended before the last submission.
+        """
+        places = np.arange(self._first, len(self))
+        if not places.size:
+            known = int(np.count_nonzero(self.end < self.jobs.submit[-1]))
+            raise BadInput(
+                f"of {len(self)} usable jobs {known} ended before the last submission; before the first prediction, "
+                f"{FEWEST} must have ended"
+            )
+        return places if jobs is None or places.size <= jobs else places[np.arange(jobs) * places.size // jobs]
+
+    def asked(self, place: int) -> tuple[int, int, int]:
+        """Return of a job its submission, its processors and its walltime."""
+        jobs = self.jobs
+        return int(jobs.submit[place]), int(jobs.processors[place]), int(jobs.estimate[place])
+
+    def snapshot(self, place: int) -> Snapshot:
+        """Return who ran and waited when a job was submitted, without it and those after it in the log.
+
+        Some logs record more processors in use than their machine has; it has as many then.
+        """
+        jobs, now = self.jobs, int(self.jobs.submit[place])
+        first = int(np.searchsorted(self._last_end[:place], now, side="right"))  # before it all have ended
+        here = first + np.flatnonzero(self.end[first:place] > now)
+        running = self.start[here] <= now
+        start = np.where(running, self.start[here], UNPLANNED)
+        columns = [
+            jobs.processors[here], jobs.estimate[here], start, jobs.user[here], jobs.submit[here], jobs.executable[here]
+        ]  # fmt: skip
+        if self._still:
+            ran = self._still[2] <= now
+            columns = [np.concatenate([still[ran], of]) for still, of in zip(self._still, columns, strict=True)]
+            running = np.concatenate([ran[ran], running])
+        processors, walltime, start, user, submit, name = columns
+        machine = max(jobs.machine, int(processors[running].sum()))
+        return Snapshot(
+            now=now, machine=machine, processors=processors, walltime=walltime, start=start, running=running,
+            user=user, submit=submit, name=name,
+        )  # fmt: skip
+
+    def waiting(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return how many jobs waited at these submissions, or little less: jobs that came later may have started."""
+        started = np.searchsorted(np.sort(self.start), self.jobs.submit[places], side="right")
+        found: NDArray[np.int64] = np.maximum(places - started, 0)
+        return found
+
+    def starts_after(self, instant: int, most: int) -> NDArray[np.int64]:
+        """Return the places of the last jobs to start, of those that started after an instant, ascending."""
+        places = np.arange(self._first, len(self))
+        places = places[self.start[places] > instant]
+        return np.sort(places[np.argsort(self.start[places], kind="stable")][-most:] if most else places[:0])
+
+    @property
+    def _first(self) -> int:
+        """The first place at whose submission `FEWEST` jobs had ended."""
+        ended = np.sort(self.end)
+        return len(self) if len(ended) < FEWEST else int(np.searchsorted(self.jobs.submit, ended[FEWEST - 1], "right"))

@@ -1,0 +1,58 @@
+"""Recorded queues: who ran and who waited at an instant of a log."""
+
+import numpy as np
+import pytest
+from made_up import log_of
+
+from gas.errors import BadInput
+from gas.prediction.recorded import RecordedQueue
+from gas.prediction.snapshot import UNPLANNED, Snapshot
+
+
+def test_the_queue_at_a_submission_is_who_ran_and_who_waited():
+    queue = RecordedQueue(
+        log_of(
+            [
+                (0, 0, 50, 100, 4),  # has ended at 60
+                (10, 0, 200, 300, 6),  # runs
+                (20, 60, 10, 100, 5),  # waits until 80
+                (60, 500, 10, 100, 1),  # the job itself
+                (60, 0, 10, 100, 1),  # comes after it
+            ]
+        )
+    )
+    seen = queue.snapshot(3)
+    assert (seen.now, seen.machine) == (60, 10)
+    assert seen.running.tolist() == [True, False]
+    assert seen.start.tolist() == [10, UNPLANNED]
+    assert seen.processors.tolist() == [6, 5]
+
+
+def test_a_machine_has_as_many_processors_as_the_log_says_are_in_use():
+    queue = RecordedQueue(log_of([(0, 0, 100, 100, 8), (1, 0, 100, 100, 8), (2, 10, 5, 10, 1)]))
+    assert queue.snapshot(2).machine == 16
+
+
+def test_jobs_without_walltime_wait_or_run_time_are_left_out_and_counted():
+    queue = RecordedQueue(log_of([(0, 0, 5, 10, 1), (1, -1, 5, 10, 1), (2, 0, -1, 10, 1), (3, 0, 5, -1, 1)]))
+    assert (len(queue), queue.left_out) == (1, 3)
+    with pytest.raises(BadInput, match="no job has a walltime, a wait and a run time"):
+        RecordedQueue(log_of([(0, -1, 5, 10, 1)]))
+
+
+def test_who_runs_on_after_the_last_line_of_a_log_ran_then_too():
+    rows = [(0, 0, 50, 100, 4), (60, 0, 10, 100, 1), (80, 0, 10, 100, 1)]
+    columns = {"processors": [5, 3], "walltime": [500, 500], "start": [70, 90], "user": [7, 7]}
+    still = Snapshot(
+        now=100, machine=10, running=np.array([True, True]), **{name: np.array(of) for name, of in columns.items()}
+    )
+    seen = RecordedQueue(log_of(rows), still=still).snapshot(2)
+    assert (seen.processors.tolist(), seen.start.tolist()) == ([5], [70])
+    assert RecordedQueue(log_of(rows), still=still).snapshot(1).processors.tolist() == []
+
+
+def test_how_many_waited_is_counted_for_many_submissions_at_once():
+    rows = [(0, 0, 50, 100, 4), (10, 0, 200, 300, 6), (20, 60, 10, 100, 5), (60, 500, 10, 100, 1), (70, 0, 10, 100, 1)]
+    queue = RecordedQueue(log_of(rows))
+    assert queue.waiting(np.arange(5)).tolist() == [0, 0, 0, 1, 2]
+    assert [queue.snapshot(place).waiting for place in range(5)] == [0, 0, 0, 1, 2]
