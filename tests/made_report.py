@@ -1,6 +1,6 @@
 """A small report with a block of every kind."""
 
-from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, no, yes
+from gas.report.blocks import Bullets, Cell, Column, Picture, Report, Section, Table, Text, no, yes
 
 __all__ = ["REPORT", "SVG"]
 

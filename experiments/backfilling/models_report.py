@@ -10,8 +10,8 @@ from experiments.backfilling.models import MOST_REPEATS, PROCESSORS, Model
 from experiments.backfilling.pictures import draw_backfilling, draw_models, unequal
 from experiments.backfilling.results import Results
 from experiments.framework.ledger import Result
-from experiments.framework.report import Block, Column, Picture, Section, Table, Text, heads
 from experiments.published import MEASURES, POLICIES, TRACES
+from gas.report.blocks import Block, Column, Picture, Section, Table, Text, heads
 from workloads.jann import ctc_model
 
 __all__ = ["amounts_section", "changes_section", "figure", "models_section"]

@@ -14,10 +14,10 @@ from experiments.framework.columns import Shown, numbered, table_of
 from experiments.framework.logs import Found
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, remarks, thanks, version_of_log
-from experiments.framework.report import Block, Bullets, Column, Report, Section, Table, Text, agreed, heads, no, yes
-from experiments.framework.report import Cell as TableCell
 from experiments.published import MEASURES, POLICIES, TRACES, Measure, overall, table1
 from gas.printable import many
+from gas.report.blocks import Block, Bullets, Column, Report, Section, Table, Text, agreed, heads, no, yes
+from gas.report.blocks import Cell as TableCell
 
 __all__ = ["backfilling_report", "form"]
 

@@ -17,10 +17,10 @@ from experiments.bushel.results import (
     Kind,
     Results,
 )
-from experiments.framework.intervals import Interval, sureness
 from experiments.framework.ledger import Result
-from experiments.framework.report import Cell, Column, Picture, Section, Table, Text, heads
 from experiments.moldable.substitution import Opponent
+from gas.report.blocks import Cell, Column, Picture, Section, Table, Text, heads
+from gas.report.intervals import Interval, sureness
 
 __all__ = ["drawn_section", "means_caption", "others_section", "points", "shades", "terms_section", "text_of"]
 __all__ += ["users_section"]

@@ -24,12 +24,12 @@ from experiments.framework.columns import Shown, table_of
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, fewer, not_the_full
 from experiments.moldable.benchmarks import Mix
 from experiments.moldable.pictures import draw_improvements
 from experiments.moldable.simulated import simulated_section
 from experiments.moldable.substitution import Opponent
 from experiments.published import Share, bushel, bushel_details, load_ratios
+from gas.report.blocks import Cell, Column, Picture, Report, Section, Table, Text, fewer, not_the_full
 
 __all__ = ["banner", "bushel_report"]
 

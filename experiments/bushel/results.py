@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from experiments.framework.intervals import Interval, interval
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found
 from experiments.framework.results import SiteResults
@@ -23,6 +22,7 @@ from experiments.moldable.moldability import Moldability
 from experiments.moldable.substitution import Opponent
 from experiments.moldable.terms import BASE, TERMS, Terms
 from gas.errors import BadInput
+from gas.report.intervals import Interval, interval
 
 __all__ = ["DRAWN", "DRAWN_PERCENTS", "FULL_SEEDS", "KINDS", "MIXES", "OPPONENTS", "PERCENTS", "Drawn", "Results"]
 __all__ += ["OTHER_DRAWN_PERCENTS", "OTHER_PERCENTS", "Kind", "Options", "Run", "bushel_runs", "summarised"]

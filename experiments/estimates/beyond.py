@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from experiments.estimates.claims import changed
 from experiments.estimates.results import EXACT, MODELS, Results
-from experiments.framework.intervals import sureness
-from experiments.framework.report import Bullets, Cell, Column, Section, Table, Text, heads
 from experiments.published import MEASURES, POLICIES
+from gas.report.blocks import Bullets, Cell, Column, Section, Table, Text, heads
+from gas.report.intervals import sureness
 
 __all__ = ["beyond_section"]
 

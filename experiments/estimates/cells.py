@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from experiments.estimates.results import DOUBLED, EXACT, USERS, Change, Results, Terms, uniform
 from experiments.estimates.use import COUNTS
-from experiments.framework.intervals import Interval
 from experiments.framework.logs import Found
 from experiments.published import Count, Measure, overall, table2, table3
+from gas.report.intervals import Interval
 
 __all__ = ["APART", "NOT_KNOWN", "Counted", "Doubling", "Mean", "beaten", "counts", "doublings", "lacking", "means"]
 __all__ += ["signs"]

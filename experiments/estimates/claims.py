@@ -9,8 +9,8 @@ from experiments.estimates.cells import COUNTED, Mean, beaten, counts, doublings
 from experiments.estimates.history import READINGS
 from experiments.estimates.results import EXACT, Change, Results, Terms, uniform
 from experiments.framework.claims import Claim
-from experiments.framework.intervals import Interval
 from experiments.published import FACTORS, HISTORY, MEASURES, POLICIES, Measure, table3
+from gas.report.intervals import Interval
 
 __all__ = ["NAMES", "SCHEMES", "best_factor", "changed", "claims", "coverage", "estimates", "over_seeds"]
 

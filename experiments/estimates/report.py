@@ -24,11 +24,12 @@ from experiments.estimates.pictures import draw_means, draw_use
 from experiments.estimates.results import FULL_SEEDS, RESAMPLES, TRACES, USERS, Change, Results
 from experiments.framework.claims import summary_section
 from experiments.framework.columns import Shown, numbered, table_of
-from experiments.framework.intervals import Interval
 from experiments.framework.logs import Found
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section, remarks, thanks, version_of_log
-from experiments.framework.report import (
+from experiments.framework.sites import Site
+from experiments.published import HISTORY, POLICIES, Measure
+from gas.report.blocks import (
     Bullets,
     Cell,
     Column,
@@ -43,8 +44,7 @@ from experiments.framework.report import (
     not_the_full,
     yes,
 )
-from experiments.framework.sites import Site
-from experiments.published import HISTORY, POLICIES, Measure
+from gas.report.intervals import Interval
 
 __all__ = ["banner", "estimates_report"]
 

@@ -7,11 +7,8 @@ ledger        results of runs, kept: interrupted studies go on, and nothing is c
 dependencies  what computing a result depends on: modules reached by imports, data, libraries
 cluster       Dask workers in place of processes
 compiling     the simulator is compiled once, before worker processes start
-intervals     means over seeds or months with their intervals
 results       what came of a study: runs, and their results
 claims        statements and whether they hold
-report        what a report consists of
-rendering     reports as HTML and as Markdown, and written into a folder
 columns       tables by their columns: the title of each, and what it shows of a row
 method        how a study was done, from the text beside it
 origin        what made a report, so that it can be made again

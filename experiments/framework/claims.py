@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.framework.report import Cell, Column, Section, Table, no, yes
+from gas.report.blocks import Cell, Column, Section, Table, no, yes
 
 __all__ = ["NO_INTERVALS", "Claim", "summary_section", "verdict"]
 

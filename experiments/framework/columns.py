@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from experiments.framework.report import Cell, Column, Table
+from gas.report.blocks import Cell, Column, Table
 
 __all__ = ["Shown", "numbered", "table_of"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.framework.columns import Shown, table_of
-from experiments.framework.report import Report, Section, Table, Text
+from gas.report.blocks import Report, Section, Table, Text
 
 __all__ = ["Entry", "cost_report", "growth"]
 

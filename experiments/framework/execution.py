@@ -16,9 +16,9 @@ from experiments.framework.cost import Entry, cost_report
 from experiments.framework.dependencies import version_of
 from experiments.framework.ledger import Configuration, Ledger, Result
 from experiments.framework.logs import Found
-from experiments.framework.rendering import write
 from gas.cli.tables import note
 from gas.errors import BadInput
+from gas.report.rendering import write
 
 __all__ = ["computed", "part_of", "write_cost"]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from importlib.resources import files
 
-from experiments.framework.report import Bullets, Section
+from gas.report.blocks import Bullets, Section
 
 __all__ = ["method_section"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from experiments.framework.ledger import Result
 from experiments.framework.logs import Found
-from experiments.framework.report import Block, Bullets, Section, Text
 from experiments.framework.sites import Site
+from gas.report.blocks import Block, Bullets, Section, Text
 
 __all__ = ["Origin", "origin_of", "origin_section", "remarks", "thanks", "version_of_log"]
 

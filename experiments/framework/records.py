@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from experiments.framework.columns import Shown, table_of
-from experiments.framework.report import Section
+from gas.report.blocks import Section
 
 __all__ = ["Field", "Records", "Written", "as_csv", "as_parquet", "columns_section", "files_of"]
 

@@ -21,11 +21,11 @@ from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import SOURCES, Found, Source, find_logs
 from experiments.framework.origin import Origin, origin_of
 from experiments.framework.records import Records, Written, columns_section, files_of
-from experiments.framework.rendering import template, write, write_files
-from experiments.framework.report import Report
 from gas.cli.logs import courtesy
 from gas.cli.tables import note
 from gas.errors import BadInput
+from gas.report.blocks import Report
+from gas.report.rendering import template, write, write_files
 
 __all__ = [
     "AtHand",

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from experiments.framework.logs import Found
 from experiments.framework.method import method_section
-from experiments.framework.report import Section
 from experiments.framework.sites import Site
 from experiments.moldable.benchmarks import ERA_RATES, RATES
+from gas.report.blocks import Section
 
 __all__ = ["simulated_section"]
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.framework.claims import Claim
-from experiments.framework.intervals import interval
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import Outcomes, Results
 from experiments.moldable.terms import Terms, perfect
 from experiments.published import PAPER_LOSES
+from gas.report.intervals import interval
 
 __all__ = ["claims", "gain", "survivors"]
 

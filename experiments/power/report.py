@@ -8,11 +8,9 @@ import numpy as np
 
 from experiments.framework.claims import NO_INTERVALS, summary_section, verdict
 from experiments.framework.columns import Shown, table_of
-from experiments.framework.intervals import interval, sureness
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, fewer, heads, not_the_full
 from experiments.framework.sites import SITES
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.improvement import classes
@@ -36,6 +34,8 @@ from experiments.power.claims import claims, gain, survivors
 from experiments.power.pictures import draw_regret
 from experiments.published import PAPER_LOSES, Turnaround, one_apples
 from gas.printable import many
+from gas.report.blocks import Cell, Column, Picture, Report, Section, Table, Text, fewer, heads, not_the_full
+from gas.report.intervals import interval, sureness
 
 __all__ = ["TABLES", "banner", "power_report"]
 

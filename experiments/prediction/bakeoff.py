@@ -17,11 +17,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.framework.intervals import Interval, by_months, interval
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, jobs_by_month, load_log
 from experiments.prediction.methods import LEVELS
 from experiments.prediction.waits import LEARNERS, METHODS, RECORDED, TRUTHS
+from gas.report.intervals import Interval, by_months, interval
 
 __all__ = ["NAMES", "SCORES", "Score", "WaitRun", "Waits", "judging_from", "split", "wait_runs"]
 

@@ -7,14 +7,14 @@ from typing import Any, Final
 import numpy as np
 
 from experiments.framework.claims import Claim
-from experiments.framework.intervals import Interval, within
 from experiments.framework.logs import Found
 from experiments.framework.records import Field, Records
-from experiments.framework.report import Bullets, Cell, Column, Section, Table, Text, heads
 from experiments.prediction.bakeoff import COVERED, NAMES, SCORES, Score, Waits, judging_from, split
 from experiments.prediction.results import Results
 from experiments.prediction.waits import RECORDED, TRUTHS
 from gas.prediction.scores import WAITS
+from gas.report.blocks import Bullets, Cell, Column, Section, Table, Text, heads
+from gas.report.intervals import Interval, within
 from gas.times import duration_text
 
 __all__ = ["WAIT_TABLE", "bakeoff_claims", "bakeoff_lead", "bakeoff_sections"]

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.framework.intervals import interval, signed
-from experiments.framework.report import Block, Column, Picture, Section, Table, Text, heads
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.substitution import OPPONENTS
 from experiments.prediction.pictures import draw_choices
 from experiments.prediction.results import Choices, Results
 from experiments.prediction.run import MOST_SIZES
 from experiments.published import PAPER_LOSES
+from gas.report.blocks import Block, Column, Picture, Section, Table, Text, heads
+from gas.report.intervals import interval, signed
 
 __all__ = ["choice_sections"]
 

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 
 from experiments.framework.claims import Claim
-from experiments.framework.intervals import FEWEST, Interval, better, signed, within
 from experiments.prediction.results import Choices, Predictions, Results
 from experiments.prediction.run import REVEALED
 from experiments.published import PAPER_LOSES
+from gas.report.intervals import FEWEST, Interval, better, signed, within
 
 __all__ = ["COVERED", "SHARE", "SHARP", "claims", "ratio", "ratio_of_medians"]
 

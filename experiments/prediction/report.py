@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from experiments.framework.claims import summary_section
-from experiments.framework.intervals import FEWEST, by_months
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, fewer, heads, not_the_full
 from experiments.moldable.months import MONTH, OUTCOME, SEED, SUBSTITUTE, outcome_rows
 from experiments.moldable.simulated import simulated_section
 from experiments.prediction.bakeoff_report import WAIT_TABLE, bakeoff_claims, bakeoff_lead, bakeoff_sections
@@ -26,6 +24,8 @@ from gas.prediction.calibration import SPREAD, WINDOW
 from gas.prediction.past import STREAMS
 from gas.prediction.usage import LAST, PRIOR
 from gas.printable import many
+from gas.report.blocks import Cell, Column, Picture, Report, Section, Table, Text, fewer, heads, not_the_full
+from gas.report.intervals import FEWEST, by_months
 
 __all__ = ["TABLES", "banner", "prediction_report"]
 

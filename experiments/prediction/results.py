@@ -17,7 +17,6 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.framework.intervals import Interval, by_months
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found
 from experiments.framework.sites import Site, at_sites
@@ -30,6 +29,7 @@ from experiments.prediction.bakeoff import NAMES, WaitRun, Waits, judging_from, 
 from experiments.prediction.run import REVEALED
 from gas.errors import BadInput
 from gas.prediction.past import STREAMS
+from gas.report.intervals import Interval, by_months
 
 __all__ = ["FULL", "PARTS", "POLICY", "QUICK", "SIZES", "Calibration", "Choice", "Choices", "Month", "Options"]
 __all__ += ["Predictions", "Results", "planned", "study_runs", "summarised"]

@@ -8,13 +8,13 @@ import numpy as np
 
 from experiments.framework.columns import Shown, numbered, table_of
 from experiments.framework.origin import Origin, origin_section, thanks
-from experiments.framework.report import Block, Bullets, Picture, Report, Section, Text
 from experiments.framework.sites import Site
 from experiments.replay.pictures import draw_over_time, draw_sizes, draw_waits
 from experiments.replay.results import Replayed, Row
 from experiments.replay.run import CORRECTED, LATER, RECORD, SIZES
 from gas.pictures.dates import window_text
 from gas.printable import many
+from gas.report.blocks import Block, Bullets, Picture, Report, Section, Text
 from gas.times import duration_text
 
 __all__ = ["replay_report"]

@@ -10,7 +10,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.framework.intervals import by_months
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
 from experiments.moldable.choosing import of_moldable_jobs, with_gas
@@ -18,6 +17,7 @@ from experiments.moldable.moldability import Moldability
 from gas.errors import BadInput
 from gas.policies.apart import simulate_apart
 from gas.policies.finding import OwnPolicy
+from gas.report.intervals import by_months
 from gas.simulation.adjusting import simulate_adjusted
 from gas.simulation.metrics import metrics
 from gas.simulation.schedule import Schedule

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.framework.report import Block, Column, Picture, Section, Table, Text, heads
 from experiments.supercomputers.pictures import draw_charge
 from experiments.supercomputers.results import (
     GAMES,
@@ -18,6 +17,7 @@ from experiments.supercomputers.results import (
     pooled,
     rigid_mean_of,
 )
+from gas.report.blocks import Block, Column, Picture, Section, Table, Text, heads
 
 __all__ = ["charge_section"]
 

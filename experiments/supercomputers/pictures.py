@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.framework.charts import BLUE, GREEN, ORANGE, as_svg, plain
-from experiments.framework.intervals import Interval
 from experiments.supercomputers.results import SHARES
+from gas.report.intervals import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

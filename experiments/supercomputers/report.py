@@ -7,22 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.framework.intervals import Interval, interval
 from experiments.framework.ledger import Result
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import (
-    Block,
-    Column,
-    Picture,
-    Report,
-    Section,
-    Table,
-    Text,
-    fewer,
-    heads,
-    not_the_full,
-)
 from experiments.supercomputers.charge import charge_section
 from experiments.supercomputers.machines import STRATEGIES
 from experiments.supercomputers.pictures import draw_temptation
@@ -43,6 +30,19 @@ from experiments.supercomputers.results import (
     rigid_mean_of,
 )
 from gas.printable import many
+from gas.report.blocks import (
+    Block,
+    Column,
+    Picture,
+    Report,
+    Section,
+    Table,
+    Text,
+    fewer,
+    heads,
+    not_the_full,
+)
+from gas.report.intervals import Interval, interval
 
 __all__ = ["banner", "supercomputers_report"]
 

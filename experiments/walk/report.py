@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.report import Report, Section, Table, Text, fewer, not_the_full
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import FULL_RUNS, MONTH, SUBSTITUTE, Results, outcome_rows
 from experiments.moldable.simulated import simulated_section
+from gas.report.blocks import Report, Section, Table, Text, fewer, not_the_full
 
 __all__ = ["TABLES", "walk_report"]
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.framework.intervals import Interval, sure
 from experiments.framework.logs import Found
-from experiments.framework.report import Block, Bullets, Cell, Column, Section, Table, Text, heads
 from experiments.walltime.accuracy import LEAST
 from experiments.walltime.accuracy_report import CATEGORIES_MEAN
 from experiments.walltime.claims import NAMES, advantages
 from experiments.walltime.results import ADJUSTMENTS, MEASURES, NEIGHBOURS, PERCENTILES, QUEUES, Results, adjusted
+from gas.report.blocks import Block, Bullets, Cell, Column, Section, Table, Text, heads
+from gas.report.intervals import Interval, sure
 
 __all__ = ["account_section", "class_rows", "points"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from experiments.framework.report import Cell, Column, Picture, Section, Table, Text, heads
 from experiments.published import walltime_spread
 from experiments.walltime.accuracy import CATEGORIES, FLOORS, KEYS
 from experiments.walltime.accuracy import PERCENTILES as ALL_PERCENTILES
@@ -18,6 +17,7 @@ from experiments.walltime.pictures import (
     window,
 )
 from experiments.walltime.results import Results
+from gas.report.blocks import Cell, Column, Picture, Section, Table, Text, heads
 
 __all__ = ["CATEGORIES_MEAN", "accuracy_sections"]
 

@@ -8,24 +8,9 @@ from itertools import product
 
 from experiments.framework.claims import Claim, summary_section
 from experiments.framework.columns import Shown, table_of
-from experiments.framework.intervals import Interval, sure
 from experiments.framework.logs import Found
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section, remarks, thanks, version_of_log
-from experiments.framework.report import (
-    Bullets,
-    Cell,
-    Column,
-    Picture,
-    Report,
-    Section,
-    Table,
-    Text,
-    agreed,
-    heads,
-    not_the_full,
-    yes,
-)
 from experiments.framework.sites import Site
 from experiments.walltime.account import account_section, points
 from experiments.walltime.accuracy_report import accuracy_sections
@@ -42,6 +27,21 @@ from experiments.walltime.results import (
     Results,
     adjusted,
 )
+from gas.report.blocks import (
+    Bullets,
+    Cell,
+    Column,
+    Picture,
+    Report,
+    Section,
+    Table,
+    Text,
+    agreed,
+    heads,
+    not_the_full,
+    yes,
+)
+from gas.report.intervals import Interval, sure
 
 __all__ = ["banner", "walltime_report"]
 

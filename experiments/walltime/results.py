@@ -14,11 +14,11 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from experiments.framework.intervals import Interval, interval
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, Source
 from experiments.framework.results import LogResults
 from experiments.walltime.accuracy import KEYS, LEAST, WINDOWS
+from gas.report.intervals import Interval, interval
 from workloads.adjustment import MONTH, Key
 
 __all__ = ["ADJUSTMENTS", "CHANGES", "INTREPID", "MEASURES", "NEIGHBOURS", "PERCENTILES", "QUEUES", "TRACES", "LogRun"]

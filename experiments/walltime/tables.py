@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from experiments.framework.intervals import Interval
 from experiments.framework.records import Field, Records
 from experiments.walltime.accuracy import KEYS
 from experiments.walltime.cells import gain_cells, text_cells
 from experiments.walltime.results import MEASURES, Results
+from gas.report.intervals import Interval
 
 __all__ = ["TABLES"]
 

@@ -5,7 +5,7 @@ import pytest
 from experiments.backfilling.models import CHANGES
 from experiments.backfilling.models_report import amounts_section, changes_section, figure, models_section
 from experiments.backfilling.results import ChangeRun, ModelRun, Options, Results
-from experiments.framework.report import Picture, Table, Text
+from gas.report.blocks import Picture, Table, Text
 
 
 def scheme(response, *, half=1.0, batches=100, common=100, backfilled=0.5, together=None):

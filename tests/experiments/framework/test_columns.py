@@ -1,7 +1,7 @@
 """Tables by their columns."""
 
 from experiments.framework.columns import Shown, table_of
-from experiments.framework.report import Cell, Column, Table, yes
+from gas.report.blocks import Cell, Column, Table, yes
 
 
 def test_a_table_shows_every_row_in_every_column():

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.framework.cost import Entry, cost_report, growth
 from experiments.framework.ledger import Ledger
-from experiments.framework.rendering import markdown
+from gas.report.rendering import markdown
 
 
 def slow_run(configuration, *, seconds):

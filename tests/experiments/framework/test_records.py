@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from experiments.framework.records import Explained, Field, Records, as_csv, as_parquet, columns_section, files_of
-from experiments.framework.rendering import markdown
-from experiments.framework.report import Report
+from gas.report.blocks import Report
+from gas.report.rendering import markdown
 
 ROWS = [
     {"month": "1996-10", "jobs": 7, "mean": 0.1, "agrees": True},

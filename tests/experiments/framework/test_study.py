@@ -13,10 +13,10 @@ from experiments.cli import command_for, names
 from experiments.framework.claims import Claim
 from experiments.framework.options import FirstSeed, Seeds
 from experiments.framework.records import Field, Records
-from experiments.framework.rendering import template
-from experiments.framework.report import Report
 from experiments.framework.study import Chosen, Study, Where, command_of, logs_at_hand, perform
 from gas.errors import BadInput, Missing
+from gas.report.blocks import Report
+from gas.report.rendering import template
 
 COMMON = {"traces", "log", "month", "seeds", "quick", "output", "workers", "shard", "dask"}
 

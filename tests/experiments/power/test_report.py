@@ -5,8 +5,8 @@ import csv
 import numpy as np
 import pytest
 
-from experiments.framework.intervals import interval
 from experiments.moldable.terms import BASE, PERFECT, TERMS
+from gas.report.intervals import interval
 
 
 @pytest.mark.thorough

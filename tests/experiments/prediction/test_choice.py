@@ -2,8 +2,8 @@
 
 from made_predictions import outcome
 
-from experiments.framework.report import Table
 from experiments.prediction.choice import choice_sections
+from gas.report.blocks import Table
 
 
 def run(static, gas, predicting, best, size=2):

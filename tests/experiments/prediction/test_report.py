@@ -9,8 +9,8 @@ import pytest
 from made_predictions import outcome, predicted
 
 from experiments.framework.origin import Origin
-from experiments.framework.rendering import markdown
 from experiments.prediction.report import prediction_report
+from gas.report.rendering import markdown
 
 
 def run_once(folder, logs, *options):

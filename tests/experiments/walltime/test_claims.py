@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from experiments.framework.intervals import Interval, sure
 from experiments.framework.logs import find_logs, load_log
 from experiments.published import walltime_gains
 from experiments.walltime.accuracy import KEYS
@@ -17,6 +16,7 @@ from experiments.walltime.results import (
     study_runs,
 )
 from experiments.walltime.run import walltime_run
+from gas.report.intervals import Interval, sure
 from workloads import write_swf
 
 

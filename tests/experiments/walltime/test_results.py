@@ -2,7 +2,6 @@
 
 import pytest
 
-from experiments.framework.intervals import sure
 from experiments.framework.logs import find_logs
 from experiments.walltime.accuracy import KEYS, WINDOWS
 from experiments.walltime.results import (
@@ -18,6 +17,7 @@ from experiments.walltime.results import (
     adjusted,
     study_runs,
 )
+from gas.report.intervals import sure
 
 
 @pytest.fixture

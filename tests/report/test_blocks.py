@@ -3,7 +3,7 @@
 import pytest
 from made_report import REPORT
 
-from experiments.framework.report import Cell, Column, Table, not_the_full
+from gas.report.blocks import Cell, Column, Table, not_the_full
 
 
 def test_a_row_must_fit_its_table():

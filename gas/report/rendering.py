@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from documents.extras import way_to_install
 from documents.whole_file import whole_file
-from experiments.framework.report import Block, Bullets, Column, Picture, Report, Table, Text
 from gas.errors import BadInput, Missing
+from gas.report.blocks import Block, Bullets, Column, Picture, Report, Table, Text
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -12,9 +12,9 @@ import pytest
 from made_report import REPORT, SVG
 
 from documents.extras import way_to_install
-from experiments.framework.rendering import html, markdown, template, write
-from experiments.framework.report import Bullets, Column, Report, Section, Table, Text
 from gas.errors import BadInput, Missing
+from gas.report.blocks import Bullets, Column, Report, Section, Table, Text
+from gas.report.rendering import html, markdown, template, write
 
 
 class Page(HTMLParser):

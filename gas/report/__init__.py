@@ -1,0 +1,6 @@
+"""Reports of studies and of `gas backtest`: what they consist of, and how they become a page.
+
+blocks     what a report consists of
+rendering  reports as HTML and as Markdown, and written into a folder
+intervals  means over seeds, months or other batches with their intervals
+"""
