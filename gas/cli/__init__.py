@@ -41,5 +41,6 @@ Its modules:
     selection       options that select jobs of a log and scale its load
     logs            reading the logs that a command names
     progress        a progress bar on standard error
+    partial_file    what an interrupted backtest has simulated
     tables          all output: lines, tables and JSON on standard output, notes on standard error
 """

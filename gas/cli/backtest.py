@@ -20,6 +20,9 @@ from gas.cli.tables import check_outputs, many, print_json, print_table, remark,
 from gas.times import duration_text
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from gas.prediction.backtest import Outcome
     from gas.prediction.recorded import RecordedQueue
     from gas.prediction.scores import Scores
@@ -84,7 +87,7 @@ def backtest_command(
     predicted wait is compared with the recorded one, whatever the scheduler was. Only what was known at each
     submission is used.
     """
-    from gas.prediction.backtest import backtest, places_within
+    from gas.prediction.backtest import places_within
     from gas.prediction.recorded import RecordedQueue
 
     if all_jobs and jobs is not None:
@@ -101,16 +104,7 @@ def backtest_command(
     for reason, count in recorded.jobs.skipped.items():
         remark(f"{part.name}: {many(count, 'job')} left out: {reason}")
     places = recorded.places(jobs) if all_jobs or jobs is not None else places_within(recorded)
-    total = len(places)
-    outcomes: list[Outcome] = []
-    _announce_compiling()
-    threads = threads or len(os.sched_getaffinity(0))
-    with progress(f"predicting {total:,} submissions") as show:
-        for one in backtest(
-            recorded, places, samples=samples, seed=seed, threads=threads or len(os.sched_getaffinity(0))
-        ):
-            outcomes.append(one)
-            show(len(outcomes) / total)
+    outcomes = _outcomes(recorded, places, samples, seed, threads or len(os.sched_getaffinity(0)))
     if output is not None:
         write_text(output, _table(outcomes))
     if plot is not None:
@@ -121,6 +115,32 @@ def backtest_command(
         print_json(_wire(part, recorded, outcomes))
     else:
         _show(part, recorded, outcomes)
+
+
+def _outcomes(
+    recorded: RecordedQueue, places: NDArray[np.intp], samples: int, seed: int, threads: int
+) -> list[Outcome]:
+    """Return the outcome of each place; an interruption costs only what was being simulated."""
+    from gas.cli.partial_file import partial_file
+    from gas.prediction.backtest import backtest
+
+    kept = partial_file(recorded, places, remark, samples=samples, seed=seed)
+    if kept:
+        remark(f"{len(kept):,} of {len(places):,} submissions were simulated before an interruption; going on")
+    _announce_compiling()
+    outcomes: list[Outcome] = []
+    done = False
+    try:
+        with progress(f"predicting {len(places):,} submissions") as show:
+            for one in backtest(recorded, places, samples=samples, seed=seed, threads=threads, kept=kept):
+                outcomes.append(one)
+                show(len(outcomes) / len(places))
+        done = True
+    finally:
+        if not done and kept.keeps:
+            remark(f"{len(kept):,} of {len(places):,} submissions are simulated; repeat the command to go on")
+        kept.close(done=done)
+    return outcomes
 
 
 def _announce_compiling() -> None:

@@ -25,6 +25,7 @@ from what similar jobs used and other jobs arriving, and returns the distributio
     queue_state  what can be seen of a queue at a submission, as numbers
     forest     a forest of random trees that picks past waits
     learnt     waits learnt from what the queue looked like
+    recorded   a log whose queue is known at each instant
     backtest   what would have been predicted for the jobs of a log, and what came true
     scores     how good that was
 """

@@ -81,6 +81,8 @@ class Outcome:
         The median wait of the last jobs that were like it; None where there are none.
     waiting
         How many jobs waited before it.
+    samples
+        How often the queue was simulated forward; fewer times where it was long.
     """
 
     row: int
@@ -97,6 +99,7 @@ class Outcome:
     planned: int
     similar: float | None
     waiting: int
+    samples: int
 
     @property
     def inside(self) -> bool:
@@ -127,7 +130,7 @@ class Simulated:
 
 
 Kept = MutableMapping[int, Simulated]
-"""By place, what has been simulated already; what is simulated is added."""
+"""By place, what has been simulated already; threads add what they simulate."""
 
 
 def places_within(recorded: RecordedQueue, jobs: int = JOBS) -> NDArray[np.intp]:
@@ -193,6 +196,7 @@ def backtest(
             planned=made.latest,
             similar=float(np.median(like)) if like.size else None,
             waiting=waiting,
+            samples=made.simulated.size,
         )
 
 
@@ -247,16 +251,15 @@ def _simulated(
     """Yield what is simulated for each of these places, as far as it is not kept."""
     past = recorded.past()
 
-    def some(part: list[int]) -> list[Simulated]:
+    def some(part: list[int]) -> Iterator[Simulated]:
         own = past.anew()
-        return [kept.get(one) or _simulate(recorded, own, one, samples, seed, policy) for one in part]
+        for place in part:
+            if place not in kept:
+                kept[place] = _simulate(recorded, own, place, samples, seed, policy)
+            yield kept[place]
 
     parts = [places[first : first + _PART].tolist() for first in range(0, len(places), _PART)]
-    for part in in_turn(some, parts, threads):
-        for one in part:
-            if one.place not in kept:
-                kept[one.place] = one
-            yield one
+    yield from in_turn(some, parts, threads)
 
 
 def _simulate(recorded: RecordedQueue, past: Past, place: int, samples: int, seed: int, policy: Policy) -> Simulated:

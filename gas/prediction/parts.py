@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from itertools import islice, pairwise
 from threading import Event
 from typing import TypeVar
 
@@ -54,18 +54,33 @@ def in_parts(
             stopped.set()  # nothing is left to do, or this was interrupted
 
 
-def in_turn(some: Callable[[T], R], parts: Sequence[T], threads: int) -> Iterator[R]:
-    """Yield what is computed for each part, in their order; threads compute a few of the next ones meanwhile."""
+def in_turn(some: Callable[[T], Iterable[R]], parts: Sequence[T], threads: int) -> Iterator[R]:
+    """Yield what is computed for each part, in their order; threads compute a few of the next parts meanwhile.
+
+    When it is closed or interrupted, each of them ends what it is at of its part and begins nothing more.
+    """
     if threads <= 1:
-        yield from map(some, parts)
+        for part in parts:
+            yield from some(part)
         return
+    stopped = Event()
+
+    def until_stopped(part: T) -> list[R]:
+        found = []
+        for one in some(part):
+            found.append(one)
+            if stopped.is_set():
+                break
+        return found
+
     with ThreadPoolExecutor(threads) as pool:
-        ahead = deque(pool.submit(some, part) for part in parts[: 2 * threads])
+        ahead = deque(pool.submit(until_stopped, part) for part in parts[: 2 * threads])
         try:
-            for part in [*parts[2 * threads :], *[None] * len(ahead)]:
+            waiting = iter(parts[2 * threads :])
+            while ahead:
                 found = ahead.popleft().result()
-                if part is not None:
-                    ahead.append(pool.submit(some, part))
-                yield found
+                ahead.extend(pool.submit(until_stopped, part) for part in islice(waiting, 1))
+                yield from found
         finally:
+            stopped.set()
             pool.shutdown(cancel_futures=True)

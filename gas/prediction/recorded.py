@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -125,10 +127,23 @@ class RecordedQueue:
         )  # fmt: skip
 
     def waiting(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Return how many jobs waited at these submissions, or little less: jobs that came later may have started."""
-        started = np.searchsorted(np.sort(self.start), self.jobs.submit[places], side="right")
-        found: NDArray[np.int64] = np.maximum(places - started, 0)
+        """Return how many jobs waited at these submissions, of those before each in the log."""
+        submit = self.jobs.submit
+        now = submit[places]
+        at_once = np.concatenate([[0], np.cumsum(self.start == submit)])
+        after_it = at_once[np.searchsorted(submit, now, side="right")] - at_once[places]  # started, and come after it
+        started = np.searchsorted(np.sort(self.start), now, side="right") - after_it
+        found: NDArray[np.int64] = places - started
         return found
+
+    def digest(self) -> str:
+        """Return a name for all that predictions are made from: equal for equal jobs, machines and zeros."""
+        jobs = self.jobs
+        found = hashlib.sha256(f"{jobs.machine} {self.zero} {len(self._still)}".encode())
+        columns = jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, jobs.user, jobs.executable
+        for column in (*columns, self.start, self.end, self.queue, *self._still):
+            found.update(np.ascontiguousarray(column, np.int64).tobytes())
+        return found.hexdigest()
 
     def starts_after(self, instant: int, most: int) -> NDArray[np.int64]:
         """Return the places of the last jobs to start, of those that started after an instant, ascending."""

@@ -10,7 +10,11 @@ from made_up import busy_log
 from typer.testing import CliRunner
 
 from gas.cli.backtest import backtest_command
+from gas.cli.logs import read_log
+from gas.cli.partial_file import partial_file
 from gas.errors import BadInput
+from gas.prediction.backtest import backtest
+from gas.prediction.recorded import RecordedQueue
 from workloads import write_swf
 
 
@@ -51,6 +55,23 @@ def test_json_has_the_figures_and_the_csv_each_prediction(run, log, tmp_path):
 def test_the_same_log_and_seed_give_the_same_bytes(run, log):
     once, again = (run(log, "--jobs", "20", "--samples", "3", "--json").stdout for _ in range(2))
     assert once == again
+
+
+def test_an_interrupted_backtest_goes_on_where_it_was_and_says_the_same(run, log):
+    whole = run(log, "--jobs", "40", "--samples", "3", "--json")
+    recorded = RecordedQueue(read_log(str(log)))
+    places = recorded.places(40)
+    kept = partial_file(recorded, places, pytest.fail, samples=3, seed=0)
+    begun = backtest(recorded, places, samples=3, kept=kept)
+    for _ in range(15):
+        next(begun)
+    begun.close()
+    kept.close(done=False)
+    goes_on = run(log, "--jobs", "40", "--samples", "3", "--json")
+    assert goes_on.stdout == whole.stdout
+    assert "15 of 40 submissions were simulated before an interruption; going on" in goes_on.stderr
+    assert not kept.path.exists()
+    assert "going on" not in run(log, "--jobs", "40", "--samples", "3", "--json").stderr
 
 
 def test_what_cannot_be_backtested_is_refused(run, log, tmp_path):

@@ -21,6 +21,7 @@ OUTCOMES = [
         planned=4000,
         similar=None,
         waiting=1,
+        samples=100,
     )
     for i in range(80)
 ]

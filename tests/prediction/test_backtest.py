@@ -107,16 +107,16 @@ def test_similar_jobs_are_those_of_like_size_that_have_started(outcomes, busy):
 
 def test_threads_and_interruptions_change_nothing(busy):
     queue = RecordedQueue(busy)
-    places = queue.places(60)
+    places = queue.places(200)
     whole = list(backtest(queue, places, samples=5))
     kept = {}
     begun = backtest(queue, places, samples=5, threads=2, kept=kept)
     assert [next(begun) for _ in range(45)] == whole[:45]
     begun.close()
     simulated = dict(kept)
-    assert 45 <= len(simulated) < 60
+    assert 45 <= len(simulated) < 200
     assert list(backtest(queue, places, samples=5, threads=3, kept=kept)) == whole
-    assert len(kept) == 60
+    assert len(kept) == 200
     assert all(kept[place] is one for place, one in simulated.items())  # none was simulated again
 
 
@@ -126,7 +126,7 @@ def test_where_queues_are_very_long_fewer_jobs_are_predicted_from_fewer_samples(
     queue = RecordedQueue(log_of(crowd))
     places = places_within(queue, 2000)
     assert 20 < len(places) < 500
-    assert places[0] < 100
+    assert places[0] == queue.places(None)[0]
     assert places[-1] > 0.98 * count
     assert len(places_within(RecordedQueue(log_of([(60 * i, 0, 50, 100, 10) for i in range(count)])), 2000)) == 2000
 

@@ -1,3 +1,5 @@
+from threading import Event, Timer
+
 import numpy as np
 import pytest
 
@@ -34,21 +36,38 @@ def test_parts_come_in_their_order_and_only_a_few_are_computed_ahead(threads):
 
     def some(part):
         begun.append(part)
-        return 2 * part
+        yield from (2 * part, 2 * part + 1)
 
     found = in_turn(some, range(50), threads)
-    assert [next(found) for _ in range(10)] == list(range(0, 20, 2))
+    assert [next(found) for _ in range(20)] == list(range(20))
     assert len(begun) <= 10 + 2 * threads
-    assert list(found) == list(range(20, 100, 2))
+    assert list(found) == list(range(20, 100))
 
 
 def test_what_goes_wrong_in_a_part_comes_when_its_turn_comes_and_ends_the_others():
     def some(part):
         if part == 3:
             raise ValueError("the third")
-        return part
+        yield part
 
     found = in_turn(some, range(100), 2)
     assert [next(found) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(ValueError, match="the third"):
         next(found)
+
+
+def test_what_is_closed_does_not_compute_parts_to_their_end():
+    begun, go_on = [], Event()
+
+    def some(part):
+        for one in range(1000):
+            begun.append((part, one))
+            yield one
+            if part:
+                go_on.wait(5)
+
+    found = in_turn(some, [0, 1, 2], 2)
+    next(found)
+    Timer(0.1, go_on.set).start()
+    found.close()
+    assert len(begun) < 1010

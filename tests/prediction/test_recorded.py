@@ -52,7 +52,8 @@ def test_who_runs_on_after_the_last_line_of_a_log_ran_then_too():
 
 
 def test_how_many_waited_is_counted_for_many_submissions_at_once():
-    rows = [(0, 0, 50, 100, 4), (10, 0, 200, 300, 6), (20, 60, 10, 100, 5), (60, 500, 10, 100, 1), (70, 0, 10, 100, 1)]
+    rows = [(0, 0, 50, 100, 4), (10, 0, 200, 300, 6), (20, 60, 10, 100, 5), (60, 500, 10, 100, 1)]
+    rows += [(70, 0, 10, 100, 1), (80, 0, 9, 9, 1), (80, 0, 9, 9, 1), (80, 1, 9, 9, 1), (80, 0, 9, 9, 1)]
     queue = RecordedQueue(log_of(rows))
-    assert queue.waiting(np.arange(5)).tolist() == [0, 0, 0, 1, 2]
-    assert [queue.snapshot(place).waiting for place in range(5)] == [0, 0, 0, 1, 2]
+    assert queue.waiting(np.arange(9)).tolist() == [0, 0, 0, 1, 2, 1, 1, 1, 2]
+    assert [queue.snapshot(place).waiting for place in range(9)] == [0, 0, 0, 1, 2, 1, 1, 1, 2]

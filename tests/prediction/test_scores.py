@@ -20,6 +20,7 @@ def outcome(wait, median=0.0, similar=None):
         planned=10_000,
         similar=similar,
         waiting=0,
+        samples=100,
     )
 
 

@@ -1,0 +1,119 @@
+"""What an interrupted backtest has simulated, in a file from which the same command goes on."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import cache_directory
+from gas.endpoints.journal import state_directory
+from gas.prediction.backtest import Simulated
+from gas.prediction.forward import follow_each
+from gas.prediction.recorded import RecordedQueue
+
+__all__ = ["PartialFile", "partial_file"]
+
+_LATEST = 2**53  # waits are below it
+
+
+class PartialFile(dict[int, Simulated]):
+    """What has been simulated, by place; each is a line of the file as soon as it is known, from any thread.
+
+    Parameters
+    ----------
+    path
+        It is made, with its folder, if it is missing. What follows the first damaged line is dropped.
+    remark
+        Called with why nothing is kept, if nothing is.
+    """
+
+    def __init__(self, path: Path, remark: Callable[[str], object]) -> None:
+        super().__init__()
+        self.path, self._file = path, -1
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            remark(f"{path}: cannot be written ({error.strerror}); an interrupted backtest will begin anew")
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            whole = 0
+            for line in path.read_bytes().splitlines(keepends=True):
+                one = _simulated_of(line)
+                if one is None:
+                    break
+                super().__setitem__(one.place, one)
+                whole += len(line)
+            os.ftruncate(file, whole)
+        except BlockingIOError:
+            os.close(file)
+            remark("the same backtest is running already; this one keeps nothing for a continuation")
+            return
+        except OSError as error:
+            os.close(file)
+            self.clear()
+            remark(f"{path}: {error.strerror}; an interrupted backtest will begin anew")
+            return
+        self._file = file
+
+    def __setitem__(self, place: int, one: Simulated) -> None:
+        """Keep it; a full disk costs the continuation, not the backtest."""
+        super().__setitem__(place, one)
+        if self._file >= 0:
+            row = [one.place, one.waiting, one.latest, *one.waits.tolist()]
+            with suppress(OSError):
+                os.write(self._file, json.dumps(row, separators=(",", ":")).encode() + b"\n")
+
+    @property
+    def keeps(self) -> bool:
+        """Whether an interrupted backtest can go on from it."""
+        return self._file >= 0 and len(self) > 0
+
+    def close(self, *, done: bool) -> None:
+        """Close it, and remove it when all is done."""
+        if self._file < 0:
+            return
+        if done:
+            with suppress(OSError):
+                self.path.unlink(missing_ok=True)
+        os.close(self._file)
+        self._file = -1
+
+
+def partial_file(
+    recorded: RecordedQueue, places: NDArray[np.intp], remark: Callable[[str], object], **options: Any
+) -> PartialFile:
+    """Return the file of a backtest with these places and options, by this version of Gas, under the user's state.
+
+    Raises
+    ------
+    BadInput
+        The user has no home directory.
+    """
+    asked = f"{cache_directory(follow_each).name} {recorded.digest()} {sorted(options.items())}".encode()
+    name = hashlib.sha256(asked + np.ascontiguousarray(places, np.int64).tobytes()).hexdigest()[:20]
+    return PartialFile(state_directory() / "backtests" / f"{name}.jsonl", remark)
+
+
+def _simulated_of(line: bytes) -> Simulated | None:
+    """Return what a line says; None if it is damaged."""
+    try:
+        row = json.loads(line)
+        if not line.endswith(b"\n") or len(row) < 4 or any(type(one) is not int for one in row):
+            return None
+    except (ValueError, TypeError):
+        return None
+    place, waiting, latest, *waits = row
+    if min(place, waiting, *waits) < 0 or max(latest, *waits) > _LATEST or waits != sorted(waits):
+        return None
+    return Simulated(place, waiting, latest, np.array(waits, np.int64))
