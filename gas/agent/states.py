@@ -51,7 +51,9 @@ def _predicted(job: dict[str, Any]) -> str:
     start, low, high = (job.get(f"predicted_{name}") for name in ("start", "low", "high"))
     if start is None or low is None or high is None:
         return ""
-    return f"; predicted: {iso_time(start)} (9 of 10 times from {iso_time(low)} to {iso_time(high)})"
+    coverage = job.get("predicted_coverage")
+    held = "" if coverage is None else f"; {coverage['in_words']}"
+    return f"; predicted: {iso_time(start)} (9 of 10 times from {iso_time(low)} to {iso_time(high)}{held})"
 
 
 def _instant(word: str, instant: int | None) -> str:

@@ -2,7 +2,7 @@
 
 The file is replaced as a whole, under a lock of its own, so that processes may write to it at once and a crash leaves
 one of two states. It is worth less than what is done meanwhile: where it cannot be read or written, that is said and
-predictions begin anew.
+predictions begin anew; a damaged one is set aside.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from documents.whole_file import whole_file
 from gas.endpoints.journal import state_directory
@@ -45,8 +46,14 @@ class LedgerFile:
     def __init__(self, path: Path | None, of: str, remark: Callable[[str], object]) -> None:
         self.path, self._of, self._remark = path, of, remark
 
-    def read(self) -> Ledger:
-        """Return what is written; an empty ledger for what is missing, damaged or of a later version."""
+    def read(self, *, set_aside: bool = False) -> Ledger:
+        """Return what is written; an empty ledger for what is missing, damaged or of a later version.
+
+        Parameters
+        ----------
+        set_aside
+            Whether a damaged one gets another name, for the next to be written; only while nobody else writes.
+        """
         if self.path is None:
             return Ledger()
         try:
@@ -61,21 +68,32 @@ class LedgerFile:
         except OSError as error:
             self._remark(f"{self.path}: cannot be read ({error.strerror}); earlier predictions do not count")
         except (BadInput, ValueError) as error:
-            self._remark(f"{self.path}: {error}; earlier predictions are forgotten")
+            self._remark(f"{self.path}: {error}; {self._aside(set_aside)}earlier predictions do not count")
         return Ledger()
+
+    def _aside(self, wanted: bool) -> str:
+        """Give a damaged file another name, in place of the last one of that name; return what was done, in words."""
+        assert self.path is not None, "it was read"
+        kept = self.path.with_suffix(".damaged")
+        if wanted:
+            with suppress(OSError):  # it is replaced by the next
+                self.path.replace(kept)
+                return f"it is kept as {kept.name}; "
+        return ""
 
     @contextmanager
     def changing(self) -> Iterator[Ledger]:
         """Give what is written, and write what the block has made of it; no other process does meanwhile."""
         with self._locked():
-            ledger = self.read()
+            ledger = self.read(set_aside=True)
             yield ledger
-            self._write(ledger)
+            self.write(ledger.to_wire())
 
-    def _write(self, ledger: Ledger) -> None:
+    def write(self, wire: Mapping[str, Any]) -> None:
+        """Replace what is written by a ledger as JSON (`Ledger.to_wire`); with others that write, use `changing`."""
         if self.path is None:
             return
-        content = {"schema": SCHEMA, "scheduler": self._of, **ledger.to_wire()}
+        content = {"schema": SCHEMA, "scheduler": self._of, **wire}
         try:
             with whole_file(self.path) as file:
                 os.fchmod(file.fileno(), 0o600)

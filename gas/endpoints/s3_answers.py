@@ -105,6 +105,10 @@ def _object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
+def _coverage(value: Any) -> bool:
+    return isinstance(value, dict) and _text(value.get("in_words"))
+
+
 def _kinds(**keys: Callable[[Any], bool]) -> dict[str, Callable[[Any], bool]]:
     return keys
 
@@ -116,7 +120,7 @@ _INSTANTS = (
 _JOB = {
     **_kinds(id=_count, kind=_text, user=_text, mine=_truth, name=_text, state=_text, processors=_count),
     **_kinds(walltime=_count, actuator=_text, command=_list, run_time=_count, exit_status=_status, signal=_text),
-    **_kinds(message=_text),
+    **_kinds(message=_text, predicted_coverage=_coverage),
     **dict.fromkeys(_INSTANTS, _count),
     **dict.fromkeys((f"{name}_iso" for name in _INSTANTS), _text),
 }
@@ -127,7 +131,7 @@ _UNKNOWN = dict.fromkeys(key for key in _JOB if not key.startswith(("predicted",
 _MACHINE = {
     **_kinds(scheduler=_text, processors=_count, accepting=_truth, now=_count, in_use=_count, queued=_count),
     **_kinds(running=_count, reserved=_count, promises_broken=_count, user=_text, role=_text, access=_truth),
-    **_kinds(limits=_object, broken=_list, now_iso=_text, version=_text),
+    **_kinds(limits=_object, predicted_coverage=_coverage, broken=_list, now_iso=_text, version=_text),
 }
 _BROKEN = _kinds(id=_count, user=_text, promised=_count, start=_count)
 _LIMITS = _kinds(max_queued=_count, max_processor_seconds=_number, max_request_bytes=_count, max_rate=_number)

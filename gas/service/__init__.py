@@ -27,6 +27,7 @@ Its modules, from the bottom:
     feed         what has changed, for those who follow
     metrics      what is counted and measured
     aside        Python programs that work beside the service
+    ledger       what was predicted, and what came of it
     prediction   when those who wait are likely to start
     usage        what each user has in the schedule
     outage       what an outage makes of jobs: missed starts, and jobs of the store put on a schedule again

@@ -32,12 +32,11 @@ from gas.service.live import LiveScheduler
 from gas.service.page import page
 from gas.service.planners import Planners
 from gas.service.planning import PlanAnswer, PlanBody
-from gas.service.refusals import first_problem, refusal, refuse
+from gas.service.refusals import ErrorAnswer, first_problem, refusal, refuse
 from gas.service.rights import RIGHTS, Action, Principal, hidden_keys, require, route_action
 from gas.service.schemas import (
     JOB_FIELDS,
     AvailabilityAnswer,
-    ErrorAnswer,
     HealthAnswer,
     JobAnswer,
     JobsAnswer,
@@ -121,7 +120,8 @@ def create_app(
     _add_jobs(app, scheduler, lanes)
 
     def machine_for(machine: dict[str, Any], caller: Principal) -> dict[str, Any]:
-        known = {"user": caller.user, "role": caller.role, "access": tokens is not None}
+        known: dict[str, Any] = {"user": caller.user, "role": caller.role, "access": tokens is not None}
+        known["predicted_coverage"] = scheduler.coverage
         return {**machine, **known, "limits": vars(limits)}
 
     _add_operation(app, scheduler, lanes, machine_for)
@@ -247,6 +247,7 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes) -> None:
             predicted = (await asyncio.shield(asyncio.wrap_future(scheduler.predictions(id)))).get(id)
             found = await lanes.reads.run(caller.user, look)
         predictions = found.predicted_to_wire(predicted, scheduler.clock.now())
+        predictions["predicted_coverage"] = None if predictions["predicted_start"] is None else scheduler.coverage
         # Not in the event loop: a command may be long.
         return await lanes.reads.run(caller.user, lambda: JSONResponse({**_seen_by(caller, found), **predictions}))
 

@@ -250,6 +250,16 @@ class Job:
         return self.state in ACTIVE
 
     @property
+    def started(self) -> int | None:
+        """When it started; None if it has not, or was cancelled before that."""
+        if self.state in ("queued", "reserved"):
+            return None
+        ran = self.exit_status is not None or self.signal is not None  # perhaps for less than a second
+        if self.state == "cancelled" and self.finished is not None and self.start >= self.finished and not ran:
+            return None
+        return self.start
+
+    @property
     def processor_seconds(self) -> int:
         """The most that it can use: processors × walltime."""
         return self.request.processors * self.request.walltime
@@ -307,10 +317,6 @@ class Job:
             The keys that are hidden from the caller (`gas.service.rights.hidden_keys`); they are null.
         """
         request = self.request
-        started = None if self.state in ("queued", "reserved") else self.start
-        ran = self.exit_status is not None or self.signal is not None  # perhaps for less than a second
-        if self.state == "cancelled" and self.finished is not None and self.start >= self.finished and not ran:
-            started = None
         wire: dict[str, Any] = {
             "id": self.id,
             "kind": request.kind,
@@ -337,7 +343,7 @@ class Job:
             "promise": self.promise,
             "first_promise": self.first_promise,
             "broken_promise": self.broken_promise,
-            "start": started,
+            "start": self.started,
             "due": self.due if self.active else None,
             "finished": self.finished,
         }

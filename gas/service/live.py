@@ -27,6 +27,7 @@ from gas.service.clock import Clock
 from gas.service.dispatcher import Dispatcher
 from gas.service.feed import Feed
 from gas.service.jobs import BEING, Job, JobRequest, Predicted, Reshape
+from gas.service.ledger import KeptLedger
 from gas.service.limits import Limits
 from gas.service.listing import Page, Wanted, page_of, waiting_in_line
 from gas.service.metrics import Metrics
@@ -103,7 +104,9 @@ class LiveScheduler:
         self._dispatcher = Dispatcher(book, self._lock)
         self._present = self._dispatcher.present
         self._retention = Retention(keep, self._store, book.runner, book.clock, lambda: book.grace, self._lock)
-        self._predictor = Predictor(self._standing, self.clock.now, self.metrics.prediction.observe)
+        self._ledger = KeptLedger(state, self.feed, self._found)
+        observe = self.metrics.prediction.observe
+        self._predictor = Predictor(self._standing, self.clock.now, observe, self._ledger)
 
     # ---------------------------------------------------------------------------------------------------- life
 
@@ -188,6 +191,11 @@ class LiveScheduler:
         schedule = book.machine.schedule
         return self._predictor.ask(id, str(schedule.version), schedule.counts, len(book.experience))
 
+    @property
+    def coverage(self) -> dict[str, Any] | None:
+        """How often the last predicted intervals held, as JSON; None until that is known. This does not block."""
+        return self._ledger.coverage
+
     def job_with_key(self, user: str, key: str) -> Job | None:
         """Return the job of any age that a user submitted with a key of theirs."""
         with self._present():
@@ -241,7 +249,15 @@ class LiveScheduler:
 
     def metrics_text(self) -> bytes:
         """Return the metrics in the format of Prometheus, without blocking."""
-        return self.metrics.text({**self._book.gauges(), "accepting": float(self._admission.accepting)})
+        coverage = self.coverage or {"outcomes": 0, "held": 0}
+        return self.metrics.text(
+            {
+                **self._book.gauges(),
+                "accepting": float(self._admission.accepting),
+                "predictions_settled": coverage["outcomes"],
+                "predictions_held": coverage["held"],
+            }
+        )
 
     @contextmanager
     def frozen(self) -> Iterator[Machine]:
@@ -393,6 +409,10 @@ class LiveScheduler:
     def _standing(self) -> Standing:
         with self._present():
             return Standing.of(self._book.present(), self._book.jobs.values(), self._book.experience, LEAD_SECONDS)
+
+    def _found(self, id: int) -> Job:
+        with self._lock:
+            return self._find(id).copy()
 
     def _find(self, id: int) -> Job:
         job = self._book.jobs.get(id) or (self._store.job(id) if 0 < id < 2**63 else None)

@@ -32,6 +32,8 @@ class Metrics:
                 "store_writable": "1 if the latest write of the store succeeded",
                 "promises_broken": "Promises broken since the store was created",
                 "clock_offset_seconds": "Scheduler's clock minus the machine's, in seconds",
+                "predictions_settled": "Predicted jobs that have started, of the last 400",
+                "predictions_held": "Of these, those that started in their 90% interval",
             }.items()
         }
         self.submitted = Counter("gas_submissions", "Accepted jobs and reservations", ["kind"], registry=registry)

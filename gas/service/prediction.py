@@ -1,7 +1,8 @@
 """When those who wait are likely to start: what ``GET /v1/jobs/{id}`` says beside the promise.
 
 Learnt from the jobs that have ended here lately: which part of their walltimes they used, and who arrives when. The
-queue is simulated forward some times with such run times (`gas.prediction.forward`), for all who wait at once.
+queue is simulated forward some times with such run times (`gas.prediction.forward`), for all who wait at once; what
+came of earlier predictions corrects the intervals (`gas.service.ledger`).
 
 The scheduler is kept out of it. Its lock is held while the schedule is copied and no longer; one thread simulates, in
 machine code beside which others go on; requests that come meanwhile share the result. There is no prediction, which
@@ -27,8 +28,15 @@ from gas.service.aside import start_aside
 from gas.service.jobs import TEACHING, Job, Predicted
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gas.prediction.ledger import Made
     from gas.prediction.past import Past
     from gas.prediction.snapshot import Snapshot
+    from gas.service.ledger import KeptLedger
+
+    Predict = Callable[[int, NDArray[np.int64], int], Made]
 
 __all__ = ["MOST_ENDED", "Experience", "Predictor", "Standing", "compile_predictions", "predictions_for"]
 
@@ -135,14 +143,18 @@ def _entry(job: Job) -> dict[str, Any]:
     }
 
 
-def predictions_for(standing: Standing) -> dict[int, Predicted]:
-    """Return, by number, when jobs that wait are likely to start; the same standing gives the same answer."""
+def predictions_for(standing: Standing, predict: Predict) -> dict[int, Made]:
+    """Return, by number, the predictions of jobs that wait; the same standing and outcomes give the same answer.
+
+    Parameters
+    ----------
+    predict
+        Makes a prediction of an instant, waits in ascending order and the longest wait that is possible.
+    """
     import numpy as np
 
     from gas.endpoints.s3_queue import snapshot_of
-    from gas.prediction.forecast import Forecast
     from gas.prediction.forward import NO_ARRIVALS, starts_of_waiting
-    from gas.prediction.ledger import INTERVAL
 
     if len(standing.runs) < LEAST_ENDED:
         return {}
@@ -168,11 +180,14 @@ def predictions_for(standing: Standing) -> dict[int, Predicted]:
     run_times = past.usage.draw(snapshot, samples, np.random.default_rng(0))
     run_times = np.minimum(run_times + standing.lead, snapshot.walltime)
     starts = starts_of_waiting(snapshot, run_times, arrivals)
-    found = Forecast(now, snapshot.start, np.minimum(starts, snapshot.start), snapshot.walltime, waits)
-    low, high = found.interval(INTERVAL)
-    mean = np.rint(found.expected_start).astype(np.int64)
-    columns = np.array([mean, np.minimum(low, mean), np.maximum(high, mean)]).T.tolist()
-    return {id: Predicted(*columns[i]) for i, id in enumerate(standing.jobs) if waits[i]}
+    waits_of_each = np.sort(np.minimum(starts, snapshot.start), axis=0).T - now
+    latest = (snapshot.start - now).tolist()
+    return {id: predict(now, waits_of_each[i], latest[i]) for i, id in enumerate(standing.jobs) if waits[i]}
+
+
+def _in_short(made: Made) -> Predicted:
+    mean, low, high = round(float(made.waits.mean())), made.low, made.high
+    return Predicted(made.now + mean, made.now + min(low, mean), made.now + max(high, mean))
 
 
 def _past(standing: Standing, snapshot: Snapshot, users: Mapping[str, int]) -> Past:
@@ -226,12 +241,18 @@ class Predictor:
         Returns the scheduler's present second.
     observe
         Called with the seconds that a prediction took.
+    ledger
+        Where predictions are noted; it is started and stopped with this.
     """
 
     def __init__(
-        self, look: Callable[[], Standing], clock: Callable[[], int], observe: Callable[[float], None]
+        self,
+        look: Callable[[], Standing],
+        clock: Callable[[], int],
+        observe: Callable[[float], None],
+        ledger: KeptLedger,
     ) -> None:
-        self._look, self._clock, self._observe = look, clock, observe
+        self._look, self._clock, self._observe, self._ledger = look, clock, observe, ledger
         self._mutex = threading.Lock()
         self._worker: ThreadPoolExecutor | None = None
         self._stopped = False
@@ -240,8 +261,10 @@ class Predictor:
 
     def start(self, known: int) -> None:
         """Have the machine code made, if it has to be and this many ended jobs suffice to need it."""
-        if known >= LEAST_ENDED and available():
-            _prepare()
+        if available():
+            self._ledger.start()
+            if known >= LEAST_ENDED:
+                _prepare()
 
     def ask(self, id: int, version: str, counts: tuple[int, int, int], known: int) -> Future[Mapping[int, Predicted]]:
         """Return what will be the predictions, by number; there may be none of this job.
@@ -274,6 +297,7 @@ class Predictor:
             worker = self._worker
         if worker is not None:
             worker.shutdown(cancel_futures=True)
+        self._ledger.stop()
 
     def _holds(self, kept: _Kept, version: str) -> bool:
         return kept.version == version and self._clock() - kept.now < LASTS_SECONDS
@@ -286,17 +310,20 @@ class Predictor:
         try:
             if not _prepare():
                 return _NOTHING
-            standing = self._look()
+            position, standing = self._ledger.position, self._look()
             version, now = str(standing.machine["version"]), int(standing.machine["now"])
             if self._kept is not None and self._holds(self._kept, version):
                 return self._kept.of
             found: Mapping[int, Predicted] = _NOTHING
             try:
-                found = predictions_for(standing)
+                self._ledger.settle()
+                made = predictions_for(standing, self._ledger.predict)
                 if self._clock() - now >= LASTS_SECONDS:  # it was compiled only then: what it says is of the past
-                    standing = self._look()
+                    position, standing = self._ledger.position, self._look()
                     version, now = str(standing.machine["version"]), int(standing.machine["now"])
-                    found = predictions_for(standing)
+                    made = predictions_for(standing, self._ledger.predict)
+                found = {id: _in_short(one) for id, one in made.items()}
+                self._ledger.note(made, position)
             finally:  # what fails once would fail again
                 took = time.monotonic() - begun
                 self._kept = _Kept(version, now, found, begun, took)
@@ -371,9 +398,11 @@ def _compile_elsewhere() -> bool:
 
 def compile_predictions() -> None:
     """Have the machine code made, or loaded: predict a queue of one."""
+    from gas.prediction.ledger import Ledger
+
     runs = [_Run(0, 1, 10, 5, 5, "")] * LEAST_ENDED
     job = {"kind": "job", "user": "", "processors": 1, "walltime": 10, "submitted": 10, "not_before": None}
     running = {**job, "state": "running", "promise": 10, "start": 10, "due": 20}
     waiting = {**job, "state": "queued", "promise": 20, "start": None, "due": 30}
     machine = {"now": 11, "processors": 1, "version": "0"}
-    predictions_for(Standing(machine, {1: running, 2: waiting}, runs))
+    predictions_for(Standing(machine, {1: running, 2: waiting}, runs), Ledger().predict)

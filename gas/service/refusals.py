@@ -6,12 +6,27 @@ import math
 from typing import Any
 
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel
 
 from documents.fields import nearest, shown
 from gas.errors import TooMany, Unauthorized, outcome_of
 from gas.service.schemas import ReserveBody, ReshapeBody, SubmitBody
 
-__all__ = ["first_problem", "refusal", "refuse"]
+__all__ = ["ErrorAnswer", "first_problem", "refusal", "refuse"]
+
+
+class ErrorDetail(BaseModel):
+    """An error: a message for people and a kind for programs."""
+
+    kind: str
+    message: str
+
+
+class ErrorAnswer(BaseModel):
+    """An error; for a stale plan also the new availability list."""
+
+    error: ErrorDetail
+    availability: dict[str, Any] | None = None
 
 
 def refuse(status: int, kind: str, message: str, availability: Any = None) -> JSONResponse:

@@ -23,7 +23,6 @@ from gas.times import LATEST, LONGEST
 __all__ = [
     "JOB_FIELDS",
     "AvailabilityAnswer",
-    "ErrorAnswer",
     "HealthAnswer",
     "JobAnswer",
     "JobsAnswer",
@@ -328,6 +327,17 @@ class JobAnswer(BaseModel):
     finished_iso: str | None
 
 
+class CoverageAnswer(BaseModel):
+    """How often the intervals of the last predictions held."""
+
+    interval: Annotated[float, Field(description="The probability that they are meant to have")]
+    outcomes: Annotated[int, Field(description="How many predicted jobs have started, of the last 400")]
+    held: Annotated[int, Field(description="How many of these started in their interval")]
+    share: Annotated[float | None, Field(description="held / outcomes; null for fewer than 20")]
+    predicted_afterwards: int
+    in_words: str
+
+
 class OneJobAnswer(JobAnswer):
     """A job requested by its number; while it waits, with its predicted start.
 
@@ -344,6 +354,7 @@ class OneJobAnswer(JobAnswer):
     predicted_low_iso: str | None
     predicted_high: Annotated[int | None, Field(description="Never later than the promise")]
     predicted_high_iso: str | None
+    predicted_coverage: CoverageAnswer | None
 
 
 class JobFieldsAnswer(BaseModel):
@@ -428,22 +439,11 @@ class MachineAnswer(BaseModel):
         int | None,
         Field(description="Scheduler's clock minus the machine's, in seconds; null with --clock-speed"),
     ]
+    predicted_coverage: Annotated[
+        CoverageAnswer | None, Field(description="Of the predicted starts of jobs here; null until it is known")
+    ]
     user: str
     role: Literal["user", "operator"]
     access: Annotated[bool, Field(description="Whether tokens are required")]
     limits: LimitsAnswer
     broken: Annotated[list[BrokenAnswer] | None, Field(description="Promises broken by this change")] = None
-
-
-class ErrorDetail(BaseModel):
-    """An error: a message for people and a kind for programs."""
-
-    kind: str
-    message: str
-
-
-class ErrorAnswer(BaseModel):
-    """An error; for a stale plan also the new availability list."""
-
-    error: ErrorDetail
-    availability: dict[str, Any] | None = None

@@ -92,14 +92,17 @@ def test_a_process_that_is_killed_leaves_a_whole_ledger_and_no_lock(file, remark
 
 
 @pytest.mark.parametrize("length", [0, 1, 20, 100, -2])
-def test_of_a_file_that_was_cut_off_nothing_is_taken_and_a_new_one_is_begun(file, remarks, length):
+def test_a_file_that_was_cut_off_is_set_aside_and_a_new_one_is_begun(file, remarks, length):
     predict(file, "1")
     whole = file.path.read_bytes()
     file.path.write_bytes(whole[:length])
     assert file.read().open == {}
     assert remarks[0].startswith(f"{file.path}: ")
-    assert remarks[0].endswith("; earlier predictions are forgotten")
+    assert remarks[0].endswith("; earlier predictions do not count")
     predict(file, "2")
+    aside = file.path.with_suffix(".damaged")
+    assert f"; it is kept as {aside.name}; " in remarks[1]
+    assert aside.read_bytes() == whole[:length]
     remarks.clear()
     assert list(file.read().open) == ["2"]
     assert remarks == []

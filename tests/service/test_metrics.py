@@ -12,6 +12,8 @@ PRESENT = {
     "store_writable": 1.0,
     "promises_broken": 0,
     "clock_offset_seconds": 0.0,
+    "predictions_settled": 25,
+    "predictions_held": 23,
 }
 
 

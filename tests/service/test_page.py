@@ -4,6 +4,7 @@ import json
 import random
 import re
 import time
+from concurrent.futures import Future
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gas.errors import BadInput
-from gas.service.jobs import Reshape
+from gas.service.jobs import Predicted, Reshape
 from gas.service.listening import listen
 from gas.service.live import LiveScheduler
 from gas.service.page import page as served_page
@@ -613,6 +614,26 @@ def test_words_and_shapes_stand_out_from_their_ground(page, s3, scheme):
         assert contrast(one, other) >= 3, (one, other)
     background = page.js("return getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", background))) < 200) == (scheme == "dark")
+
+
+def test_a_waiting_job_that_is_chosen_shows_its_likely_start_and_how_often_those_held(page, s3, monkeypatch):
+    said = {"interval": 0.9, "outcomes": 400, "held": 352, "share": 0.88, "predicted_afterwards": 0}
+    said["in_words"] = "90% intervals held 88% of the last 400 starts"
+    s3.simulated(8, 3600, 3600)
+    waiting = s3.simulated(8, 3600, 3600)
+    now = waiting["submitted"]
+    monkeypatch.setattr(LiveScheduler, "coverage", said)
+    found = Future()
+    found.set_result({waiting["id"]: Predicted(now + 1200, now + 600, now + 2400)})
+    monkeypatch.setattr(LiveScheduler, "predictions", lambda self, id: found)
+    page.open(s3.url)
+    page.until_live()
+    assert page.text("#held") == "88% of the last 400"
+    page.until(lambda: waiting["id"] in page.jobs())
+    page.js("document.querySelector(`#job-table tr[data-job='${arguments[0]}'] button`).click()", waiting["id"])
+    page.until(lambda: "9 of 10 times from" in page.text("#details"))
+    assert said["in_words"] in page.text("#details")
+    assert page.complaints() == []
 
 
 def test_names_are_text_whatever_they_say(page, s3):

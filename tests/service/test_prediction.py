@@ -8,14 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from gas.errors import NotFound
 from gas.prediction import LEAST_ENDED
 from gas.service import prediction
+from gas.service.backup import back_up, restore
 from gas.service.clock import Clock
 from gas.service.jobs import Job, JobRequest, Predicted
 from gas.service.live import LiveScheduler
 from gas.service.prediction import MOST_ENDED, Experience, compile_predictions
 
 KEYS = [f"predicted_{name}{iso}" for name in ("start", "low", "high") for iso in ("", "_iso")]
+ANSWERED = {*KEYS, "predicted_coverage"}
 SOON = 30  # seconds for what takes milliseconds
 
 
@@ -172,6 +175,65 @@ def test_the_same_state_has_the_same_answer_also_after_a_restart(live, tmp_path,
     new = again(live, tmp_path, hand)
     try:
         assert [told(new, job.id) for job in queue] == answers
+    finally:
+        new.stop()
+
+
+def test_what_came_true_corrects_the_next_intervals_is_counted_and_survives_a_restart(live, tmp_path, hand):
+    teach(live, hand, share=0.1)
+    for share in (0.9, 0.9, 0.9):  # all use nine tenths of a sudden
+        queue = [submit(live, 10, 1000, int(1000 * share)) for _ in range(10)]
+        hand.time += 1
+        first = told(live, queue[-1].id)
+        hand.time += 9_500
+        assert not live.jobs()
+    submit(live, 10, 1000)
+    hand.time += 1
+    waiting = submit(live, 10, 1000)
+    later = told(live, waiting.id)
+    coverage = live.coverage
+    assert coverage["outcomes"] == 27, "all who waited, once each"
+    assert coverage["held"] < 27
+    assert f"gas_predictions_settled {coverage['outcomes']:.1f}" in live.metrics_text().decode()
+    assert f"gas_predictions_held {coverage['held']:.1f}" in live.metrics_text().decode()
+    assert first["predicted_high"] <= first["promise"]
+    new = again(live, tmp_path, hand)
+    try:
+        assert told(new, waiting.id) == later
+        assert new.coverage == coverage
+        new.cancel(waiting.id)
+        hand.time += 1_000
+        new.jobs()
+        new._ledger.settle()
+        assert new.coverage == coverage, "what was cancelled is no outcome"
+    finally:
+        new.stop()
+
+
+def test_a_backup_leaves_outcomes_in_place_and_of_what_it_lost_nothing_is_awaited(live, tmp_path, hand):
+    teach(live, hand)
+    for _ in range(5):
+        submit(live, 10, 1000, 100)
+    hand.time += 1
+    known = submit(live, 10, 1000, 100)
+    told(live, known.id)
+    hand.time += 450
+    live.jobs()
+    state, saved = tmp_path / "state", tmp_path / "saved"
+    back_up(state, saved)
+    lost = submit(live, 10, 1000, 100)
+    told(live, lost.id)
+    live.stop()
+    before = live.coverage
+    assert before["outcomes"] == 4
+    restore(saved, state)
+    new = LiveScheduler("test", 10, state, clock=Clock(real=hand))
+    try:
+        with pytest.raises(NotFound):
+            new.job(lost.id)
+        new._ledger.settle()
+        assert new.coverage == before
+        assert list(new._ledger._opened[1].open) == [str(known.id)]
     finally:
         new.stop()
 
@@ -334,19 +396,20 @@ def test_one_job_s_answer_has_it_and_the_list_has_not(start_s3):
     s3, waiting = learnt(start_s3)
     job = s3.job(waiting)
     assert job["submitted"] < job["predicted_low"] <= job["predicted_start"] <= job["predicted_high"] <= job["promise"]
-    assert job["predicted_start"] - job["submitted"] < 0.5 * (job["promise"] - job["submitted"])
+    assert job["predicted_coverage"]["in_words"].startswith("how often 90% intervals hold is not yet known")
     assert all(job[f"{key}_iso"].endswith("Z") for key in ("predicted_start", "predicted_low", "predicted_high"))
     documented = s3.get("/openapi.json").json()["components"]["schemas"]["OneJobAnswer"]
     assert job.keys() == documented["properties"].keys() == set(documented["required"])
     running, listed = s3.get("/v1/jobs").json()["jobs"]
-    assert listed.keys() == job.keys() - set(KEYS)
-    assert is_null(s3.job(running["id"]))
+    assert listed.keys() == job.keys() - ANSWERED
+    assert is_null(still := s3.job(running["id"]))
+    assert still["predicted_coverage"] is None
     assert s3.get("/metrics").text.count("gas_prediction_seconds_count 1.0") == 1
 
 
 def test_a_prediction_that_breaks_leaves_the_answer_whole_and_a_line_in_the_log(start_s3, monkeypatch, caplog):
     s3, waiting = learnt(start_s3)
-    monkeypatch.setattr(prediction, "predictions_for", lambda standing: 1 / 0)
+    monkeypatch.setattr(prediction, "predictions_for", lambda *_: 1 / 0)
     with caplog.at_level(logging.WARNING, "gas.s3"):
         answer = s3.get(f"/v1/jobs/{waiting}")
     assert answer.status_code == 200
@@ -359,13 +422,14 @@ def test_many_who_ask_share_one_computation_and_nobody_else_waits(start_s3, monk
     s3, waiting = learnt(start_s3)
     predict, begun, go_on, times = prediction.predictions_for, threading.Event(), threading.Event(), []
 
-    def slow(standing):
+    def slow(*given):
         times.append(1)
         begun.set()
         assert go_on.wait(SOON)
-        return predict(standing)
+        return predict(*given)
 
     monkeypatch.setattr(prediction, "predictions_for", slow)
+    monkeypatch.setattr(prediction, "LASTS_SECONDS", 10**9)
     with ThreadPoolExecutor(60) as pool:  # more than the service has threads for requests
         asked = [pool.submit(s3.job, waiting) for _ in range(60)]
         assert begun.wait(SOON)
@@ -382,7 +446,7 @@ def test_many_who_ask_share_one_computation_and_nobody_else_waits(start_s3, monk
 
 def test_after_work_there_is_rest_in_which_who_is_known_is_told_what_was_found(live, hand, monkeypatch):
     predict, times = prediction.predictions_for, []
-    monkeypatch.setattr(prediction, "predictions_for", lambda standing: times.append(1) or predict(standing))
+    monkeypatch.setattr(prediction, "predictions_for", lambda *given: times.append(1) or predict(*given))
     monkeypatch.setattr(prediction, "REST_FACTOR", 1e6)
     teach(live, hand)
     submit(live, 10, 1000)
@@ -410,11 +474,11 @@ def test_a_prediction_that_took_longer_than_it_lasts_is_made_again(live, hand, m
     queue = [submit(live, 10, 10_000, 9_000) for _ in range(3)]
     looked_at = []
 
-    def slow(standing):
+    def slow(standing, predict):
         looked_at.append(standing.machine["now"])
         if len(looked_at) == 1:
             hand.time += 600
-        return predictions_for(standing)
+        return predictions_for(standing, predict)
 
     predictions_for = prediction.predictions_for
     monkeypatch.setattr(prediction, "predictions_for", slow)
@@ -428,7 +492,7 @@ def test_a_service_stops_while_it_predicts(live, hand, monkeypatch):
     submit(live, 10, 1000)
     waiting = submit(live, 10, 1000)
     begun = threading.Event()
-    monkeypatch.setattr(prediction, "predictions_for", lambda standing: begun.set() or time.sleep(0.3) or {})
+    monkeypatch.setattr(prediction, "predictions_for", lambda *_: begun.set() or time.sleep(0.3) or {})
     asked = live.predictions(waiting.id)
     assert begun.wait(SOON)
     live.stop()

@@ -1,0 +1,230 @@
+"""What the service predicted, with what came of it: its `gas.prediction.ledger`, kept in a file beside the store.
+
+The scheduler is kept out of it. Starts are read from the feed of changes, as a client reads it, and the file is written
+by a thread of its own, at most every `SAVE_SECONDS`: a service that is killed loses some predictions, and a disk that
+hangs holds up nobody. At the next start, what has become of the others is looked up in the store.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gas.errors import GasError
+from gas.service.feed import Feed
+from gas.service.jobs import Job
+
+if TYPE_CHECKING:  # a service without predictions needs none of it
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gas.endpoints.ledger_file import LedgerFile
+    from gas.prediction.ledger import Ledger, Made
+
+__all__ = ["FILE", "SAVE_SECONDS", "KeptLedger"]
+
+FILE = "predictions.json"
+"""Its name in the state directory."""
+
+SAVE_SECONDS = 10.0
+"""How often it is written at most."""
+
+LOOK_SECONDS = 1.0
+"""How often the feed is read."""
+
+STOP_SECONDS = 5.0
+"""For how long a service that stops waits for the file to be written."""
+
+BATCH = 1_000
+"""How many changes are read at a time."""
+
+log = logging.getLogger("gas.s3")
+
+
+class KeptLedger:
+    """The ledger of one scheduler; safe to use from several threads.
+
+    Parameters
+    ----------
+    directory
+        Of its file.
+    feed
+        Of the scheduler's changes.
+    find
+        Returns a job of any age, or raises a `GasError`; called by the thread that reads the feed, or predicts.
+
+    Attributes
+    ----------
+    coverage
+        As JSON, how often the last intervals held (`gas.prediction.ledger.Coverage.to_wire`); None until the file has
+        been read.
+    """
+
+    def __init__(self, directory: Path, feed: Feed, find: Callable[[int], Job]) -> None:
+        self._path, self._feed, self._find = directory / FILE, feed, find
+        self._mutex = threading.Lock()
+        self._opened: tuple[LedgerFile, Ledger] | None = None
+        self._seen = 0  # changes of the feed up to this one
+        self._changed = False  # since it was written
+        self._came_true = False  # something, since the coverage was counted
+        self.coverage: dict[str, Any] | None = None
+        self._said: set[str] = set()
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    # ---------------------------------------------------------------------------------------------------- life
+
+    def start(self) -> None:
+        """Read the file, then follow the feed, in a thread."""
+        self._thread = threading.Thread(target=self._run, name="s3-ledger", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Write what has changed, and stop; call it without holding what `find` needs."""
+        self._stopped.set()
+        if self._thread is None:
+            self._finish()
+        else:
+            self._thread.join(STOP_SECONDS)  # longer takes only a disk that hangs
+
+    def _run(self) -> None:
+        written = time.monotonic()
+        while not self._stopped.is_set():
+            self._guarded(self.settle)
+            if time.monotonic() - written >= SAVE_SECONDS:
+                self._guarded(self.save)
+                written = time.monotonic()
+            self._stopped.wait(LOOK_SECONDS)
+        self._finish()
+
+    def _finish(self) -> None:
+        if self._opened is not None:
+            self._guarded(self.settle)
+            self._guarded(self.save)
+
+    def _guarded(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except Exception as error:
+            self._say(f"the ledger of predictions: {type(error).__name__}: {error}", exc_info=True)
+
+    # ------------------------------------------------------------------------------------------------ predict
+
+    @property
+    def position(self) -> int:
+        """Up to which change the feed has come."""
+        return self._feed.last
+
+    def predict(self, now: int, waits: NDArray[np.int64], latest: int) -> Made:
+        """Return a prediction, corrected by what came true here (`Ledger.predict`); never later than `latest`."""
+        from dataclasses import replace
+
+        with self._mutex:
+            made = self._ledger.predict(now, waits, latest)
+        return replace(made, low=min(made.low, latest), high=min(made.high, latest))
+
+    def note(self, made: Mapping[int, Made], position: int) -> None:
+        """Note the predictions of jobs, by number.
+
+        Parameters
+        ----------
+        position
+            Of the feed before the schedule was read: who has started since counts.
+        """
+        with self._mutex:
+            for id, one in made.items():
+                self._ledger.predicted(str(id), one)
+            self._seen = min(self._seen, position)  # read again, changes change nothing
+            self._changed = self._changed or bool(made)
+        self.settle()
+
+    # ------------------------------------------------------------------------------------------------- settle
+
+    def settle(self) -> None:
+        """Take in the starts since the last time."""
+        with self._mutex:
+            self._ledger  # noqa: B018 -- read before the position: what it holds is looked up once
+        while True:
+            with self._mutex:
+                changes = self._feed.since(self._seen, BATCH)
+                if changes is not None:
+                    for change in changes:
+                        self._take(change.job)
+                        self._seen = change.number
+            if changes is None:
+                self._look_up()
+            elif not changes:
+                break
+        with self._mutex:
+            if self._came_true or self.coverage is None:
+                self._came_true, self.coverage = False, self._ledger.coverage().to_wire()
+
+    def _look_up(self) -> None:
+        """Ask what has become of all jobs without an outcome: some changes have been missed."""
+        with self._mutex:
+            seen, open = self._feed.last, list(self._ledger.open)
+        for who in open:
+            try:
+                job = self._find(int(who))
+            except (GasError, ValueError):  # it was forgotten, or the store is another one
+                job = None
+            with self._mutex:
+                if job is None:
+                    self._ledger.withdrawn(who)
+                else:
+                    self._take(job)
+        with self._mutex:
+            self._seen = seen
+            self._changed = True
+
+    def _take(self, job: Job | None) -> None:
+        """Take in how a job stands; the mutex is held."""
+        made = None if job is None else self._ledger.open.get(str(job.id))
+        if job is None or made is None:
+            return
+        who, start = str(job.id), job.started
+        # One of another life of the store that has this number, and one that has been given another shape, are others.
+        another = job.submitted > made.now or (job.reshaped is not None and job.reshaped > made.now)
+        if another or (start is None and not job.active):
+            self._ledger.withdrawn(who)
+        elif start is not None:
+            start = max(start, made.now)
+            self._ledger.started(who, start)
+            self._ledger.learn(start + 1)
+            self._came_true = True
+        else:
+            return
+        self._changed = True
+
+    # ---------------------------------------------------------------------------------------------------- file
+
+    def save(self) -> None:
+        """Write the file, if anything has changed; others need not wait for the disk."""
+        with self._mutex:
+            if not self._changed or self._opened is None:
+                return
+            self._changed = False
+            file, ledger = self._opened
+            wire = ledger.to_wire()
+        file.write(wire)
+
+    @property
+    def _ledger(self) -> Ledger:
+        """The ledger, read when it is first needed; the mutex is held."""
+        if self._opened is None:
+            from gas.endpoints.ledger_file import LedgerFile
+
+            file = LedgerFile(self._path, "s3", self._say)
+            self._opened = file, file.read(set_aside=True)
+            self._seen = -1 if self._opened[1].open else self._feed.last  # a number that was never given
+        return self._opened[1]
+
+    def _say(self, text: str, *, exc_info: bool = False) -> None:
+        """Log what is wrong, once: the next time it is nothing new."""
+        if text not in self._said:
+            self._said.add(text)
+            log.warning("%s", text, exc_info=exc_info, extra={"event": "ledger"})
