@@ -21,7 +21,7 @@ __all__ = ["application", "command_for", "experiment_app", "names"]  # and repla
 _SHARED = ("framework", "moldable", "published", "replay")
 """Packages that are not studies of known logs."""
 
-_KEPT = "A study can be interrupted: results so far are kept, and the same command continues."
+_KEPT = "A study can be interrupted: results are kept, and the same command continues from there."
 
 
 def names() -> list[str]:
@@ -109,7 +109,7 @@ experiment_app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Studies on logs and models, each with a report.",
+    help="Run a study on logs or models, and write its report.",
 )
 
 

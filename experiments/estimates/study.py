@@ -19,19 +19,20 @@ __all__ = ["STUDY"]
 
 def estimates_options(
     seed: FirstSeed = 0,
-    seeds: Annotated[int, whole_number("--seeds", 1, 1000, help="How many, for all logs and factors.")] = 10,
+    seeds: Annotated[int, whole_number("--seeds", 1, 1000, help="Number of seeds, for all logs and factors.")] = 10,
     others: Annotated[
-        bool, typer.Option("--other-terms/--no-other-terms", help="Other rules and models of estimates, too.")
+        bool, typer.Option("--other-terms/--no-other-terms", help="Also run other rules and other models of estimates.")
     ] = True,
 ) -> Options:
-    """Measure users' estimates, and what errors in them do.
+    """Measure the errors in users' estimates, and their effects.
 
-    Reproduces Tables 2, 3 and 4 and Fig. 8 and 9 of Mu'alem and Feitelson (2001, section 4) from the logs at hand,
-    every figure beside the published one: what share of their estimates jobs use, backfilling with estimates that are
-    up to f times too long, twice the users' own, and estimates from history.
+    Reproduces Tables 2, 3 and 4 and Fig. 8 and 9 of Mu'alem and Feitelson (2001, section 4) from the available logs,
+    with every figure beside the published one. It measures which share of their estimated run times jobs use, and
+    simulates backfilling with estimates up to f times too long, with doubled estimates, and with estimates from the
+    history of similar jobs.
 
-    With three logs and two processors the whole study takes two to four minutes, with --seeds 1
-    --no-other-terms up to one.
+    With three logs and two processors the whole study takes two to four minutes; with --seeds 1 --no-other-terms, less
+    than one.
     """
     return Options(seed, seeds, others)
 

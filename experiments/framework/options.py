@@ -41,7 +41,12 @@ def _reader(least: int, most: int | None) -> Callable[[Any], int]:
 
 TracesOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--traces", metavar="DIR", envvar="GAS_TRACES", help="Folder of logs with the archive's file names."),
+    typer.Option(
+        "--traces",
+        metavar="DIR",
+        envvar="GAS_TRACES",
+        help="Folder of logs, named as in the Parallel Workloads Archive.",
+    ),
 ]
 
 OutputOption: TypeAlias = Annotated[
@@ -54,7 +59,7 @@ WorkersOption: TypeAlias = Annotated[
 
 ShardOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--shard", metavar="I/N", help="Compute only part I of N, for job arrays; no report."),
+    typer.Option("--shard", metavar="I/N", help="Compute only part I of N, without a report (for job arrays)."),
 ]
 
 DaskOption: TypeAlias = Annotated[
@@ -63,23 +68,26 @@ DaskOption: TypeAlias = Annotated[
 
 LogsOption: TypeAlias = Annotated[
     list[str],
-    typer.Option("--log", metavar="LOG", help="Use only this log: a name such as KTH, or a file; repeatable."),
+    typer.Option("--log", metavar="LOG", help="Use only this log: a name such as KTH, or a file. Repeatable."),
 ]
 
 MonthsOption: TypeAlias = Annotated[
-    list[str], typer.Option("--month", metavar="MONTH", help="Use only this month, such as 1996-10; repeatable.")
+    list[str], typer.Option("--month", metavar="MONTH", help="Use only this month, such as 1996-10. Repeatable.")
 ]
 
 QuickOption: TypeAlias = Annotated[
-    bool, typer.Option("--quick", help="A first look: few seeds and runs, no other settings.")
+    bool, typer.Option("--quick", help="Quick first look: few seeds and runs, and only the main settings.")
 ]
 
 FirstSeed: TypeAlias = Annotated[int, whole_seed("First random seed.")]
 
 Seeds: TypeAlias = Annotated[int, whole_number("--seeds", 1, 1000, help="Number of seeds.")]
 
-SeedsOption: TypeAlias = Annotated[int, whole_number("--seeds", 1, help="Number of seeds; this study takes one.")]
+SeedsOption: TypeAlias = Annotated[int, whole_number("--seeds", 1, help="Number of seeds; this study uses only one.")]
 
 OtherTerms: TypeAlias = Annotated[
-    bool, typer.Option("--other-terms/--no-other-terms", help="Also run other opponents, data sets and policies.")
+    bool,
+    typer.Option(
+        "--other-terms/--no-other-terms", help="Also compare with other static requests, benchmark times and policies."
+    ),
 ]

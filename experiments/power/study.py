@@ -22,38 +22,63 @@ def power_options(
     seed: FirstSeed = 0,
     seeds: Seeds = 5,
     runs: Annotated[
-        int, whole_number("--runs", 2, help="Jobs of a month that a benchmark replaces, one at a time.")
+        int, whole_number("--runs", 2, help="Number of jobs of each month that a benchmark replaces, one at a time.")
     ] = 210,
     others: OtherTerms = True,
     mix: Annotated[
-        str, typer.Option("--mix", metavar="MIX", help="The benchmarks: thirds, uniform, unrestricted or restricted.")
+        str,
+        typer.Option(
+            "--mix", metavar="MIX", help="How benchmarks are drawn: thirds, uniform, unrestricted or restricted."
+        ),
     ] = "thirds",
     opponent: Annotated[
-        str, typer.Option("--opponent", metavar="NAME", help="The static request: uniform, powers or own.")
+        str,
+        typer.Option(
+            "--opponent",
+            metavar="NAME",
+            help="Size of the static request: uniform, powers (of two), or own (the size of the replaced job).",
+        ),
     ] = "uniform",
     dataset: Annotated[
-        str, typer.Option("--dataset", metavar="NAME", help="Benchmark times: default, or a data set's name.")
+        str,
+        typer.Option(
+            "--dataset", metavar="NAME", help="Measured times of the benchmarks: default, or the name of a data set."
+        ),
     ] = "default",
     accuracy: Annotated[
-        float, typer.Option("--accuracy", metavar="X", help="Execution time of a benchmark over its walltime, up to 1.")
+        float,
+        typer.Option(
+            "--accuracy", metavar="X", help="Execution time of a benchmark divided by its walltime, at most 1."
+        ),
     ] = 1.0,
-    policy: Annotated[str, typer.Option("--policy", metavar="NAME", help="A policy that plans starts.")] = "s3",
+    policy: Annotated[
+        str, typer.Option("--policy", metavar="NAME", help="Scheduling policy, one that plans starts.")
+    ] = "s3",
     filled: Annotated[
-        bool, typer.Option("--filled/--measured-sizes", help="All sizes between the measured ones, or these alone.")
+        bool,
+        typer.Option(
+            "--filled/--measured-sizes",
+            help="Benchmarks run at all sizes between the measured ones, or only at the measured sizes.",
+        ),
     ] = True,
     era: Annotated[
-        bool, typer.Option("--era/--as-measured", help="Times slowed down to nodes of the paper's era, or as measured.")
+        bool,
+        typer.Option(
+            "--era/--as-measured",
+            help="Slow the measured times down to nodes of the paper's time, or use them as measured.",
+        ),
     ] = True,
 ) -> Options:
-    """Compare Gas with static requests, one job at a time.
+    """Compare Gas with requests of fixed size, one job at a time.
 
-    Replaces jobs of real logs by NAS benchmarks, one in each run, and reproduces Tables 5.1 to 5.7 of Cirne and Berman
-    (1999), every figure beside the published one. Every size that the benchmark accepts is followed to its end, so that
-    the best choice in hindsight is known.
+    Replaces jobs of real logs with NAS benchmarks, one in each simulation, and reproduces Tables 5.1 to 5.7 of Cirne
+    and Berman (1999), with every figure beside the published one. Each job is simulated at every size that the
+    benchmark accepts, so that the best choice in hindsight is known. A static request is one of fixed size, as users
+    make it without Gas.
 
-    With three logs and two processors it takes 10 to 20 minutes, with --no-other-terms --seeds 1 two minutes.
+    With three logs and two processors it takes 10 to 20 minutes; with --no-other-terms --seeds 1, two minutes.
 
-    With terms of your own (--mix to --as-measured), no other terms are run.
+    If you set any of --mix to --as-measured, only these settings are run.
     """
     base = chosen_terms(
         mix=mix, opponent=opponent, dataset=dataset, filled=filled, era=era, accuracy=accuracy, policy=policy

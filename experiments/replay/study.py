@@ -21,23 +21,37 @@ __all__ = ["STUDY"]
 
 def replay_options(
     file: Annotated[Path, typer.Argument(metavar="LOG", help="A log in any format that gas convert reads.")],
-    policy: Annotated[str, typer.Option("--policy", metavar="P[,...]", help="As in gas simulate.")] = BASE.policy,
+    policy: Annotated[
+        str, typer.Option("--policy", metavar="P[,...]", help="Scheduling policies, as in gas simulate.")
+    ] = BASE.policy,
     processors: Annotated[
         int | None,
         typer.Option("--processors", "-p", metavar="N", min=1, help="Size of the machine (default: as in the log)."),
     ] = None,
     machine: Annotated[
-        str, typer.Option("--machine", metavar="SIZE[,...]", help="Other sizes: processors or shares of them.")
+        str,
+        typer.Option(
+            "--machine",
+            metavar="SIZE[,...]",
+            help="Other sizes of the machine: numbers of processors, or shares of the real size.",
+        ),
     ] = BASE.machine,
     walltimes: Annotated[
         str,
-        typer.Option("--walltimes", metavar="W[,...]", help="Other walltimes: perfect, f=2, corrected (EASY)."),
+        typer.Option(
+            "--walltimes",
+            metavar="W[,...]",
+            help="Other walltimes: perfect (the run time), f=2 (up to "
+            "twice the run time), or corrected by history (only EASY).",
+        ),
     ] = BASE.walltimes,
     moldable: Annotated[
         str,
-        typer.Option("--moldable", metavar="SHARE[,...]", help="Share of jobs whose size Gas chooses."),
+        typer.Option("--moldable", metavar="SHARE[,...]", help="Share of the jobs whose size Gas chooses."),
     ] = BASE.moldable,
-    overrun: Annotated[Overrun, typer.Option("--overrun", help="Past the walltime: extend it, or kill.")] = "extend",
+    overrun: Annotated[
+        Overrun, typer.Option("--overrun", help="Jobs that run longer than their walltime: extend it, or kill the job.")
+    ] = "extend",
     unit: Units = "cpus",
     month: Month = None,
     since: From = None,
@@ -47,10 +61,11 @@ def replay_options(
 ) -> Options:
     """Replay a log under other policies, machines and walltimes.
 
-    What would these months have looked like? Simulates the jobs of the log as they were submitted, one change at a
-    time. The report compares each schedule with the record: waits, utilization, and who would have ended later.
+    Simulates the jobs of the log as they were submitted, changing one thing at a time: the policy, the size of the
+    machine, the walltimes or the size of jobs. The report compares each schedule with the recorded one: waits,
+    utilization, and which jobs and users would have ended later.
 
-    A year of 30,000 jobs takes a few minutes, most of them for moldable jobs (--moldable 0% leaves these out).
+    A year of 30,000 jobs takes a few minutes, most of which is for moldable jobs (--moldable 0% leaves these out).
     """
     asked = Asked(policy, machine, walltimes, moldable)
     return asked.options(file, processors, overrun, unit, tuple(month or ()), since, until, seed, seeds)

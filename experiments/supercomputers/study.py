@@ -20,19 +20,26 @@ __all__ = ["STUDY"]
 def supercomputers_options(
     seed: FirstSeed = 0,
     seeds: Seeds = 3,
-    percent: Annotated[int, whole_number("--percent", 1, 50, help="Jobs of each machine that are applications.")] = 10,
-    months: Annotated[int, whole_number("--months", 1, 11, help="Of each log.")] = 4,
+    percent: Annotated[
+        int,
+        whole_number("--percent", 1, 50, help="Percentage of the jobs of each machine that are moldable applications."),
+    ] = 10,
+    months: Annotated[int, whole_number("--months", 1, 11, help="Number of months of each log.")] = 4,
     others: Annotated[
-        bool, typer.Option("--other-settings/--no-other-settings", help="More applications, and other estimates, too.")
+        bool,
+        typer.Option(
+            "--other-settings/--no-other-settings", help="Also run with more applications and with other estimates."
+        ),
     ] = True,
 ) -> Options:
-    """Compare choosing a machine with submitting to all.
+    """Compare choosing one machine with submitting to all.
 
-    Puts moldable applications in front of two or three machines, each with a month of its own log (Cirne and Berman
-    1999, section 6.2 ii): what Gas gains by choosing among them, what submitting everywhere and withdrawing the losers
-    gains its user and costs all others, and which charge for a submission makes it not worth while.
+    Lets moldable applications choose among two or three machines, each simulated with a month of its own log (Cirne and
+    Berman 1999, section 6.2 ii). The report shows what Gas gains by choosing a machine, what a user gains (and all
+    others lose) by submitting to every machine and cancelling all but the first job to start, and which charge per
+    submission would make that not worthwhile.
 
-    With three logs and two processors it takes five to ten minutes, with --no-other-settings --seeds 1 two minutes.
+    With three logs and two processors it takes five to ten minutes; with --no-other-settings --seeds 1, two minutes.
     """
     return Options(seed, seeds, percent, months, others)
 

@@ -15,13 +15,14 @@ __all__ = ["STUDY"]
 
 
 def walk_options(
-    seed: Annotated[int, whole_seed("Random seed of the moments and benchmarks.")] = 0,
-    runs: Annotated[int, whole_number("--runs", 2, help="Moments in each month.")] = 210,
+    seed: Annotated[int, whole_seed("Random seed of the submission times and benchmarks.")] = 0,
+    runs: Annotated[int, whole_number("--runs", 2, help="Number of submission times in each month.")] = 210,
 ) -> Options:
-    """Compare the paper's search with the exact planner.
+    """Compare the search of 1999 with the exact planner.
 
-    Plans at the moments of `gas experiment power`, and counts how often the walk over the availability list (Cirne and
-    Berman 1999, Fig. 4.3) chooses a worse request, by promised and by true finishes, and by how much.
+    Plans the jobs of `gas experiment power` at their submission, and counts how often the walk over the availability
+    list (Cirne and Berman 1999, Fig. 4.3) chooses a worse request than the exact planner, and by how much: by promised
+    and by actual finish times.
 
     With three logs and two processors it takes half a minute to a minute.
     """

@@ -20,19 +20,21 @@ __all__ = ["STUDY"]
 
 def walltime_options(
     intrepid: Annotated[
-        Path | None, typer.Option("--intrepid", metavar="FILE", help="Intrepid's log, under whatever name.")
+        Path | None, typer.Option("--intrepid", metavar="FILE", help="Log of Intrepid, if its file has another name.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Two windows of history and the paper's schedules only: a first look.")
+        bool,
+        typer.Option("--quick", help="Quick first look: only two windows of history, and only the paper's schedules."),
     ] = False,
 ) -> Options:
-    """Correct users' walltimes by history, and compare.
+    """Correct users' walltimes by their history, and compare.
 
-    Reproduces Table 2 and Fig. 1 to 11 and 13 to 17 of Tang et al. (2013) as far as the logs at hand allow: how
-    accurate walltimes are that were adjusted by what similar jobs used, and what EASY makes of them, for waiting and
-    running jobs (regular) or waiting ones alone (selective), under WFP and FCFS; every figure beside the published one.
-    The paper's log, of Intrepid, is taken if it is at hand (--intrepid, or ANL-Intrepid-2009-*.swf.gz among the
-    others); KTH-SP2 and SDSC-SP2 stand in for it.
+    Reproduces Table 2 and Fig. 1 to 11 and 13 to 17 of Tang et al. (2013) as far as the available logs allow, with
+    every figure beside the published one: how accurate walltimes become if they are adjusted to what similar jobs used,
+    and how EASY schedules with them, if waiting and running jobs (regular) or only waiting jobs (selective) are
+    adjusted, with the queue ordered by WFP or FCFS. The log of the paper, of the machine Intrepid, is used if it is
+    available (--intrepid, or ANL-Intrepid-2009-*.swf.gz in the folder). KTH-SP2 and SDSC-SP2 are used as well, or in
+    its place.
 
     With two logs and two processors the whole study takes 2 to 4 minutes, with --quick about one.
     """

@@ -28,13 +28,15 @@ def audit_command(
         ),
     ],
     log: Annotated[
-        str | None, typer.Option("--log", metavar="LOG", help="Check against this log, which was simulated.")
+        str | None,
+        typer.Option("--log", metavar="LOG", help="Compare with this log, from which the schedule was simulated."),
     ] = None,
     processors: Annotated[
         int | None,
         typer.Option(
             "--processors",
             "-p",
+            metavar="N",
             min=1,
             max=2**31 - 1,
             help="Processors of the machine (default: as in the schedule, else as in the log).",
@@ -52,25 +54,27 @@ def audit_command(
     ] = "none",
     overrun: Annotated[
         Overrun | None,
-        typer.Option("--overrun", help="How jobs that exceed their estimate were treated (default: as fits the log)."),
+        typer.Option(
+            "--overrun", help="How jobs that exceed their estimate were treated (default: whichever fits the log)."
+        ),
     ] = None,
     month: Month = None,
     since: From = None,
     until: Until = None,
     first: First = None,
     scale_load: Annotated[
-        float | None, typer.Option("--scale-load", metavar="L", help="Offered load to which the log was scaled.")
+        float | None, typer.Option("--scale-load", metavar="L", help="The offered load to which the log was scaled.")
     ] = None,
     strict: Strict = False,
     json: Json = False,
 ) -> None:
-    """Check that a schedule keeps its rules.
+    """Check that a schedule is valid and keeps its promises.
 
     gas audit schedule.csv --log log.swf.gz --promise s3
 
-    No job is lost, the machine is never oversubscribed, and promises are kept. Repeat the options of `gas simulate`
-    that selected jobs or scaled the load. Exit codes: 0 if all rules hold, 1 if one is violated, 2 if a requested rule
-    cannot be checked.
+    The rules are: no job is lost, the machine is never oversubscribed, and promises are kept. Repeat those options of
+    `gas simulate` that selected jobs or scaled the load. Exit codes: 0 if all rules hold, 1 if one is violated, 2 if a
+    requested rule cannot be checked.
     """
     if schedule == log == "-":
         raise typer.BadParameter("the schedule and the log cannot both come from standard input")

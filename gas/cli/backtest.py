@@ -50,21 +50,31 @@ def backtest_command(
         ),
     ],
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Submissions to predict, evenly over the log (default: 2000).")
+        int | None,
+        typer.Option(
+            "--jobs", metavar="N", min=1, help="Number of jobs to predict, spread evenly over the log (default: 2000)."
+        ),
     ] = None,
-    all_jobs: Annotated[bool, typer.Option("--all", help="Predict every submission.")] = False,
+    all_jobs: Annotated[bool, typer.Option("--all", help="Predict every job.")] = False,
     samples: Annotated[
-        int, typer.Option("--samples", min=1, max=10_000, help="Simulations of the queue for each prediction.")
+        int,
+        typer.Option("--samples", metavar="N", min=1, max=10_000, help="Simulations of the queue for each prediction."),
     ] = 100,
     processors: Annotated[
         int | None,
         typer.Option(
-            "--processors", "-p", min=1, max=2**31 - 1, help="Processors of the machine (default: as in the header)."
+            "--processors",
+            "-p",
+            metavar="N",
+            min=1,
+            max=2**31 - 1,
+            help="Processors of the machine (default: as in the header).",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the samples.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed of the simulations.")] = 0,
     threads: Annotated[
-        int | None, typer.Option("--threads", min=1, max=1024, help="Threads (default: one for each processor).")
+        int | None,
+        typer.Option("--threads", metavar="N", min=1, max=1024, help="Threads (default: one for each processor)."),
     ] = None,
     month: Month = None,
     since: From = None,
@@ -83,9 +93,9 @@ def backtest_command(
 
     gas backtest sacct.txt --plot backtest.png
 
-    For jobs all over the log, the queue at their submission is simulated forward as `gas plan --predict` does, and the
-    predicted wait is compared with the recorded one, whatever the scheduler was. Only what was known at each
-    submission is used.
+    For jobs throughout the log, the wait is predicted from the queue at their submission, as `gas plan --predict` does,
+    and compared with the recorded wait, whichever scheduler made the log. Only what was known at each submission is
+    used.
     """
     from gas.prediction.backtest import places_within
     from gas.prediction.recorded import RecordedQueue

@@ -15,7 +15,7 @@ from gas.errors import Missing, StoreDamaged
 
 __all__ = ["backup_command", "check_command", "restore_command"]
 
-Name = Annotated[str, typer.Option("--name", help="Name of the scheduler.")]
+Name = Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the scheduler.")]
 
 
 def _service() -> Any:
@@ -29,16 +29,16 @@ def _service() -> Any:
 
 def backup_command(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Backup file; in a directory, a file named after the time.")
+        Path, typer.Argument(metavar="FILE", help="Backup file, or a directory for a file named after the time.")
     ],
     name: Name = "s3",
     state: StateDirectory = None,
 ) -> None:
-    """Back up the jobs and promises of an S³.
+    """Back up the jobs and promises of an S³ service.
 
     gas backup s3.backup
 
-    The service may be running: the copy is consistent. Output of jobs and the tokens file are not included; copy
+    The copy is consistent even while the service runs. The output of jobs and the tokens file are not included; copy
     them like any other files.
     """
     written, jobs = _service().back_up(state_directory(state, name), file)
@@ -50,7 +50,7 @@ def restore_command(
     name: Name = "s3",
     state: StateDirectory = None,
 ) -> None:
-    """Replace the store of a stopped S³ service by a backup.
+    """Replace the store (database) of a stopped S³ service with a backup.
 
     gas restore s3.backup
 
@@ -81,7 +81,7 @@ def restore_command(
 
 def check_command(
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="Backup or store (default: the store of --state).")
+        Path | None, typer.Argument(metavar="FILE", help="Backup or store (default: the store of --state).")
     ] = None,
     name: Name = "s3",
     state: StateDirectory = None,
@@ -90,7 +90,7 @@ def check_command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Check a store or a backup for damage.
+    """Check a store (database) of S³ or a backup for damage.
 
     gas check s3.backup
 

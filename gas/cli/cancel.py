@@ -21,10 +21,10 @@ __all__ = ["cancel_command"]
 def cancel_command(
     jobs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="JOB...", autocompletion=active_jobs, help="Numbers of jobs, or SCHEDULER:NUMBER."),
+        typer.Argument(metavar="JOB", autocompletion=active_jobs, help="Job numbers, or SCHEDULER:NUMBER."),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Cancel all your queued and running jobs.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all: do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all: do not ask for confirmation.")] = False,
     endpoint: OneEndpoint = None,
     config: ConfigFile = None,
     json: Json = False,
@@ -33,7 +33,7 @@ def cancel_command(
 
     gas cancel 12 14 15
 
-    A job that cannot be cancelled is reported, and the others are cancelled all the same; the exit code is then 1.
+    If a job cannot be cancelled, this is reported, the others are still cancelled, and the exit code is 1.
     """
     if everything == bool(jobs):
         raise BadInput(

@@ -5,7 +5,8 @@ Plug-ins register at the entry point group ``gas.commands``; a broken one does n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -144,6 +145,29 @@ class _Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+_Formatter: Any = TyperGroup.context_class.formatter_class
+
+
+class _Help(_Formatter):  # type: ignore[misc]
+    """Help whose lines break only at spaces (an option cut at a hyphen is misread), without the types of arguments."""
+
+    def write_text(self, text: str) -> None:
+        super().write_text(text.replace("-", _UNBROKEN))
+
+    def write_dl(self, rows: Sequence[tuple[str, str]], *given: Any, **named: Any) -> None:
+        kept = [(_TYPE.sub("", first), second.replace("-", _UNBROKEN)) for first, second in rows]
+        super().write_dl(kept, *given, **named)
+
+    def getvalue(self) -> str:
+        return str(super().getvalue()).replace(_UNBROKEN, "-")
+
+
+_UNBROKEN = "\N{NON-BREAKING HYPHEN}"
+_TYPE = re.compile(r" <(?:str|path|list\[str\])>$")
+
+TyperGroup.context_class.formatter_class = _Help
+
+
 def _broken(why: str) -> Any:
     """Return a command that reports why the real one cannot be loaded."""
     stub = typer.Typer()
@@ -165,8 +189,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Find the request (which machine, how many processors, which walltime) that finishes first.\n\n"
-    "gas demo shows an example on a simulated machine; gas guide explains how it works. Gas plans on Slurm, OAR "
-    "and S³, a scheduler that gas serve runs.",
+    "gas demo shows an example on a simulated machine; gas guide explains how it works. Gas works with Slurm, OAR "
+    "and S³, its own scheduler (gas serve).",
 )
 
 

@@ -21,16 +21,16 @@ def convert_command(
         str,
         typer.Argument(
             metavar="LOG",
-            help="SWF, what sacct --parsable2 printed, CSV, Parquet or a Batsim workload, recognised by content "
-            "(plain or gzip); - for standard input.",
+            help="SWF, output of sacct --parsable2, CSV, Parquet or a Batsim workload, recognised by content (plain "
+            "or gzip); - for standard input.",
         ),
     ],
     output: Annotated[
         str,
         typer.Argument(
             metavar="OUTPUT",
-            help="The suffix chooses the format: .swf, .sacct, .csv, .parquet, .json (Batsim), also with .gz; - for "
-            "standard output.",
+            help="Output file. Its suffix chooses the format: .swf, .sacct, .csv, .parquet, .json (Batsim), also "
+            "with .gz; - for standard output.",
         ),
     ],
     into: Annotated[
@@ -38,7 +38,9 @@ def convert_command(
     ] = None,
     processors: Annotated[
         int | None,
-        typer.Option("--processors", "-p", min=1, max=2**31 - 1, help="Processors of the machine, for the header."),
+        typer.Option(
+            "--processors", "-p", metavar="N", min=1, max=2**31 - 1, help="Processors of the machine, for the header."
+        ),
     ] = None,
     unit: Units = "cpus",
     month: Month = None,
@@ -49,13 +51,13 @@ def convert_command(
 ) -> None:
     """Convert a log between SWF, sacct, CSV, Parquet and Batsim.
 
-    Malformed lines are left out, counted and named by their numbers. Values that the output format has no
-    field for are lost. sacct and Batsim need run times and processors, sacct also starts; jobs without them are
-    left out and counted.
+    SWF is the Standard Workload Format of the Parallel Workloads Archive. Malformed lines are left out and counted, and
+    their numbers are reported. Values that the output format has no field for are lost. The sacct and Batsim formats
+    need a run time and processors for each job, sacct also a start; jobs without these are left out and counted.
 
     gas convert history.txt history.swf --processors 4096
 
-    A history of Slurm for it, where you may see all jobs:
+    To get a history from Slurm (you need permission to see the jobs of all users):
 
     \b
     sacct -aXP -S now-90days \\

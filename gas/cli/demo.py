@@ -48,9 +48,9 @@ def demo_command(
         str, typer.Option("--at", metavar="TIME", help="Time in the log: 120d, 40%, 1996-12-24T08:00 or longest-queue.")
     ] = "longest-queue",
     processors: Annotated[
-        int | None, typer.Option("--processors", "-p", min=8, max=2**20, help="Processors of the machine.")
+        int | None, typer.Option("--processors", "-p", metavar="N", min=8, max=2**20, help="Processors of the machine.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the generated load.")] = 2,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the generated load.")] = 2,
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Draw the plan: .png, .svg or .pdf.")
     ] = None,
@@ -60,8 +60,9 @@ def demo_command(
 
     gas demo --plot plan.png
 
-    Starts S³, the scheduler of gas serve, under load, plans NAS LU class C on it, submits the best request, and
-    compares it with fixed requests of all other sizes.
+    Starts S³ (the scheduler of gas serve) with a queue of jobs, plans the NAS benchmark LU (class C) on it, submits the
+    best request, and compares it with requests of every other size. "longest-queue" is the time in the second half of
+    the log when the most jobs wait while at least a tenth of the machine is free.
     """
     try:
         from gas.s3.whatif import fate_of

@@ -41,35 +41,49 @@ def fit(
     timings: Annotated[
         Path,
         typer.Argument(
-            help="CSV with a header like processors,seconds or gpus,nodes,seconds_per_step; - for standard input."
+            metavar="TIMINGS",
+            help="CSV with a header like processors,seconds or gpus,nodes,seconds_per_step; - for standard input.",
         ),
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write an application file (TOML).")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw timings and fits: .png, .svg or .pdf.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write an application file (TOML).")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw timings and fits: .png, .svg or .pdf.")
+    ] = None,
     name: Annotated[
-        str | None, typer.Option(help="Name of the application (default: that of the timings file).")
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the application (default: the name of the timings file)."),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Steps of the whole run, if the timings are per step.")
+        int | None, typer.Option(metavar="N", min=1, help="Steps of the whole run, if the timings are per step.")
     ] = None,
     samples: Annotated[
-        float | None, typer.Option(min=0, help="Samples (images, tokens, ns) that the whole run processes.")
+        float | None,
+        typer.Option(metavar="N", min=0, help="Samples (images, tokens, nanoseconds) that the whole run processes."),
     ] = None,
     batch: Annotated[
-        int | None, typer.Option(min=1, help="Samples per step, over all GPUs, in the run to be planned.")
+        int | None, typer.Option(metavar="N", min=1, help="Samples per step, over all GPUs, in the run to be planned.")
     ] = None,
     max_batch: Annotated[
-        int | None, typer.Option(min=1, help="Largest batch that the plan may choose; needs --noise-scale.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Largest batch that the plan may choose; needs --noise-scale."),
     ] = None,
-    noise_scale: Annotated[float | None, typer.Option(min=0, help="Gradient noise scale, in samples.")] = None,
+    noise_scale: Annotated[
+        float | None, typer.Option(metavar="N", min=0, help="Gradient noise scale, in samples.")
+    ] = None,
     gpus_per_node: Annotated[
-        int | None, typer.Option(min=1, help="GPUs (or processors) per node: each measured run filled its nodes.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="GPUs (or processors) per node, if each measured run filled its nodes."),
     ] = None,
     model: Annotated[
         Choice, typer.Option(help="Model to write; auto takes the better fit, or the timings if none fits.")
     ] = Choice.AUTO,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
-    bootstrap: Annotated[int, typer.Option(min=0, help="Bootstrap samples for the intervals; 0 for none.")] = 200,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of the bootstrap.")] = 0,
+    bootstrap: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, help="Number of bootstrap samples for the confidence intervals; 0 for none."),
+    ] = 200,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the application file.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -78,13 +92,13 @@ def fit(
     gas fit timings.csv -o app.toml
 
     Fits Downey's model and Amdahl's law to measured execution times, reports which fits better and which sizes are
-    worth requesting, and writes an application file, which allows sizes like the measured ones (such as powers of two).
-    If no model fits, it says so and writes the timings themselves.
+    worth requesting, and writes an application file. The file allows sizes like the measured ones (only powers of two,
+    for example). If no model fits, the file contains the timings themselves.
 
     gas fit steps.csv --steps 50000 -o train.toml
 
-    Timings with nodes or batches are fitted by AdaptDL's goodput model: gpus,nodes,local_batch,step_time.
-    `gas guide fit` lists the names of columns.
+    Timings with columns for nodes or batch sizes, such as gpus,nodes,local_batch,step_time, are fitted with AdaptDL's
+    goodput model. `gas guide fit` lists the accepted column names.
     """
     if output is not None and output.exists() and not force:
         raise _exists(output)

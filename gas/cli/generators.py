@@ -60,7 +60,7 @@ def check_model(model: str, own: dict[str, Any]) -> str:
     for option in own:
         if option not in _MODELS[model].options:
             owners = [name for name, maker in _MODELS.items() if option in maker.options]
-            raise BadInput(f"--{option}: is an option of {' and '.join(owners)}, not of {model}")
+            raise BadInput(f"--{option}: applies to {' and '.join(owners)}, not to {model}")
     return model
 
 

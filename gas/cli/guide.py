@@ -21,15 +21,19 @@ def guide_command(
     page: Annotated[
         str | None,
         typer.Argument(
-            metavar="[PAGE]", autocompletion=guide_pages, help="Name of a page; without one, all pages are listed."
+            metavar="PAGE", autocompletion=guide_pages, help="Name of a page; without one, all pages are listed."
         ),
     ] = None,
-    plain: Annotated[bool, typer.Option("--plain", help="Print the Markdown text, without format or pager.")] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Print the Markdown text, without formatting or pager.")
+    ] = False,
     into: Annotated[
-        Path | None, typer.Option("--files", metavar="DIR", help="Write the files that the page shows into a folder.")
+        Path | None,
+        typer.Option("--files", metavar="DIR", help="Write the example files of the page into this folder."),
     ] = None,
     site: Annotated[
-        Path | None, typer.Option("--site", metavar="DIR", help="Write all pages, with pictures, as a web site.")
+        Path | None,
+        typer.Option("--site", metavar="DIR", help="Write all pages, with pictures, as a web site into this folder."),
     ] = None,
 ) -> None:
     """List the pages of the guide, or show one.
@@ -39,7 +43,7 @@ def guide_command(
     gas guide first-plan --files .
 
     On a terminal a page is formatted and shown in $PAGER (default: less); elsewhere its Markdown text is printed.
-    --site also writes the reference of the Python interface; open DIR/index.html in a browser.
+    --site writes all pages and the reference of the Python interface; open DIR/index.html in a browser.
     """
     if site is not None:
         from gas.guide.site import build_site

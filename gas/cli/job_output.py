@@ -22,7 +22,7 @@ __all__ = ["logs_command"]
 def logs_command(
     job: AnyJob,
     endpoint: OneEndpoint = None,
-    stderr: Annotated[bool, typer.Option("--stderr", help="Print its standard error instead.")] = False,
+    stderr: Annotated[bool, typer.Option("--stderr", help="Print the job's standard error instead.")] = False,
     follows: Annotated[
         bool, typer.Option("--follow", "-f", help="Print all of it, as it is written, until the job has ended.")
     ] = False,

@@ -27,7 +27,7 @@ def status_command(
     job: Annotated[
         str | None,
         typer.Argument(
-            metavar="[JOB]", autocompletion=all_jobs, help="Number of a job; without it, all jobs are listed."
+            metavar="JOB", autocompletion=all_jobs, help="Number of a job; without it, all jobs are listed."
         ),
     ] = None,
     endpoint: Endpoints = None,
@@ -48,7 +48,9 @@ def status_command(
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="TIME", help="Also list jobs that ended since: 2h (ago), 9:00, 2026-11-21."),
+        typer.Option(
+            "--since", metavar="TIME", help="Also list jobs that ended after this time: 2h (ago), 9:00, 2026-11-21."
+        ),
     ] = None,
     key: Annotated[
         str | None, typer.Option("--key", metavar="KEY", help="Show the job submitted with this --key.")
@@ -66,7 +68,7 @@ def status_command(
 
     gas status --user ann --state failed --since 2h
 
-    Starts marked with ? are estimates, others are promises.
+    Starts marked with ? are estimates; the others are promises.
 
     With --key, show the job that gas submit or gas reserve created with that key. With --follow and JOB, the exit code
     is that of gas wait; with --follow and --json, each line is a JSON object.
@@ -202,7 +204,7 @@ def wait_command(
 
     gas wait 12 --exit-status && ./evaluate
 
-    The exit code is 0 if it completed, else 1; 4 if its scheduler does not answer.
+    The exit code is 0 if the job completed, 4 if its scheduler does not answer, else 1.
     """
     silence = parse_duration(patience, "--patience", minimum=0)
     where, number = job_of(job, endpoint, config)
@@ -247,11 +249,11 @@ def wait_for_end(
 
 
 def reserve_command(
-    processors: Annotated[int, typer.Option("--processors", "-p", min=1, help="Number of processors.")],
+    processors: Annotated[int, typer.Option("--processors", "-p", metavar="N", min=1, help="Number of processors.")],
     start: Annotated[str, typer.Option("--start", metavar="TIME", help=f"Start: {INSTANTS}.")],
     walltime: Annotated[str, typer.Option("--walltime", "-w", metavar="TIME", help="Duration: 2h or 02:00:00.")],
     endpoint: OneEndpoint = None,
-    name: Annotated[str, typer.Option("--name", help="Name of the reservation.")] = "reservation",
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the reservation.")] = "reservation",
     key: KeyOption = None,
     config: ConfigFile = None,
     json: Json = False,

@@ -19,7 +19,15 @@ __all__ = ["machine_command"]
 
 def machine_command(
     processors: Annotated[
-        int | None, typer.Option("--processors", "-p", min=1, max=2**31 - 1, help="Change the size (operators only).")
+        int | None,
+        typer.Option(
+            "--processors",
+            "-p",
+            metavar="N",
+            min=1,
+            max=2**31 - 1,
+            help="Change the machine to this size (operators only).",
+        ),
     ] = None,
     cancel_larger: Annotated[
         bool, typer.Option("--cancel-larger", help="Cancel waiting jobs and reservations that no longer fit.")
@@ -31,7 +39,7 @@ def machine_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Show or change the machine of an S³.
+    """Show or change the machine that an S³ service schedules.
 
     gas machine -e kth --processors 128
 

@@ -50,7 +50,7 @@ Endpoints = Annotated[
         envvar="GAS_ENDPOINT",
         callback=_named,
         autocompletion=_configured_names,
-        help="Scheduler: a name in the configuration, or the address of an S³.",
+        help="Scheduler: a name in the configuration, or the URL of an S³ service.",
     ),
 ]
 AvailabilityFiles = Annotated[
@@ -71,7 +71,7 @@ OneEndpoint = Annotated[
         metavar="NAME|URL",
         envvar="GAS_ENDPOINT",
         autocompletion=_configured_names,
-        help="Scheduler: a name in the configuration, or the address of an S³ (default: the only one configured).",
+        help="Scheduler: a name in the configuration, or the URL of an S³ service (default: the only one configured).",
     ),
 ]
 
@@ -95,7 +95,9 @@ StateDirectory = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 KeyOption = Annotated[
     str | None,
-    typer.Option("--key", metavar="KEY", help="Idempotency key: repeating the command never submits twice."),
+    typer.Option(
+        "--key", metavar="KEY", help="Idempotency key: repeating the command with the same key never submits twice."
+    ),
 ]
 
 

@@ -39,19 +39,19 @@ def plan_command(
     plot: Plot = None,
     form: Annotated[
         Literal["sbatch", "psij", "submitit", "dask", "snakemake", "parsl"] | None,
-        typer.Option("--as", help="Print only the best request, as options of another program."),
+        typer.Option("--as", help="Print only the best request, as options for this program."),
     ] = None,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
     """Find the request that finishes first.
 
-    Compares all possible requests: scheduler, processors, walltime.
+    Compares all possible requests: each scheduler, number of processors and walltime.
 
     gas plan --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m
 
-    A Slurm job script keeps what its #SBATCH lines ask for. Without a gas.toml, Gas plans on all partitions of the
-    local Slurm.
+    For a job script, its #SBATCH lines apply, except for the size and the time limit. Without a gas.toml, Gas considers
+    all partitions of the local Slurm.
     """
     planning.refuse_standard_input_of(subject)
     work = subject.work()

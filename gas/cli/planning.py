@@ -24,14 +24,15 @@ __all__ = ["Everything", "Explain", "MaxProcessorHours", "Planning", "Plot", "St
 
 NotBefore = Annotated[
     str | None,
-    typer.Option("--not-before", metavar="TIME", help=f"No start before (local time): {INSTANTS}."),
+    typer.Option("--not-before", metavar="TIME", help=f"Earliest start (local time): {INSTANTS}."),
 ]
 Deadline = Annotated[
-    str | None, typer.Option("--deadline", metavar="TIME", help="No expected finish after (written like --not-before).")
+    str | None,
+    typer.Option("--deadline", metavar="TIME", help="Latest expected finish (same forms as --not-before)."),
 ]
 MaxProcessorHours = Annotated[
     float | None,
-    typer.Option("--max-processor-hours", metavar="N", help="Limit of processors × hours for the run."),
+    typer.Option("--max-processor-hours", metavar="N", help="Upper limit on the processor-hours of the run."),
 ]
 Tolerance = Annotated[
     str,
@@ -40,18 +41,21 @@ Tolerance = Annotated[
     ),
 ]
 AlgorithmName = Annotated[
-    Algorithm, typer.Option("--algorithm", help="walk is the search of Cirne & Berman 1999, which can miss the best.")
+    Algorithm,
+    typer.Option(
+        "--algorithm", help="exact finds the best request; walk, the search of Cirne & Berman 1999, can miss it."
+    ),
 ]
 Explain = Annotated[
     bool,
     typer.Option(
         "--explain",
-        help="Show the trade-offs (requests that finish later but cost less) and the basis of the plan; --all adds "
-        "the reasons.",
+        help="Show the trade-offs (requests that finish later but cost less) and what the plan is based on; --all "
+        "also shows why the others lost.",
     ),
 ]
 Everything = Annotated[
-    bool, typer.Option("--all", help="Like --explain, with every candidate, and why it lost or is impossible.")
+    bool, typer.Option("--all", help="Like --explain, with every possible request, and why it lost or cannot run.")
 ]
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw the plan: .png, .svg or .pdf.")]
 
@@ -62,7 +66,7 @@ Probes = Annotated[
         min=0,
         max=100,
         metavar="N",
-        help="Submit up to N jobs to Slurm and cancel them at once, to read its own planned starts (slow).",
+        help="Submit up to N jobs to Slurm, read the starts that Slurm plans for them, and cancel them at once (slow).",
     ),
 ]
 
@@ -71,7 +75,8 @@ StaleOk = Annotated[
     bool,
     typer.Option(
         "--stale-ok",
-        help="Also use outdated availability lists: over an hour before or after now in a file, over a minute if live.",
+        help="Also use availability lists whose time differs from now by more than an hour (file) or a minute "
+        "(scheduler).",
     ),
 ]
 
@@ -79,16 +84,18 @@ Predict = Annotated[
     str | None,
     typer.Option(
         "--predict",
-        metavar="HISTORY",
-        help="Choose by likely starts, learned from at least 20 past jobs: auto takes them from each scheduler (S³, "
-        "Slurm's accounting). Or name a file: an SWF log, or the output of sacct --parsable2 (plain or gzip; - for "
-        "standard input).",
+        metavar="auto|FILE",
+        help="Choose by likely starts, learned from at least 20 past jobs. auto: the jobs in S³ or in Slurm's "
+        "accounting (sacct). FILE: an SWF log or the output of sacct --parsable2 (plain or gzip; - for standard "
+        "input).",
     ),
 ]
 Risk = Annotated[
     str | None,
     typer.Option(
-        "--risk", metavar="N%", help="With --predict: choose by the finish met with N% probability (default: the mean)."
+        "--risk",
+        metavar="N%",
+        help="With --predict: choose by the finish time that is met with N% probability (default: by the mean).",
     ),
 ]
 Sure = Annotated[
@@ -96,7 +103,7 @@ Sure = Annotated[
     typer.Option(
         "--sure",
         metavar="N%",
-        help="With --predict and --deadline: take the cheapest request that meets it with N% probability.",
+        help="With --predict and --deadline: take the cheapest request that meets the deadline with N% probability.",
     ),
 ]
 Samples = Annotated[

@@ -29,7 +29,7 @@ class SubjectOfJob(Subject):
     """The options that say what a job runs."""
 
     application: Annotated[
-        str | None, typer.Argument(metavar="APP", help="Its application file (TOML), or its Slurm job script.")
+        str | None, typer.Argument(metavar="APP", help="The job's application file (TOML) or Slurm job script.")
     ] = None
 
 
@@ -39,10 +39,12 @@ class Gain:
 
     threshold: Annotated[
         str,
-        typer.Option("--threshold", metavar="PERCENT", help="Minimum saving, as a share of the time until its end."),
+        typer.Option(
+            "--threshold", metavar="N%", help="Minimum saving, as a share of the time until the end of the job."
+        ),
     ] = "5%"
     least: Annotated[
-        str, typer.Option("--least", metavar="TIME", help="Minimum saving in time; both must be reached.")
+        str, typer.Option("--least", metavar="TIME", help="Minimum saving in time; --threshold must be reached, too.")
     ] = "1m"
     max_processor_hours: MaxProcessorHours = None
 
@@ -64,18 +66,20 @@ def reshape_command(
     gain: Gain,
     processors: Annotated[
         int | None,
-        typer.Option("--processors", "-p", min=1, help="Change to this number of processors, even without a gain."),
+        typer.Option(
+            "--processors", "-p", metavar="N", min=1, help="Change to this number of processors, even without a gain."
+        ),
     ] = None,
     stale_ok: StaleOk = False,
     dry_run: DryRun = False,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Change the size of a waiting job if it then finishes sooner.
+    """Change the size of a waiting job if that makes it finish sooner.
 
     gas reshape 12 app.toml --dry-run
 
-    The processors and the walltime change; the job keeps its number and its place in the queue. A job that was
+    The processors and the walltime change; the job keeps its number and its place in the queue. For a job that was
     submitted with a Slurm job script: gas reshape 12 --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m.
     """
     options = gain.options(stale_ok=stale_ok)
@@ -104,13 +108,13 @@ def watch_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Replan a waiting job at every change of the queue.
+    """Replan a waiting job whenever the queue changes.
 
     gas watch 12 app.toml --threshold 10% --least 5m
 
-    Reshapes the job (processors and walltime) whenever it then finishes earlier by both --threshold and --least,
-    according to the scheduler's plans; predictions are not used. Each line says what was done, and why; with --json
-    each is an object. Interrupting it leaves the job as it is.
+    Reshapes the job (processors and walltime) whenever that makes it finish earlier by at least --threshold and
+    --least, according to the scheduler's plans; predictions are not used. Each line of output says what was done, and
+    why; with --json each line is a JSON object. Interrupting it leaves the job as it is.
     """
     pause = parse_duration(every, "--every")
     options = gain.options(stale_ok=stale_ok)

@@ -25,9 +25,17 @@ __all__ = ["availability_command", "endpoints_command"]
 def availability_command(
     endpoint: Endpoints = None,
     availability: AvailabilityFiles = None,
-    frames: Annotated[int, typer.Option("--frames", min=1, help="Print at most N frames.", metavar="N")] = 20,
+    frames: Annotated[
+        int,
+        typer.Option(
+            "--frames",
+            min=1,
+            help="Print at most N frames (intervals in which the number of free processors is constant).",
+            metavar="N",
+        ),
+    ] = 20,
     plot: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Draw a picture: .png, .svg or .pdf.")
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw the free processors: .png, .svg or .pdf.")
     ] = None,
     config: ConfigFile = None,
     json: Json = False,
@@ -37,7 +45,7 @@ def availability_command(
     gas availability -e kth --plot free.png
 
     With --json and one scheduler, the output is an availability list for `gas plan --availability`. It counts
-    processors over all nodes; for a Slurm, `gas plan -e` also knows which nodes are free.
+    processors over all nodes; on Slurm, `gas plan -e` also considers which nodes are free.
     """
     tell_of_compiling(lambda text: note(f"gas: {text}"))
     chosen = chosen_endpoints(endpoint, availability, config)
@@ -101,12 +109,10 @@ def endpoints_command(
         Literal["slurm"] | None,
         typer.Option("--generate", help="Print a configuration for the local Slurm (or that of $SLURM_CONF)."),
     ] = None,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Trust FILE (default: ./gas.toml) with its current contents.")
-    ] = False,
+    trust: Annotated[bool, typer.Option("--trust", help="Trust FILE (default: ./gas.toml) as it is now.")] = False,
     untrust: Annotated[bool, typer.Option("--untrust", help="No longer trust FILE.")] = False,
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="Configuration for --trust and --untrust.")
+        Path | None, typer.Argument(metavar="FILE", help="Configuration for --trust and --untrust.")
     ] = None,
     config: ConfigFile = None,
     json: Json = False,
@@ -128,9 +134,9 @@ def endpoints_command(
     max_walltime = "12h"
     speed = 1.2
 
-    Gas runs programs for a scheduler and sends it jobs and tokens. Therefore a gas.toml in the current folder is used
-    only after --trust, and again after each change. If others can write to the file, its endpoints may
-    only be availability lists in files.
+    A configuration names programs for Gas to run, and services to which Gas sends jobs and tokens. Therefore a gas.toml
+    in the current folder is used only after --trust, which must be repeated after each change. If others can write to
+    the file, its endpoints may only be availability lists in files.
     """
     if trust or untrust or file is not None:
         _allow_or_withdraw(file, config, trust, untrust)

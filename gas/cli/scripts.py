@@ -22,19 +22,21 @@ __all__ = ["Subject", "Work"]
 
 ApplicationFile = Annotated[
     str | None,
-    typer.Argument(metavar="APP", help="Application file (TOML); - is standard input. Or a Slurm job script."),
+    typer.Argument(metavar="APP", help="Application file (TOML; - for standard input), or a Slurm job script."),
 ]
 ScriptFile = Annotated[
     str | None,
     typer.Option(
         "--script",
         metavar="FILE",
-        help="A Slurm job script, planned and submitted with its own #SBATCH options (- is standard input).",
+        help="Slurm job script, planned and submitted with its own #SBATCH options (- for standard input).",
     ),
 ]
 Sizes = Annotated[
     str | None,
-    typer.Option("--sizes", metavar="N,...", help="Sizes on which the script can run (default: its own)."),
+    typer.Option(
+        "--sizes", metavar="N,...", help="Sizes at which the script can run (default: the size in the script)."
+    ),
 ]
 Times = Annotated[
     str | None,
@@ -42,7 +44,7 @@ Times = Annotated[
 ]
 ScriptUnit = Annotated[
     Literal["tasks", "nodes", "gpus", "cpus"] | None,
-    typer.Option("--unit", help="Unit of the sizes (default: that of the script's own size)."),
+    typer.Option("--unit", help="Unit of the sizes (default: the unit of the script's own size)."),
 ]
 
 

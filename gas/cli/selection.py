@@ -54,29 +54,31 @@ Month = Annotated[
         "--month",
         metavar="YYYY-MM[,...]",
         callback=_months,
-        help="Only jobs submitted in this month; several are combined.",
+        help="Only jobs submitted in this month, or in any of several.",
     ),
 ]
 From = Annotated[
     str | None,
     typer.Option(
-        "--from", metavar="DATE", callback=_instant_of("--from"), help="Only jobs submitted at or after this."
+        "--from", metavar="DATE", callback=_instant_of("--from"), help="Only jobs submitted at this time or later."
     ),
 ]
 Until = Annotated[
     str | None,
-    typer.Option("--until", metavar="DATE", callback=_instant_of("--until"), help="Only jobs submitted before this."),
+    typer.Option(
+        "--until", metavar="DATE", callback=_instant_of("--until"), help="Only jobs submitted before this time."
+    ),
 ]
 First = Annotated[
     int | None, typer.Option("--first", min=1, metavar="N", help="Only the first N of the selected jobs.")
 ]
 Units = Annotated[Unit, typer.Option("--unit", help="What a processor is in the output of sacct: a CPU or a node.")]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Refuse a log with malformed lines (default: leave them out, and count them).")
+    bool, typer.Option("--strict", help="Refuse a log with malformed lines (default: leave out and count these lines).")
 ]
 ScaleLoad = Annotated[
     float | None,
-    typer.Option("--scale-load", metavar="L", help="Scale interarrival times so that the offered load is L."),
+    typer.Option("--scale-load", metavar="L", help="Scale the interarrival times so that the offered load is L."),
 ]
 
 _LAST_SECOND = 2**53

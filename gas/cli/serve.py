@@ -50,12 +50,13 @@ def serve_command(
         typer.Option(
             "--processors",
             "-p",
+            metavar="N",
             min=1,
             max=2**31 - 1,
             help="Processors of the machine (default: those of the log, or of the existing state).",
         ),
     ] = None,
-    name: Annotated[str, typer.Option("--name", help="Name of the scheduler.")] = "s3",
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the scheduler.")] = "s3",
     state: Annotated[
         Path | None,
         typer.Option(
@@ -76,19 +77,26 @@ def serve_command(
     cgroup: Annotated[
         Path | None,
         typer.Option(
-            "--cgroup", metavar="DIR", help="Parent of the jobs' cgroups (default: the one delegated by systemd)."
+            "--cgroup", metavar="DIR", help="Parent of the jobs' cgroups (default: the cgroup that systemd delegated)."
         ),
     ] = None,
     keep: Annotated[
         str,
-        typer.Option("--keep", metavar="TIME", help="Delete ended jobs and their output after this time, or never."),
+        typer.Option("--keep", metavar="TIME", help="Delete ended jobs and their output after this time (or: never)."),
     ] = KEEP,
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; without tokens, a loopback address.")
+        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on; without tokens, a loopback address.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 picks a free one.")] = PORT,
+    port: Annotated[
+        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port; 0 picks a free one.")
+    ] = PORT,
     trace: Annotated[
-        str | None, typer.Option("--trace", metavar="LOG", help="Start with the jobs of a log (SWF) as of --at.")
+        str | None,
+        typer.Option(
+            "--trace",
+            metavar="LOG",
+            help="Start with the jobs that a log (SWF) shows running and waiting at the time --at.",
+        ),
     ] = None,
     at: Annotated[
         str | None,
@@ -115,40 +123,50 @@ def serve_command(
         typer.Option("--tokens", metavar="FILE", help="Tokens file (default: DIR/tokens, if it exists)."),
     ] = None,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Allow other addresses than loopback without tokens.")
+        bool, typer.Option("--insecure", help="Listen on other addresses than loopback even without tokens.")
     ] = False,
     ssl_certfile: Annotated[str | None, typer.Option("--ssl-certfile", metavar="FILE", help="TLS certificate.")] = None,
     ssl_keyfile: Annotated[str | None, typer.Option("--ssl-keyfile", metavar="FILE", help="Private key.")] = None,
     ssl_keyfile_password_file: Annotated[
         Path | None, typer.Option("--ssl-keyfile-password-file", metavar="FILE", help="File with the key's password.")
     ] = None,
-    ssl_ca_certs: Annotated[
-        str | None, typer.Option("--ssl-ca-certs", metavar="FILE", help="Certificates of the authorities (CA).")
-    ] = None,
+    ssl_ca_certs: Annotated[str | None, typer.Option("--ssl-ca-certs", metavar="FILE", help="CA certificates.")] = None,
     max_queued: Annotated[
-        int | None, typer.Option("--max-queued", min=1, help="Limit per user: jobs in the schedule.")
+        int | None, typer.Option("--max-queued", metavar="N", min=1, help="Limit per user: jobs in the schedule.")
     ] = None,
     max_processor_hours: Annotated[
         float | None,
-        typer.Option("--max-processor-hours", help="Limit per user: processors × walltime (hours) in the schedule."),
+        typer.Option(
+            "--max-processor-hours",
+            metavar="HOURS",
+            help="Limit per user: processors × walltime (hours) in the schedule.",
+        ),
     ] = None,
     max_queued_bytes: Annotated[
         int,
         typer.Option(
-            "--max-queued-bytes", min=1, help="Limit per user: bytes of commands and environments in the schedule."
+            "--max-queued-bytes",
+            metavar="BYTES",
+            min=1,
+            help="Limit per user: bytes of commands and environments in the schedule.",
         ),
     ] = 64 * 2**20,
-    max_request_bytes: Annotated[int, typer.Option("--max-request-bytes", min=1, help="Limit per request: bytes.")] = 4
-    * 2**20,
-    max_rate: Annotated[float | None, typer.Option("--max-rate", help="Limit per user: requests per second.")] = None,
-    max_streams: Annotated[int, typer.Option("--max-streams", min=1, help="Limit per user: open event streams.")] = 16,
+    max_request_bytes: Annotated[
+        int, typer.Option("--max-request-bytes", metavar="BYTES", min=1, help="Limit per request: bytes.")
+    ] = 4 * 2**20,
+    max_rate: Annotated[
+        float | None, typer.Option("--max-rate", metavar="RATE", help="Limit per user: requests per second.")
+    ] = None,
+    max_streams: Annotated[
+        int, typer.Option("--max-streams", metavar="N", min=1, help="Limit per user: open event streams.")
+    ] = 16,
     log_format: Annotated[Literal["text", "json"], typer.Option("--log-format", help="Format of the log.")] = "text",
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
-        typer.Option("--log-level", help="Level of the log: info logs jobs, debug also every request."),
+        typer.Option("--log-level", help="Level of the log: info logs jobs; debug also logs every request."),
     ] = "warning",
 ) -> None:
-    """Run S³, a scheduler, on this machine.
+    """Run the scheduler S³ on this machine.
 
     gas serve --processors 64
 
@@ -161,7 +179,7 @@ def serve_command(
     service.
 
     "longest-queue" is the time in the second half of the log when the most jobs wait while at least a tenth of the
-    machine is free. Times are those of the scheduler's clock, see --clock-speed.
+    machine is free. All times are of the scheduler's clock (see --clock-speed).
     """
     if not 0 < clock_speed <= 1e6:
         raise BadInput(f"--clock-speed {clock_speed:g}: must be more than 0, at most 1000000")

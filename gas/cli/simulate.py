@@ -47,7 +47,7 @@ def simulate_command(
     traces: Annotated[
         list[str],
         typer.Argument(
-            metavar="TRACE...",
+            metavar="LOG",
             help="Logs in any format that gas convert reads (SWF, sacct, CSV, Parquet, Batsim); - for standard input.",
         ),
     ],
@@ -63,20 +63,27 @@ def simulate_command(
     processors: Annotated[
         int | None,
         typer.Option(
-            "--processors", "-p", min=1, max=LARGEST_MACHINE, help="Processors of the machine (default: as in the log)."
+            "--processors",
+            "-p",
+            metavar="N",
+            min=1,
+            max=LARGEST_MACHINE,
+            help="Processors of the machine (default: as in the log).",
         ),
     ] = None,
     order: Annotated[
         Order,
         typer.Option(
             "--order",
-            help="Events of one second: instant takes ends, then starts, then submissions; event takes them one by "
-            "one, as pyss does.",
+            help="Order of events in the same second: instant takes all ends, then starts, then submissions; event "
+            "takes them one by one, as the simulator pyss does.",
         ),
     ] = "instant",
     overrun: Annotated[
         Overrun,
-        typer.Option("--overrun", help="Jobs that outlive their estimate: kill them then, or extend the estimate."),
+        typer.Option(
+            "--overrun", help="Jobs that run longer than their estimate: kill them then, or extend the estimate."
+        ),
     ] = "kill",
     month: Month = None,
     since: From = None,
@@ -108,9 +115,9 @@ def simulate_command(
 
     gas simulate log.swf.gz --policy easy,conservative,s3
 
-    A policy of yours is a Python class: gas guide policies. With several policies, a star marks the best value of each
-    column. Several logs are simulated one after the other; {trace} in a file name stands for the log's name. A log that
-    cannot be used is reported and skipped, and so is a policy of yours that fails.
+    Your own policy is a Python class (see gas guide policies). With several policies, a star marks the best value of
+    each column. Several logs are simulated one after the other; in file names, {trace} is replaced by the name of the
+    log. A log that cannot be used, or a policy of your own that fails, is reported and skipped.
     """
     policies = find_policies(policy or ["s3"])
     _refuse_by_event(policies, order)

@@ -49,11 +49,11 @@ _OF_MACHINE = (
 
 _POLICIES_IN_WORDS: dict[Policy, str] = {
     "fcfs": "in order of submission, no backfilling",
-    "easy": "backfilling that does not delay the first in the queue",
+    "easy": "backfilling that does not delay the first job in the\nqueue",
     "conservative": "backfilling that delays no planned start; after an\nearly end, one pass moves starts earlier",
-    "s3": "conservative, the pass repeated until nothing moves",
-    "s3-1999": "conservative, restarting at the head after each move\n(Cirne & Berman 1999)",
-    "conservative-replan": "all starts replanned after an early end: they can slip",
+    "s3": "conservative, but the pass is repeated until no start\nmoves",
+    "s3-1999": "conservative, but the pass restarts at the head of the\nqueue after each move (Cirne & Berman 1999)",
+    "conservative-replan": "all starts are replanned after an early end,\nso they can become later",
     "conservative-static": "planned starts never change",
 }
 
@@ -62,7 +62,7 @@ _COLUMNS_IN_WORDS = {
     "response": "mean of end - submission, seconds",
     "slowdown": "mean of response / run time (jobs of length 0 excluded)",
     "bounded": "mean of max(1, response / max(run time, 10 s))",
-    "unclamped": "bounded without its lower limit of 1, as in Mu'alem &\nFeitelson 2001",
+    "unclamped": "like bounded, but can be below 1, as in Mu'alem &\nFeitelson 2001",
     "backfilled": "share of jobs that started while an earlier one waited",
     "utilization": "share of the machine used by jobs, from the first\nsubmission to the last end",
     "capacity lost": "share of the machine idle while a waiting job would fit",

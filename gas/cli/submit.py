@@ -37,15 +37,21 @@ def submit_command(
     endpoint: Endpoints = None,
     planning: Planning,
     name: Annotated[
-        str | None, typer.Option("--name", help="Name of the job (default: that of the application).")
+        str | None,
+        typer.Option("--name", metavar="NAME", help="Name of the job (default: the name of the application)."),
     ] = None,
     directory: Annotated[
         str | None,
         typer.Option(
-            "--directory", help="Working directory (default: the current one, if the scheduler is on this machine)."
+            "--directory",
+            metavar="DIR",
+            help="Working directory (default: the current one, if the scheduler is on this machine).",
         ),
     ] = None,
-    env: Annotated[list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="Environment variable.")] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option("--env", metavar="NAME=VALUE", help="Environment variable for the job; repeatable."),
+    ] = None,
     simulate: Annotated[
         bool, typer.Option("--simulate", help="Run no command; hold the processors for the expected execution time.")
     ] = False,
@@ -54,7 +60,7 @@ def submit_command(
         typer.Option(
             "--native",
             metavar="OPTION",
-            help="Option for the scheduler, in its long form: --native=--account=abc.",
+            help="Option to pass to the scheduler, in its long form: --native=--account=abc.",
         ),
     ] = None,
     key: KeyOption = None,
@@ -66,14 +72,15 @@ def submit_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Plan, and submit what finishes first.
+    """Plan, and submit the request that finishes first.
 
     gas submit APP [options] -- COMMAND
 
     gas submit --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m
 
-    In the command, {processors}, {gpus}, {nodes}, {gpus_per_node}, {tasks}, {cpus_per_task} and {walltime} stand for
-    what was chosen; it also finds them in GAS_PROCESSORS, GAS_GPUS and so on. {{gpus}} is {gpus} itself.
+    In the command, {processors}, {gpus}, {nodes}, {gpus_per_node}, {tasks}, {cpus_per_task} and {walltime} are replaced
+    by the chosen values, which are also in the environment variables GAS_PROCESSORS, GAS_GPUS and so on. Write {{gpus}}
+    for a literal {gpus}.
 
     A Slurm job script is submitted unchanged. Gas sets only its size, its time limit and where it runs.
 

@@ -25,7 +25,7 @@ token_app = typer.Typer(
     help="Add, list and revoke tokens of gas serve. Tokens authenticate users; they do not isolate jobs.",
 )
 
-Name = Annotated[str, typer.Option("--name", help="Name of the scheduler.")]
+Name = Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the scheduler.")]
 TokensFile = Annotated[
     Path | None, typer.Option("--tokens", metavar="FILE", help="Tokens file (default: STATE/tokens).")
 ]
@@ -44,11 +44,13 @@ def _file(name: str, state: Path | None, tokens: Path | None) -> Path:
 
 @token_app.command("add")
 def token_add_command(
-    user: Annotated[str, typer.Argument(metavar="USER", help="User of the token.")],
+    user: Annotated[str, typer.Argument(metavar="USER", help="Name of the user.")],
     role: Annotated[
         Literal["user", "operator"], typer.Option("--role", help="Operators may cancel any job and resize the machine.")
     ] = "user",
-    label: Annotated[str | None, typer.Option("--label", help="Comment shown by gas token list.")] = None,
+    label: Annotated[
+        str | None, typer.Option("--label", metavar="TEXT", help="Comment that gas token list shows.")
+    ] = None,
     expires: Annotated[
         str | None, typer.Option("--expires", metavar="TIME", help="Expire after this time: 30d (default: never).")
     ] = None,
@@ -61,8 +63,8 @@ def token_add_command(
 
     gas token add ada --expires 30d
 
-    Only its hash is stored. Pass it on by a secure channel; the user puts it into a file of mode 0600, named by
-    token_file in the configuration, or into GAS_TOKEN. A user may have several tokens.
+    Only its hash is stored. Send it to the user over a secure channel. The user stores it in a file of mode 0600, named
+    by token_file in the configuration, or in the environment variable GAS_TOKEN. A user may have several tokens.
     """
     from gas.service.accounts import Accounts
     from gas.service.token_file import add_token
@@ -130,7 +132,9 @@ def token_list_command(
 
 @token_app.command("revoke")
 def token_revoke_command(
-    which: Annotated[str, typer.Argument(metavar="ID|USER", help="Id of a token, or a user for all of that user.")],
+    which: Annotated[
+        str, typer.Argument(metavar="ID|USER", help="Id of a token, or a user name for all tokens of that user.")
+    ],
     name: Name = "s3",
     state: StateDirectory = None,
     tokens: TokensFile = None,
@@ -140,7 +144,7 @@ def token_revoke_command(
 
     gas token revoke ada
 
-    A running service refuses them from the next request on. Jobs are not affected.
+    A running service refuses a revoked token from the next request on. Jobs are not affected.
     """
     from gas.service.token_file import SCHEMA, revoke_tokens
 

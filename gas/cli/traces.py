@@ -49,7 +49,7 @@ def _names(incomplete: str) -> list[str]:
 
 
 Names = Annotated[
-    list[str], typer.Argument(metavar="NAME...", autocompletion=_names, help="Names as listed by gas traces list.")
+    list[str], typer.Argument(metavar="NAME", autocompletion=_names, help="Names as listed by gas traces list.")
 ]
 
 
@@ -97,7 +97,9 @@ def traces_get_command(
     names: Names,
     base_url: BaseUrl = ARCHIVE,
     directory: Directory = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Download nothing; use logs on this machine.")] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Download nothing; use only logs on this machine.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Download logs by name and print their paths.

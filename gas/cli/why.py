@@ -24,8 +24,8 @@ def why_command(
 
     gas why 12
 
-    Shows the jobs ahead of it, the parts of its priority, the limits that hold it and its expected start. Also plans
-    the job with less time, fewer processors, other partitions and QOS; it changes nothing.
+    Shows the jobs ahead of it, the parts of its priority, the limits that hold it and its expected start. Also shows
+    when the job would start with less time, fewer processors, another partition or another QOS. Nothing is changed.
     """
     where, number = job_of(job, endpoint, config)
     record = where.job(number)

@@ -40,7 +40,7 @@ def workload_command(
         typer.Option(
             "--estimates",
             metavar="E",
-            help="Run-time estimates: exact, f=FACTOR, mualem-feitelson or none (field 9 is -1).",
+            help="Run-time estimates: exact, f=FACTOR (up to FACTOR times too long), mualem-feitelson or none.",
         ),
     ] = "exact",
     output: Annotated[
@@ -49,7 +49,8 @@ def workload_command(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write the log: SWF, or by suffix .csv, .parquet, .json (Batsim); also .gz; - for stdout.",
+            help="Output file: SWF, or by its suffix .csv, .parquet or .json (Batsim), also with .gz; - for "
+            "standard output.",
         ),
     ] = None,
     types: Annotated[
@@ -59,13 +60,19 @@ def workload_command(
         ),
     ] = None,
     variant: Annotated[
-        str | None, typer.Option("--variant", metavar="V", help="feitelson: F, Fs (smaller), Fl (longer) or Fsl.")
+        str | None,
+        typer.Option("--variant", metavar="V", help="feitelson: F, Fs (smaller jobs), Fl (longer jobs) or Fsl (both)."),
     ] = None,
     arrivals: Annotated[
         str | None, typer.Option("--arrivals", metavar="A", help="downey, feitelson: poisson or uniform-log.")
     ] = None,
     sizes: Annotated[
-        str | None, typer.Option("--sizes", metavar="S", help="downey: average, power-of-two or uniform (of 1 to A).")
+        str | None,
+        typer.Option(
+            "--sizes",
+            metavar="S",
+            help="downey: average, power-of-two, or uniform (from 1 to the average parallelism).",
+        ),
     ] = None,
     fit: Annotated[
         str | None,
@@ -94,13 +101,13 @@ def workload_command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as one JSON object.")] = False,
 ) -> None:
-    """Generate a log by a workload model.
+    """Generate a log from a workload model.
 
     gas workload lublin -n 1000 --load 0.7 -o log.swf
 
     The log goes to standard output, unless -o, --json, --plot or --save-model is given.
 
-    gas workload estimates MODEL LOG replaces the run-time estimates of a log; see its own --help.
+    gas workload estimates MODEL LOG replaces the run-time estimates of a log (see gas workload estimates --help).
     """
     given = {
         "types": types,

@@ -61,7 +61,7 @@ def estimates_command(
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the log (SWF; gzip if it ends in .gz); - for stdout."
+            "--output", "-o", metavar="FILE", help="Write the log (SWF; gzip if it ends in .gz); - for standard output."
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as one JSON object.")] = False,

@@ -109,7 +109,8 @@ def _entry(name: str, kind: Any, default: Any, written: Parameter) -> Entry:
         "|".join(map(str, get_args(inner))) if get_origin(inner) is Literal else TYPES.get(inner, "")
     )
     if written.kind == "argument":
-        return Entry(str(facts.get("metavar") or name.upper()), text, is_option=False)
+        dots = "..." if get_origin(types[0]) is list else ""
+        return Entry(f"{facts.get('metavar') or name.upper()}{dots}", text, is_option=False)
     names = written.names or [f"--{name.replace('_', '-')}"]
     both = sorted(names, key=lambda one: one.startswith("--"))  # short ones first
     if default not in (None, False, inspect.Parameter.empty, "", ()) and facts.get("show_default", True) is not False:

@@ -10,7 +10,7 @@ from gas.manual.description import Command
 __all__ = ["command_page", "escaped", "program_page"]
 
 ENVIRONMENT = {
-    "GAS_ENDPOINT": "The scheduler, in place of -e: a name in the configuration, or the address of an S³.",
+    "GAS_ENDPOINT": "The scheduler, in place of -e: a name in the configuration, or the URL of an S³ service.",
     "GAS_CONFIG": "The configuration, in place of --config.",
     "GAS_TOKEN": "The token for that scheduler, or the only one that is configured.",
     "GAS_CA_FILE": "Certificate authority of an S³, if the system does not know it.",
@@ -97,8 +97,8 @@ def program_page(groups: Mapping[str, Sequence[Command]], version: str) -> str:
 DESCRIPTION = (
     "A moldable application waits longer for many processors and runs longer on few. Gas "
     "asks schedulers how many processors are free and when, combines that with the speed-up of the application, finds "
-    "the request (scheduler, processors, walltime) that finishes first, explains it and submits it. It plans on "
-    "Slurm, OAR and S³, a scheduler that gas serve runs.",
+    "the request (scheduler, processors, walltime) that finishes first, explains it and submits it. It works with "
+    "Slurm, OAR and S³, its own scheduler (gas serve).",
     "gas plan app.toml -e cluster",
     "gas submit app.toml -e cluster -- ./app -n {processors}",
     "gas demo",

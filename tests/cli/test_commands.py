@@ -1,5 +1,6 @@
 """The commands of the program, and those of plug-ins: a broken one disturbs no other."""
 
+import re
 import sys
 
 import pytest
@@ -73,6 +74,15 @@ def test_summaries_are_not_cut_off(gas):
     assert "..." not in gas("--help").out.partition("Plan and submit:")[2]
     for group in GROUPS:
         assert "..." not in gas(group, "--help").out.partition("Commands:")[2]
+
+
+def test_help_breaks_at_spaces_only_and_names_no_types_of_python(gas, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for command in ("plan", "workload", "cancel"):
+        text = gas(command, "--help").out
+        assert not re.search(r"\S-$", text, re.MULTILINE), "an option or a value is cut at its hyphen"
+        assert "str>" not in text
+        assert "NON-BREAKING" not in text.encode("ascii", "namereplace").decode()
 
 
 def test_without_arguments_it_shows_what_there_is(gas):

@@ -50,7 +50,7 @@ def test_an_unknown_model_is_refused_with_the_nearest():
 
 def test_an_option_of_another_model_names_its_owners():
     assert check_model("downey", {"sizes": "average", "set": []}) == "downey"
-    with pytest.raises(BadInput, match="--arrivals: is an option of downey and feitelson, not of lublin"):
+    with pytest.raises(BadInput, match="--arrivals: applies to downey and feitelson, not to lublin"):
         check_model("lublin", {"arrivals": "poisson"})
 
 

@@ -64,7 +64,7 @@ def test_each_command_is_described_with_all_its_arguments_and_options(described)
 
 def test_what_an_option_is_for_comes_with_its_default_and_variable(described):
     options = {names: text for names, text, _ in described["serve"][2]}
-    assert options["--port INTEGER"].endswith("(default: 8642)") or "Default: 8642." in options["--port INTEGER"]
+    assert options["--port PORT"].endswith("(default: 8642)") or "Default: 8642." in options["--port PORT"]
     options = {names: text for names, text, _ in described["logs"][2]}
     assert options["-e, --endpoint NAME|URL"].endswith("In the environment: GAS_ENDPOINT.")
     assert "--stderr" in options, "an option that is on or off has no value"
