@@ -33,8 +33,7 @@ def backfilling_options(
     """Compare EASY and conservative backfilling.
 
     Reproduces Table 1, the overall means of Table 4, Fig. 4 and Fig. 5 of Mu'alem and Feitelson (2001) from the logs in
-    the folder. The report (HTML and Markdown) and the tables (CSV and Parquet) show every figure beside the published
-    one.
+    the folder. Reports and tables show each figure beside the published one.
 
     Five logs on two processors take 20 to 40 s, with --quick 6 to 20 s. The first run compiles the simulator, which
     takes about 15 s more.

@@ -26,13 +26,11 @@ def estimates_options(
 ) -> Options:
     """Measure the errors in users' estimates, and their effects.
 
-    Reproduces Tables 2, 3 and 4 and Fig. 8 and 9 of Mu'alem and Feitelson (2001, section 4) from the available logs,
-    with every figure beside the published one. It measures which share of their estimated run times jobs use, and
-    simulates backfilling with estimates up to f times too long, with doubled estimates, and with estimates from the
-    history of similar jobs.
+    Reproduces Tables 2, 3 and 4 and Fig. 8 and 9 of Mu'alem and Feitelson (2001, section 4) beside the published
+    figures: the share of their estimates that jobs use, and backfilling with estimates up to f times too long, with
+    doubled estimates and with estimates from history.
 
-    With three logs and two processors the whole study takes two to four minutes; with --seeds 1 --no-other-terms, less
-    than one.
+    With three logs and two processors it takes two to four minutes; with --seeds 1 --no-other-terms, up to one.
     """
     return Options(seed, seeds, others)
 

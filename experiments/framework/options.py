@@ -41,12 +41,7 @@ def _reader(least: int, most: int | None) -> Callable[[Any], int]:
 
 TracesOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
-        "--traces",
-        metavar="DIR",
-        envvar="GAS_TRACES",
-        help="Folder of logs, named as in the Parallel Workloads Archive.",
-    ),
+    typer.Option("--traces", metavar="DIR", envvar="GAS_TRACES", help="Folder of logs, named as in the archive."),
 ]
 
 OutputOption: TypeAlias = Annotated[
@@ -86,8 +81,5 @@ Seeds: TypeAlias = Annotated[int, whole_number("--seeds", 1, 1000, help="Number 
 SeedsOption: TypeAlias = Annotated[int, whole_number("--seeds", 1, help="Number of seeds; this study uses only one.")]
 
 OtherTerms: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--other-terms/--no-other-terms", help="Also compare with other static requests, benchmark times and policies."
-    ),
+    bool, typer.Option("--other-terms/--no-other-terms", help="Also run other static requests, times and policies.")
 ]

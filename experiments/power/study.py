@@ -22,59 +22,34 @@ def power_options(
     seed: FirstSeed = 0,
     seeds: Seeds = 5,
     runs: Annotated[
-        int, whole_number("--runs", 2, help="Number of jobs of each month that a benchmark replaces, one at a time.")
+        int, whole_number("--runs", 2, help="Jobs of each month that a benchmark replaces, one at a time.")
     ] = 210,
     others: OtherTerms = True,
     mix: Annotated[
-        str,
-        typer.Option(
-            "--mix", metavar="MIX", help="How benchmarks are drawn: thirds, uniform, unrestricted or restricted."
-        ),
+        str, typer.Option("--mix", metavar="MIX", help="Benchmarks: thirds, uniform, unrestricted or restricted.")
     ] = "thirds",
     opponent: Annotated[
-        str,
-        typer.Option(
-            "--opponent",
-            metavar="NAME",
-            help="Size of the static request: uniform, powers (of two), or own (the size of the replaced job).",
-        ),
+        str, typer.Option("--opponent", metavar="NAME", help="Fixed size: uniform, powers, or own (the job's).")
     ] = "uniform",
     dataset: Annotated[
-        str,
-        typer.Option(
-            "--dataset", metavar="NAME", help="Measured times of the benchmarks: default, or the name of a data set."
-        ),
+        str, typer.Option("--dataset", metavar="NAME", help="Times of benchmarks: default, or a data set's name.")
     ] = "default",
     accuracy: Annotated[
-        float,
-        typer.Option(
-            "--accuracy", metavar="X", help="Execution time of a benchmark divided by its walltime, at most 1."
-        ),
+        float, typer.Option("--accuracy", metavar="X", help="Execution time of a benchmark / walltime, at most 1.")
     ] = 1.0,
-    policy: Annotated[
-        str, typer.Option("--policy", metavar="NAME", help="Scheduling policy, one that plans starts.")
-    ] = "s3",
+    policy: Annotated[str, typer.Option("--policy", metavar="NAME", help="A policy that plans starts.")] = "s3",
     filled: Annotated[
-        bool,
-        typer.Option(
-            "--filled/--measured-sizes",
-            help="Benchmarks run at all sizes between the measured ones, or only at the measured sizes.",
-        ),
+        bool, typer.Option("--filled/--measured-sizes", help="Also sizes between the measured ones, or not.")
     ] = True,
     era: Annotated[
-        bool,
-        typer.Option(
-            "--era/--as-measured",
-            help="Slow the measured times down to nodes of the paper's time, or use them as measured.",
-        ),
+        bool, typer.Option("--era/--as-measured", help="Slow times down to nodes of the 1990s, or do not.")
     ] = True,
 ) -> Options:
     """Compare Gas with requests of fixed size, one job at a time.
 
-    Replaces jobs of real logs with NAS benchmarks, one in each simulation, and reproduces Tables 5.1 to 5.7 of Cirne
-    and Berman (1999), with every figure beside the published one. Each job is simulated at every size that the
-    benchmark accepts, so that the best choice in hindsight is known. A static request is one of fixed size, as users
-    make it without Gas.
+    Replaces jobs of real logs with NAS benchmarks, one per simulation, and reproduces Tables 5.1 to 5.7 of Cirne and
+    Berman (1999) beside the published figures. Each job is simulated at every size that its benchmark accepts, which
+    shows the best choice in hindsight.
 
     With three logs and two processors it takes 10 to 20 minutes; with --no-other-terms --seeds 1, two minutes.
 

@@ -23,33 +23,26 @@ __all__ = ["STUDY"]
 def prediction_options(
     seed: FirstSeed = 0,
     seeds: Annotated[
-        int | None, whole_number("--seeds", 1, 1000, help="Number of seeds of the part choice (default: 1).")
+        int | None, whole_number("--seeds", 1, 1000, help="Seeds of the part choice (default: 1).")
     ] = None,
     jobs: Annotated[
-        int | None, whole_number("--jobs", 1, help="Number of jobs of each month that are predicted (default: 60).")
+        int | None, whole_number("--jobs", 1, help="Jobs of each month that are predicted (default: 60).")
     ] = None,
     samples: Annotated[
-        int | None, whole_number("--samples", 1, help="Number of samples of each prediction (default: 300).")
+        int | None, whole_number("--samples", 1, help="Samples of each prediction (default: 300).")
     ] = None,
     runs: Annotated[
-        int | None,
-        whole_number("--runs", 2, help="Number of jobs of each month that a benchmark replaces (default: 210)."),
+        int | None, whole_number("--runs", 2, help="Jobs of each month that a benchmark replaces (default: 210).")
     ] = None,
-    waits: Annotated[
-        int | None,
-        whole_number("--waits", 50, help="Number of jobs of each log whose waits all methods predict (default: 1000)."),
-    ] = None,
-    only: Annotated[
-        str, typer.Option("--only", metavar="PART", help="Run only this part: waits, starts or choice.")
-    ] = "",
-    quick: Annotated[bool, typer.Option("--quick", help="Quick first look: few jobs of the last two months.")] = False,
+    waits: Annotated[int | None, whole_number("--waits", 50, help="Jobs of each log (default: 1000).")] = None,
+    only: Annotated[str, typer.Option("--only", metavar="PART", help="One part: waits, starts or choice.")] = "",
+    quick: Annotated[bool, typer.Option("--quick", help="A first look: few jobs of the last two months.")] = False,
 ) -> Options:
     """Compare methods that predict waits, and choices by them.
 
-    The study has three parts. waits: all methods predict the recorded and simulated waits of the same jobs (--log also
-    accepts a folder of logs). starts: starts are predicted in simulations of S³. choice: moldable jobs choose their
-    size by predictions, as in `gas experiment power`. Predictions are never judged by the data that tuned them. The
-    study takes one to two hours; with --quick, some minutes.
+    Part waits: all methods predict recorded and simulated waits of the same jobs (--log also takes a folder). Part
+    starts: starts in simulations of S³. Part choice: moldable jobs choose by predictions, as in `gas experiment power`.
+    No prediction is judged by data that tuned it. All take one to two hours; with --quick, some minutes.
     """
     if only and only not in PARTS:
         raise BadInput(f"--only {only}: is not a part of this study, which has {', '.join(PARTS)}")

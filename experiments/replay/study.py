@@ -21,37 +21,21 @@ __all__ = ["STUDY"]
 
 def replay_options(
     file: Annotated[Path, typer.Argument(metavar="LOG", help="A log in any format that gas convert reads.")],
-    policy: Annotated[
-        str, typer.Option("--policy", metavar="P[,...]", help="Scheduling policies, as in gas simulate.")
-    ] = BASE.policy,
+    policy: Annotated[str, typer.Option("--policy", metavar="P[,...]", help="As for gas simulate.")] = BASE.policy,
     processors: Annotated[
         int | None,
         typer.Option("--processors", "-p", metavar="N", min=1, help="Size of the machine (default: as in the log)."),
     ] = None,
     machine: Annotated[
-        str,
-        typer.Option(
-            "--machine",
-            metavar="SIZE[,...]",
-            help="Other sizes of the machine: numbers of processors, or shares of the real size.",
-        ),
+        str, typer.Option("--machine", metavar="SIZE[,...]", help="Other sizes: processors, or % of the real size.")
     ] = BASE.machine,
     walltimes: Annotated[
-        str,
-        typer.Option(
-            "--walltimes",
-            metavar="W[,...]",
-            help="Other walltimes: perfect (the run time), f=2 (up to "
-            "twice the run time), or corrected by history (only EASY).",
-        ),
+        str, typer.Option("--walltimes", metavar="W[,...]", help="perfect, f=2, or (EASY only) corrected by history.")
     ] = BASE.walltimes,
     moldable: Annotated[
-        str,
-        typer.Option("--moldable", metavar="SHARE[,...]", help="Share of the jobs whose size Gas chooses."),
+        str, typer.Option("--moldable", metavar="SHARE[,...]", help="Share of the jobs whose size Gas chooses.")
     ] = BASE.moldable,
-    overrun: Annotated[
-        Overrun, typer.Option("--overrun", help="Jobs that run longer than their walltime: extend it, or kill the job.")
-    ] = "extend",
+    overrun: Annotated[Overrun, typer.Option("--overrun", help="Beyond the walltime: extend it, or kill.")] = "extend",
     unit: Units = "cpus",
     month: Month = None,
     since: From = None,
@@ -61,9 +45,8 @@ def replay_options(
 ) -> Options:
     """Replay a log under other policies, machines and walltimes.
 
-    Simulates the jobs of the log as they were submitted, changing one thing at a time: the policy, the size of the
-    machine, the walltimes or the size of jobs. The report compares each schedule with the recorded one: waits,
-    utilization, and which jobs and users would have ended later.
+    Simulates the jobs of the log as they were submitted, with one change at a time. The report compares each schedule
+    with the recorded one: waits, utilization, and which jobs would have ended later.
 
     A year of 30,000 jobs takes a few minutes, most of which is for moldable jobs (--moldable 0% leaves these out).
     """

@@ -20,24 +20,17 @@ __all__ = ["STUDY"]
 def supercomputers_options(
     seed: FirstSeed = 0,
     seeds: Seeds = 3,
-    percent: Annotated[
-        int,
-        whole_number("--percent", 1, 50, help="Percentage of the jobs of each machine that are moldable applications."),
-    ] = 10,
+    percent: Annotated[int, whole_number("--percent", 1, 50, help="Percentage of jobs that are moldable.")] = 10,
     months: Annotated[int, whole_number("--months", 1, 11, help="Number of months of each log.")] = 4,
     others: Annotated[
-        bool,
-        typer.Option(
-            "--other-settings/--no-other-settings", help="Also run with more applications and with other estimates."
-        ),
+        bool, typer.Option("--other-settings/--no-other-settings", help="Also run more applications, other estimates.")
     ] = True,
 ) -> Options:
     """Compare choosing one machine with submitting to all.
 
-    Lets moldable applications choose among two or three machines, each simulated with a month of its own log (Cirne and
-    Berman 1999, section 6.2 ii). The report shows what Gas gains by choosing a machine, what a user gains (and all
-    others lose) by submitting to every machine and cancelling all but the first job to start, and which charge per
-    submission would make that not worthwhile.
+    Moldable jobs choose among two or three machines, each with a month of its own log (Cirne and Berman 1999, 6.2 ii).
+    Shows what Gas gains by choosing, what users gain (and others lose) who submit to all machines and keep the job that
+    starts first, and which charge for each submission would deter them.
 
     With three logs and two processors it takes five to ten minutes; with --no-other-settings --seeds 1, two minutes.
     """

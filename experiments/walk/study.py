@@ -20,9 +20,8 @@ def walk_options(
 ) -> Options:
     """Compare the search of 1999 with the exact planner.
 
-    Plans the jobs of `gas experiment power` at their submission, and counts how often the walk over the availability
-    list (Cirne and Berman 1999, Fig. 4.3) chooses a worse request than the exact planner, and by how much: by promised
-    and by actual finish times.
+    Plans the jobs of `gas experiment power`, and counts how often the walk over the availability list (Cirne and Berman
+    1999, Fig. 4.3) chooses a worse request than the exact planner, by promised and by actual finish times.
 
     With three logs and two processors it takes half a minute to a minute.
     """

@@ -23,18 +23,16 @@ def walltime_options(
         Path | None, typer.Option("--intrepid", metavar="FILE", help="Log of Intrepid, if its file has another name.")
     ] = None,
     quick: Annotated[
-        bool,
-        typer.Option("--quick", help="Quick first look: only two windows of history, and only the paper's schedules."),
+        bool, typer.Option("--quick", help="A first look: only two windows of history and the paper's schedules.")
     ] = False,
 ) -> Options:
     """Correct users' walltimes by their history, and compare.
 
-    Reproduces Table 2 and Fig. 1 to 11 and 13 to 17 of Tang et al. (2013) as far as the available logs allow, with
-    every figure beside the published one: how accurate walltimes become if they are adjusted to what similar jobs used,
-    and how EASY schedules with them, if waiting and running jobs (regular) or only waiting jobs (selective) are
-    adjusted, with the queue ordered by WFP or FCFS. The log of the paper, of the machine Intrepid, is used if it is
-    available (--intrepid, or ANL-Intrepid-2009-*.swf.gz in the folder). KTH-SP2 and SDSC-SP2 are used as well, or in
-    its place.
+    Reproduces Table 2 and Fig. 1 to 11 and 13 to 17 of Tang et al. (2013) beside the published figures, as far as the
+    logs allow: how accurate walltimes become if adjusted to what similar jobs used, and how EASY then schedules, with
+    waiting and running jobs adjusted (regular) or only waiting jobs (selective), in a queue ordered by WFP or FCFS. The
+    logs are KTH-SP2, SDSC-SP2 and, if available (--intrepid, or ANL-Intrepid-2009-*.swf.gz in the folder), the paper's
+    log of Intrepid.
 
     With two logs and two processors the whole study takes 2 to 4 minutes, with --quick about one.
     """
