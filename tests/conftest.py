@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import budget
+import bytecode
 import layers
 import pytest
 import requests
@@ -53,9 +54,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("tx", None) and not hasattr(config, "workerinput"):  # it starts workers
+        bytecode.write(list(bytecode.stale()))
     config.pluginmanager.register(budget.Budget(config.getoption("budget")))
     config.pluginmanager.register(thorough.Thorough())
-    config.pluginmanager.register(layers.Layers(strict="pure" in config.option.markexpr))
+    asked_for = set(re.findall(r"\w+", config.option.markexpr))
+    if asked_for & {"pure", "process"}:
+        config.pluginmanager.register(layers.Layers(strict="pure" in asked_for))
 
 
 def pytest_collection_finish() -> None:

@@ -7,7 +7,8 @@ long, live  as marked by hand; they are in neither layer
 A test is in the layer `process` if its function, a fixture of it, or a function or class of the tests that one of them
 names, at any depth, names something of `MODULES` or `NAMES`, or what stands in a module of Gas that imports one of
 `MODULES`; or where it is marked by hand. Where the layer `pure` is asked for, a test of it that starts a process or
-opens a socket nevertheless fails, and says so; elsewhere it does no harm, and may depend on what is installed.
+opens a socket nevertheless fails, and says so; elsewhere it does no harm, and may depend on what is installed. Where
+neither layer is asked for, nothing is marked or watched.
 """
 
 from __future__ import annotations

@@ -48,6 +48,7 @@ class Thorough:
     always the same; ``but=["svg"]`` keeps those cases.
     """
 
+    @pytest.hookimpl(tryfirst=True)  # what is left out is of no concern to others
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         if ALL or "thorough" in config.option.markexpr or any("::" in one for one in config.args):
             return
@@ -60,10 +61,12 @@ class Thorough:
         for item in items:
             function, _, case = item.nodeid.partition("[")
             mark = item.get_closest_marker("thorough")
-            named = function.partition("::")[0].endswith(modules)
-            by_hand = any(item.get_closest_marker(name) for name in ("long", "live"))  # in no default run anyway
-            few = mark is None or case[:-1] in kept(function, cases[function], mark.kwargs.get("but", 0))
-            if few or named or by_hand:
+            if (
+                mark is None
+                or function.partition("::")[0].endswith(modules)
+                or any(item.get_closest_marker(name) for name in ("long", "live"))  # in no default run anyway
+                or case[:-1] in kept(function, cases[function], mark.kwargs.get("but", 0))
+            ):
                 chosen.append(item)
             else:
                 left_out.append(item)

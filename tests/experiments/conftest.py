@@ -5,7 +5,6 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from workloads import Header, write_swf
 from workloads.estimates import uniform_factor
@@ -53,6 +52,8 @@ def as_figures(monkeypatch):
     """Make what a module draws a figure, laid out, in place of an SVG file."""
 
     def as_figure(size, draw):
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
         figure.draw_without_rendering()

@@ -7,7 +7,6 @@ from dataclasses import replace
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from shown_things import ALL, FORECAST, HOSTILE_PLAN, IMPOSSIBLE, LIST, PLAN, SCHEDULE
 
 from documents.extras import way_to_install
@@ -23,13 +22,15 @@ PANELS = {name: 3 if name == "schedule" else 1 for name in ALL}
 def test_a_figure_of_its_own(name):
     settings = dict(matplotlib.rcParams)
     figure = ALL[name].plot()
-    assert isinstance(figure, Figure)
+    assert isinstance(figure, matplotlib.figure.Figure)
     assert len(figure.axes) == PANELS[name]
     assert dict(matplotlib.rcParams) == settings
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_into_axes_that_are_given_and_no_others(name):
+    from matplotlib.figure import Figure
+
     figure = Figure()
     *given, other = figure.subplots(PANELS[name] + 1, 1)
     assert ALL[name].plot(given if len(given) > 1 else given[0]) is figure

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+import scipy
 from brute_force import simulate_by_force
 from hypothesis import given
 from hypothesis import strategies as st
 from schedules import rigid, schedule_of
-from scipy import stats
 from small_logs import logs
 from thorough import examples
 
@@ -43,7 +43,7 @@ def test_the_interval_is_students_over_the_means_of_the_batches():
 def test_the_interval_is_that_of_a_t_test_on_the_batches(confidence):
     values = seeded().exponential(size=50 * 21)
     means = values.reshape(21, 50).mean(axis=1)[1:]
-    low, high = stats.ttest_1samp(means, 0).confidence_interval(confidence)
+    low, high = scipy.stats.ttest_1samp(means, 0).confidence_interval(confidence)
     found = batch_means(values, 50, confidence=confidence)
     assert found.mean - found.half_width == pytest.approx(low)
     assert found.mean + found.half_width == pytest.approx(high)

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from workloads.arrivals import Poisson, UniformLog, arrival_law, arrival_times, uniform_log
 
@@ -17,14 +17,14 @@ def rng(seed=1):
 
 def test_poisson_interarrival_times_are_exponential():
     drawn = Poisson(120).draw(20_000, rng())
-    assert stats.kstest(drawn, stats.expon(scale=120).cdf).pvalue > 0.001
+    assert scipy.stats.kstest(drawn, scipy.stats.expon(scale=120).cdf).pvalue > 0.001
 
 
 def test_uniform_log_interarrival_times_are_uniform_in_the_logarithm():
     law = UniformLog(2, 5000)
     drawn = law.draw(20_000, rng())
-    assert stats.kstest(drawn, stats.loguniform(2, 5000).cdf).pvalue > 0.001
-    assert law.mean == pytest.approx(stats.loguniform(2, 5000).mean())
+    assert scipy.stats.kstest(drawn, scipy.stats.loguniform(2, 5000).cdf).pvalue > 0.001
+    assert law.mean == pytest.approx(scipy.stats.loguniform(2, 5000).mean())
 
 
 def test_a_uniform_log_law_can_be_given_by_the_line_of_its_cumulative_distribution():
@@ -32,7 +32,7 @@ def test_a_uniform_log_law_can_be_given_by_the_line_of_its_cumulative_distributi
     law = UniformLog.of_line(slope, intercept)
     for share in (0.1, 0.5, 0.9):
         seconds = 2 ** ((share - intercept) / slope)  # where the line reaches this share
-        assert stats.loguniform(law.shortest, law.longest).cdf(seconds) == pytest.approx(share)
+        assert scipy.stats.loguniform(law.shortest, law.longest).cdf(seconds) == pytest.approx(share)
 
 
 @given(st.floats(1e-3, 1e6), st.floats(1.01, 1e9))
@@ -57,7 +57,7 @@ def test_arrivals_by_name_come_in_order_and_at_their_rate(kind):
     gaps = np.diff(times, prepend=0)
     assert abs(gaps.mean() - 60) < 5 * gaps.std() / math.sqrt(gaps.size)
     early, late = gaps[:-1], gaps[1:]
-    assert abs(stats.spearmanr(early, late).statistic) < 5 / math.sqrt(early.size)  # drawn independently
+    assert abs(scipy.stats.spearmanr(early, late).statistic) < 5 / math.sqrt(early.size)  # drawn independently
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 from thorough import examples
 
 from workloads import format_swf, offered_load, read_swf, rigid_jobs
@@ -49,7 +49,7 @@ def test_sizes_are_harmonic_with_powers_of_two_and_small_ones_emphasised(variant
     rare = np.setdiff1d(order, common)
     groups = [*([i] for i in common), *([rare] if rare.size else [])]
     observed, predicted = ([column[group].sum() for group in groups] for column in (seen, expected))
-    assert stats.chisquare(observed, predicted).pvalue > 0.001
+    assert scipy.stats.chisquare(observed, predicted).pvalue > 0.001
 
 
 def test_without_emphasis_sizes_are_harmonic_of_the_sourced_order():
@@ -99,7 +99,7 @@ def test_the_number_of_runs_is_harmonic():
     weights = np.array([1 / r**2.5 for r in range(1, 1001)])
     assert shares == pytest.approx(weights / weights.sum())
     observed = np.append(np.bincount(runs, minlength=9)[1:9], np.count_nonzero(runs > 8))
-    assert stats.chisquare(observed, np.append(shares[:8], shares[8:].sum()) * runs.size).pvalue > 0.001
+    assert scipy.stats.chisquare(observed, np.append(shares[:8], shares[8:].sum()) * runs.size).pvalue > 0.001
 
 
 @pytest.mark.parametrize("think_time", [0, 500])
@@ -122,7 +122,7 @@ def test_first_runs_are_a_poisson_process():
     gaps = np.diff(log.submit[log.preceding_job < 0])
     mean = FeitelsonModel().mean_interarrival(128)
     gaps = gaps + rng(1).uniform(-0.5, 0.5, gaps.size)
-    assert stats.kstest(gaps.clip(0), stats.expon(scale=mean).cdf).statistic < 0.01 + 1 / mean
+    assert scipy.stats.kstest(gaps.clip(0), scipy.stats.expon(scale=mean).cdf).statistic < 0.01 + 1 / mean
 
 
 # Load

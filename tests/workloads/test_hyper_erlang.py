@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import integrate, stats
 
 from workloads.hyper_erlang import LARGEST_ORDER, HyperErlang
 
@@ -21,7 +21,7 @@ def moments(values):
 
 def density(law):
     """The density as a mixture of two gammas of scipy."""
-    first, second = (stats.gamma(law.order, scale=stage) for stage in (law.stage1, law.stage2))
+    first, second = (scipy.stats.gamma(law.order, scale=stage) for stage in (law.stage1, law.stage2))
     return lambda x: law.p * first.pdf(x) + (1 - law.p) * second.pdf(x)
 
 
@@ -33,7 +33,7 @@ def test_moments_are_those_of_the_density():
         def power(x, k=k):
             return x**k * density(law)(x)
 
-        by_parts = [integrate.quad(power, *part)[0] for part in ((0, 500), (500, 60_000))]
+        by_parts = [scipy.integrate.quad(power, *part)[0] for part in ((0, 500), (500, 60_000))]
         assert sum(by_parts) == pytest.approx(law.moment(k), rel=1e-6)
 
 
@@ -163,7 +163,7 @@ def test_samples_follow_the_distribution(law):
     positive = drawn[drawn > 0]
     zero = law.cdf(0)
     assert np.mean(drawn == 0) == pytest.approx(float(zero), abs=5 * math.sqrt(0.25 / drawn.size))
-    assert stats.kstest(positive, lambda x: (law.cdf(x) - zero) / (1 - zero)).pvalue > 0.001
+    assert scipy.stats.kstest(positive, lambda x: (law.cdf(x) - zero) / (1 - zero)).pvalue > 0.001
     for k in (1, 2, 3):
         powers = drawn**k
         assert abs(powers.mean() - law.moment(k)) < 5 * math.sqrt((law.moment(2 * k) - law.moment(k) ** 2) / drawn.size)
@@ -175,9 +175,9 @@ def test_the_first_arrival_is_that_of_a_process_that_has_gone_on_for_ever():
     residuals = np.array([law.draw_residual(generator) for _ in range(20_000)])
     # The residual time has the density (1 - F(x)) / mean.
     grid = np.concatenate([[0], np.geomspace(0.01, 1e6, 20_000)])
-    cdf = integrate.cumulative_trapezoid(1 - law.cdf(grid), grid, initial=0) / law.mean
+    cdf = scipy.integrate.cumulative_trapezoid(1 - law.cdf(grid), grid, initial=0) / law.mean
     assert cdf[-1] == pytest.approx(1, abs=1e-4)
-    assert stats.kstest(residuals, lambda x: np.interp(x, grid, cdf)).pvalue > 0.001
+    assert scipy.stats.kstest(residuals, lambda x: np.interp(x, grid, cdf)).pvalue > 0.001
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 from thorough import examples
 
 from workloads import Header, Log, format_swf, offered_load, read_swf, rigid_jobs
@@ -126,7 +126,7 @@ def test_jobs_of_each_range_follow_its_distributions():
         expected = np.array(one.counts) / sum(one.counts) * mine.sum()
         observed = [int((sizes[mine] == size).sum()) for size in one.sizes]
         assert sum(observed) == mine.sum()
-        assert len(observed) == 1 or stats.chisquare(observed, expected).pvalue > 0.001
+        assert len(observed) == 1 or scipy.stats.chisquare(observed, expected).pvalue > 0.001
         run_time = log.run_time[mine]
         law = one.run_time
         for limit in (1, 10, 60, 600, 3600, 36_000):  # seconds are rounded, so compare between two of them
@@ -145,8 +145,9 @@ def test_arrivals_of_each_range_are_independent_with_its_interarrival_times():
         gaps = np.diff(log.submit[mine])
         gaps = gaps + rng(7).uniform(-0.5, 0.5, gaps.size)  # fractions were cut off at both ends
         law = one.interarrival
-        assert np.max(np.abs(stats.ecdf(gaps).cdf.probabilities - law.cdf(stats.ecdf(gaps).cdf.quantiles))) < 0.02
-        assert abs(stats.spearmanr(gaps[:-1], gaps[1:]).statistic) < 5 / math.sqrt(gaps.size)
+        seen = scipy.stats.ecdf(gaps).cdf
+        assert np.max(np.abs(seen.probabilities - law.cdf(seen.quantiles))) < 0.02
+        assert abs(scipy.stats.spearmanr(gaps[:-1], gaps[1:]).statistic) < 5 / math.sqrt(gaps.size)
 
 
 def test_the_mix_of_ranges_is_right_from_second_0_on():

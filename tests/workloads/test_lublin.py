@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, stats
 from thorough import examples
 
 from workloads import format_swf, offered_load, rigid_jobs
@@ -79,7 +79,7 @@ def test_sizes_follow_the_two_stage_uniform_distribution(kind, machine):
     if expected[-1] < 10:
         assert observed[-1] <= 40
         observed, expected = observed[:-1], expected[:-1] * (observed[:-1].sum() / expected[:-1].sum())
-    assert stats.chisquare(observed, expected).pvalue > 0.001
+    assert scipy.stats.chisquare(observed, expected).pvalue > 0.001
 
 
 @every_type
@@ -126,7 +126,7 @@ def test_no_job_asks_for_more_than_the_machine(machine, kind):
 def ln_run_time(kind, size):
     """CDF and density of ln(run time) of a size: a mixture of two gammas, cut at 12."""
     p = min(max(kind.pa * size + kind.pb, 0), 1)
-    short, long = stats.gamma(kind.a1, scale=kind.b1), stats.gamma(kind.a2, scale=kind.b2)
+    short, long = scipy.stats.gamma(kind.a1, scale=kind.b1), scipy.stats.gamma(kind.a2, scale=kind.b2)
     kept = p * short.cdf(12) + (1 - p) * long.cdf(12)
 
     def cdf(x):
@@ -149,7 +149,7 @@ def test_run_times_are_hyper_gamma_with_a_share_of_short_ones_that_depends_on_si
     for limit in (10, 60, 600, 3600, 6 * 3600, 24 * 3600):
         expected = cdf(math.log(limit))  # the fraction is cut off: below the limit before and after
         assert near(np.mean(seconds < limit), expected, count), limit
-    mean = integrate.quad(lambda x: math.exp(x) * pdf(x), 0, 12, limit=200)[0]
+    mean = scipy.integrate.quad(lambda x: math.exp(x) * pdf(x), 0, 12, limit=200)[0]
     assert abs(seconds.mean() + 0.5 - mean) <= 5 * seconds.std() / math.sqrt(count) + 0.5
 
 
@@ -164,7 +164,7 @@ def integrated_weights(kind):
 
     weights = np.zeros(48)
     for number in range(11, 59):
-        weights[(number - 1) % 48] = integrate.quad(density, number - 0.5, number + 0.5)[0]
+        weights[(number - 1) % 48] = scipy.integrate.quad(density, number - 0.5, number + 0.5)[0]
     return weights * 48 / weights.sum()
 
 
@@ -207,11 +207,11 @@ def steps_of(arrivals, weights):
 def test_interarrival_times_are_gamma_in_the_logarithm_and_never_beyond_its_limit(kind):
     steps = steps_of(arrival_times(kind, 20_000, rng(5), MODEL), integrated_weights(kind))
     logarithms = np.log(1800 * steps)
-    gamma = stats.gamma(kind.aarr * kind.arar, scale=kind.barr)
+    gamma = scipy.stats.gamma(kind.aarr * kind.arar, scale=kind.barr)
     assert logarithms.max() <= 13 + 1e-6
-    assert stats.kstest(logarithms, lambda x: gamma.cdf(x) / gamma.cdf(13)).pvalue > 0.001
+    assert scipy.stats.kstest(logarithms, lambda x: gamma.cdf(x) / gamma.cdf(13)).pvalue > 0.001
     early, late = logarithms[:-1], logarithms[1:]
-    assert abs(stats.spearmanr(early, late).statistic) < 5 / math.sqrt(early.size)  # drawn independently
+    assert abs(scipy.stats.spearmanr(early, late).statistic) < 5 / math.sqrt(early.size)  # drawn independently
 
 
 @every_type
@@ -239,9 +239,9 @@ def test_both_types_come_in_proportion_to_their_rates_and_are_told_apart_by_queu
     assert set(log.queue.tolist()) == {0, 1}
 
     def rate(kind):
-        density = stats.gamma(kind.aarr * kind.arar, scale=kind.barr).pdf
+        density = scipy.stats.gamma(kind.aarr * kind.arar, scale=kind.barr).pdf
         above, below = (
-            integrate.quad(lambda x, power=power: math.exp(power * x) * density(x), 0, 13, limit=200)[0]
+            scipy.integrate.quad(lambda x, power=power: math.exp(power * x) * density(x), 0, 13, limit=200)[0]
             for power in (1, 0)
         )
         return below / above

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from matplotlib.figure import Figure
 
 from experiments.backfilling import pictures
 from experiments.backfilling.pictures import draw_backfilling, draw_models, unequal
@@ -37,9 +36,15 @@ APART = (
 )
 
 
+def new_figure():
+    from matplotlib.figure import Figure  # not where tests are collected: it takes longer than they do
+
+    return Figure()
+
+
 def drawn(points, measure="response"):
     """What each line shows: label or marker, and values."""
-    axes = Figure().subplots()
+    axes = new_figure().subplots()
     pictures._lines(axes, points, measure)
     return axes
 
@@ -61,7 +66,7 @@ def test_a_cross_shows_the_own_end_of_the_run_that_went_on_and_of_no_other(measu
 
 def test_loads_at_which_the_runs_stopped_apart_are_marked():
     assert (unequal(ALIKE[1]), unequal(APART[1])) == (False, True)
-    axes = Figure().subplots()
+    axes = new_figure().subplots()
     pictures._batches(axes, [ALIKE, APART], named=True)
     assert [text.get_text() for text in axes.texts] == ["100", "27†", "batches"]
 
@@ -77,7 +82,7 @@ def test_crosses_are_explained_where_there_are_any(draw):
 
 
 def test_means_at_own_ends_stay_in_the_picture():
-    figure = Figure()
+    figure = new_figure()
     pictures._models(figure, {"J": [ALIKE, APART]})
     low, high = figure.axes[0].get_ylim()
     assert low < 11000
