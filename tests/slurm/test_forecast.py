@@ -120,6 +120,7 @@ def as_machine_code():
     return compiled.compiled
 
 
+@pytest.mark.thorough  # 20 s of CPU go into compiling what all others here run as plain Python
 @examples(60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(clusters(), st.lists(probes, max_size=3))
 def test_machine_code_plans_the_same(as_machine_code, made, asked):

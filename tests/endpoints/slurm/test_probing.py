@@ -26,6 +26,16 @@ def transport(slurm):
     return CommandTransport("fake", timeout=1, folder=str(slurm.folder))
 
 
+@pytest.fixture(autouse=True)
+def no_sweeper_outlives_its_test():
+    """Those that go on by themselves, for a minute, end with the test."""
+    yield
+    while probing._SWEEPING:
+        sweeper = probing._SWEEPING.pop()
+        sweeper.kill()
+        sweeper.wait()
+
+
 def test_each_probe_is_cancelled_before_the_next_is_submitted(slurm, transport):
     told = []
     starts = probe(transport, SHAPES, {"account": "abc"}, patience=0.3, tell=told.append)
