@@ -91,6 +91,17 @@ class Reshaping:
             return None
         return self.current.finish - self.best.finish
 
+    word = "planned"
+    """How the starts of `start_of` are called."""
+
+    def start_of(self, candidate: Candidate) -> int:
+        """Return when a candidate is to start, by what decides."""
+        return candidate.start
+
+    def finish_of(self, candidate: Candidate) -> int:
+        """Return when a candidate is to finish, by what decides."""
+        return self.start_of(candidate) + candidate.execution_time
+
     @property
     def worth_it(self) -> bool:
         """Whether the job should be changed."""

@@ -181,6 +181,7 @@ class Agent:
         every: int = 30,
         until_end: bool = False,
         dry_run: bool = False,
+        forecasting: Forecasting | None = None,
     ) -> dict[str, Any]:
         """Reshape a waiting job at every change of its queue until it has started or ended, and return it then.
 
@@ -196,12 +197,17 @@ class Agent:
             Go on until it has ended.
         dry_run
             Change nothing.
+        forecasting
+            Decide by what is likely, where the scheduler shows the job's place in its queue; None by its plans.
         """
         from gas.agent.reshaping import reshaping_endpoint
         from gas.agent.watching import Watch
 
         where = reshaping_endpoint(self._of_job(on), job)
-        watch = Watch(self.application, where, job, options or ReshapeOptions(), every, dry_run, report)
+        predictor = None if forecasting is None else self._predictor_of(forecasting)
+        watch = Watch(
+            self.application, where, job, options or ReshapeOptions(), every, dry_run, report, predictor=predictor
+        )
         return watch.run(self._remark, until_end=until_end)
 
     def _scheduler(self, name: str | None) -> Scheduler:

@@ -15,11 +15,11 @@ from gas.agent.states import ENDED
 from gas.endpoints import Endpoint, JobEndpoint
 from gas.endpoints.ledger_file import ledger_of
 from gas.errors import GasError, NotFound
-from gas.prediction.ledger import LEAST, Ledger
+from gas.prediction.ledger import LEAST, Ledger, Made
 from gas.prediction.snapshot import Snapshot
 from workloads import Log
 
-__all__ = ["brought_up_to_date", "note_start", "note_submission"]
+__all__ = ["brought_up_to_date", "note_standing", "note_start", "note_submission"]
 
 REHEARSAL_SECONDS = 5.0
 """For so long past jobs are predicted afterwards at most."""
@@ -90,6 +90,14 @@ def note_submission(planned: Planned, job: dict[str, Any], remark: Callable[[str
     if found is not None and found.made is not None and job["processors"] == planned.best.processors:
         with ledger_of(planned.endpoint.target, remark).changing() as ledger:
             ledger.predicted(str(job["id"]), found.made)
+
+
+def note_standing(endpoint: Endpoint, id: int, made: Made, remark: Callable[[str], object], *, anew: bool) -> None:
+    """Write down what is predicted of a job that waits; `anew` if it has got another shape: what was before is void."""
+    with ledger_of(endpoint.target, remark).changing() as ledger:
+        if anew:
+            ledger.withdrawn(str(id))
+        ledger.predicted(str(id), made)
 
 
 def note_start(endpoint: Endpoint, job: dict[str, Any], remark: Callable[[str], object]) -> str:

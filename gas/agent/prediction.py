@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from documents.extras import way_to_install
 from gas.agent.ledgers import brought_up_to_date
 from gas.agent.options import AUTO, Forecasting
-from gas.endpoints import Answer, Endpoint, QueueEndpoint, RememberingEndpoint, SchedulingEndpoint
+from gas.endpoints import Answer, Endpoint, PlacedEndpoint, QueueEndpoint, RememberingEndpoint, SchedulingEndpoint
 from gas.errors import BadInput, GasError, Unreachable
 from gas.planner import Candidate, Plan
 from gas.prediction import LEAST_ENDED
@@ -28,12 +28,17 @@ from gas.prediction.forecast import SAMPLES, Forecast, forecast
 from gas.prediction.history import History
 from gas.prediction.ledger import LEAST, Ledger
 from gas.prediction.past import Past
+from gas.prediction.reshaping import LikelyReshaping, likely_reshaping, starts_in_place, worth_following
 from gas.prediction.similar import Similar
 from gas.prediction.snapshot import Snapshot
 from gas.printable import many
+from gas.reshaping import Reshaping
 from workloads import LogError
 
 __all__ = ["Predictor"]
+
+MOST_SHAPES = 12
+"""How many shapes of a waiting job are followed besides its own."""
 
 FEW = 100
 """From fewer jobs than these little can be learnt, which is said."""
@@ -130,9 +135,7 @@ class Predictor:
                 f"{answer.name}: has only a list of free processors and no queue; --predict needs a live scheduler "
                 "(S³ or Slurm)"
             )
-        history = self.options.history or self._remembered.get(answer.name)
-        if history is None:  # asked for once: predicted again, it is the same but for the last minutes
-            history = self._remembered[answer.name] = _asked(endpoint, answer.name, self._remark)
+        history = self._history(endpoint)
         candidates = candidates_on(found, answer.name)
         lasts, options = [c.execution_time for c in candidates], self.options
         threads = len(os.sched_getaffinity(0))
@@ -160,21 +163,9 @@ class Predictor:
                 )  # fmt: skip
                 return made, ()
 
-        past = history.past(snapshot)
-        strangers = int((snapshot.user < 0).sum())
-        if strangers and strangers == len(snapshot):
-            remarks += (f"{history.name} has no jobs of the users in the queue; the average of all users is used",)
-        learnt = past.ended
-        if self.options.history is None and learnt < LEAST_ENDED:
-            raise BadInput(
-                f"{answer.name}: only {many(learnt, 'job')} of {history.name} ended before now, and at least "
-                f"{LEAST_ENDED} are needed to predict from; name a file with its history (--predict FILE), or plan "
-                "without --predict"
-            )
-        if learnt < FEW:
-            few = f"only {many(learnt, 'job')} of {history.name} ended before now"
-            remarks += (f"{few}; predictions from so few jobs may be far off",)
-        for remark in (*remarks, *self._learnt(endpoint, history, snapshot, bool(strangers))):
+        past, strangers, learnt, said = self._past(endpoint, history, snapshot)
+        remarks += said
+        for remark in remarks:
             self._say_once(f"{answer.name}: {remark}")
         if not _follows_s3(endpoint) and (not_before is None or not_before <= found.now):
             self._similar[answer.name] = _similar(endpoint, history, snapshot, candidates)
@@ -197,6 +188,84 @@ class Predictor:
             "candidates_simulated_alone": int(made.alone.sum()),
             "remarks": [*remarks, *further],
         }
+
+    def _history(self, endpoint: Endpoint) -> History:
+        """Return the past that is learnt from; a scheduler is asked for its own once: later it is nearly the same."""
+        if self.options.history is not None:
+            return self.options.history
+        if endpoint.name not in self._remembered:
+            self._remembered[endpoint.name] = _asked(endpoint, endpoint.name, self._remark)
+        return self._remembered[endpoint.name]
+
+    def _past(self, endpoint: Endpoint, history: History, snapshot: Snapshot) -> tuple[Past, int, int, tuple[str, ...]]:
+        """Return what is known at a snapshot, how many jobs of it are of unknown users, how many ended, and remarks.
+
+        Raises
+        ------
+        BadInput
+            The scheduler's own past is too little.
+        """
+        past = history.past(snapshot)
+        remarks: tuple[str, ...] = ()
+        strangers = int((snapshot.user < 0).sum())
+        if strangers and strangers == len(snapshot):
+            remarks += (f"{history.name} has no jobs of the users in the queue; the average of all users is used",)
+        learnt = past.ended
+        if self.options.history is None and learnt < LEAST_ENDED:
+            raise BadInput(
+                f"{endpoint.name}: only {many(learnt, 'job')} of {history.name} ended before now, and at least "
+                f"{LEAST_ENDED} are needed to predict from; name a file with its history (--predict FILE), or leave "
+                "out --predict"
+            )
+        if learnt < FEW:
+            few = f"only {many(learnt, 'job')} of {history.name} ended before now"
+            remarks += (f"{few}; predictions from so few jobs may be far off",)
+        return past, strangers, learnt, (*remarks, *self._learnt(endpoint, history, snapshot, bool(strangers)))
+
+    def standing(
+        self, endpoint: Endpoint, id: int, found: Reshaping, not_before: int | None, threshold: float, least: int
+    ) -> LikelyReshaping:
+        """Return what should be made of a job that waits.
+
+        Parameters
+        ----------
+        found
+            What its scheduler plans of it, and could plan.
+        not_before
+            The instant before which it does not start, whatever its shape.
+        threshold, least
+            As of `gas.prediction.reshaping.likely_reshaping`.
+
+        Raises
+        ------
+        BadInput
+            Its queue cannot be predicted.
+        """
+        from gas.compiled import available
+
+        assert found.current is not None, "what never starts is not predicted"
+        if not isinstance(endpoint, PlacedEndpoint):
+            raise BadInput(
+                f"{endpoint.name}: does not show the place of a waiting job in its queue; leave out --predict"
+            )
+        history = self._history(endpoint)
+        snapshot, place = endpoint.place(id, history.users)
+        past, _, _, remarks = self._past(endpoint, history, snapshot)
+        for remark in (*endpoint.queue_remarks, *remarks):
+            self._say_once(f"{endpoint.name}: {remark}")
+        shapes = [found.current, *worth_following(found, MOST_SHAPES)]
+        past.learn(snapshot.now)
+        run_times = past.usage.draw(snapshot, self._samples, np.random.default_rng(self.options.seed))
+        until = max(one.start for one in shapes)
+        with _saying_what_takes_long(endpoint.name, self._samples, self._say_once, False):
+            _, starts = starts_in_place(
+                snapshot, place, [(one.processors, one.walltime) for one in shapes], run_times,
+                past.arrivals(snapshot.now, max(0, until - snapshot.now)), not_before=not_before,
+                policy=endpoint.policy, threads=len(os.sched_getaffinity(0)), machine_code=available(),
+            )  # fmt: skip
+        likely = dict(zip(shapes, starts.T, strict=True))
+        ledger, risk = self._ledgers[endpoint.name], self.options.risk
+        return likely_reshaping(found, likely, ledger=ledger, risk=risk, threshold=threshold, least=least)
 
     def _learnt(self, endpoint: Endpoint, history: History, snapshot: Snapshot, strangers: bool) -> tuple[str, ...]:
         """Read the ledger of a scheduler, brought up to date once; return what should be known of it."""

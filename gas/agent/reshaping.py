@@ -174,13 +174,17 @@ def expected_as_it_is(found: Reshaping) -> str:
         return "waits"
     if found.current is None:
         return "cannot start with its present request"
-    start, finish = (relative_text(instant, found.now) for instant in (found.current.start, found.current.finish))
-    return f"waits for {found.current.size_text}, planned to start {start} and to finish {finish}"
+    start, finish = _instants(found.current, found)
+    return f"waits for {found.current.size_text}, {found.word} to start {start} and to finish {finish}"
 
 
 def new_shape(chosen: Candidate, found: Reshaping) -> str:
     """Return another shape in words, with what is expected of it."""
-    start, finish = (relative_text(instant, found.now) for instant in (chosen.start, chosen.finish))
+    start, finish = _instants(chosen, found)
     before = "" if found.current is None else f" instead of {found.current.processors}"
     walltime = duration_text(chosen.walltime)
     return f"{chosen.size_text}{before}, walltime {walltime}, to start {start} and to finish {finish}"
+
+
+def _instants(one: Candidate, found: Reshaping) -> tuple[str, str]:
+    return relative_text(found.start_of(one), found.now), relative_text(found.finish_of(one), found.now)

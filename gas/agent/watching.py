@@ -4,6 +4,8 @@ A scheduler's plan is older than the latest change of its queue, for it plans at
 will mostly go to a job that is further ahead. So a watched queue that has changed is looked at once it has been
 planned again. After a change of the job, that plan is compared with the prediction, and `gas.reshaping` is given by how
 much it was wrong.
+
+With a predictor, what is likely decides in place of plans, and is written down for its outcome to be noted.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gas.agent.ledgers import note_start
+from gas.agent.ledgers import note_standing, note_start
 from gas.agent.options import ReshapeOptions
 from gas.agent.polling import Poll
 from gas.agent.reshaping import changed, decided, expected_as_it_is, new_shape, wire_of
@@ -25,6 +27,10 @@ from gas.errors import Forbidden, GasError, Infeasible, NotFound, StalePlan, Unr
 from gas.planner import Candidate
 from gas.reshaping import Reshaping
 from gas.times import duration_text, iso_time, relative_text
+
+if TYPE_CHECKING:  # watching by plans simulates nothing
+    from gas.agent.prediction import Predictor
+    from gas.prediction.reshaping import LikelyReshaping
 
 __all__ = ["Event", "Watch"]
 
@@ -56,7 +62,7 @@ class Event:
     time
         Epoch second.
     kind
-        left, would change, changed, refused, planned, not planned, started or ended.
+        predicted, left, would change, changed, refused, planned, not planned, started or ended.
     text
         What was done, and why; without the job's number, unless it is the job in one line (`describe`).
     details
@@ -103,6 +109,10 @@ class Watch:
         How often a change got no answer, by the number of processors.
     said
         What was said last of the job as it is: processors, expected start, why it is left so.
+    predictor
+        By what is likely; None decides by plans.
+    noted
+        With how many processors the prediction of it was made that waits for its outcome.
     """
 
     application: Application
@@ -123,6 +133,8 @@ class Watch:
     tried: dict[int, int] = field(default_factory=dict)
     said: tuple[int, int, str] | None = None
     runs: bool = False
+    predictor: Predictor | None = None
+    noted: int | None = None
 
     def run(self, remark: Callable[[str], object], *, until_end: bool) -> dict[str, Any]:
         """Watch the job until it has started, or ended, and return it.
@@ -193,6 +205,7 @@ class Watch:
         found = decided(self.application, self.where, standing, self.options, late=self.late, refused=self.refused)
         if found.late is not None:
             self.late[int(standing.job["processors"])] = found.late
+        found = self.by_predictions(standing, found)
         best = found.best
         if best is None or not found.worth_it:
             kind = found.blocked or ("doubted" if found.doubted else "little" if (found.gain or 0) > 0 else "nothing")
@@ -203,6 +216,24 @@ class Watch:
                 self.tell("would change", f"would ask for {new_shape(best, found)}; {found.why()}", found=found)
         elif len(self.refused) < MOST_REFUSED:
             self.change(best, found)
+
+    def by_predictions(self, standing: Standing, found: Reshaping) -> Reshaping:
+        """Return what should be made of the job by predictions, where these are asked for and there is one of it."""
+        if self.predictor is None or found.current is None or found.blocked is not None:
+            return found
+        options = self.options
+        made = self.predictor.standing(
+            self.where, self.number, found, standing.job["not_before"], options.threshold, options.least
+        )
+        if self.noted != found.current.processors:
+            self.note(made, found.current)
+            self.tell("predicted", f"is predicted; {made.ledger.coverage()}", coverage=made.ledger.coverage_to_wire())
+        return made
+
+    def note(self, found: LikelyReshaping, one: Candidate) -> None:
+        """Write down what is predicted of the job in a shape that it has."""
+        anew, self.noted = self.noted is not None, one.processors
+        note_standing(self.where, self.number, found.prediction(one), lambda problem: None, anew=anew)
 
     def is_news(self, what: Candidate | None, kind: str) -> bool:
         """Whether this is not what was said last."""
@@ -233,6 +264,11 @@ class Watch:
             return
         self.tried.pop(size, None)
         self.tell("changed", f"now asks for {new_shape(best, found)}; {found.why()}", found=found)
+        if self.predictor is not None:
+            from gas.prediction.reshaping import LikelyReshaping
+
+            if isinstance(found, LikelyReshaping) and best in found.starts:
+                self.note(found, best)
         self.asked = self.last = best
         self.gain = found.gain
         if best.kind == "promise":  # which was made with the change

@@ -20,7 +20,18 @@ from gas.compiled import tell_of_compiling
 from gas.errors import BadInput
 from gas.planner import Algorithm
 
-__all__ = ["Everything", "Explain", "MaxProcessorHours", "Planning", "Plot", "StaleOk", "agent_for", "repeated"]
+__all__ = [
+    "Everything",
+    "Explain",
+    "MaxProcessorHours",
+    "Planning",
+    "Plot",
+    "Predict",
+    "StaleOk",
+    "agent_for",
+    "forecasting",
+    "repeated",
+]
 
 NotBefore = Annotated[
     str | None,
@@ -163,18 +174,28 @@ class Planning:
 
     def _forecasting(self) -> Forecasting | None:
         """Return how to predict; None without --predict."""
-        if self.predict is None:
-            options = {"--risk": self.risk, "--sure": self.sure, "--samples": self.samples, "--seed": self.seed}
-            for option, value in options.items():
-                if value is not None:
-                    raise BadInput(f"{option} {value}: applies to predictions; add --predict auto, or leave it out")
-            return None
-        from gas.cli.logs import read_history
+        return forecasting(self.predict, risk=self.risk, sure=self.sure, samples=self.samples, seed=self.seed)
 
-        checked_samples(self.samples, "--samples")
-        risk, sure = _share(self.risk, "--risk"), _share(self.sure, "--sure")
-        history = None if self.predict == AUTO else read_history(self.predict)
-        return Forecasting(history, risk, self.samples, self.seed or 0, sure)
+
+def forecasting(
+    predict: str | None,
+    *,
+    risk: str | None,
+    sure: str | None = None,
+    samples: int | None = None,
+    seed: int | None = None,
+) -> Forecasting | None:
+    """Return how to predict, by options; None without --predict."""
+    if predict is None:
+        for option, value in {"--risk": risk, "--sure": sure, "--samples": samples, "--seed": seed}.items():
+            if value is not None:
+                raise BadInput(f"{option} {value}: applies to predictions; add --predict auto, or leave it out")
+        return None
+    from gas.cli.logs import read_history
+
+    checked_samples(samples, "--samples")
+    history = None if predict == AUTO else read_history(predict)
+    return Forecasting(history, _share(risk, "--risk"), samples, seed or 0, _share(sure, "--sure"))
 
 
 def _share(text: str | None, option: str) -> float | None:

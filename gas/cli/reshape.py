@@ -12,7 +12,7 @@ from gas.agent.schedulers import job_of
 from gas.agent.states import ENDED
 from gas.cli.completion import QueuedJob
 from gas.cli.options import ConfigFile, Json, OneEndpoint, grouped
-from gas.cli.planning import MaxProcessorHours, StaleOk, agent_for
+from gas.cli.planning import MaxProcessorHours, Predict, StaleOk, agent_for, forecasting
 from gas.cli.scripts import Subject
 from gas.cli.states import report_end
 from gas.cli.tables import print_json, print_json_line, say
@@ -102,6 +102,15 @@ def watch_command(
     every: Annotated[
         str, typer.Option("--every", metavar="TIME", help="Interval at which the queue is checked.")
     ] = "30s",
+    predict: Predict = None,
+    risk: Annotated[
+        str | None,
+        typer.Option(
+            "--risk",
+            metavar="N%",
+            help="With --predict: the saving must be reached with N% probability (default: on average).",
+        ),
+    ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Continue until the job has ended, as gas wait does.")] = False,
     stale_ok: StaleOk = False,
     dry_run: DryRun = False,
@@ -113,15 +122,18 @@ def watch_command(
     gas watch 12 app.toml --threshold 10% --least 5m
 
     Reshapes the job (processors and walltime) whenever that makes it finish earlier by at least --threshold and
-    --least, according to the scheduler's plans; predictions are not used. Each line of output says what was done, and
-    why; with --json each line is a JSON object. Interrupting it leaves the job as it is.
+    --least: according to the scheduler's plans or, with --predict on an S³, to predictions. Each line of output says
+    what was done, and why; with --json each line is a JSON object. Interrupting it leaves the job as it is.
     """
     pause = parse_duration(every, "--every")
     options = gain.options(stale_ok=stale_ok)
     work = subject.work()
     where, number = job_of(job, endpoint, config)
     report = _print_object if json else _print_line
-    last = agent_for(work, [where]).watch(number, report, options, every=pause, until_end=wait, dry_run=dry_run)
+    last = agent_for(work, [where]).watch(
+        number, report, options, every=pause, until_end=wait, dry_run=dry_run,
+        forecasting=forecasting(predict, risk=risk),
+    )  # fmt: skip
     if last["state"] in ENDED:
         report_end(last, quiet=True)
 

@@ -5,6 +5,7 @@ from .endpoint import (
     InDoubt as InDoubt,
     JobDescription as JobDescription,
     JobEndpoint as JobEndpoint,
+    PlacedEndpoint as PlacedEndpoint,
     ProbingEndpoint as ProbingEndpoint,
     QueueEndpoint as QueueEndpoint,
     RememberingEndpoint as RememberingEndpoint,

@@ -24,6 +24,7 @@ __all__ = [
     "InDoubt",
     "JobDescription",
     "JobEndpoint",
+    "PlacedEndpoint",
     "ProbingEndpoint",
     "QueueEndpoint",
     "RememberingEndpoint",
@@ -282,6 +283,20 @@ class QueueEndpoint(Endpoint, Protocol):
 
     def snapshot(self, users: Mapping[str, int]) -> Snapshot:
         """Return who runs and who waits, with the numbers of users that these names have; -1 for others."""
+
+
+@runtime_checkable
+class PlacedEndpoint(QueueEndpoint, Protocol):
+    """A scheduler that shows which place of its queue a waiting job has, and keeps, in whatever shape."""
+
+    def place(self, id: int, users: Mapping[str, int]) -> tuple[Snapshot, int]:
+        """Return the `snapshot` without a waiting job, and how many of it come before that.
+
+        Raises
+        ------
+        Conflict
+            The job does not wait.
+        """
 
 
 @runtime_checkable

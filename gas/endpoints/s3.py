@@ -266,6 +266,17 @@ class S3Endpoint(JobEndpoint):
         machine = self.machine()  # first: who has started meanwhile is seen to, but nothing else can be
         return snapshot_of(self.name, machine, self.jobs(fields=SNAPSHOT_FIELDS), users)
 
+    def place(self, id: int, users: Mapping[str, int]) -> tuple[Snapshot, int]:
+        """Return who runs and who waits without a waiting job, and how many of these come before it."""
+        from gas.endpoints.s3_queue import SNAPSHOT_FIELDS, snapshot_of
+
+        machine, jobs = self.machine(), self.jobs(fields=SNAPSHOT_FIELDS)
+        if not any(job["id"] == id and job["state"] == "queued" for job in jobs):
+            raise Conflict(f"{self.name}: job {id} is no longer waiting")
+        others = [job for job in jobs if job["id"] != id]
+        snapshot = snapshot_of(self.name, machine, others, users)
+        return snapshot, min(len(snapshot), sum(job["id"] < id for job in others))
+
     def history(self) -> History:
         """Return the latest jobs that have ended here, `REMEMBERED` at most, and those in the schedule."""
         from gas.endpoints.s3_queue import HISTORY_FIELDS, history_of

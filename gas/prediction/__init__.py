@@ -15,6 +15,7 @@ from what similar jobs used and other jobs arriving, and returns the distributio
     history    such a log, with the names of its users and jobs
     forecast   when candidates are likely to start and finish
     choice     which request of a plan is likely to finish first
+    reshaping  whether a waiting job should have another shape, by what is likely
     certainty  how sure requests are to meet a deadline, and what certainty costs
     simulated  snapshots of simulations
     calibration  intervals corrected by what came true

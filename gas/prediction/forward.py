@@ -146,13 +146,19 @@ def starts_of_waiting(
     run_times: NDArray[np.int64],
     arrivals: Arrivals = NO_ARRIVALS,
     *,
+    jobs: NDArray[np.int64] | None = None,
     policy: Policy = "s3",
     threads: int = 1,
     machine_code: bool = True,
 ) -> NDArray[np.int64]:
-    """Return when each job of the snapshot would start in each sample: shape ``(samples, jobs)``.
+    """Return when jobs of the snapshot would start in each sample: shape ``(samples, jobs)``.
 
     See `starts_of_each`; of a job that runs it is when it started.
+
+    Parameters
+    ----------
+    jobs
+        The places of those that matter; None for all.
     """
     machine = machine_of(machine_code)
     state = state_of(snapshot, policy, arrivals, machine)
@@ -160,11 +166,12 @@ def starts_of_waiting(
     stream = arrivals.of_samples(len(run_times))
 
     follow = machine(follow_waiting)
+    wanted = np.arange(len(snapshot), dtype=np.int64) if jobs is None else jobs
 
     def ahead(scratch: State, rows: slice, found: NDArray[np.int64], done: NDArray[np.int64]) -> bool:
-        return bool(follow(state, scratch, run_times[rows], arrivals.jobs, stream[rows], found, done))
+        return bool(follow(state, scratch, run_times[rows], wanted, arrivals.jobs, stream[rows], found, done))
 
-    return in_samples(state, run_times.shape, ahead, threads, visits_of(snapshot, arrivals))
+    return in_samples(state, (len(run_times), len(wanted)), ahead, threads, visits_of(snapshot, arrivals))
 
 
 def in_samples(
@@ -314,19 +321,20 @@ def follow_waiting(
     state: State,
     scratch: State,
     run_times: NDArray[np.int64],
+    jobs: NDArray[np.int64],
     later: NDArray[np.int64],
     stream: NDArray[np.int64],
     found: NDArray[np.int64],
     done: NDArray[np.int64],
 ) -> bool:
-    """Follow each sample until all have started who wait now; False if the scratch has to get more room first."""
-    work, count = scratch.work, run_times.shape[1]
+    """Follow each sample until these jobs have started; False if the scratch has to get more room first."""
+    work = scratch.work
     while done[0] < found.shape[0]:
         begin_sample(state, scratch, run_times[done[0]], later[stream[done[0]]])
-        for job in range(count):  # one after the other, so all of them in the end
-            if work[W_STATUS, job] == WAITING and run(scratch, ENDLESS, ENDLESS, job) == FULL:
+        for k in range(len(jobs)):  # one after the other, so all of them in the end
+            if work[W_STATUS, jobs[k]] == WAITING and run(scratch, ENDLESS, ENDLESS, jobs[k]) == FULL:
                 return False
-        found[done[0], :] = work[W_START, :count]
+            found[done[0], k] = work[W_START, jobs[k]]
         done[0] += 1
     return True
 

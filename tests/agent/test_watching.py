@@ -7,10 +7,12 @@ import pytest
 
 from gas import Application
 from gas.agent import reshaping, watching
-from gas.agent.options import ReshapeOptions
+from gas.agent.options import Forecasting, ReshapeOptions
+from gas.agent.prediction import Predictor
 from gas.agent.watching import Event, Watch
 from gas.endpoints import S3Endpoint
-from gas.errors import Forbidden, Infeasible, Unreachable
+from gas.endpoints.ledger_file import ledger_of
+from gas.errors import BadInput, Forbidden, Infeasible, Unreachable
 from gas.service.clock import Clock
 from speedup_models import Table
 
@@ -146,3 +148,94 @@ def test_on_s3_a_hole_is_taken_with_a_promise_and_a_stale_look_is_repeated(start
     last = watch.run(print, until_end=False)
     assert [event.kind for event in events] == ["left", "changed", "planned", "left", "started"]
     assert (last["processors"], last["state"], events[2].details["late"]) == (2, "running", 0)
+
+
+@pytest.fixture
+def habit(start_s3):
+    """An S³ on which jobs use about a tenth of their walltimes; 12 of 16 processors are held for long, as planned."""
+    elapsed, start = [0.0], int(time.time()) + 0.5
+    s3 = start_s3(16, clock=Clock(real=lambda: start + elapsed[0]))
+    s3.elapsed = elapsed
+    for _ in range(5):
+        ids = [s3.simulated(2, 20_000, 1_650 + 100 * k)["id"] for k in range(8)]
+        elapsed[0] += 2_400
+        for id in ids:
+            s3.until(id, "completed")
+    held = s3.simulated(12, 20_000, 2_000)
+    elapsed[0] += 5
+    s3.until(held["id"], "running")
+    return s3
+
+
+SLOW_ON_FEW = Application(Table.of({4: 9_000.0, 16: 1_000.0}), name="lu")
+
+
+def watched_once(s3, monkeypatch, predictor, number, looks=1):
+    """Watch a job through some looks, after which it starts; return the kinds of events, the events and the job."""
+
+    def later():
+        while s3.job(number)["state"] == "queued":
+            s3.elapsed[0] += 20
+
+    monkeypatch.setattr(watching, "time", Steps(*[lambda: None] * (looks - 1), later))
+    events, options = [], ReshapeOptions(stale_ok=True)
+    endpoint = S3Endpoint("kth", s3.url)
+    watch = Watch(SLOW_ON_FEW, endpoint, number, options, 5, False, events.append, predictor=predictor)
+    last = watch.run(print, until_end=False)
+    return [event.kind for event in events], events, last
+
+
+def test_by_plans_a_job_gives_up_a_start_that_would_have_come_soon(habit, monkeypatch):
+    waiting = habit.simulated(16, 1_200, 1_000)
+    kinds, _, last = watched_once(habit, monkeypatch, None, waiting["id"])
+    assert (kinds[0], last["processors"]) == ("changed", 4)
+
+
+def test_by_predictions_it_waits_for_that_and_the_outcome_is_noted(habit, monkeypatch):
+    waiting = habit.simulated(16, 1_200, 1_000)
+    said = []
+    predictor = Predictor(Forecasting(samples=100), said.append)
+    kinds, events, last = watched_once(habit, monkeypatch, predictor, waiting["id"])
+    assert (kinds, last["processors"]) == (["predicted", "left", "started"], 16)
+    assert "nothing is expected to finish sooner" in events[1].text
+    assert "expected to start in 3" in events[1].text, "some 33 minutes, not 5 hours"
+    assert "its start was in the interval that was predicted" in events[2].text
+    assert events[0].details["coverage"]["outcomes"] > 0, "of its history, predicted afterwards"
+    ledger = ledger_of(S3Endpoint("kth", habit.url).target, said.append).read()
+    assert last["start"] in [one.start for one in ledger.outcomes]
+    assert dict(ledger.open) == {}
+
+
+def test_by_predictions_a_job_is_changed_as_surely_as_is_asked_and_what_was_predicted_before_is_void(
+    habit, monkeypatch
+):
+    in_the_way = habit.simulated(4, 20_000, 2_000)
+    habit.elapsed[0] += 5
+    habit.until(in_the_way["id"], "running")
+    waiting = habit.simulated(4, 10_800, 9_000)
+    predictor = Predictor(Forecasting(samples=100, risk=0.8), print)
+    kinds, events, last = watched_once(habit, monkeypatch, predictor, waiting["id"], looks=2)
+    assert kinds[:2] == ["predicted", "changed"]
+    assert last["processors"] == 16
+    assert events[1].text.endswith("sooner, with a probability of 80%")
+    outcomes = ledger_of(S3Endpoint("kth", habit.url).target, print).read().outcomes
+    assert sum(one.start == last["start"] for one in outcomes) == 1
+
+
+def test_with_too_little_history_it_is_said_that_nothing_can_be_predicted(start_s3):
+    s3 = start_s3(4)
+    s3.simulated(4, 3600)
+    waiting = s3.simulated(4, 3600)
+    watch = Watch(
+        APP, S3Endpoint("kth", s3.url), waiting["id"], ReshapeOptions(), 5, False, print,
+        predictor=Predictor(Forecasting(), print),
+    )  # fmt: skip
+    with pytest.raises(BadInput, match="no job has ended there yet"):
+        watch.run(print, until_end=False)
+
+
+def test_a_scheduler_that_does_not_show_a_job_s_place_is_not_watched_by_predictions(story):
+    predictor = Predictor(Forecasting(), print)
+    watch = Watch(APP, made_reshaping.Molding("kth"), 7, ReshapeOptions(least=5), 5, False, print, predictor=predictor)
+    with pytest.raises(BadInput, match="kth: does not show the place of a waiting job .*; leave out --predict"):
+        watch.run(print, until_end=False)

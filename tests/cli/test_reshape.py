@@ -284,6 +284,13 @@ def test_a_watched_job_is_changed_when_its_queue_does(story, watch):
     ]  # fmt: skip
 
 
+def test_a_risk_is_of_predictions(watch, gas, config, app):
+    found = gas("watch", "7", app, "--config", config, "--risk", "90%")
+    assert (found.code, found.err) == (
+        1, "gas: --risk 90%: applies to predictions; add --predict auto, or leave it out\n",
+    )  # fmt: skip
+
+
 def test_a_hole_is_not_believed_before_it_has_been_planned_with(story, watch):
     """A job has ended early, and the next plan gives what it had to those who are further ahead."""
     story.lag = 30
