@@ -41,6 +41,7 @@ Its modules:
     selection       options that select jobs of a log and scale its load
     logs            reading the logs that a command names
     progress        a progress bar on standard error
+    backtest_report  what backtest says: sentences, tables, a page, JSON
     partial_file    what an interrupted backtest has simulated
     tables          all output: lines, tables and JSON on standard output, notes on standard error
 """

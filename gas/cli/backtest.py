@@ -7,7 +7,7 @@ import io
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,27 +17,17 @@ from gas.cli.options import Json
 from gas.cli.progress import progress
 from gas.cli.selection import First, From, Month, Strict, Until, selected
 from gas.cli.tables import check_outputs, many, print_json, print_table, remark, say, write_text
-from gas.times import duration_text
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from gas.cli.backtest_report import Extent
     from gas.prediction.backtest import Outcome
+    from gas.prediction.classes import JobClass
     from gas.prediction.recorded import RecordedQueue
-    from gas.prediction.scores import Scores
-    from workloads import Log
 
 __all__ = ["backtest_command"]
-
-_FAR_OFF = 0.5
-"""Predictions are called poor if a smaller share is within a factor of two."""
-
-_LEAST_HELD = 85.0
-"""90% intervals are called too narrow if fewer of them, in per cent, contain the recorded start."""
-
-_FEWEST = 20
-"""Classes of fewer jobs are not judged: chance alone would do."""
 
 
 def backtest_command(
@@ -87,18 +77,24 @@ def backtest_command(
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Draw predictions and outcomes, .png, .svg or .pdf.")
     ] = None,
+    report: Annotated[
+        str | None, typer.Option("--report", "-r", metavar="FILE", help="Write the report with pictures as HTML.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Compare predicted starts with the recorded starts of a log.
 
-    gas backtest sacct.txt --plot backtest.png
+    gas backtest sacct.txt --processors 1024 --report backtest.html
 
     For jobs throughout the log, the wait is predicted from the queue at their submission, as `gas plan --predict` does,
     and compared with the recorded wait, whichever scheduler made the log. Only what was known at each submission is
     used.
     """
-    from gas.prediction.backtest import places_within
+    from gas.cli.backtest_report import Extent, report_of, wire_of
+    from gas.prediction.backtest import JOBS, places_within
+    from gas.prediction.classes import classes_of
     from gas.prediction.recorded import RecordedQueue
+    from gas.report.rendering import html, template
 
     if all_jobs and jobs is not None:
         raise typer.BadParameter("--all and --jobs exclude each other")
@@ -106,25 +102,34 @@ def backtest_command(
         from gas.pictures.canvas import picture_suffix
 
         picture_suffix(plot)
-    check_outputs({"--output": output, "--plot": plot}, [log])
+    check_outputs({"--output": output, "--plot": plot, "--report": report}, [log])
+    if report is not None:
+        template()  # or hours pass before it is said that jinja2 is missing
     part = selected(read_log(log, strict=strict), month, since, until, first)
     recorded = RecordedQueue(part, machine_of(part, processors))
-    if recorded.left_out:
-        remark(f"{part.name}: {many(recorded.left_out, 'job')} without walltime, wait or run time left out")
     for reason, count in recorded.jobs.skipped.items():
         remark(f"{part.name}: {many(count, 'job')} left out: {reason}")
     places = recorded.places(jobs) if all_jobs or jobs is not None else places_within(recorded)
+    possible = len(recorded.places(None))
+    longest = int(recorded.waiting(places).max())
+    extent = Extent(
+        len(recorded), recorded.left_out, possible, possible if all_jobs else jobs or JOBS, samples, longest
+    )
     outcomes = _outcomes(recorded, places, samples, seed, threads or len(os.sched_getaffinity(0)))
+    classes = classes_of(recorded, places, outcomes)
     if output is not None:
         write_text(output, _table(outcomes))
     if plot is not None:
         from gas.pictures.backtest import draw_backtest
 
         draw_backtest(outcomes, plot, log=part)
+    if report is not None:
+        page = report_of(part, extent, outcomes, classes)
+        write_text(report, html(page))
     if json:
-        print_json(_wire(part, recorded, outcomes))
+        print_json(wire_of(part, extent, outcomes, classes))
     else:
-        _show(part, recorded, outcomes)
+        _show(extent, outcomes, classes)
 
 
 def _outcomes(
@@ -163,95 +168,24 @@ def _announce_compiling() -> None:
         remark("first use: compiling the predictor (up to a minute)")
 
 
-def _show(log: Log, recorded: RecordedQueue, outcomes: Sequence[Outcome]) -> None:
-    from gas.prediction.scores import NAMES, by_wait, scores_of
+def _show(extent: Extent, outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> None:
+    from gas.cli.backtest_report import bad_sentences, good_sentences, tables_of
 
-    inside = 100 * sum(one.inside for one in outcomes) / len(outcomes)
-    raw = 100 * sum(one.raw_low <= one.wait <= one.raw_high for one in outcomes) / len(outcomes)
-    say(f"{log.name}: {len(outcomes):,} of {many(len(recorded), 'submission')} predicted")
-    say(f"90% intervals contain {inside:.1f}% of the recorded starts ({raw:.1f}% before correction by outcomes)")
-    say()
-    rows = [(words, *_cells(scores_of(outcomes, name))) for name, words in NAMES.items()]
-    print_table(
-        ["prediction", "jobs", "median error", "mean error", "≤ 1 min", "≤ 10 min", "factor 2"],
-        rows,
-        left=("prediction",),
-        whole=("prediction",),
-    )
-    say()
-    rows = []
-    narrow: list[str] = []
-    far: list[str] = []
-    for bounds, part in by_wait(outcomes):
-        found = scores_of(part, "median")
-        held = 100 * sum(one.inside for one in part) / len(part)
-        factor = found.within_factor_2
-        rows.append((_class(bounds), f"{len(part):,}", _seconds(found.median_error), f"{held:.0f}%", _percent(factor)))
-        if len(part) < _FEWEST:
-            continue
-        if held < _LEAST_HELD:
-            narrow.append(_class(bounds))
-        if factor is not None and factor < _FAR_OFF:
-            far.append(_class(bounds))
-    print_table(["recorded wait", "jobs", "median error", "in 90% interval", "factor 2"], rows, left=("recorded wait",))
+    for sentence in (*good_sentences(outcomes, classes), *bad_sentences(classes), *extent.sentences(outcomes)):
+        say(sentence)
+    for table in tables_of(outcomes, classes):
+        left = [column.title for column in table.columns if column.left]
+        say()
+        print_table(
+            [column.title for column in table.columns],
+            [[cell.text for cell in row] for row in table.cells],
+            left=left,
+            whole=left,
+        )
     say()
     say("factor 2: of the jobs that waited for more than 10 minutes, those predicted within a factor of two")
-    say(f"Classes of fewer than {_FEWEST} jobs are not assessed.")
-    if narrow:
-        say(f"Intervals are too narrow for jobs that waited: {'; '.join(narrow)}")
-    if far:
-        say(f"Fewer than half of the predictions are within a factor of two for jobs that waited: {'; '.join(far)}")
-
-
-def _cells(found: Scores) -> tuple[str, ...]:
-    return (
-        f"{found.jobs:,}",
-        _seconds(found.median_error),
-        _seconds(found.mean_error),
-        _percent(found.within_1_minute),
-        _percent(found.within_10_minutes),
-        _percent(found.within_factor_2),
-    )
-
-
-def _class(bounds: tuple[int, int | None]) -> str:
-    first, end = bounds
-    if end is None:
-        return f"{duration_text(first)} or more"
-    return f"under {duration_text(end)}" if first == 0 else f"{duration_text(first)} to {duration_text(end)}"
-
-
-def _seconds(value: float | None) -> str:
-    return "–" if value is None else duration_text(round(value))
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.0f}%"
-
-
-def _wire(log: Log, recorded: RecordedQueue, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    from gas.prediction.ledger import INTERVAL
-    from gas.prediction.scores import NAMES, by_wait, scores_of
-
-    return {
-        "schema": "gas.backtest/1",
-        "log": log.name,
-        "jobs": len(recorded),
-        "left_out": recorded.left_out,
-        "predicted": len(outcomes),
-        "interval": INTERVAL,
-        "inside": sum(one.inside for one in outcomes) / len(outcomes),
-        "scores": {name: scores_of(outcomes, name).to_wire() for name in NAMES},
-        "waits": [
-            {
-                "from": first,
-                "until": end,
-                "inside": sum(one.inside for one in part) / len(part),
-                "scores": {name: scores_of(part, name).to_wire() for name in NAMES},
-            }
-            for (first, end), part in by_wait(outcomes)
-        ],
-    }
+    say("Gas nearer: jobs for which Gas was nearer than the best simple prediction")
+    say("!: below the bound beyond doubt; ± is half of a 90% interval over parts of the log")
 
 
 def _table(outcomes: Sequence[Outcome]) -> str:

@@ -13,7 +13,7 @@ and of simulations, all with matplotlib:
     schedule_gantt   a window of a schedule as a Gantt chart
     machine_use      free processors, queue length and queued work over time
     distributions    cumulative distributions of wait, response time and bounded slowdown
-    backtest         predicted and recorded waits of a log
+    backtest         predicted and recorded waits of a log, and of classes of its jobs
     dates            axes of dates in a log's time zone
     canvas           their style, colours, headings and feet, and how a figure becomes a file
 

@@ -1,4 +1,8 @@
-"""Predicted and recorded waits of the jobs of a log, and how many intervals of 90% held in the course of it."""
+"""Predicted and recorded waits of the jobs of a log, and how many intervals held.
+
+draw_backtest   in a file: waits, and 90% intervals in the course of the log
+backtest_svgs   of a report: these, the reliability diagram, and classes of jobs
+"""
 
 from __future__ import annotations
 
@@ -9,19 +13,22 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gas.errors import BadInput
-from gas.pictures.canvas import FAINT, GREY, INK, add_foot, one_line, tidy, write_figure
-from gas.prediction.backtest import Outcome
+from gas.pictures.canvas import FAINT, GREY, INK, add_foot, figure_svg, one_line, tidy, write_figure
+from gas.prediction.backtest import SHARES, Outcome
+from gas.prediction.classes import FACTOR_SHARE, FEWEST, HELD, JobClass
+from gas.report.intervals import Interval
 from workloads import Log
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_backtest"]
+__all__ = ["backtest_svgs", "draw_backtest"]
 
 _INSIDE, _OUTSIDE = "#0072B2", "#D55E00"  # of Okabe and Ito's palette
 _TICKS: Final = {1: "1 s", 60: "1 min", 600: "10 min", 3600: "1 h", 36_000: "10 h", 360_000: "100 h"}
 _METHOD: Final = "each predicted from what was known at its submission"
+_WAITS: Final = 60
 _ROLLING: Final = 200
 """Over how many predictions the share of intervals that held is shown."""
 
@@ -43,6 +50,39 @@ def draw_backtest(outcomes: Sequence[Outcome], path: str | Path, *, log: Log) ->
     if not outcomes:
         raise BadInput("no prediction to draw")
     write_figure(lambda: _figure(outcomes, log), path)
+
+
+def backtest_svgs(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> dict[str, bytes]:
+    """Return the pictures of a report as SVG: ``waits`` with the reliability diagram, ``course`` and ``classes``.
+
+    Raises
+    ------
+    Missing
+        matplotlib is not installed.
+    """
+    return {
+        "waits": figure_svg(lambda: _reliability_and_waits(outcomes)),
+        "course": figure_svg(lambda: _course(outcomes)),
+        "classes": figure_svg(lambda: _of_classes(classes)),
+    }
+
+
+def _reliability_and_waits(outcomes: Sequence[Outcome]) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.9), layout="constrained", facecolor="white")
+    reliability, waits = figure.subplots(1, 2)
+    _draw_reliability(reliability, outcomes)
+    _draw_waits(waits, outcomes)
+    return figure
+
+
+def _course(outcomes: Sequence[Outcome]) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 3.4), layout="constrained", facecolor="white")
+    _draw_course(figure.subplots(), outcomes)
+    return figure
 
 
 def _figure(outcomes: Sequence[Outcome], log: Log) -> Figure:
@@ -96,3 +136,60 @@ def _draw_course(axes: Axes, outcomes: Sequence[Outcome]) -> None:
     axes.set(ylim=(min(50.0, float(share.min()) - 2), 101), xlabel="day of the log")
     axes.set_ylabel(f"% of 90% intervals that held, last {last}")
     tidy(axes)
+
+
+def _draw_reliability(axes: Axes, outcomes: Sequence[Outcome]) -> None:
+    asked = 100 * np.array(SHARES)
+    waits = np.array([one.median >= _WAITS for one in outcomes])
+    axes.plot((0, 100), (0, 100), color=GREY, linewidth=0.8, linestyle="--")
+    lines = [
+        ("held_from", np.ones(len(outcomes), np.bool_), _INSIDE, "-", "all jobs"),
+        ("held_from", waits, _OUTSIDE, "-", "predicted to wait a minute or longer"),
+        ("raw_held_from", waits, _OUTSIDE, ":", "the same, before correction by outcomes"),
+    ]
+    for name, of, colour, dashes, label in lines:
+        if of.any():
+            least = np.array([getattr(one, name) for one in outcomes])[of]
+            held = [100 * float(np.mean(least <= share)) for share in SHARES]
+            axes.plot(
+                asked, held, color=colour, linestyle=dashes, marker="o", markersize=4, linewidth=1.4,
+                label=f"{label}: {of.sum():,}",
+            )  # fmt: skip
+    axes.set(xlim=(0, 100), ylim=(0, 101), xlabel="probability of the interval, %")
+    axes.set_ylabel("% of intervals that held")
+    tidy(axes)
+    axes.legend(loc="lower right", fontsize=8.5, framealpha=0.9)
+
+
+def _of_classes(classes: Sequence[JobClass]) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 1.3 + 0.24 * len(classes)), layout="constrained", facecolor="white")
+    held, near = figure.subplots(1, 2, sharey=True)
+    places = range(len(classes))
+    names = [f"{one.kind}: {one_line(one.name, 24)}" if one.kind else "all jobs" for one in classes]
+    figures: tuple[tuple[Axes, float, list[Interval | None], list[int], list[bool], str], ...] = (
+        (held, HELD, [one.held for one in classes], [one.jobs for one in classes],
+         [one.too_narrow for one in classes], "% of 90% intervals that held"),
+        (near, FACTOR_SHARE, [one.within_factor_2 for one in classes], [one.delayed for one in classes],
+         [one.far_off for one in classes], "% within a factor of two, of those that waited > 10 min"),
+    )  # fmt: skip
+    for axes, bound, found, counts, bad, label in figures:
+        axes.axvline(100 * bound, color=GREY, linewidth=0.9, linestyle="--")
+        for place, (one, count, worse) in enumerate(zip(found, counts, bad, strict=True)):
+            if one is None:
+                continue
+            judged = one.half_width is not None and count >= FEWEST
+            width = 100 * one.half_width if judged and one.half_width else None
+            axes.errorbar(
+                100 * one.mean, place, xerr=width, fmt="o", color=_OUTSIDE if worse else _INSIDE, markersize=4.5,
+                linewidth=1.1, alpha=1 if judged else 0.35,
+            )  # fmt: skip
+            axes.text(101.5, place, f"{count:,}", fontsize=7.5, color=GREY, va="center")
+        axes.set(xlim=(0, 100), xlabel=label)
+        for end in [place - 0.5 for place in places[1:] if classes[place].kind != classes[place - 1].kind]:
+            axes.axhline(end, color=FAINT, linewidth=0.9)
+        tidy(axes)
+    held.set_yticks(places, names, parse_math=False)
+    held.set_ylim(len(classes) - 0.4, -0.6)
+    return figure

@@ -36,6 +36,7 @@ __all__ = [
     "add_heading",
     "check_finished",
     "drawn_into",
+    "figure_svg",
     "fix_layout",
     "legend_below",
     "one_line",
@@ -123,17 +124,21 @@ def check_finished(schedules: Sequence[Schedule]) -> None:
 
 def write_figure(make: Callable[[], Figure], path: str | Path) -> None:
     """Make a figure of schedules, lay it out and write it; errors as of `write_picture`."""
+    write_picture(lambda: _laid_out(make()), path, SCHEDULE_STYLE)
 
-    def laid_out() -> Figure:
-        figure = make()
-        fix_layout(figure)
-        # The solver of the layout differs in the last digit from time to time, and so would the names in an SVG.
-        for ax in figure.axes:
-            left, bottom, width, height = (round(float(part), 5) for part in ax.get_position().bounds)
-            ax.set_position((left, bottom, width, height))
-        return figure
 
-    write_picture(laid_out, path, SCHEDULE_STYLE)
+def figure_svg(make: Callable[[], Figure]) -> bytes:
+    """Make a figure of schedules, lay it out and return it as SVG; `Missing` if matplotlib is not installed."""
+    return _drawn(lambda: _laid_out(make()), ".svg", SCHEDULE_STYLE)
+
+
+def _laid_out(figure: Figure) -> Figure:
+    fix_layout(figure)
+    # The solver of the layout differs in the last digit from time to time, and so would the names in an SVG.
+    for ax in figure.axes:
+        left, bottom, width, height = (round(float(part), 5) for part in ax.get_position().bounds)
+        ax.set_position((left, bottom, width, height))
+    return figure
 
 
 def drawn_into(axes: Sequence[Axes], panels: int) -> tuple[Figure, list[Axes]]:
@@ -179,7 +184,15 @@ def write_picture(make: Callable[[], Figure], path: str | Path, style: Mapping[s
     Missing
         matplotlib is not installed.
     """
-    file, suffix = Path(path), picture_suffix(path)
+    drawn = _drawn(make, picture_suffix(path), style)
+    try:
+        with whole_file(Path(path)) as opened:
+            opened.write(drawn)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _drawn(make: Callable[[], Figure], suffix: str, style: Mapping[str, Any]) -> bytes:
     try:
         import matplotlib.style
     except ImportError:
@@ -189,11 +202,7 @@ def write_picture(make: Callable[[], Figure], path: str | Path, style: Mapping[s
     with matplotlib.style.context(["default", dict(style)]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a name in a script that the font lacks
         make().savefig(buffer, format=suffix[1:], dpi=150, metadata=metadata)
-    try:
-        with whole_file(file) as opened:
-            opened.write(buffer.getvalue())
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
+    return buffer.getvalue()
 
 
 def add_heading(figure: Figure, log: Log, schedules: Sequence[Schedule]) -> None:

@@ -29,6 +29,7 @@ from what similar jobs used and other jobs arriving, and returns the distributio
     recorded   a log whose queue is known at each instant
     backtest   what would have been predicted for the jobs of a log, and what came true
     scores     how good that was
+    classes    for whom it was good and for whom not
 """
 
 __all__ = ["LEAST_ENDED"]

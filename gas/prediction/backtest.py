@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.prediction.calibration import ends_of
 from gas.prediction.forecast import forecast
 from gas.prediction.learnt import LearntWaits
 from gas.prediction.ledger import INTERVAL, Ledger, Made
@@ -28,7 +29,7 @@ from gas.prediction.recorded import RecordedQueue
 from gas.simulation.schedule import Policy
 from gas.times import LATEST
 
-__all__ = ["JOBS", "REHEARSED", "SAMPLES", "Outcome", "Simulated", "backtest", "places_within", "rehearsed"]
+__all__ = ["JOBS", "REHEARSED", "SAMPLES", "SHARES", "Outcome", "Simulated", "backtest", "places_within", "rehearsed"]
 
 JOBS = 2_000
 """How many submissions are predicted unless asked otherwise, evenly over the log."""
@@ -52,7 +53,8 @@ _ALL_VISITS = 4e9
 _PART = 20
 """So many predictions are made by a thread before another can make the next."""
 
-_OUTSIDE = (1 - INTERVAL) / 2
+SHARES = (0.1, 0.3, 0.5, 0.7, 0.8, INTERVAL, 0.95)
+"""Probabilities of intervals whose outcomes are counted."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ class Outcome:
         How many jobs waited before it.
     samples
         How often the queue was simulated forward; fewer times where it was long.
+    held_from, raw_held_from
+        The least of `SHARES` whose interval contains what came true, with that correction and without; 1 if none does.
     """
 
     row: int
@@ -100,6 +104,8 @@ class Outcome:
     similar: float | None
     waiting: int
     samples: int
+    held_from: float
+    raw_held_from: float
 
     @property
     def inside(self) -> bool:
@@ -180,16 +186,18 @@ def backtest(
 
     ahead = _simulated(recorded, places, samples, seed, policy, threads, kept)
     for place, waiting, made in _predicted(recorded, ahead, ledger, beside):
-        raw = np.quantile(made.waits, (_OUTSIDE, 1 - _OUTSIDE), method="inverted_cdf").tolist()
+        raw_low, raw_high = _middle(made.waits, INTERVAL)
+        wait = int(recorded.start[place] - recorded.jobs.submit[place])
+        corrected = (ends_of(ledger.levels(made.kind, one), made.waits, 0, made.latest) for one in SHARES)
         yield Outcome(
             row=int(recorded.rows[place]),
             submitted=int(recorded.jobs.submit[place]),
-            wait=int(recorded.start[place] - recorded.jobs.submit[place]),
+            wait=wait,
             median=float(np.median(made.waits)),
             low=made.low,
             high=made.high,
-            raw_low=int(raw[0]),
-            raw_high=int(raw[1]),
+            raw_low=raw_low,
+            raw_high=raw_high,
             weight=ledger.weight(made.kind) if made.similar.size else 1.0,
             simulated=float(np.median(made.simulated)),
             learnt=float(np.median(alike)) if alike.size else None,
@@ -197,7 +205,21 @@ def backtest(
             similar=float(np.median(like)) if like.size else None,
             waiting=waiting,
             samples=made.simulated.size,
+            held_from=_least(wait, corrected),
+            raw_held_from=_least(wait, (_middle(made.waits, one) for one in SHARES)),
         )
+
+
+def _middle(waits: NDArray[np.int64], share: float) -> tuple[int, int]:
+    """Return the interval of waits, sorted, that leaves out as many at either end."""
+    tail = (1 - share) / 2
+    low, high = np.quantile(waits, (tail, 1 - tail), method="inverted_cdf").tolist()
+    return int(low), int(high)
+
+
+def _least(wait: int, intervals: Iterable[tuple[int, int]]) -> float:
+    inside = (low <= wait <= high for low, high in intervals)
+    return next((share for share, holds in zip(SHARES, inside, strict=True) if holds), 1.0)
 
 
 def rehearsed(

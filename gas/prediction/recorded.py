@@ -51,7 +51,11 @@ class RecordedQueue:
         self.end: NDArray[np.int64] = ends(log)[self.jobs.row]
         self.start: NDArray[np.int64] = np.ceil(log.submit + log.wait).astype(np.int64)[self.jobs.row]
         self.start = np.maximum(self.start, self.jobs.submit)
-        self.queue = log.queue[self.jobs.row]
+        by_queue = bool((log.queue >= 0).any())
+        self.queue = (log.queue if by_queue else log.partition)[self.jobs.row]  # sacct knows partitions alone
+        """The number of the queue of each, or of the partition where the log has no queues."""
+        self.queues = log.header.queues if by_queue else log.header.partitions
+        """Their names, where the log gives them."""
         self._last_end = np.maximum.accumulate(self.end)
 
         self.zero = log.start_time
@@ -134,6 +138,17 @@ class RecordedQueue:
         after_it = at_once[np.searchsorted(submit, now, side="right")] - at_once[places]  # started, and come after it
         started = np.searchsorted(np.sort(self.start), now, side="right") - after_it
         found: NDArray[np.int64] = places - started
+        return found
+
+    def known_of_user(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return how many jobs of the same user had ended at these submissions."""
+        user, submit = self.jobs.user, self.jobs.submit
+        by_user = np.lexsort((self.end, user))
+        of_user, ends_of_user = user[by_user], self.end[by_user]
+        found = np.zeros(len(places), np.int64)
+        for at, place in enumerate(places.tolist()):
+            first, last = np.searchsorted(of_user, [user[place], user[place] + 1])
+            found[at] = np.searchsorted(ends_of_user[first:last], submit[place], side="right")
         return found
 
     def digest(self) -> str:

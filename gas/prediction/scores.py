@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gas.prediction.backtest import Outcome
 
-__all__ = ["NAMES", "WAITS", "Scores", "by_wait", "scores_of"]
+__all__ = ["BASELINES", "FACTOR_FROM", "NAMES", "WAITS", "Scores", "by_wait", "scores_of", "within_factor_2"]
 
 NAMES = {
     "median": "Gas",
@@ -22,10 +22,15 @@ NAMES = {
 }
 """The predictions that are compared, by the attribute of `Outcome`."""
 
+BASELINES = ("similar", "planned")
+"""Those of them that need no simulation of run times and learn nothing: what a user could do by hand."""
+
 WAITS = ((0, 60), (60, 600), (600, 3_600), (3_600, 14_400), (14_400, None))
 """Classes of recorded waits in seconds: from the first and below the second."""
 
-_FACTOR_FROM = 600
+FACTOR_FROM = 600
+"""Of the jobs that waited for longer, in seconds, the share within a factor of two is counted."""
+
 _SLACK = 60
 
 
@@ -65,16 +70,21 @@ def scores_of(outcomes: Sequence[Outcome], name: str) -> Scores:
     ).reshape(-1, 2)
     wait, predicted = pairs.T
     error = np.abs(predicted - wait)
-    long = wait > _FACTOR_FROM
-    ratio = (predicted + _SLACK) / (wait + _SLACK)
+    long = wait > FACTOR_FROM
     return Scores(
         jobs=len(pairs),
         median_error=float(np.median(error)) if error.size else None,
         mean_error=_mean(error),
         within_1_minute=_mean(error <= 60),
         within_10_minutes=_mean(error <= 600),
-        within_factor_2=_mean((ratio[long] >= 0.5) & (ratio[long] <= 2.0)),
+        within_factor_2=_mean(within_factor_2(predicted[long], wait[long])),
     )
+
+
+def within_factor_2(predicted: NDArray[np.float64], wait: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 where prediction and truth, a minute added to both, differ by a factor of two at most, else 0."""
+    ratio = (predicted + _SLACK) / (wait + _SLACK)
+    return ((ratio >= 0.5) & (ratio <= 2.0)).astype(np.float64)
 
 
 def by_wait(outcomes: Sequence[Outcome]) -> list[tuple[tuple[int, int | None], list[Outcome]]]:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -32,13 +33,20 @@ def log(tmp_path):
     return tmp_path / "made.swf"
 
 
-def test_the_first_lines_say_how_good_it_is_and_the_last_for_whom_it_is_not(run, log):
-    result = run(log, "--jobs", "40", "--samples", "5")
+def test_the_first_lines_say_how_good_it_is_for_whom_it_is_not_and_what_was_cut(run, log, tmp_path):
+    result = run(log, "--jobs", "60", "--samples", "5", "--report", tmp_path / "report.html")
     assert result.exit_code == 0, result.output
-    assert "made.swf: 40 of 200 submissions predicted" in result.stdout
-    assert "90% intervals contain" in result.stdout.splitlines()[1]
+    lines = result.stdout.splitlines()
+    assert re.fullmatch(r"90% intervals held [0-9]+ ± [0-9]+% of 60 recorded starts\.", lines[0])
+    assert lines[1].startswith("The median error is ")
+    assert "Predicted at 60 of 1" in result.stdout
     for words in ("Gas", "all walltimes used up", "last similar jobs", "recorded wait"):
         assert words in result.stdout
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("<svg") == 0
+    assert page.count("data:image/svg+xml") == 3
+    for sentence in lines[:3]:
+        assert sentence in page
 
 
 def test_json_has_the_figures_and_the_csv_each_prediction(run, log, tmp_path):
@@ -46,6 +54,8 @@ def test_json_has_the_figures_and_the_csv_each_prediction(run, log, tmp_path):
     document = json.loads(result.stdout)
     assert document["schema"] == "gas.backtest/1"
     assert sum(part["scores"]["median"]["jobs"] for part in document["waits"]) == document["predicted"]
+    assert document["predicted"] == document["possible"] < document["jobs"] == 200
+    assert document["classes"][0]["jobs"] == document["predicted"]
     with (tmp_path / "each.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == document["predicted"]

@@ -22,6 +22,8 @@ OUTCOMES = [
         similar=None,
         waiting=1,
         samples=100,
+        held_from=0.9 if i <= 50 else 1.0,
+        raw_held_from=1.0,
     )
     for i in range(80)
 ]

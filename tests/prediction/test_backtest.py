@@ -62,19 +62,30 @@ def test_an_outcome_has_its_interval_around_its_median(outcomes):
         assert 0 <= one.low <= one.high
 
 
-def test_what_is_predicted_does_not_depend_on_what_comes_later(busy, outcomes):
-    """All that is not known at an instant is made different: waits, run times, and who comes."""
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_is_predicted_does_not_depend_on_what_comes_later(busy, outcomes, threads):
+    """All that is not known at an instant is made different: waits, run times, who comes and what they ask for."""
+    busy = busy.with_columns(partition=np.arange(len(busy)) % 3)
     at = outcomes[len(outcomes) // 2].submitted
     start = busy.submit + busy.wait
+    later = busy.submit > at
     changed = busy.with_columns(
         wait=np.where((start >= at) & (busy.wait >= 0), np.maximum(at - busy.submit, 0) + 7777, busy.wait),
         run_time=np.where(start + busy.run_time >= at, np.maximum(1, at - start) + 5, busy.run_time),
-        requested_time=np.where(busy.submit > at, 60, busy.requested_time),
+        requested_time=np.where(later, 60, busy.requested_time),
+        allocated_processors=np.where(later, 64, busy.allocated_processors),
+        user=np.where(later, 1, busy.user),
+        executable=np.where(later, 9, busy.executable),
+        partition=np.where(later, 7, busy.partition),
     )
-    before, after = ([replace(one, wait=0) for one in found_in(of, samples=5)] for of in (busy, changed))
+    true = {"wait": 0, "held_from": 0.0, "raw_held_from": 0.0}  # what came true may differ
+    before, after = (
+        [replace(one, **true) for one in found_in(of, samples=5, threads=threads)] for of in (busy, changed)
+    )
     known = [one for one in before if one.submitted <= at]
     assert len(known) > 100
     assert after[: len(known)] == known
+    assert after[len(known) + 20 :] != before[len(known) + 20 :]
 
 
 @pytest.mark.thorough

@@ -21,6 +21,8 @@ def outcome(wait, median=0.0, similar=None):
         similar=similar,
         waiting=0,
         samples=100,
+        held_from=0.9,
+        raw_held_from=0.9,
     )
 
 

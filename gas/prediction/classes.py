@@ -1,0 +1,187 @@
+"""For whom predictions were good and for whom not: classes of jobs, and which are worse beyond doubt.
+
+A class is judged by two figures: how many of its 90% intervals held, and, of its jobs that waited for more than ten
+minutes, how many were predicted within a factor of two. Either is compared with a bound, and counts as missed only if
+its own interval lies below: jobs of a busy afternoon share their fate, so consecutive parts of the log are the batches
+of that interval (`gas.report.intervals.by_months`), not single jobs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.prediction.backtest import Outcome
+from gas.prediction.recorded import RecordedQueue
+from gas.prediction.scores import BASELINES, FACTOR_FROM, WAITS, within_factor_2
+from gas.report.intervals import Interval, by_months
+from gas.times import duration_text
+
+__all__ = ["FACTOR_SHARE", "FEWEST", "HELD", "JobClass", "best_baseline", "classes_of", "shortly", "waits_of"]
+
+FEWEST = 50
+"""A class of fewer predictions is not judged."""
+
+HELD = 0.85
+"""90% intervals are too narrow for a class if fewer of them hold."""
+
+FACTOR_SHARE = 0.5
+"""Predictions are far off for a class if a smaller share of its jobs that waited is within a factor of two."""
+
+_PARTS = 12
+"""Consecutive parts of the log, of as many predictions each: the batches of intervals."""
+
+_MOST_QUEUES = 12
+"""So many queues, the largest ones, are classes of their own."""
+
+_WALLTIMES = ((0, 1_800), (1_800, 14_400), (14_400, 43_200), (43_200, 86_400), (86_400, None))
+_SIZES = ((1, 2), (2, 9), (9, 33), (33, 129), (129, 513), (513, None))
+_KNOWN = ((0, 1), (1, 10), (10, 100), (100, None))
+
+Bounds = tuple[int, int | None]
+
+
+@dataclass(frozen=True)
+class JobClass:
+    """What came of the predictions of a class of jobs.
+
+    Attributes
+    ----------
+    kind
+        By what jobs are told apart.
+    name
+        Which of them are in it.
+    jobs, delayed
+        How many were predicted, and how many of them waited for more than ten minutes.
+    held
+        The share of 90% intervals that held.
+    within_factor_2
+        Of those that waited; None where none did.
+    median_error
+        In seconds.
+    beaten
+        The share of its jobs for which Gas was nearer than the best baseline of all jobs, of those for which one of
+        them was; None where there are none.
+    """
+
+    kind: str
+    name: str
+    jobs: int
+    delayed: int
+    held: Interval
+    within_factor_2: Interval | None
+    median_error: float
+    beaten: Interval | None
+
+    @property
+    def too_narrow(self) -> bool:
+        """Whether its intervals hold too seldom, beyond doubt."""
+        return self.jobs >= FEWEST and _below(self.held, HELD)
+
+    @property
+    def far_off(self) -> bool:
+        """Whether too few are within a factor of two, beyond doubt."""
+        return (
+            self.delayed >= FEWEST and self.within_factor_2 is not None and _below(self.within_factor_2, FACTOR_SHARE)
+        )
+
+    @property
+    def no_better(self) -> bool:
+        """Whether a baseline is nearer more often than Gas, beyond doubt."""
+        return self.jobs >= FEWEST and self.beaten is not None and _below(self.beaten, 0.5)
+
+
+def classes_of(recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequence[Outcome]) -> list[JobClass]:
+    """Return the classes of the jobs at these places with what came of each; the first is that of all.
+
+    Those by recorded wait are known in hindsight only; the others at submission.
+    """
+    wait, median = waits_of(outcomes, "wait"), waits_of(outcomes, "median")
+    error = np.abs(median - wait)
+    inside = np.array([one.inside for one in outcomes], np.float64)
+    near = within_factor_2(median, wait)
+    nearer = np.sign(np.abs(waits_of(outcomes, best_baseline(outcomes)) - wait) - error)  # NaN where it said nothing
+    part = np.arange(len(wait)) * _PARTS // max(1, len(wait))
+    found = []
+    for kind, name, of in [("", "all", np.ones(len(wait), np.bool_)), *_kinds(recorded, places, wait, median)]:
+        delayed, told_apart = of & (wait > FACTOR_FROM), of & (np.abs(nearer) == 1)
+        found.append(
+            JobClass(
+                kind,
+                name,
+                int(of.sum()),
+                int(delayed.sum()),
+                by_months(inside[of], part[of].tolist()),
+                by_months(near[delayed], part[delayed].tolist()) if delayed.any() else None,
+                float(np.median(error[of])),
+                by_months((nearer[told_apart] + 1) / 2, part[told_apart].tolist()) if told_apart.any() else None,
+            )
+        )
+    return found
+
+
+def best_baseline(outcomes: Sequence[Outcome]) -> str:
+    """Return which of the `BASELINES` has the least median error, of the jobs for which all said something."""
+    wait = waits_of(outcomes, "wait")
+    errors = np.abs(np.array([waits_of(outcomes, name) - wait for name in BASELINES]))
+    known = errors[:, ~np.isnan(errors).any(axis=0)]
+    if not known.size:
+        return BASELINES[-1]
+    return BASELINES[int(np.argmin(np.median(known, axis=1) + 1e-9 * known.mean(axis=1)))]
+
+
+def waits_of(outcomes: Sequence[Outcome], name: str) -> NDArray[np.float64]:
+    """Return an attribute of the outcomes as numbers; NaN for None."""
+    return np.array([np.nan if (one := getattr(each, name)) is None else one for each in outcomes], np.float64)
+
+
+def _kinds(
+    recorded: RecordedQueue, places: NDArray[np.intp], wait: NDArray[np.float64], median: NDArray[np.float64]
+) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
+    """Yield kind, name and members of each class that has any."""
+    jobs = recorded.jobs
+    by_bounds = [
+        ("predicted wait", median, WAITS, _durations),
+        ("recorded wait", wait, WAITS, _durations),
+        ("processors", jobs.processors[places], _SIZES, _numbers),
+        ("walltime", jobs.estimate[places], _WALLTIMES, _durations),
+    ]
+    if (jobs.user >= 0).any():
+        by_bounds.append(("ended jobs of the user", recorded.known_of_user(places), _KNOWN, _numbers))
+    for kind, values, classes, named in by_bounds:
+        for first, end in classes:
+            of = (values >= first) & (values < (np.inf if end is None else end))
+            if of.any():
+                yield kind, named((first, end)), of
+    queue = recorded.queue[places]
+    numbers, counts = np.unique(queue, return_counts=True)
+    if len(numbers) > 1:
+        for number in numbers[np.argsort(-counts, kind="stable")][:_MOST_QUEUES].tolist():
+            yield "partition", recorded.queues.get(number, str(number)), queue == number
+
+
+def _durations(bounds: Bounds) -> str:
+    first, end = bounds
+    if end is None:
+        return f"{shortly(first)} or more"
+    return f"under {shortly(end)}" if first == 0 else f"{shortly(first)} to {shortly(end)}"
+
+
+def shortly(seconds: int) -> str:
+    """Return a duration in its two largest units, a smaller one of zero left out: 10m, 1h30m, 1d."""
+    return re.sub(r"(?<=[mhd])00[smh]$", "", duration_text(seconds))
+
+
+def _numbers(bounds: Bounds) -> str:
+    first, end = bounds
+    if end is None:
+        return f"{first} or more"
+    return str(first) if end == first + 1 else f"{first}–{end - 1}"
+
+
+def _below(found: Interval, bound: float) -> bool:
+    return found.half_width is not None and found.mean + found.half_width < bound
