@@ -126,14 +126,13 @@ def watch_command(
     what was done, and why; with --json each line is a JSON object. Interrupting it leaves the job as it is.
     """
     pause = parse_duration(every, "--every")
-    options = gain.options(stale_ok=stale_ok)
+    options, likely = gain.options(stale_ok=stale_ok), forecasting(predict, risk=risk)
     work = subject.work()
     where, number = job_of(job, endpoint, config)
     report = _print_object if json else _print_line
     last = agent_for(work, [where]).watch(
-        number, report, options, every=pause, until_end=wait, dry_run=dry_run,
-        forecasting=forecasting(predict, risk=risk),
-    )  # fmt: skip
+        number, report, options, every=pause, until_end=wait, dry_run=dry_run, forecasting=likely
+    )
     if last["state"] in ENDED:
         report_end(last, quiet=True)
 
