@@ -53,9 +53,8 @@ def check(words: Iterable[str]) -> None:
         for _, name in pieces(word):
             if name and name not in NAMES:
                 raise BadInput(
-                    f"{{{name}}}: is not a placeholder{nearest(name, NAMES)}; "
-                    f"for literal braces write {{{{{name}}}}}; ${{{name}}} stays as it is, for a shell "
-                    "(sh -c)"
+                    f"{{{name}}}: is not a placeholder (for literal braces write {{{{{name}}}}}; ${{{name}}} is "
+                    f"left to the shell of sh -c){nearest(name, NAMES)}"
                 )
 
 

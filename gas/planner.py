@@ -482,7 +482,7 @@ def _not_allowed(application: Application, scheduler: str, machine: int) -> list
             if size in (known or ()) or size in (wanted or ()):
                 rejected.append(Rejected(scheduler, size, f"constraint: {why}", "constraint", unit))
         elif size > machine:
-            why = f"machine too small: it has {machine} {application.counted}"
+            why = f"the machine has only {machine} {application.counted}"
             rejected.append(Rejected(scheduler, size, why, "machine", unit))
         elif known is not None and size not in known:
             rejected.append(Rejected(scheduler, size, f"{application.model.name} has no time for it", "no time", unit))

@@ -83,7 +83,7 @@ def parse_instant(text: str, now: int, what: str = "instant") -> int:
             seconds = int(moment.timestamp())
         except (ValueError, OverflowError):
             raise BadInput(
-                f"{what} {given[:40]!r}: not an instant; write +2h or 30min (from now), 18:30, tomorrow 9:00, "
+                f"{what} {given[:40]!r}: not a time; write +2h or 30min (from now), 18:30, tomorrow 9:00, "
                 "2026-11-21T08:00 or @1731000000 (epoch seconds)"
             ) from None
     if not 0 <= seconds <= LATEST:

@@ -238,5 +238,5 @@ def _verdict(fitted: GoodputFit, table: LayoutTable | None) -> str:
         why = "The goodput model is not reliable: there are too few sizes to predict any from the others."
     off = f"Farthest off: {gpus} on {nodes} node{'s' if nodes > 1 else ''}, measured {percent(abs(share))} "
     off += f"{'above' if share > 0 else 'below'} it."
-    instead = "The measured times themselves are proposed." if table is not None else "There is no model to propose."
+    instead = "The measured times are proposed." if table is not None else "There is no model to propose."
     return f"{why} {off} {instead}"

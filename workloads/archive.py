@@ -174,9 +174,7 @@ def find(name: str) -> ArchivedLog:
     inside = [key for key in by_name if wanted and wanted in key]
     near = inside or difflib.get_close_matches(wanted, by_name, n=3, cutoff=0.5)
     hint = f"; did you mean {' or '.join(by_name[key].name for key in near)}?" if near else ""
-    raise LogError(
-        f'"{name}"', f"is not a log of the archive that is known here{hint or '; `gas traces list` names them'}"
-    )
+    raise LogError(f'"{name}"', f"is not a known log of the archive{hint or '; `gas traces list` lists them'}")
 
 
 def cache_directory() -> Path:

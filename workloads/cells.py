@@ -71,9 +71,9 @@ def number_of(token: str, field: Field) -> float:
     """
     if not _NUMBER.fullmatch(token):
         if token.lstrip("+-").lower() in ("nan", "inf", "infinity"):
-            raise Malformed("not a finite number", f"{token} is not a finite number; unknown is -1", field)
+            raise Malformed("not a finite number", f"{token} is not a finite number; write -1 if it is unknown", field)
         hint = "write times in seconds; " if ":" in token else ""
-        raise Malformed("not a number", f"{quoted(token)} is not a number; {hint}unknown is -1", field)
+        raise Malformed("not a number", f"{quoted(token)} is not a number; {hint}write -1 if it is unknown", field)
     value = float(token)
     digits = token.lstrip("+-")
     too_large = abs(value) > LARGEST or (digits.isdigit() and len(digits) < 20 and int(digits) > LARGEST)

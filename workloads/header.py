@@ -230,8 +230,10 @@ class Header:
             return Epoch(self.unix_start_time, zone, assumed)
         written = _instant(self.start_text or "", zone)
         if written is not None:
-            return Epoch(written, zone, (f"no UnixStartTime: second 0 is StartTime, {self.start_text}", *assumed))
-        return Epoch(0, zone, ("no UnixStartTime: second 0 is taken as 1970-01-01 00:00 UTC", *assumed))
+            return Epoch(
+                written, zone, (f"the header has no UnixStartTime: second 0 is StartTime, {self.start_text}", *assumed)
+            )
+        return Epoch(0, zone, ("the header has no UnixStartTime: second 0 is taken as 1970-01-01 00:00 UTC", *assumed))
 
     def _zone(self) -> tuple[tzinfo, tuple[str, ...]]:
         name = self.time_zone_string
@@ -241,12 +243,12 @@ class Header:
             except (KeyError, ValueError, OSError):  # unknown, not a relative path, or a folder of zones
                 why = f'TimeZoneString "{name}" is not in the time zone database of this system'
         else:
-            why = "no TimeZoneString"
+            why = "the header has no TimeZoneString"
         offset = self.time_zone
         if offset is not None and abs(offset) < 86400:
             east = timezone(timedelta(seconds=offset))
             return east, (f"{why}: TimeZone is used, {east} all year round",)
-        return UTC, (f"{why}: days and months are those of UTC",)
+        return UTC, (f"{why}: days and months are in UTC",)
 
 
 def _key_and_value(line: str) -> tuple[str, str]:

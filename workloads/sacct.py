@@ -349,7 +349,7 @@ class _Reader:
         try:
             seconds = int(text) if _WHOLE.fullmatch(text) else self._seconds(text)
         except (ValueError, OverflowError, OSError):
-            raise _malformed(f"{what} is not an instant", repr(text[:40])) from None
+            raise _malformed(f"{what} is not a time", repr(text[:40])) from None
         if seconds > LATEST:
             raise _malformed(f"{what} is after 2106", repr(text[:40]))
         return seconds

@@ -265,7 +265,9 @@ def _read_lines(numbered: Iterable[tuple[int, str]], complaints: Complaints) -> 
 def _read_line(line: str) -> list[float]:
     tokens = line.split()
     if len(tokens) != len(FIELDS):
-        raise Malformed("wrong number of fields", f"{len(tokens)} fields, a line has {len(FIELDS)}: {quoted(line)}")
+        raise Malformed(
+            "wrong number of fields", f"a line has {len(FIELDS)} fields, this one {len(tokens)}: {quoted(line)}"
+        )
     return [number_of(token, field) for token, field in zip(tokens, FIELDS, strict=True)]
 
 

@@ -24,7 +24,7 @@ APART = 5.0
 COUNTED = 1.0
 """The same of a count."""
 
-NOT_KNOWN = "cause not known"
+NOT_KNOWN = "cause unknown"
 
 
 def lacking(study: Results, log: Found) -> int:
@@ -68,14 +68,14 @@ class Counted:
     def reason(self) -> str:
         """Why they differ."""
         if self.ours is None:
-            return "no log in SWF says which jobs these were" if self.reading == "" else "no log at hand"
+            return "no log in SWF says which jobs these were" if self.reading == "" else "log not found"
         apart = self.paper.jobs - self.ours
         if not apart:
             return ""
         if self.possible:
             if self.paper.parameter == "total jobs":
                 return "another version of the log"
-            return f"of the {self.lacking:,} jobs that the log at hand lacks {apart:,} would be such jobs"
+            return f"{apart:,} of the {self.lacking:,} jobs missing from the log can be such jobs"
         if self.near:
             return "another version of the log, or the edges of a class"
         return NOT_KNOWN
@@ -185,12 +185,12 @@ def _version(study: Results, log: Found, off: float) -> list[str]:
     short = lacking(study, log)
     if short <= 0.01 * log.source.jobs:
         return []
-    words = f"another version of the log, which lacks {short:,} jobs of the paper's"
+    words = f"another version of the log, without {short:,} of the paper's jobs"
     # Were they all as short as can be, the mean over all would be lower by their share.
     most = 100 * short / (log.source.jobs - short)
     if off <= most:
         return [words]
-    return [f"{words}: these can have lowered its mean by {most:.1f}% at most themselves, for the rest {NOT_KNOWN}"]
+    return [f"{words} (these can lower the mean by at most {most:.1f}%; the rest: {NOT_KNOWN})"]
 
 
 def _why_sign(
@@ -209,7 +209,7 @@ def _why_sign(
         there = study.change(log, policy, measure, replace(pair[0], order=other.order), other)
         if there is not None and there.sign == sign:
             reasons.append(f"the paper's with {words} ({there.percent.mean:+.1f}%)")
-    return tuple(f"side: {reason}" for reason in reasons or [NOT_KNOWN])
+    return tuple(f"sign: {reason}" for reason in reasons or [NOT_KNOWN])
 
 
 def _other_rules(terms: Terms) -> list[tuple[str, Terms]]:

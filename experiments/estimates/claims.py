@@ -44,7 +44,7 @@ def _counted(study: Results) -> list[Claim]:
             continue
         near = sum(row.near is True for row in rows)
         made_up = sum(row.possible is True for row in rows if not row.near)
-        here = f"{near} of {len(rows)}" + (f", and {made_up} more within the missing jobs" if made_up else "")
+        here = f"{near} of {len(rows)}" + (f"; {made_up} more lower by at most the missing jobs" if made_up else "")
         rest = [f"{row.paper.parameter} {row.off:+.1f}%" for row in rows if not row.near and not row.possible]
         here += f"; not: {', '.join(rest)}" if rest else ""
         # Where the log is another one, only what its missing jobs cannot explain would speak against it.

@@ -57,7 +57,7 @@ _PAPER = (
 
 def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
-    models = "no other rules (which may explain differences) and no other models of estimates"
+    models = "neither other rules (which may explain differences) nor other models of estimates"
     seeds = fewer(study.options.seeds, FULL_SEEDS, "seed")
     return not_the_full([*study.missing, seeds, "" if study.options.others else models])
 
@@ -100,7 +100,8 @@ def _lead(study: Results, cells: Sequence[Mean]) -> str:
         f"Of the paper's statements that could be tested, {sum(tested)} of {len(tested)} hold. Of {len(known)} counts "
         f"of Table 2, {near} are within {COUNTED:g}% of the paper's, and {short} are lower by no more than the jobs "
         f"missing from the logs. In Table 3, {agree} of {compared} changes from exact estimates have the paper's sign. "
-        f"In Table 4, the sign agrees for {halves}. Some of these changes are not resolved. The paper is: {_PAPER}."
+        f"In Table 4, the sign agrees for {halves}. Changes within their interval are "
+        f"called “not resolved”. The paper is: {_PAPER}."
     )
 
 
@@ -193,8 +194,8 @@ def _share(row: Counted) -> str:
 def _use(study: Results) -> Section:
     pictures = {log.source.trace: use["picture"] for log in study.logs if (use := study.asked(log, "use"))}
     caption = (
-        "Left: share of the requested time that jobs used (Fig. 8 of the paper). Right: run time against estimate of "
-        "jobs that requested at most two hours, in cells of one minute; on the line both are equal."
+        "Left: the share of the requested time that jobs used (Fig. 8 of the paper). Right: run time against "
+        "estimate of jobs that requested at most two hours, in cells of one minute; on the line, both are equal."
     )
     return Section("Fig. 8: users' estimates", (Picture("estimates-users", draw_use(pictures, "request"), caption),))
 
@@ -225,7 +226,7 @@ def _history(study: Results) -> Section | None:
         for group in ("with a history", "estimate too short", "too short despite history", "of these, two or more runs")
         for title in ("jobs", "%")
     ]
-    columns.append(Column("mean share used where long enough"))
+    columns.append(Column("mean share used, if long enough"))
     caption = (
         "The first reading is the study's own and needs no look-ahead. Each other reading changes only what it names."
     )

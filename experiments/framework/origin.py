@@ -45,7 +45,7 @@ def origin_section(logs: Sequence[tuple[Site, Found]], origin: Origin) -> Sectio
         f"{', '.join(origin.libraries)}.",
         f"`{origin.command}`, where {where} below. Results depend neither on the number of worker processes nor on "
         "interruptions.",
-        "Run time and memory depend on the machine and are reported in a file of their own.",
+        "Run time and memory depend on the machine and are in a separate file.",
         *(f"{site.trace}: `{log.name}`, sha256 `{log.sha256}`, {site.processors} processors." for site, log in logs),
     )
     blocks: tuple[Block, ...] = (Bullets(facts),)
@@ -61,7 +61,7 @@ def remarks(logs: Sequence[Found]) -> list[str]:
     """Return remarks on logs: how they were simulated, and other versions that were not used."""
     return [
         *(f"{log.source.trace}: {log.source.remark}" for log in logs if log.source.remark),
-        *(f"{log.name}: not used, though found: {', '.join(log.others)}." for log in logs if log.others),
+        *(f"{log.name} is used; also found, but not used: {', '.join(log.others)}." for log in logs if log.others),
     ]
 
 

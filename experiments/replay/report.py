@@ -22,7 +22,7 @@ __all__ = ["replay_report"]
 _EASY, _SAME = "easy", "same"
 
 _MEANING = (
-    f"Later and sooner: share of the jobs that end more than {LATER} s later or sooner. Change: of the mean "
+    f"Later and sooner: share of the jobs that end more than {LATER} s later or sooner. Change: change of the mean "
     "response time (submission to end), ± half the width of a 90% interval over months if the log has at least four."
 )
 _NOT_KNOWN = (
@@ -35,9 +35,9 @@ _NOT_KNOWN = (
     "Jobs that failed or were cancelled run as long as in the log.",
 )
 _MOLDABLE = (
-    "Jobs are drawn at random, and so are their speed-ups, by the survey of Cirne and Berman (2001): the log does not "
-    "say how jobs scale. Gas chooses the size of each from the availability list at its submission; the request in "
-    "the log is among its choices. The results show what such a share of moldable jobs would change, not "
+    "Jobs are drawn at random, and so are their speed-ups, following the survey of Cirne and Berman (2001): the log "
+    "does not say how jobs scale. Gas chooses the size of each from the availability list at its submission; the "
+    "request in the log is among its choices. The results show what such a share of moldable jobs would change, not "
     "what your users would gain."
 )
 
@@ -92,7 +92,7 @@ def _lead(study: Replayed) -> str:
         shares = [(row.run.name, beside["later"]) for row in policies if (beside := row.beside(RECORD)) is not None]
         later = "; ".join(f"{name} {share:.0%}" for name, share in shares)
         text += f"Share of jobs that end more than a minute later than recorded: {later}. "
-    return text + "Read “Limits” below before you draw conclusions."
+    return text + "Read the section “Limits” before you draw conclusions."
 
 
 def _hours(seconds: float) -> str:
@@ -121,9 +121,9 @@ _FIGURES: Sequence[Shown[Row]] = (
     Shown("utilization", lambda row: f"{row.figures['utilization']:.1%}"),
 )
 _AGAINST_RECORD: Sequence[Shown[Row]] = (
-    Shown("later", lambda row: _beside(row, RECORD, "later"), "against the record"),
-    Shown("sooner", lambda row: _beside(row, RECORD, "sooner"), "against the record"),
-    Shown("change (min)", lambda row: _change(row, RECORD), "against the record"),
+    Shown("later", lambda row: _beside(row, RECORD, "later"), "compared with the record"),
+    Shown("sooner", lambda row: _beside(row, RECORD, "sooner"), "compared with the record"),
+    Shown("change (min)", lambda row: _change(row, RECORD), "compared with the record"),
 )
 _AGAINST_SAME: Sequence[Shown[Row]] = (
     Shown("later", lambda row: _beside(row, _SAME, "later"), "compared with the unchanged log under the same policy"),
@@ -212,7 +212,7 @@ def _with_moldable(study: Replayed, changed: Sequence[Row]) -> tuple[Block, ...]
         return f"{np.mean(values):.1%}{spread}"
 
     def column(title: str, name: str, key: str) -> Shown[list[Row]]:
-        return Shown(title, lambda rows: shown(rows, name, key), f"{name}, against the policy without Gas")
+        return Shown(title, lambda rows: shown(rows, name, key), f"{name}, compared with the policy without Gas")
 
     columns: Sequence[Shown[list[Row]]] = (
         Shown("changed", lambda rows: rows[0].change, left=True),
@@ -245,7 +245,7 @@ def _who_loses(study: Replayed) -> tuple[Block, ...]:
 
     columns: Sequence[Shown[tuple[Row, str]]] = (
         Shown("policy", lambda one: one[0].run.name, left=True),
-        Shown("jobs of", lambda one: one[1], left=True),
+        Shown("size of jobs", lambda one: one[1], left=True),
         Shown("jobs", lambda one: f"{of(one, 'jobs'):,.0f}"),
         Shown("later", lambda one: f"{of(one, 'later'):.1%}"),
         Shown("sooner", lambda one: f"{of(one, 'sooner'):.1%}"),
@@ -253,8 +253,8 @@ def _who_loses(study: Replayed) -> tuple[Block, ...]:
         Shown("largest delay", lambda one: _hours(max(of(one, "most_later"), 0))),
     )
     users = [
-        f"{row.run.name}: of {many(found['users'], 'user')}, the jobs of {found['worse']:,} would have ended later on "
-        "average."
+        f"{row.run.name}: for {found['worse']:,} of {many(found['users'], 'user')}, jobs would have ended later on "
+        f"average."
         for row in rows
         if (found := (row.beside(other) or {}).get("users"))
     ]

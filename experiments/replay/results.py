@@ -87,8 +87,13 @@ def _beside(other: str, name: str, words: str) -> Sequence[Field]:
     return (
         Field(f"later_than_{name}", f"share of the jobs that end over a minute later than {words}", "", of("later")),
         Field(f"sooner_than_{name}", f"share of the jobs that end over a minute sooner than {words}", "", of("sooner")),
-        Field(f"change_{name}", f"mean change of the response time against {words}", "s", of("change")),
-        Field(f"change_{name}_half_width", "half of its 90% interval over months; none below 4", "s", of("half_width")),
+        Field(f"change_{name}", f"mean response time minus that {words}", "s", of("change")),
+        Field(
+            f"change_{name}_half_width",
+            "half of its 90% interval over months; empty for fewer than 4 months",
+            "s",
+            of("half_width"),
+        ),
     )
 
 
@@ -110,11 +115,11 @@ TABLES: Final = {
                 Field("jobs", "jobs that ran", "", "result.jobs"),
             ),
             "figures": (
-                _figure("mean_wait", "from submission to start", "s"),
-                _figure("median_wait", "the same", "s"),
+                _figure("mean_wait", "mean time from submission to start", "s"),
+                _figure("median_wait", "median of the same", "s"),
                 _figure("wait_95", "95% of the jobs wait no longer", "s"),
-                _figure("mean_response", "from submission to end", "s"),
-                _figure("mean_bounded_slowdown", "response over run time, at least 10 s and 1"),
+                _figure("mean_response", "mean time from submission to end", "s"),
+                _figure("mean_bounded_slowdown", "mean of max(1, response / max(run time, 10 s))"),
                 _figure("utilization", "share of the machine in use, from the first submission to the last end"),
             ),
             "who loses": (

@@ -125,10 +125,10 @@ def show_curve(report: FitReport, model: str | None) -> None:
         aicc = "-" if fitted.aicc is None else f"{fitted.aicc:.1f}"
         quality.add_row(called, percent(fitted.error), percent(fitted.cv_error), aicc)
     show(parameters, quality)
-    say(f"* the model that is used. {report.verdict}")
+    say(f"* the preferred model. {report.verdict}")
     say("AICc is Akaike's information criterion for few measurements; the lower, the better.")
     if not report.fits:
-        say("No model fits well enough; the measured times themselves are proposed, as a table.")
+        say("No model fits well enough, so the measured times are proposed as a table.")
     _show_front(curve_front(report, model), report.timings.unit, TITLES[model or better(report)])
 
 

@@ -38,9 +38,7 @@ class Selection:
         """Return what a user asks for; raise `BadInput` for an unknown state or time."""
         for state in states or ():
             if state not in STATES:
-                raise BadInput(
-                    f"--state {state}: is not a state{nearest(state, STATES)}; there are {', '.join(STATES)}"
-                )
+                raise BadInput(f"--state {state}: is not a state ({', '.join(STATES)}){nearest(state, STATES)}")
         if since is not None:
             parse_past_instant(since, 2**33, "--since")
         return cls(tuple(users or ()), tuple(states or ()), since)

@@ -15,7 +15,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from gas.cli.tables import many, note, remark
+from gas.cli.tables import note, remark
 from gas.errors import BadInput
 from workloads import Log, LogError, machine_size
 from workloads.formats import format_of, parse_log, read_log_file
@@ -120,10 +120,13 @@ def read_log(
         log = _read(path, lambda: read_log_file(path, lenient=not strict, unit=unit), or_else)
     for warning in log.warnings:
         note(f"gas: {warning}")
-    for reason, count in log.skipped.items():
-        if any(f"left out: {reason}" in warning for warning in log.warnings):
-            continue
-        note(f"gas: {many(count, 'malformed line')} left out: {reason}")
+    unsaid = {
+        reason: count
+        for reason, count in log.skipped.items()
+        if not any(f"left out: {reason}" in warning for warning in log.warnings)
+    }
+    if unsaid:
+        note(f"gas: malformed lines by reason: {', '.join(f'{reason} ({count})' for reason, count in unsaid.items())}")
     thanks = courtesy(log.acknowledgements)
     if thanks and thanks not in (thanked or ()):
         note(f"log: {log.name.removesuffix('.gz').removesuffix('.swf')}, {thanks}")

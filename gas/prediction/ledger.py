@@ -358,7 +358,7 @@ def _number(value: Any) -> float:
 
 def _whole(value: Any) -> int:
     if not isinstance(value, int) or abs(value) > _LATEST:
-        raise ValueError(f"{value!r:.40} is not an instant")
+        raise ValueError(f"{value!r:.40} is not a time")
     return value
 
 

@@ -96,8 +96,8 @@ class RecordedQueue:
         if not places.size:
             known = int(np.count_nonzero(self.end < self.jobs.submit[-1]))
             raise BadInput(
-                f"of {len(self)} usable jobs {known} ended before the last submission; before the first prediction, "
-                f"{FEWEST} must have ended"
+                f"of {len(self)} usable jobs, {known} ended before the last submission; a prediction needs {FEWEST} "
+                f"ended jobs"
             )
         return places if jobs is None or places.size <= jobs else places[np.arange(jobs) * places.size // jobs]
 

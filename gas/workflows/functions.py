@@ -182,8 +182,8 @@ class Executor(concurrent.futures.Executor):
         for one in given:
             if isinstance(one, str) and _PLACEHOLDER.fullmatch(one) and one[1:-1] not in NAMES:
                 raise BadInput(
-                    f"argument {one!r}: is not a placeholder{nearest(one[1:-1], NAMES)}; to pass the text itself, "
-                    f"write '{{{one}}}'"
+                    f"argument {one!r}: is not a placeholder (to pass the text itself, write "
+                    f"'{{{one}}}'){nearest(one[1:-1], NAMES)}"
                 )
         call = Call([str(Path(one).absolute()) for one in sys.path], _pickled(function, arguments, keywords, name))
         with self._lock:

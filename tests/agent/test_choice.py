@@ -104,4 +104,4 @@ def test_why_nothing_names_the_nearest_of_each_kind():
 def test_why_nothing_names_the_machine_that_is_smaller_than_the_smallest_size():
     app = Application(Amdahl(100.0, 0.1), constraint=Constraint("any", minimum=12), safety=1.0, name="app")
     found = Task.of(app, BOTH[1:], PlanOptions(), None, pytest.fail, pytest.fail).plan(BOTH[1:]).plan
-    assert why_nothing(found) == ("app: no request is possible; 12 processors: machine too small: it has 8 processors")
+    assert why_nothing(found) == ("app: no request is possible; 12 processors: the machine has only 8 processors")

@@ -95,7 +95,7 @@ def test_the_first_candidates_and_the_best_wherever_it_stands(capsys):
 
 
 def test_what_is_impossible_is_counted_where_it_is_not_listed(capsys):
-    refused = [Rejected("cluster", n, "machine too small: it has 4 processors") for n in range(5, 30)]
+    refused = [Rejected("cluster", n, "the machine has only 4 processors") for n in range(5, 30)]
     show_impossible(plan(candidate(4, 60), rejected=refused), everything=False)
     shown = capsys.readouterr().out
     assert shown.startswith("Impossible (13 more: --all):")

@@ -490,7 +490,7 @@ def test_nothing_possible_says_why(page, s3):
     page.fill_sizes([(11, "1h")])
     page.plan()
     assert page.text("#best").startswith("No request is possible")
-    assert page.text("#rejected") == "11 processors: machine too small: it has 10 processors"
+    assert page.text("#rejected") == "11 processors: the machine has only 10 processors"
 
 
 # ------------------------------------------------------------------------------------------------------ for everybody

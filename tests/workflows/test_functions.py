@@ -52,7 +52,7 @@ def test_it_gets_the_size_that_was_chosen_and_returns_what_it_computes(executor,
     assert values[3][2] != os.getpid()
     assert values[4:] == ["{not_for_gas", "{processors}"]
     with pytest.raises(
-        BadInput, match=r"'\{nods\}': is not a placeholder; did you mean \"nodes\".*write '\{\{nods\}\}'"
+        BadInput, match=r"'\{nods\}': is not a placeholder .*write '\{\{nods\}\}'.*did you mean \"nodes\""
     ):
         made.submit(calls_made.size, "{nods}")
     assert jobs[0].plan.best.processors == 4

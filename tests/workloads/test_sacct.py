@@ -234,7 +234,7 @@ def test_jobs_without_a_limit_of_their_own_are_left_out_and_counted(limit):
         ("101|ann", "another number of fields than the header: 2 where the header has 11"),
         (line(User="a|b"), "another number of fields than the header: 12"),
         (line(JobID="sbatch"), "no job number: 'sbatch'"),
-        (line(Start="yesterday"), "Start is not an instant: 'yesterday'"),
+        (line(Start="yesterday"), "Start is not a time: 'yesterday'"),
         (line(Submit="Unknown"), "no submission: 'Unknown'"),
         (line(Elapsed="an hour"), "Elapsed is not a duration: 'an hour'"),
         (line(Timelimit="soon"), "Timelimit is not a duration: 'soon'"),

@@ -100,8 +100,8 @@ def test_fractions_of_processors_are_kept_and_pointed_out():
 
 
 MALFORMED = [
-    ("1 2 3\n", "wrong number of fields", None, "3 fields, a line has 18"),
-    (line().strip() + " -1\n", "wrong number of fields", None, "19 fields"),
+    ("1 2 3\n", "wrong number of fields", None, "a line has 18 fields, this one 3"),
+    (line().strip() + " -1\n", "wrong number of fields", None, "18 fields, this one 19"),
     (line(run_time="abc"), "not a number", "run_time", "'abc' is not a number"),
     (line(run_time="1_000"), "not a number", "run_time", "'1_000'"),
     (line(run_time="0x10"), "not a number", "run_time", "'0x10'"),
@@ -154,7 +154,7 @@ def test_the_largest_number_kept_is_the_last_that_floating_point_counts():
         (b"\xfd7zXZ\x00\x00", "packed with xz"),
         (b"PK\x03\x04\x14\x00", "packed with zip"),
         (b"BZh91AY&SY", "packed with bzip2"),
-        (b"<html><body>404 Not Found</body></html>", "line 1: 3 fields"),
+        (b"<html><body>404 Not Found</body></html>", "line 1: a line has 18 fields, this one 3"),
         (gzip.compress((HEADER + line()).encode(), mtime=0)[:-12], "ends too early"),
         (gzip.compress((HEADER + line()).encode(), mtime=0)[:5], "ends too early"),
         (b"\x1f\x8b" + b"rubbish" * 9, "is damaged"),
@@ -204,7 +204,7 @@ def test_a_line_without_end_is_no_line_of_a_log():
 
 
 def test_a_job_that_only_starts_in_the_last_line_is_refused():
-    with pytest.raises(LogError, match=r"line 6: 17 fields, a line has 18"):
+    with pytest.raises(LogError, match=r"line 6: a line has 18 fields, this one 17"):
         parse((HEADER + line(1) + line(2)).rstrip()[:-3])
 
 

@@ -56,8 +56,8 @@ def test_a_header_in_comments_comes_along():
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("0,x,1", "'x' is not a number; unknown is -1"),
-        ("0,00:01:00,1", "'00:01:00' is not a number; write times in seconds; unknown is -1"),
+        ("0,x,1", "'x' is not a number; write -1 if it is unknown"),
+        ("0,00:01:00,1", "'00:01:00' is not a number; write times in seconds; write -1 if it is unknown"),
         ("0,nan?,1", "is not a number"),
         ("0,1", "2 cells where the titles are 3"),
         ("0,1e300,1", "beyond"),

@@ -28,14 +28,14 @@ def test_every_cell_of_the_paper_has_a_place_and_those_of_absent_logs_are_empty(
 
 def test_every_mean_that_is_off_or_on_the_other_side_has_a_reason(study):
     for cell in means(study):
-        of_side = [reason for reason in cell.why if reason.startswith("side: ")]
+        of_side = [reason for reason in cell.why if reason.startswith("sign: ")]
         assert bool(of_side) == (cell.agrees is False)
         assert (len(cell.why) > len(of_side)) == (cell.off is not None and abs(cell.off) > 5)
 
 
 def test_jobs_that_a_log_lacks_lower_a_mean_by_their_share_at_most(study):
     lacks = next(cell for cell in means(study) if cell.trace == "CTC" and cell.off and cell.off < -5)
-    assert any(reason.endswith("jobs of the paper's") for reason in lacks.why)
+    assert any(reason.endswith("of the paper's jobs") for reason in lacks.why)
     use = study.asked(study.log("CTC"), "use")["jobs"]
     most = 100 * (79296 / use - 1)
     for cell in means(study):

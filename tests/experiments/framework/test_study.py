@@ -107,7 +107,7 @@ def test_every_study_has_the_same_options_beside_its_own(name):
     assert (study.name, command.name) == (name, name)
     there = {parameter.name for parameter in command.params}
     assert there >= COMMON
-    assert "results so far are kept" in command.help
+    assert "results are kept" in command.help
     assert all(value != usual(study)[option] for option, value in study.quick.items())
 
 
