@@ -30,9 +30,9 @@ _HALF: Final = 0.5
 _PUBLISHED: Final = (
     "Brown et al. (2022, arXiv:2204.13543), other machines under Slurm: within a minute 65% of the jobs of ARCHER2 and "
     "76% of those of Cirrus, within ten minutes 75% and 90%.",
-    "Mila's cluster: within a factor of two 38 to 42%; NREL's Eagle: median error 1.5 hours. Both as they are usually "
-    "quoted; the sources were not seen.",
-    "Each figure is of other jobs on another machine. It says what is usual, not which method is better.",
+    "Mila's cluster: within a factor of two 38 to 42%; NREL's Eagle: median error 1.5 hours. Both as usually "
+    "quoted; the original sources were not checked.",
+    "Each figure is of other jobs on another machine. It shows what is usual, not which method is better.",
 )
 
 
@@ -61,12 +61,12 @@ def _holds(where: str, waits: Waits, above: int) -> Claim:
 
 
 def _first(where: str, waits: Waits) -> Claim:
-    text = f"{where}: Gas is first, or not resolved to be worse than the first, on every score"
+    text = f"{where}: Gas is first on every score, or its difference from the first is not resolved"
     judged = {score: waits.not_worse(score) for score in SCORES.values() if score.more is not None}
     worse = [f"{score.title}: {NAMES[waits.first(score)]}" for score, one in judged.items() if one is False]
     unknown = [score.title for score, one in judged.items() if one is None]
     holds = False if worse else None if unknown else True
-    here = f"better are {'; '.join(worse)}" if worse else f"not resolved: {'; '.join(unknown)}" if unknown else "it is"
+    here = f"better: {'; '.join(worse)}" if worse else f"not resolved: {'; '.join(unknown)}" if unknown else "so it is"
     return Claim(text, holds, here)
 
 
@@ -101,7 +101,8 @@ def bakeoff_lead(study: Results) -> list[str]:
                 f"{log.source.trace}: median error {median:,.1f} min, within ten minutes {ten:.0f}%, within a factor "
                 f"of two {factor:.0f}%, {COVERED.of(waits, 'gas').mean:.0f}% in 90% intervals."
             )
-    return [f"Recorded waits as Gas predicts them in months that judge. {' '.join(words)}"] if words else []
+    said = "Recorded waits, as Gas predicts them in the months for judging (not used for tuning)."
+    return [f"{said} {' '.join(words)}"] if words else []
 
 
 def bakeoff_sections(study: Results) -> list[Section]:
@@ -126,14 +127,14 @@ def _how(study: Results) -> Section:
     ]
     held = ", ".join(split()["held_out"])
     text = (
-        f"All methods predict the waits of the same jobs, up to {study.options.waits:,} of each log, evenly. What a "
-        "method learns from are submissions before, and waits that were over. Gas is the prediction of `gas backtest`: "
-        "the queue simulated forward, and waits learnt from what the queue looked like. Boosting and the network know "
-        "the same state of the queue, but no starts in simulated orders. QBETS keeps bounds of quantiles and forgets "
-        "what came before a change; it has none before 59 waits of a class. Promises, and the simulation alone, are "
-        "single instants."
+        f"All methods predict the waits of the same jobs, up to {study.options.waits:,} of each log, evenly. A method "
+        "learns only from earlier submissions, and from waits that had ended. Gas is the prediction of `gas backtest`: "
+        "the queue simulated forward, combined with waits learned from similar states of the queue. Boosting and the "
+        "network know the same state of the queue, but no starts in simulated orders. QBETS keeps bounds of quantiles "
+        "and forgets what came before a change; it needs 59 waits of a class before it predicts. A promise, and the "
+        "simulation alone, give a single time without an interval."
     )
-    rule = f"What tunes and what judges was fixed on {split()['date']}. Held out from all tuning: {held}."
+    rule = f"Which months tune and which judge was fixed on {split()['date']}. Logs never used for tuning: {held}."
     return Section("Which method predicts waits best?", (Text(text), Bullets((rule, *months))))
 
 
@@ -145,10 +146,10 @@ def _scores(log: Found, truth: str, waits: Waits, *, tuning: bool) -> Section:
         said = int(np.isfinite(waits.predicted(method)[1]).sum())
         rows.append((NAMES[method], f"{said:,}", *cells))
     columns = (Column("", left=True), Column("jobs"), *heads(*(score.title for score in SCORES.values())))
-    which = "months that tuned" if tuning else "months that judge"
+    which = "months for tuning" if tuning else "months for judging"
     caption = (
-        "± is half of a 90% interval over months, of medians by those of the months. Factor 2: of jobs that waited for "
-        "more than ten minutes."
+        "± is half the width of a 90% interval over months; that of a median is over the medians of the months. "
+        "Factor 2: only jobs that waited for more than ten minutes."
     )
     return Section(f"{log.source.trace}: {TRUTHS[truth]}, {which}", (Table(columns, tuple(rows), caption),))
 
@@ -201,14 +202,14 @@ WAIT_TABLE: Final = Records[Results](
     _rows,
     {
         "job": (
-            Field("log", "as the papers call it"),
-            Field("truth", "what came true: recorded starts, or those of a policy"),
+            Field("log", "the papers' name of the log"),
+            Field("truth", "which starts are predicted: recorded ones, or those of a policy"),
             Field("month", "of its submission"),
-            Field("judges", "whether nothing was tuned on the month"),
-            Field("wait", "that came true", "s"),
+            Field("judges", "whether the month is for judging (not used for tuning)"),
+            Field("wait", "actual wait", "s"),
         ),
         "predicted wait": (
-            Field("{method}_low", "begin of the 90% interval of {method}", "s"),
+            Field("{method}_low", "start of the 90% interval of {method}", "s"),
             Field("{method}_median", "median of {method}", "s"),
             Field("{method}_high", "end of the 90% interval of {method}", "s"),
         ),

@@ -58,31 +58,28 @@ _ABOUT = (
     "6.1 and 6.2 ii); it has no figures of its own."
 )
 _STRATEGIES = {
-    "home-static": "its static request, on its home machine: that of the job that it replaces",
+    "home-static": "its static request, on its home machine (the machine of the job that it replaces)",
     "home": "Gas's request for the home machine",
     "choose-static": "its static request, on the machine that promises the earliest end",
-    "everywhere-static": "its static request on every machine, as users do who read no availability list",
+    "everywhere-static": "its static request on every machine, as by users who read no availability list",
     "choose": "Gas's request, from all lists: one submission, to the machine where it ends first",
     "everywhere": "on every machine, Gas's request for that machine",
     "hedge": (
-        "as `choose`; if that request has to wait, also on every other machine Gas's request among those with no "
-        "longer "
-        "execution time: whichever starts first ends no later than the chosen one would have"
+        "as `choose`; if that request has to wait, also, on every other machine, Gas's request among those whose "
+        "execution time is not longer, so that whichever starts first ends no later than the chosen one would have"
     ),
 }
 _FIRST = (
-    "Of several submissions, the first to start runs. If some would start at once, only the one of them that ends "
-    "first "
+    "Of several submissions, the first to start runs. If some can start at once, only that of them which ends first "
     "is submitted."
 )
 _GAIN = (
     "An application deviates if it submits everywhere, or hedges, although all agreed to choose one machine. The "
     "gain is "
     "how much sooner it then ends, as a mean over the applications. In each run a random share of the applications "
-    "deviates. Each application is simulated both ways from its arrival, and nothing differs but what this one "
-    "submits. "
-    "± is half the width of a 90% interval over months and seeds. Waiting applications are those of which no request "
-    "could start at once if they deviated; the others submit only once in any case. Changes are relative to the same "
+    "deviates. Each application is simulated twice from its arrival on, deviating and not; nothing else differs. "
+    "± is half the width of a 90% interval over months and seeds. Waiting applications are those that could start "
+    "on no machine at once; the others submit only one request in any case. Changes are relative to the same "
     "runs where no user deviates. The last column compares the mean turn-around times of the two groups in one run, so "
     "it also differs by chance."
 )
@@ -119,18 +116,17 @@ def _gains(results: Sequence[Result], of: str = "all") -> Interval:
 def _lead(study: Results) -> str:
     choose, home = study.of_all("choose"), study.of_all("home")
     words = [
-        f"With {study.most} machines, Gas's applications end after {mean_of(choose, 'mean'):,.0f} s on average if "
-        "they choose "
-        f"among the machines by their availability lists, and after {mean_of(home, 'mean'):,.0f} s if they stay on "
-        "their "
-        "home machines.",
+        f"With {study.most} machines, Gas's applications end after {mean_of(choose, 'mean'):,.0f} s on average if they "
+        f"choose among the machines by their availability lists, and after {mean_of(home, 'mean'):,.0f} s if they stay "
+        "on their home machines. A user deviates by submitting to every machine (everywhere), or to further machines "
+        "if the first request has to wait (hedged), although all agreed to choose one machine.",
         *(_verdict(study, game) for game in GAMES),
         "If all users deviate, mean turn-around times of applications change by "
         + ", ".join(
             f"{_relative(study, game, SHARES[-1], lambda one: float(one['mean'])).text(1)}% ({game.name})"
             for game in GAMES
         )
-        + ", and those of rigid jobs by "
+        + "; those of rigid jobs change, in the same order, by "
         + ", ".join(f"{_relative(study, game, SHARES[-1], rigid_mean).text(1)}%" for game in GAMES)
         + ".",
     ]
@@ -144,14 +140,13 @@ def _verdict(study: Results, game: Game) -> str:
     if charges["seconds"][0] <= 0:
         waiting = _gains(study.of_game(game, SHARES[0]), "waiting")
         return (
-            f"{game.name}: the first user to deviate gains nothing ({gains[0]:,.0f} s on average; {min(gains):,.0f} to "
-            f"{max(gains):,.0f} s over all shares of users who do; {waiting} s for the first one whose application "
-            "would "
-            "have to wait). No charge is needed."
+            f"“{game.name}”: the first user to deviate gains nothing ({gains[0]:,.0f} s on average; {min(gains):,.0f} "
+            f"to {max(gains):,.0f} s over all shares of users who do; {waiting} s for the first one whose application "
+            "would have to wait). No charge is needed."
         )
     seconds, shares = ([max(charge, 0.0) for charge in of_shares] for of_shares in charges.values())
     return (
-        f"{game.name}: a user who deviates gains {gains[0]:,.0f} s if no other user does, and {gains[-1]:,.0f} s if "
+        f"“{game.name}”: a user who deviates gains {gains[0]:,.0f} s if no other user does, and {gains[-1]:,.0f} s if "
         "all do. "
         f"A charge of {min(seconds):,.0f} to {max(seconds):,.0f} s for each further submission, or of "
         f"{100 * min(shares):,.0f} to {100 * max(shares):,.0f}% of the run's execution time, cancels the gain."
@@ -192,7 +187,7 @@ def _same(study: Results) -> Section:
         *heads("mean", "median", group="applications (s)"),
         *heads("submissions", "processor-hours", group="of one application"),
         *heads("sooner", "later", group="than promised"),
-        Column("ran away from home"),
+        Column("ran on another machine"),
         Column("all", "mean of the rigid jobs (s)"),
         *(Column(site, "mean of the rigid jobs (s)") for site in sites),
     )
@@ -257,7 +252,7 @@ def _temptation(study: Results) -> Section:
                     for game in GAMES
                 }
             ),
-            "Over the share of applications that deviate: the gain of one of them, and how much longer all take than "
+            "By the share of applications that deviate: the gain of one of them, and how much longer all take than "
             "when no user deviates; with 90% intervals.",
         ),
         Table(columns, tuple(rows)),
