@@ -28,9 +28,9 @@ LONGEST = 2**32
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _WITH_UNITS = re.compile(r"(?:\d+(?:min|[wdhms]))+", re.ASCII)
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+):([0-5]\d):([0-5]\d)", re.ASCII)
-_TIME_OF_DAY = re.compile(
-    r"(?:(today|tomorrow)\s+)?([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII | re.IGNORECASE
-)
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAYS = "|".join(["today", "tomorrow", *(f"{day[:3]}(?:{day[3:]})?" for day in _WEEKDAYS)])
+_TIME_OF_DAY = re.compile(rf"(?:({_DAYS})\s+)?([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII | re.IGNORECASE)
 
 
 def parse_duration(text: str, what: str = "walltime", *, minimum: int = 1) -> int:
@@ -63,9 +63,9 @@ def parse_duration(text: str, what: str = "walltime", *, minimum: int = 1) -> in
 def parse_instant(text: str, now: int, what: str = "instant") -> int:
     """Return the epoch seconds of an instant as people write it; the service's page reads the same.
 
-    ``+2h`` and ``30min`` count from `now`; ``18:30`` is the next time that a clock shows this, and ``today 18:30`` and
-    ``tomorrow 9:00`` are of those days; ``2026-11-21T08:00`` is a date and time, ``@1731000000`` the epoch seconds.
-    All are local unless a zone is named.
+    ``+2h`` and ``30min`` count from `now`; ``18:30`` is the next time that a clock shows this, ``Monday 9:00`` (or
+    ``mon``) the next time on that day; ``today 18:30`` and ``tomorrow 9:00`` are of those days; ``2026-11-21T08:00`` is
+    a date and time, ``@1731000000`` the epoch seconds. All are local unless a zone is named.
     """
     given = text.strip()
     if given.startswith("+"):
@@ -84,7 +84,7 @@ def parse_instant(text: str, now: int, what: str = "instant") -> int:
         except (ValueError, OverflowError):
             raise BadInput(
                 f"{what} {given[:40]!r}: not a time; write +2h or 30min (from now), 18:30, tomorrow 9:00, "
-                "2026-11-21T08:00 or @1731000000 (epoch seconds)"
+                "Monday 9:00, 2026-11-21T08:00 or @1731000000 (epoch seconds)"
             ) from None
     if not 0 <= seconds <= LATEST:
         raise BadInput(f"{what} {given[:40]!r}: is outside 0 to {LATEST} epoch seconds")
@@ -107,7 +107,11 @@ def parse_past_instant(text: str, now: int, what: str = "instant") -> int:
     given = text.strip()
     if len(given) <= 40 and _WITH_UNITS.fullmatch(given):
         return max(0, now - parse_duration(given, what, minimum=0))
-    if (match := _TIME_OF_DAY.fullmatch(given)) and not match[1]:
+    match = _TIME_OF_DAY.fullmatch(given)
+    if match and _weekday(match[1]) is not None:
+        ago = parse_instant(given, max(0, now - 7 * 86400), what)
+        return ago if ago <= now else parse_instant(given, max(0, now - 8 * 86400), what)
+    if match and not match[1]:
         back = 86400 if parse_instant(given, max(0, now - 86400), what) <= now else 90000  # a day may have 25 hours
         return parse_instant(given, max(0, now - back), what)
     seconds = parse_instant(given, now, what)
@@ -124,6 +128,11 @@ def _by_the_clock(now: int, day: str, hour: int, minute: int, second: int) -> in
     """
     try:
         today = datetime.fromtimestamp(now).replace(hour=hour, minute=minute, second=second, microsecond=0)
+        if (weekday := _weekday(day)) is not None:
+            ahead = [
+                (today + timedelta(days=(weekday - today.weekday()) % 7 + more)).replace(fold=0) for more in (0, 7)
+            ]
+            return min(at for moment in ahead if (at := int(moment.timestamp())) >= now)
         if day:
             return int((today + timedelta(days=day == "tomorrow")).replace(fold=0).timestamp())
         shown = [
@@ -135,6 +144,11 @@ def _by_the_clock(now: int, day: str, hour: int, minute: int, second: int) -> in
         return min(seconds for seconds in shown if seconds >= now)
     except (ValueError, OverflowError, OSError):
         return LATEST + 1  # of a clock that has run out of years
+
+
+def _weekday(day: str | None) -> int | None:
+    """Return the number of a day of the week, from Monday on; None for other days."""
+    return next((number for number, name in enumerate(_WEEKDAYS) if day and name[:3] == day[:3].lower()), None)
 
 
 def _exists(moment: datetime) -> bool:

@@ -119,7 +119,7 @@ class Predictor:
                 "seed": self.options.seed,
                 "schedulers": schedulers,
             },
-            ledgers=self._ledgers,
+            ledgers={a.name: self._ledgers[a.endpoint.name] for a in answers if a.name in forecasts},
             similar=self._similar,
         )
 

@@ -24,7 +24,7 @@ __all__ = [
     "named_directory",
 ]
 
-INSTANTS = "18:30, tomorrow 9:00, 30min, +2h, 2026-11-21T08:00 or @EPOCH"
+INSTANTS = "18:30, tomorrow 9:00, Monday 9:00, 30min, +2h, 2026-11-21T08:00 or @EPOCH"
 """How an instant may be written (`gas.times.parse_instant`), for the help of options."""
 
 

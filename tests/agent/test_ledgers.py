@@ -82,6 +82,13 @@ def test_the_first_user_of_a_machine_has_what_its_past_teaches_and_the_next_one_
     assert Agent(APP, [taught], remark=remarks.append).plan(AUTO).plan.ledgers["s3"].coverage() == coverage
 
 
+def test_a_scheduler_that_is_named_by_its_address_has_its_ledger_too(taught, remarks):
+    by_address = S3Endpoint(taught.target, taught.target)
+    found = Agent(APP, [by_address], remark=remarks.append).plan(AUTO).plan
+    assert found.ledgers["s3"].coverage().outcomes == 200
+    assert found.ledgers["s3"].outcomes == kept(taught).outcomes
+
+
 def test_the_waits_of_similar_jobs_are_mixed_in_where_the_scheduler_does_not_follow_the_rule_that_is_simulated(
     busy, remarks, monkeypatch
 ):

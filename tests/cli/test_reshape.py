@@ -287,7 +287,7 @@ def test_a_watched_job_is_changed_when_its_queue_does(story, watch):
 def test_a_risk_is_of_predictions(watch, gas, config, app):
     found = gas("watch", "7", app, "--config", config, "--risk", "90%")
     assert (found.code, found.err) == (
-        1, "gas: --risk 90%: applies to predictions; add --predict auto, or leave it out\n",
+        2, "gas: --risk 90%: applies to predictions; add --predict auto, or leave it out\n",
     )  # fmt: skip
 
 
