@@ -225,7 +225,7 @@ def _frames(frames: list[Any], now: int, processors: int, place: str) -> tuple[N
             if end <= start:
                 raise FieldError(f"{here} end", f"{shown(end)} is not after its start {start}")
             if end > LATEST:
-                raise FieldError(f"{here} end", f"{shown(end)} is above {LATEST}, the last instant possible")
+                raise FieldError(f"{here} end", f"{shown(end)} is above {LATEST}, the latest possible time")
             expected = end
         starts.append(start)
         free.append(count)

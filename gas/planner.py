@@ -275,7 +275,7 @@ def plan(
     if algorithm not in get_args(Algorithm):
         raise BadInput(f'algorithm "{algorithm}" is not known; there are {" and ".join(get_args(Algorithm))}')
     if not_before is not None and not_before > LATEST:
-        raise BadInput(f"not-before {not_before}: is after {LATEST}, the last instant possible")
+        raise BadInput(f"not-before {not_before}: is after {LATEST}, the latest possible time")
     if not 0 <= tolerance <= 1:
         raise BadInput(f"tolerance {tolerance}: must be from 0 to 1 (0.05 is 5%)")
     for what, instant in (("not_before", not_before), ("deadline", deadline)):

@@ -29,7 +29,7 @@ def power_options(
         str, typer.Option("--mix", metavar="MIX", help="Benchmarks: thirds, uniform, unrestricted or restricted.")
     ] = "thirds",
     opponent: Annotated[
-        str, typer.Option("--opponent", metavar="NAME", help="Fixed size: uniform, powers, or own (the job's).")
+        str, typer.Option("--opponent", metavar="NAME", help="Fixed size: uniform, powers (of two) or own.")
     ] = "uniform",
     dataset: Annotated[
         str, typer.Option("--dataset", metavar="NAME", help="Times of benchmarks: default, or a data set's name.")

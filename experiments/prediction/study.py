@@ -34,8 +34,8 @@ def prediction_options(
     runs: Annotated[
         int | None, whole_number("--runs", 2, help="Jobs of each month that a benchmark replaces (default: 210).")
     ] = None,
-    waits: Annotated[int | None, whole_number("--waits", 50, help="Jobs of each log (default: 1000).")] = None,
-    only: Annotated[str, typer.Option("--only", metavar="PART", help="One part: waits, starts or choice.")] = "",
+    waits: Annotated[int | None, whole_number("--waits", 50, help="Jobs of each log, in part waits (1000).")] = None,
+    only: Annotated[str, typer.Option("--only", metavar="PART", help="Only this part: waits, starts or choice.")] = "",
     quick: Annotated[bool, typer.Option("--quick", help="A first look: few jobs of the last two months.")] = False,
 ) -> Options:
     """Compare methods that predict waits, and choices by them.

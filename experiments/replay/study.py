@@ -30,12 +30,12 @@ def replay_options(
         str, typer.Option("--machine", metavar="SIZE[,...]", help="Other sizes: processors, or % of the real size.")
     ] = BASE.machine,
     walltimes: Annotated[
-        str, typer.Option("--walltimes", metavar="W[,...]", help="perfect, f=2, or (EASY only) corrected by history.")
+        str, typer.Option("--walltimes", metavar="W[,...]", help="Walltimes: perfect, f=2, or corrected (EASY only).")
     ] = BASE.walltimes,
     moldable: Annotated[
         str, typer.Option("--moldable", metavar="SHARE[,...]", help="Share of the jobs whose size Gas chooses.")
     ] = BASE.moldable,
-    overrun: Annotated[Overrun, typer.Option("--overrun", help="Beyond the walltime: extend it, or kill.")] = "extend",
+    overrun: Annotated[Overrun, typer.Option("--overrun", help="At the walltime: extend it, or kill.")] = "extend",
     unit: Units = "cpus",
     month: Month = None,
     since: From = None,

@@ -18,7 +18,7 @@ def walk_options(
     seed: Annotated[int, whole_seed("Random seed of the submission times and benchmarks.")] = 0,
     runs: Annotated[int, whole_number("--runs", 2, help="Number of submission times in each month.")] = 210,
 ) -> Options:
-    """Compare the search of 1999 with the exact planner.
+    """Compare the search of Cirne & Berman with the exact one.
 
     Plans the jobs of `gas experiment power`, and counts how often the walk over the availability list (Cirne and Berman
     1999, Fig. 4.3) chooses a worse request than the exact planner, by promised and by actual finish times.

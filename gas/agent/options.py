@@ -151,7 +151,7 @@ class PlanOptions:
         if self.forecasting is None or self.forecasting.sure is None:
             return
         if self.deadline is None:
-            raise BadInput("--sure is the probability of meeting a deadline; add --deadline, or leave it out")
+            raise BadInput("--sure is the probability of meeting a deadline; add --deadline, or leave out --sure")
         if self.tolerance:
             raise BadInput("--sure takes the cheapest request already; leave out --tolerance")
 

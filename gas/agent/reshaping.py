@@ -150,7 +150,7 @@ def reshaping_endpoint(where: Scheduler, number: int) -> ReshapingEndpoint:
         raise where[1]
     if isinstance(where, ReshapingEndpoint):
         return where
-    raise BadInput(where.why_unchanged(number) if isinstance(where, JobEndpoint) else f"{where.name}: takes no jobs")
+    raise BadInput(where.why_unchanged(number) if isinstance(where, JobEndpoint) else f"{where.name}: accepts no jobs")
 
 
 def _of_size(found: Reshaping, processors: int) -> Candidate:

@@ -219,7 +219,7 @@ class Submission:
                 best, chosen = planned.best, planned.endpoint
                 if not isinstance(chosen, JobEndpoint):
                     raise BadInput(
-                        f"{best.scheduler}: finishes first but takes no jobs; it is an availability list only"
+                        f"{best.scheduler}: finishes first but accepts no jobs; it is an availability list only"
                     )
                 request, job = _request(planned, self._options), _job(self._run, planned)
                 if self._before is not None:

@@ -54,9 +54,9 @@ def restore_command(
 
     gas restore s3.backup
 
-    The replaced store is kept beside it. No job number is used twice. Jobs that ended or were cancelled after the
-    backup stay ended if the replaced store can be read. Jobs started after the backup are found by their directories
-    when gas serve starts; other submissions after the backup are lost, and listed here as far as they are known.
+    The replaced store is kept beside the new one. No job number is used twice. Jobs that ended or were cancelled after
+    the backup stay ended if the replaced store can be read. Jobs started after the backup are found by their
+    directories when gas serve starts; other submissions after the backup are lost, and listed as far as they are known.
     """
     from gas.service.server import hold_state
 
@@ -112,7 +112,7 @@ def check_command(
             say(f"{path}: no damage, {many(sound, 'job')}")
     if problems:
         if saved is not None:
-            raise StoreDamaged(f"{path}: is damaged; replace it by the saved jobs: gas restore {save}")
+            raise StoreDamaged(f"{path}: is damaged; replace it with the saved jobs: gas restore {save}")
         way_out = (
             f"--save NEW saves its {many(sound, 'undamaged job')}" if sound else "restore a backup with gas restore"
         )

@@ -95,6 +95,8 @@ def _ask(where: JobEndpoint, numbers: list[int]) -> None:
     what = f"{many(len(numbers), 'job')} on {where.name} ({', '.join(map(str, numbers[:10]))}"
     what += f" and {len(numbers) - 10} more)" if len(numbers) > 10 else ")"
     if not sys.stdin.isatty():
-        raise BadInput(f"--all: would cancel {what}; there is no terminal to ask on, so add --yes if that is meant")
+        raise BadInput(
+            f"--all: would cancel {what}; there is no terminal to ask for confirmation; add --yes to confirm"
+        )
     if not typer.confirm(f"cancel {what}?", err=True):
         raise JobFailed("nothing was cancelled")

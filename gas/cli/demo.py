@@ -50,7 +50,7 @@ def demo_command(
     processors: Annotated[
         int | None, typer.Option("--processors", "-p", metavar="N", min=8, max=2**20, help="Processors of the machine.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the generated load.")] = 2,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed of the generated load.")] = 2,
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Draw the plan: .png, .svg or .pdf.")
     ] = None,

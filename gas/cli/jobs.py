@@ -185,7 +185,7 @@ def wait_command(
         typer.Option(
             "--patience",
             metavar="TIME",
-            help="Give up when the scheduler has not answered for this time: gas wait 17 --patience 12h.",
+            help="Give up when the scheduler has not answered for this time, such as 12h.",
         ),
     ] = "30m",
     exit_status: Annotated[

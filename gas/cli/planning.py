@@ -96,7 +96,7 @@ Predict = Annotated[
     typer.Option(
         "--predict",
         metavar="auto|FILE",
-        help="Choose by likely starts, learned from at least 20 past jobs. auto: the jobs in S³ or in Slurm's "
+        help="Choose by likely starts, learned from at least 20 past jobs. auto: jobs from S³ or from Slurm's "
         "accounting (sacct). FILE: an SWF log or the output of sacct --parsable2 (plain or gzip; - for standard "
         "input).",
     ),

@@ -116,7 +116,9 @@ def serve_command(
     ] = False,
     drain: Annotated[
         bool,
-        typer.Option("--drain", help="Accept no new jobs, finish the schedule, then stop; also for a running service."),
+        typer.Option(
+            "--drain", help="Accept no new jobs, finish the schedule, then stop; also drains a service that is running."
+        ),
     ] = False,
     tokens: Annotated[
         Path | None,
@@ -172,7 +174,8 @@ def serve_command(
 
     S³ accepts jobs over HTTP, promises their start times and runs them. Jobs and promises are kept in the state
     directory and survive a restart. Without tokens S³ listens on loopback only (`gas token add` creates tokens).
-    SIGTERM stops the service; running jobs continue, and the next service with the same state takes them over.
+    SIGTERM stops the service; running jobs continue, and the next service with the same state directory takes them
+    over.
 
     With --user, the service runs as ACCOUNT, and each job as the Unix user named by the token of its submitter, never
     as root or as ACCOUNT; gas serve must be started as root. Without --user, all jobs run as the user who started the

@@ -214,6 +214,6 @@ def part_of_file(path: Path, limit: int, after: int | None, whose: str) -> bytes
             file.seek(max(0, size - limit) if after is None else after)
             return file.read(limit)
     except FileNotFoundError:
-        raise NotFound(f"{path}: is not here ({whose}); look for it where the scheduler's own nodes see it") from None
+        raise NotFound(f"{path}: is not on this machine ({whose}); look for it on the nodes of the scheduler") from None
     except OSError as error:
         raise Forbidden(f"{path}: cannot be read ({error.strerror})") from None

@@ -146,8 +146,8 @@ class S3Endpoint(JobEndpoint):
         answer = self._call("GET", f"/v1/availability{left_out}")
         if (age := age_of(answer.headers)) > OLDEST_SECONDS:
             raise Unreachable(
-                f"{self.name}: something between here and {self.address} answered with a list of {duration_text(age)} "
-                f"ago ({OLDEST_SECONDS} s at most); it must not keep answers"
+                f"{self.name}: a cache between here and {self.address} answered with a list that is "
+                f"{duration_text(age)} old (the limit is {OLDEST_SECONDS} s); such answers must not be cached"
             )
         try:
             return AvailabilityList.from_wire(self._json(answer), "availability")
@@ -419,7 +419,7 @@ class S3Endpoint(JobEndpoint):
         try:
             return self.job_by_key(key)
         except GasError as error:
-            raise InDoubt(f"{refusal}; and what it made cannot be asked for: {error}", key) from None
+            raise InDoubt(f"{refusal}; and whether it created a job cannot be queried: {error}", key) from None
 
     def _json(self, answer: Answer) -> Any:
         try:

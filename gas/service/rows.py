@@ -190,4 +190,4 @@ def _check(row: Mapping[str, Any] | sqlite3.Row, present: set[str]) -> None:
             raise DamagedRow(f"{called}: {name} {row[name]!r} is not a string")
     for name, choices in _CHOICES.items():
         if row[name] not in choices:
-            raise DamagedRow(f"{called}: {name} {row[name]!r} is none of {', '.join(choices)}")
+            raise DamagedRow(f"{called}: {name} {row[name]!r} is not one of {', '.join(choices)}")

@@ -175,7 +175,7 @@ def dask_jobs(
     """
     _at_least_one(cores, "cores")
     if system not in get_args(BatchSystem):
-        raise BadInput(f"system {system!r}: is none of {', '.join(get_args(BatchSystem))}")
+        raise BadInput(f"system {system!r}: is not one of {', '.join(get_args(BatchSystem))}")
     jobs = -(-request.processors // (cores or request.processors))
     write: dict[str, Callable[[int], str]] = {"slurm": _days, "lsf": _minutes}
     arguments: dict[str, Any] = {
@@ -232,7 +232,7 @@ def parsl_arguments(
     """
     _at_least_one(cores_per_node, "cores_per_node")
     if provider not in get_args(ParslProvider):
-        raise BadInput(f"provider {provider!r}: is none of {', '.join(get_args(ParslProvider))}")
+        raise BadInput(f"provider {provider!r}: is not one of {', '.join(get_args(ParslProvider))}")
     nodes = -(-request.processors // (cores_per_node or request.processors))
     arguments: dict[str, Any] = {"nodes_per_block": nodes, "init_blocks": 1, "min_blocks": 0, "max_blocks": 1}
     cores = {"slurm": "cores_per_node", "lsf": "cores_per_node", "pbspro": "cpus_per_node"}
@@ -291,7 +291,7 @@ def converted(
         return dict(snakemake_resources(best))
     if form == "parsl":
         return parsl_arguments(best, job)
-    raise BadInput(f"form {form!r}: is none of {', '.join(get_args(Form))}")
+    raise BadInput(f"form {form!r}: is not one of {', '.join(get_args(Form))}")
 
 
 def _shaped(request: Sized, form: Form, job: JobDescription, shape: shapes.JobShape) -> str | dict[str, Any]:

@@ -105,7 +105,7 @@ def test_the_signature_shows_every_option(call):
 
 
 def test_a_list_takes_no_jobs():
-    with pytest.raises(BadInput, match="takes no jobs"):
+    with pytest.raises(BadInput, match="accepts no jobs"):
         gas.submit(OCEAN, ["./ocean"], gas.read_availability(CLUSTER))
 
 

@@ -125,7 +125,7 @@ def test_a_list_takes_no_jobs(agent):
         name, address, limits = "list", "list:", Site.limits
         availability = Site("list").availability
 
-    with pytest.raises(BadInput, match="list: finishes first but takes no jobs"):
+    with pytest.raises(BadInput, match="list: finishes first but accepts no jobs"):
         agent(Listed()).submit(RUN)
 
 

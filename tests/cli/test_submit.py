@@ -96,7 +96,7 @@ def test_a_list_that_takes_no_jobs_is_said_so(gas, example, paper, tmp_path):
     config.write_text(f'[endpoints.disk]\ntype = "file"\npath = "{paper}"\n')
     result = gas("submit", example, "--config", str(config), "--stale-ok", "--", "x")
     assert result.code == 2
-    assert "takes no jobs" in result.err
+    assert "accepts no jobs" in result.err
 
 
 def test_submit_waits_for_the_end_if_told_to(gas, tmp_path, s3):

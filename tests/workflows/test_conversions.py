@@ -183,7 +183,7 @@ class TestDask:
     def test_what_is_no_size_or_system_is_refused(self):
         with pytest.raises(BadInput, match="cores 0: must be at least 1"):
             dask_jobs(Request(1, 60), cores=0)
-        with pytest.raises(BadInput, match="system 'cray': is none of slurm, oar"):
+        with pytest.raises(BadInput, match="system 'cray': is not one of slurm, oar"):
             dask_jobs(Request(1, 60), system="cray")
 
 
@@ -234,7 +234,7 @@ class TestParsl:
             assert "export GAS_PROCESSORS=10" in real.worker_init
 
     def test_what_is_no_provider_is_refused(self):
-        with pytest.raises(BadInput, match="provider 'cobalt': is none of slurm"):
+        with pytest.raises(BadInput, match="provider 'cobalt': is not one of slurm"):
             parsl_arguments(Request(1, 60), provider="cobalt")
 
 

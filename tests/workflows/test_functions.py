@@ -133,7 +133,7 @@ def test_a_call_that_no_job_could_load_is_refused(nowhere):
         nowhere.submit(calls_made.size, (n for n in ()))
     with pytest.raises(BadInput, match=r'procesors.*"processors"'):
         nowhere.submit(calls_made.size, "{procesors}")
-    with pytest.raises(BadInput, match="takes no jobs"):
+    with pytest.raises(BadInput, match="accepts no jobs"):
         nowhere.submit(calls_made.size, "{processors}")
 
 
@@ -152,7 +152,7 @@ def test_without_cloudpickle_functions_of_modules_go(nowhere, monkeypatch):
     own = type("F", (), {"__call__": lambda self: 1, "__module__": "__main__"})()
     with pytest.raises(BadInput, match=f"defined in __main__.*{way_out}"):
         nowhere.submit(own)
-    with pytest.raises(BadInput, match="takes no jobs"):  # it was pickled
+    with pytest.raises(BadInput, match="accepts no jobs"):  # it was pickled
         nowhere.submit(calls_made.size, 1)
 
 

@@ -46,7 +46,7 @@ def asked(
     tasks = _tasks(options, shape, tasks_per_node, on_job)
     least, most = _nodes(options, shape, tasks, tasks_per_node)
     if _gpus(on_job) and least > _gpus(on_job) and (shape.nodes or options.nodes):
-        raise Infeasible(f"{_gpus(on_job)} GPUs (--gpus) are fewer than {least} nodes, which sbatch does not take")
+        raise Infeasible(f"{_gpus(on_job)} GPUs (--gpus) are fewer than {least} nodes, which sbatch refuses")
     cpus = tasks * per_task
     of_tasks = options.cpus_per_task is not None or options.tasks_per_gpu is not None
     if options.cpus_per_gpu is not None:

@@ -183,7 +183,7 @@ class CommandTransport:
     def cancel(self, id: int) -> None:
         """Cancel a job; one that has ended stays as it is."""
         if not self.jobs(ids=[id]):  # scancel says nothing of jobs that there are not
-            raise NotFound(f"{self.name}: there is no job {id}, or no longer")
+            raise NotFound(f"{self.name}: there is no job {id} (any more)")
         try:
             self._ask(["scancel", str(id)])
         except Conflict:

@@ -40,7 +40,7 @@ def scheduling(parameters: str) -> Scheduling:
         if key in given:
             if re.fullmatch(r"[0-9]{1,9}", given[key]) is None:
                 raise Unreachable(
-                    f"scontrol show config, SchedulerParameters: {key} is {quoted(given[key])}, no number"
+                    f"scontrol show config, SchedulerParameters: {key} is {quoted(given[key])}, not a number"
                 )
             found[attribute] = int(given[key]) * (60 if key == "bf_window" else 1)  # it is in minutes
     if found.get("resolution") == 0:

@@ -327,7 +327,7 @@ def instant_of(text: str, now: int) -> int:
 
 def _whole(text: str | None, least: int = 1) -> int:
     if text is None or not re.fullmatch(r"\d{1,10}", text.strip()) or int(text) < least:
-        raise BadInput(f"is not a whole number from {least} on")
+        raise BadInput(f"is not a whole number of at least {least}")
     return int(text)
 
 
@@ -344,13 +344,13 @@ def _node_range(text: str) -> tuple[int, int | None]:
         raise (
             _NotUnderstood
             if re.fullmatch(r"[\d,:-]+", text.strip())
-            else BadInput("is not a number of nodes, as 4 or 2-8 are")
+            else BadInput("is not a number of nodes, such as 4 or 2-8")
         )
     scale = {"": 1, "k": 1024, "m": 1024 * 1024}
     least = int(found[1]) * scale[found[2]]
     most = least if found[3] is None else int(found[3]) * scale[found[4]]
     if not 0 < least <= most:
-        raise BadInput("is not a number of nodes, as 4 or 2-8 are")
+        raise BadInput("is not a number of nodes, such as 4 or 2-8")
     return least, most
 
 
@@ -365,7 +365,7 @@ def _gpu(text: str) -> Gres:
         kind, count = text.strip(), "1"
     kind = kind.removeprefix("gpu:") if kind != "gpu" else ""
     if not re.fullmatch(r"\d{1,6}", count) or not re.fullmatch(r"[\w.-]*", kind):
-        raise BadInput("is not a number of GPUs, as 4 or a100:4 are")
+        raise BadInput("is not a number of GPUs, such as 4 or a100:4")
     return Gres("gpu", kind, int(count))
 
 
@@ -379,7 +379,7 @@ def _gres(text: str) -> tuple[Gres, ...]:
             r"(?:gres[/:])?([A-Za-z][\w.-]*)(?:[:=]([A-Za-z][\w.-]*))?(?:[:=](\d{1,9})([KMGTkmgt]?))?", one
         )
         if parts is None:
-            raise BadInput("is not a list of resources, as gpu:2 or gpu:a100:2,shard:4 are")
+            raise BadInput("is not a list of resources, such as gpu:2 or gpu:a100:2,shard:4")
         scale = 1024 ** " KMGT".index((parts[4] or " ").upper())
         found.append(Gres(parts[1], parts[2] or "", int(parts[3] or 1) * scale))
     return tuple(one for one in found if one.count)
@@ -393,7 +393,7 @@ def _licences(text: str) -> dict[str, int]:
     for one in text.split(","):
         parts = re.fullmatch(r"([^:=,\s]+?)(?:[:=*](\d{1,9}))?", one.strip())
         if parts is None:
-            raise BadInput("is not a list of licences, as matlab:2,fluent are")
+            raise BadInput("is not a list of licences, such as matlab:2,fluent")
         found[parts[1]] = found.get(parts[1], 0) + int(parts[2] or 1)
     return found
 

@@ -183,5 +183,5 @@ def _small_words(text: str) -> frozenset[str]:
 def _enforced(text: str) -> str:
     value = {"YES": "ALL"}.get(text.strip().upper(), text.strip().upper())
     if value not in ("NO", "ANY", "ALL"):
-        raise BadInput(f"{text!r} is none of NO, ANY and ALL")
+        raise BadInput(f"{text!r} is not one of NO, ANY and ALL")
     return value

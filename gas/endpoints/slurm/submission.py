@@ -47,7 +47,7 @@ def options_from(words: Iterable[str], where: str) -> tuple[Directive, ...]:
         if short_for and name != "export":  # sbatch takes beginnings of names too
             decided = "" if name == short_for[0] else f" (--{short_for[0]})"
             raise BadInput(
-                f"{where}: --{name}{decided} is decided by Gas; leave it out (partition and reservation belong into "
+                f"{where}: --{name}{decided} is decided by Gas; leave it out (partition and reservation belong in "
                 "the endpoint's table)"
             )
         found += from_words([f"--{name}" if value is None else f"--{name}={value}"], where)

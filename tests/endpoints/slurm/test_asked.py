@@ -91,5 +91,5 @@ def test_a_size_that_the_options_do_not_leave_is_refused():
 
 
 def test_fewer_gpus_in_all_than_nodes_are_refused():
-    with pytest.raises(Infeasible, match=r"2 GPUs \(--gpus\) are fewer than 3 nodes, which sbatch does not take"):
+    with pytest.raises(Infeasible, match=r"2 GPUs \(--gpus\) are fewer than 3 nodes, which sbatch refuses"):
         job("--gpus=2 -N3", 2, unit="gpus")
