@@ -1,4 +1,5 @@
 import json
+import pickle
 import tomllib
 from pathlib import Path
 
@@ -29,10 +30,22 @@ def timings(tmp_path):
     return path
 
 
+FITTED = {}
+
+
 @pytest.fixture
-def gas():
+def gas(monkeypatch):
+    """Run the command; timings that were fitted before are not fitted again, as that takes longest."""
     app = typer.Typer()
     app.command()(fit)
+
+    def fitted(*measured, **options):
+        key = pickle.dumps((measured, options))
+        if key not in FITTED:
+            FITTED[key] = fitting.fit(*measured, **options)
+        return FITTED[key]
+
+    monkeypatch.setattr("gas.cli.fit.fit_models", fitted)
 
     def run(*arguments, **options):
         words = [str(argument) for argument in arguments]
@@ -144,6 +157,7 @@ def test_two_outputs_of_one_name_and_the_timings_themselves_are_not_overwritten(
 @pytest.mark.thorough
 def test_the_same_seed_writes_the_same_bytes(gas, timings, tmp_path):
     for name in ("a.toml", "b.toml"):
+        FITTED.clear()
         gas(timings, "-o", tmp_path / name, "--seed", 4)
     assert (tmp_path / "a.toml").read_bytes() == (tmp_path / "b.toml").read_bytes()
 
