@@ -85,7 +85,7 @@ ONCE = {
 }
 
 
-@pytest.mark.thorough(but=6)
+@pytest.mark.thorough(but=3)
 @pytest.mark.parametrize("fault", ONCE.values(), ids=ONCE.keys())
 def test_a_fault_that_passes_costs_nothing_but_time(s3, proxy, configure, submit, fault):
     proxy.faults = [fault] * 2
@@ -97,7 +97,7 @@ def test_a_fault_that_passes_costs_nothing_but_time(s3, proxy, configure, submit
     assert [j["id"] for j in jobs_of(s3)] == [result.json["job"]["id"]]
 
 
-@pytest.mark.thorough(but=6)
+@pytest.mark.thorough(but=3)
 @pytest.mark.parametrize("fault", ONCE.values(), ids=ONCE.keys())
 def test_a_fault_that_stays_ends_with_the_command_that_finds_out(s3, proxy, configure, submit, gas, fault):
     proxy.for_ever = fault
@@ -368,6 +368,7 @@ def test_a_request_that_arrives_between_two_plans_is_the_job(two, submit):
     assert jobs_of(second) == []
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("own_key", [True, False])
 def test_a_later_call_stays_with_the_scheduler_in_doubt(two, configure, submit, own_key):
     first, second, proxy, _ = two

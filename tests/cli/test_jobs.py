@@ -218,7 +218,7 @@ def test_reserve_and_see_it_in_the_list(gas, s3):
     assert "nothing was reserved" in clash.err
 
 
-@pytest.mark.thorough(but=6)
+@pytest.mark.thorough(but=3)
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

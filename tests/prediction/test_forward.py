@@ -36,7 +36,7 @@ def test_each_candidate_starts_when_the_simulation_starts_it(case, data, policy)
     assert found[0].tolist() == outcomes[:, 0].tolist()
 
 
-@pytest.mark.thorough(but=5)
+@pytest.mark.thorough(but=3)
 @pytest.mark.parametrize("seed", some(range(40), 14))
 def test_machine_code_and_threads_change_nothing(seed):
     case = random_log(seed, jobs=(20, 40))
@@ -143,7 +143,7 @@ def starts_in(machine):
     return starts
 
 
-@pytest.mark.thorough(but=24)
+@pytest.mark.thorough(but=12)
 @pytest.mark.parametrize("seed", range(60))
 def test_a_candidate_that_may_not_start_before_an_instant_starts_as_under_s3(seed):
     random = np.random.default_rng(seed)

@@ -345,7 +345,7 @@ class Fate:
         self.excused = self.live.clock.offset() < -5  # a jump is still to come
 
 
-@pytest.mark.thorough(but=6)
+@pytest.mark.thorough(but=3)
 @pytest.mark.parametrize("seed", range(20))
 def test_whatever_the_clocks_do_the_schedule_is_sound_and_only_outages_break_promises(seed, world, begin):
     fate = Fate(seed, world, begin)

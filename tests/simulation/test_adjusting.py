@@ -196,7 +196,7 @@ def jobs_by_force(jobs, scheme, adjustment, queue):
     return outcome, adjusted
 
 
-@pytest.mark.thorough(but=4)
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize(("months", "unit"), [(None, 1), (1, DAY)])  # in days, ends fall on the edge of the window
 @each_queue
 @each_adjustment

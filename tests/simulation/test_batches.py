@@ -168,6 +168,7 @@ def by_force(rows, machine, policy, order):
     return Schedule(jobs, np.array(outcome.start, np.int64), np.array(outcome.end, np.int64))
 
 
+@pytest.mark.thorough(but=5)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("policy", POLICIES)
 @given(logs(most_jobs=10), st.data())

@@ -68,7 +68,7 @@ def test_at_every_arrival_a_branch_is_the_altered_log_simulated_whole(policy, or
         simulation.answer()
 
 
-@pytest.mark.thorough(but=8)
+@pytest.mark.thorough(but=4)
 @each_order
 @each_policy
 @pytest.mark.parametrize("disturbed", [False, True])
@@ -106,7 +106,7 @@ def test_so_it_is_where_the_plan_is_long(policy, order):
     assert most > 5 * WIDTH  # frames: enough for searches by the index, which has to be copied as well
 
 
-@pytest.mark.thorough(but=7)
+@pytest.mark.thorough(but=4)
 @each_order
 @each_policy
 def test_machine_code_and_plain_python_find_the_same(policy, order):
@@ -125,6 +125,7 @@ def test_machine_code_and_plain_python_find_the_same(policy, order):
 # -------------------------------------------------------------------------------------------------------- independence
 
 
+@pytest.mark.thorough(but=5)
 @each_order
 @each_policy
 @few

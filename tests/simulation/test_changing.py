@@ -71,6 +71,7 @@ def test_a_cancellation_told_on_the_way_is_one_told_before(policy, order, case, 
     assert_equal(changed.schedule(), known.by_force(policy, order=order))
 
 
+@pytest.mark.thorough(but=5)
 @each_order
 @each_policy
 def test_so_it_is_in_machine_code(policy, order):
@@ -106,6 +107,7 @@ def test_what_is_not_submitted_is_what_was_withdrawn_at_its_submission(policy, o
     assert_same(asking.schedule(), simulate(known.jobs, policy, order=order, machine_code=False, **known.beside))
 
 
+@pytest.mark.thorough(but=5)
 @each_order
 @each_policy
 @few

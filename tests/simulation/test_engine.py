@@ -24,6 +24,7 @@ def simulation(case, policy, order, machine_code=False, **more):
 TWO = Case(2, ((0, 1, 5, 5), (3, 1, 5, 5)))
 
 
+@pytest.mark.thorough(but=5)
 @each_order
 @each_policy
 @few
@@ -38,6 +39,7 @@ def test_one_event_at_a_time_is_the_same_as_all_at_once(policy, order, case):
     assert_equal(stepping.schedule(), case.by_force(policy, order=order))
 
 
+@pytest.mark.thorough(but=5)
 @each_order
 @each_policy
 @few
@@ -51,6 +53,7 @@ def test_stopping_before_an_instant_changes_nothing(policy, order, case, stops):
     assert_equal(stopping.schedule(), case.by_force(policy, order=order))
 
 
+@pytest.mark.thorough(but=5)
 @each_order
 @each_policy
 @few

@@ -30,6 +30,7 @@ def check(case, policy, machine_code, **rules):
 # ----------------------------------------------------------------------------------- small logs, shrunk on a failure
 
 
+@pytest.mark.thorough(but=5)
 @each_order
 @each_policy
 @examples(60)
@@ -39,7 +40,7 @@ def test_plain_source_starts_each_job_when_the_rules_say(policy, order, case):
         check(case, policy, machine_code=False, order=order, overrun=overrun)
 
 
-@pytest.mark.thorough(but=7)
+@pytest.mark.thorough(but=4)
 @each_order
 @each_policy
 @examples(60)
@@ -62,7 +63,7 @@ def thousands(policy, order, overrun, count, first):
             check(case, policy, machine_code=True, order=order, overrun=overrun)
 
 
-@pytest.mark.thorough(but=14)
+@pytest.mark.thorough(but=5)
 @each_overrun
 @each_order
 @each_policy
@@ -89,7 +90,7 @@ def test_the_whole_kth_log(traces, policy, order):
     assert_equal(simulate(jobs, policy, order=order), case.by_force(policy, order=order))
 
 
-@pytest.mark.thorough(but=7)
+@pytest.mark.thorough(but=4)
 @each_order
 @each_policy
 def test_plain_and_compiled_source_give_the_same_schedule(policy, order):

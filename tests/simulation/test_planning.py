@@ -25,7 +25,7 @@ def check(case, policy, machine_code, **rules):
     return got
 
 
-@pytest.mark.thorough(but=8)
+@pytest.mark.thorough(but=4)
 @each_order
 @each_policy
 @pytest.mark.parametrize(("seed", "disturbed"), [(1, False), (2, True)])

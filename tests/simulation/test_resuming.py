@@ -29,6 +29,7 @@ def assert_same(one, other):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
 
 
+@pytest.mark.thorough(but=5)
 @each_order
 @each_policy
 @few
@@ -49,6 +50,7 @@ def test_a_copy_and_its_original_go_on_independently(policy, order, case, data):
     assert_equal(second.schedule(), expected)
 
 
+@pytest.mark.thorough(but=5)
 @each_order
 @each_policy
 def test_a_long_run_stops_and_branches_in_machine_code_too(policy, order):
@@ -67,6 +69,7 @@ def test_a_long_run_stops_and_branches_in_machine_code_too(policy, order):
 # --------------------------------------------------------------------------------------------- asking and answering
 
 
+@pytest.mark.thorough(but=5)
 @each_order
 @each_policy
 @few
@@ -151,6 +154,7 @@ def test_an_answer_must_be_wanted_once_and_fit_the_machine(order):
 # ------------------------------------------------------------------------------------------------------ availability
 
 
+@pytest.mark.thorough(but=5)
 @each_order
 @each_policy
 @few

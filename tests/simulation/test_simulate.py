@@ -37,6 +37,7 @@ def test_an_answer_that_asks_for_less_makes_room_for_another():
 # -------------------------------------------------------------------------------------- the availability list's start
 
 
+@pytest.mark.thorough(but=5)
 @each_order
 @each_policy
 @few

@@ -103,7 +103,7 @@ def test_what_the_search_consists_of_is_reached_by_every_study(run):
     assert not [name for name in found if name.endswith("report") or "pictures" in name or name.startswith("gas.cli")]
 
 
-@pytest.mark.thorough(but=3)
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.__name__)
 def test_all_that_is_imported_when_a_study_is_computed_is_reached(run):
     program = f"import sys, {run.__module__}\nprint(*sys.modules, sep='\\n')"

@@ -21,7 +21,7 @@ def no_application(world):
     return np.zeros(len(world.applications), np.bool_)
 
 
-@pytest.mark.thorough(but=3)
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize(
     ("others", "some"), [("choose", "everywhere"), ("choose", "hedge"), ("choose-static", "everywhere-static")]
 )
