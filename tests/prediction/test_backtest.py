@@ -65,6 +65,7 @@ def test_an_outcome_has_its_interval_around_its_median(outcomes):
         assert 0 <= one.low <= one.high
 
 
+@pytest.mark.thorough(but=["2"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_what_is_predicted_does_not_depend_on_what_comes_later(busy, outcomes, threads):
     """All that is not known at an instant is made different: waits, run times, who comes and what they ask for."""
