@@ -32,7 +32,7 @@ from gas.service.live import LiveScheduler
 from gas.service.page import page
 from gas.service.planners import Planners
 from gas.service.planning import PlanAnswer, PlanBody
-from gas.service.refusals import ErrorAnswer, first_problem, refusal, refuse
+from gas.service.refusals import ErrorAnswer, first_problem, refusal, refuse, refused_with
 from gas.service.rights import RIGHTS, Action, Principal, hidden_keys, require, route_action
 from gas.service.schemas import (
     JOB_FIELDS,
@@ -109,7 +109,7 @@ def create_app(
         title="S³, the space-shared scheduler",
         version="1",
         summary="Conservative backfilling that publishes its availability list and keeps its promises.",
-        responses={status: _refused(text) for status, text in errors.items()},
+        responses={status: refused_with(text) for status, text in errors.items()},
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,  # to wherever the Host header says
@@ -150,15 +150,7 @@ def _fields(text: str | None) -> list[str] | None:
     return list(dict.fromkeys(["id", *names]))
 
 
-def _refused(text: str) -> dict[str, Any]:
-    """Describe a refusal. FastAPI would take half of a service's start to derive the same schema a hundred times."""
-    return {
-        "description": text,
-        "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorAnswer.__name__}"}}},
-    }
-
-
-_GONE: dict[int | str, dict[str, Any]] = {404: _refused("There is no such job")}
+_GONE: dict[int | str, dict[str, Any]] = {404: refused_with("There is no such job")}
 
 
 def _add_schedule(app: FastAPI, scheduler: LiveScheduler, planners: Planners, lanes: _Lanes) -> None:
@@ -167,7 +159,7 @@ def _add_schedule(app: FastAPI, scheduler: LiveScheduler, planners: Planners, la
         response_model=AvailabilityAnswer,
         responses={
             304: {"description": "The schedule has not changed"},
-            404: _refused("The job left out is not in the schedule"),
+            404: refused_with("The job left out is not in the schedule"),
             409: {"model": ErrorAnswer, "description": "The job left out is not waiting"},  # brings the schema
         },
     )
@@ -193,8 +185,8 @@ def _add_schedule(app: FastAPI, scheduler: LiveScheduler, planners: Planners, la
 def _add_jobs(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes) -> None:
     refused: dict[int | str, dict[str, Any]] = {
         200: {"model": JobAnswer, "description": "The key was used before; this is the job that it created"},
-        409: _refused("The key was used for a different request, or no new jobs are accepted"),
-        412: _refused("Later than `start_by`; nothing was queued"),
+        409: refused_with("The key was used for a different request, or no new jobs are accepted"),
+        412: refused_with("Later than `start_by`; nothing was queued"),
     }
 
     def accept(body: SubmitBody | ReserveBody, caller: Principal) -> Any:
@@ -262,7 +254,7 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes) -> None:
         responses={
             **_GONE,
             200: {"content": {"application/octet-stream": {}}},
-            409: _refused("Not a process"),
+            409: refused_with("Not a process"),
         },
     )
     @lanes.output.by_caller
@@ -291,8 +283,8 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes) -> None:
         response_model=JobAnswer,
         responses={
             **_GONE,
-            409: _refused("It is not waiting, or the key was used for another change"),
-            412: _refused("It would start later than `start_by`; nothing was changed"),
+            409: refused_with("It is not waiting, or the key was used for another change"),
+            412: refused_with("It would start later than `start_by`; nothing was changed"),
         },
     )
     @lanes.changes.by_caller
@@ -353,7 +345,7 @@ def _add_operation(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes, machin
     @app.put(
         "/v1/machine",
         response_model=MachineAnswer,
-        responses={409: _refused("Jobs would have to be cancelled; nothing was changed")},
+        responses={409: refused_with("Jobs would have to be cancelled; nothing was changed")},
     )
     @lanes.changes.by_caller
     def change_machine(body: MachineBody, caller: Caller) -> Any:

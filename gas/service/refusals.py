@@ -12,7 +12,7 @@ from documents.fields import nearest, shown
 from gas.errors import TooMany, Unauthorized, outcome_of
 from gas.service.schemas import ReserveBody, ReshapeBody, SubmitBody
 
-__all__ = ["ErrorAnswer", "first_problem", "refusal", "refuse"]
+__all__ = ["ErrorAnswer", "first_problem", "refusal", "refuse", "refused_with"]
 
 
 class ErrorDetail(BaseModel):
@@ -27,6 +27,15 @@ class ErrorAnswer(BaseModel):
 
     error: ErrorDetail
     availability: dict[str, Any] | None = None
+
+
+def refused_with(text: str) -> dict[str, Any]:
+    """Return what the OpenAPI document says of a refusal; one of the routes must name `ErrorAnswer` as a model.
+
+    If all did, deriving the same schema a hundred times would take half of a service's start.
+    """
+    schema = {"$ref": f"#/components/schemas/{ErrorAnswer.__name__}"}
+    return {"description": text, "content": {"application/json": {"schema": schema}}}
 
 
 def refuse(status: int, kind: str, message: str, availability: Any = None) -> JSONResponse:
