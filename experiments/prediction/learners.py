@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +21,23 @@ _STATE: Final = [i for i, name in enumerate(FEATURES) if not name.startswith("st
 _FEWEST: Final = 60
 _LAST: Final = 8_000
 _UNIT: Final = 60.0
+
+
+def _one_thread() -> Any:
+    """Return a context of a single thread: a study computes several methods at a time, and they would wait for others'.
+
+    Which libraries have threads is looked up once, after scikit-learn has loaded them.
+    """
+    return _threads().limit(limits=1)
+
+
+@cache
+def _threads() -> Any:
+    import sklearn.ensemble
+    import sklearn.neural_network  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 class _Trained:
@@ -42,12 +60,11 @@ class _Trained:
         if self._known < _FEWEST:
             return None
         if not self._trained or self._known - self._trained >= max(200, self._trained // 5):
-            from threadpoolctl import threadpool_limits
-
-            with threadpool_limits(1):  # a study computes several at a time
+            with _one_thread():
                 self._train(np.array(self._seen), np.log1p(np.array(self._waits) / _UNIT))
             self._trained = self._known
-        low, middle, high = np.maximum(np.sort(self._says(seen[None, _STATE])), 0.0).tolist()
+        with _one_thread():
+            low, middle, high = np.maximum(np.sort(self._says(seen[None, _STATE])), 0.0).tolist()
         return tuple(float(_UNIT * np.expm1(one)) for one in (low, middle, high))  # type: ignore[return-value]
 
     def _train(self, seen: NDArray[np.float32], wait: NDArray[np.float64]) -> None:

@@ -23,8 +23,10 @@ from what similar jobs used and other jobs arriving, and returns the distributio
     blend      a simulation and the waits of similar jobs made one prediction
     ledger     predictions with their outcomes, and what is learnt from them
     orders     when a job would start if the queue were served in some order
+    lately     what is remembered of a queue: waits, use and starts of users, requests, sizes and queues
     queue_state  what can be seen of a queue at a submission, as numbers
     forest     a forest of random trees that picks past waits
+    tails      at which levels of a prediction intervals end, for long waits by themselves
     learnt     waits learnt from what the queue looked like
     recorded   a log whose queue is known at each instant
     backtest   what would have been predicted for the jobs of a log, and what came true

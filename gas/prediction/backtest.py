@@ -1,10 +1,10 @@
 """What would have been predicted at the submissions of a recorded log, and what came true.
 
 At a submission the log shows what a scheduler would have: who ran, who waited, whose jobs had ended by then. From
-that the queue is simulated forward (`gas.prediction.forecast`), what jobs waited at whose submissions the queue looked
-alike is mixed in (`gas.prediction.learnt`), and the result is compared with the recorded start, whatever scheduler made
-it. Nothing that happened later is looked at. The outcomes that were known by then decide how much each counts, and
-correct the intervals (`gas.prediction.ledger`).
+that the queue is simulated forward (`gas.prediction.forecast`), and it is learnt what jobs waited at whose submissions
+the queue looked alike (`gas.prediction.learnt`). What was learnt is said alone, unless the outcomes that were known by
+then show that a mixture with the simulation is better (`gas.prediction.ledger`). The result is compared with the
+recorded start, whatever scheduler made it. Nothing that happened later is looked at.
 
 Beside it stand its parts, what the last jobs of like size and walltime waited, and the start that conservative
 backfilling would plan if all jobs used up their walltimes.
@@ -12,7 +12,7 @@ backfilling would plan if all jobs used up their walltimes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from gas.prediction.calibration import ends_of
 from gas.prediction.forecast import forecast
-from gas.prediction.learnt import LearntWaits
+from gas.prediction.learnt import NOTHING, Learnt, LearntWaits, middle_of
 from gas.prediction.ledger import INTERVAL, Ledger, Made
-from gas.prediction.ledger import Outcome as Learnt
+from gas.prediction.ledger import Outcome as CameTrue
 from gas.prediction.parts import in_turn
 from gas.prediction.past import Past
 from gas.prediction.recorded import RecordedQueue
@@ -70,13 +70,13 @@ class Outcome:
     wait
         What came true.
     median, low, high
-        Predicted: the middle, and an interval of 90%.
+        Predicted: the middle (`gas.prediction.learnt.middle_of`), and an interval of 90%.
     raw_low, raw_high
         That interval without correction by earlier outcomes.
     weight
         How much the simulation counts in it, from 0 to 1.
     simulated, learnt
-        The medians of its parts; None for the second before enough is known.
+        The middles of its parts; None for the second before enough is known.
     planned
         The wait if all jobs used up their walltimes.
     similar
@@ -175,39 +175,51 @@ def backtest(
     ledger, kept = Ledger(), {} if kept is None else kept
     learnt: LearntWaits | None = None
     similar = recorded.similar()
-    like = alike = np.zeros(0, np.int64)
+    like, found = np.zeros(0, np.int64), NOTHING
 
     def beside(place: int) -> NDArray[np.int64]:
-        nonlocal learnt, like, alike
+        nonlocal learnt, like, found
         if learnt is None:  # what is first done when threads simulate
             learnt = LearntWaits(*recorded.seen(places), recorded.jobs.submit, recorded.start, seed=seed)
-        like, alike = similar.waits(*recorded.asked(place)), learnt.waits(place)
-        return alike if alike.size else like
+        like, found = similar.waits(*recorded.asked(place)), learnt.predicted(place, SHARES)
+        return found.waits if found.waits.size else like
 
     ahead = _simulated(recorded, places, samples, seed, policy, threads, kept)
     for place, waiting, made in _predicted(recorded, ahead, ledger, beside):
-        raw_low, raw_high = _middle(made.waits, INTERVAL)
+        waits, intervals, weight = _said(made, found, ledger)
+        low, high = intervals[SHARES.index(INTERVAL)]
+        raw_low, raw_high = _middle(waits, INTERVAL)
         wait = int(recorded.start[place] - recorded.jobs.submit[place])
-        corrected = (ends_of(ledger.levels(made.kind, one), made.waits, 0, made.latest) for one in SHARES)
         yield Outcome(
             row=int(recorded.rows[place]),
             submitted=int(recorded.jobs.submit[place]),
             wait=wait,
-            median=float(np.median(made.waits)),
-            low=made.low,
-            high=made.high,
+            median=middle_of(waits),
+            low=low,
+            high=high,
             raw_low=raw_low,
             raw_high=raw_high,
-            weight=ledger.weight(made.kind) if made.similar.size else 1.0,
+            weight=weight,
             simulated=float(np.median(made.simulated)),
-            learnt=float(np.median(alike)) if alike.size else None,
+            learnt=middle_of(found.waits) if found.waits.size else None,
             planned=made.latest,
             similar=float(np.median(like)) if like.size else None,
             waiting=waiting,
             samples=made.simulated.size,
-            held_from=_least(wait, corrected),
-            raw_held_from=_least(wait, (_middle(made.waits, one) for one in SHARES)),
+            held_from=_least(wait, intervals),
+            raw_held_from=_least(wait, (_middle(waits, one) for one in SHARES)),
         )
+
+
+def _said(made: Made, found: Learnt, ledger: Ledger) -> tuple[NDArray[np.int64], Sequence[tuple[int, int]], float]:
+    """Return the waits that are likely, the intervals of all `SHARES`, and how much the simulation counts.
+
+    What was learnt is said alone unless the ledger shows that the simulation helps.
+    """
+    if found.waits.size and not ledger.simulation_helps(made.kind):
+        return *found, 0.0
+    intervals = [ends_of(ledger.levels(made.kind, one), made.waits, 0, made.latest) for one in SHARES]
+    return made.waits, intervals, ledger.weight(made.kind) if made.similar.size else 1.0
 
 
 def _middle(waits: NDArray[np.int64], share: float) -> tuple[int, int]:
@@ -231,7 +243,7 @@ def rehearsed(
     samples: int = SAMPLES,
     policy: Policy = "s3",
     mixes: bool = True,
-) -> list[Learnt]:
+) -> list[CameTrue]:
     """Return what would have come of predictions of the last jobs to start; those that a ledger knows are left out.
 
     Parameters

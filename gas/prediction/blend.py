@@ -26,6 +26,7 @@ LEAST = 20
 """From so many outcomes on their best weight counts; until then both predictions count alike."""
 
 _WINDOW = 400
+_SURE = 1.645
 _UNIT_SECONDS = 60.0
 _LEVELS = (np.arange(POINTS) + 0.5) / POINTS
 
@@ -52,6 +53,15 @@ class Blend:
         if len(self._scores) < LEAST:
             return 0.5
         return float(WEIGHTS[int(np.argmin(np.mean(self._scores, axis=0)))])
+
+    @property
+    def helps(self) -> bool:
+        """Whether the best mixture was better than similar jobs alone, by more than chance (by one side, 95%)."""
+        if len(self._scores) < LEAST:
+            return False
+        scores = np.array(self._scores)
+        gain = scores[:, 0] - scores[:, int(np.argmin(scores.mean(axis=0)))]
+        return bool(gain.mean() > _SURE * gain.std() / np.sqrt(len(gain)))
 
     def came_true(self, wait: int, simulated: NDArray[np.int64], similar: NDArray[np.int64]) -> None:
         """Learn from an outcome; the predictions are sorted waits."""

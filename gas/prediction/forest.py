@@ -2,18 +2,22 @@
 
 Each tree splits past jobs by what was seen at their submission until few are left together. A job goes to the leaf
 where it belongs, and the jobs of its leaves, each tree counting alike, are the distribution of its wait (Geurts, Ernst
-& Wehenkel 2006; as quantiles: Meinshausen 2006). Nothing has to be scaled, and what tells nothing is seldom split on.
+& Wehenkel 2006; as quantiles: Meinshausen 2006). Within a leaf later jobs count more. Nothing has to be scaled, and
+what tells nothing is seldom split on.
 """
 
 from __future__ import annotations
+
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import kernel
+from gas.prediction.calibration import Level
 from gas.prediction.forward import machine_of
 
-__all__ = ["LEAF", "TREES", "Forest"]
+__all__ = ["LEAF", "TREES", "Forest", "Picked"]
 
 TREES = 40
 LEAF = 5
@@ -24,6 +28,40 @@ _TRIED = 3
 
 _DRAWS = 1 << 14
 
+_HALF_LIFE = 2_000
+"""A job counts half as much as one that started so many jobs later."""
+
+_NEARLY = 1e-9
+"""Sums of shares may be off by so much."""
+
+_SIDES: Final[tuple[Literal["left", "right"], ...]] = ("left", "right")
+
+
+class Picked:
+    """The past waits that a job's is likely to be among.
+
+    Parameters
+    ----------
+    waits
+        Ascending, in seconds.
+    weight
+        Of each, above 0.
+    """
+
+    def __init__(self, waits: NDArray[np.int64], weight: NDArray[np.float64]) -> None:
+        self._waits, self._share = waits, np.cumsum(weight)
+        self._share /= self._share[-1]
+
+    def quantiles(self, levels: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the wait at each of these levels."""
+        at = np.searchsorted(self._share, levels - _NEARLY)
+        return np.asarray(self._waits[np.minimum(at, len(self._waits) - 1)])
+
+    def level(self, wait: int) -> Level:
+        """Return which share of them is below a wait, and which up to it."""
+        at = [int(np.searchsorted(self._waits, wait, side)) for side in _SIDES]
+        return Level(*(float(self._share[one - 1]) if one else 0.0 for one in at))
+
 
 class Forest:
     """A forest grown from past jobs.
@@ -33,7 +71,7 @@ class Forest:
     seen
         What was seen at each submission, shape ``(jobs, features)``.
     waits
-        That came true, in seconds; trees compare their logarithms.
+        That came true, in seconds, in the order in which they did; trees compare their logarithms.
     """
 
     def __init__(
@@ -41,7 +79,9 @@ class Forest:
     ) -> None:
         order = np.argsort(waits, kind="stable")
         self._waits = waits[order]
-        self._weigh = machine_of(machine_code)(weigh)
+        age = len(waits) - 1 - order
+        self._counts = 0.5 ** (age / _HALF_LIFE)
+        self._pick = machine_of(machine_code)(pick)
         count, features = seen.shape
         draws = np.random.default_rng(seed).random((TREES, _DRAWS))
         nodes = 2 * count // LEAF + 3
@@ -53,13 +93,11 @@ class Forest:
         tries = max(1, -(-features // _TRIED))
         machine_of(machine_code)(grow)(columns, target, LEAF, tries, draws, self._rows, self._nodes, self._levels)
 
-    def quantiles(self, seen: NDArray[np.float32], levels: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the wait of a job at each of these levels."""
-        weight = np.zeros(len(self._waits))
-        self._weigh(self._rows, self._nodes, self._levels, seen, weight)
-        share = np.cumsum(weight)
-        at = np.searchsorted(share, levels * share[-1])
-        return np.asarray(self._waits[np.minimum(at, len(share) - 1)])
+    def picked(self, seen: NDArray[np.float32]) -> Picked:
+        """Return the waits of the leaves where a job belongs."""
+        rows, weight = self._pick(self._rows, self._nodes, self._levels, self._counts, seen)
+        order = np.argsort(rows, kind="stable")
+        return Picked(self._waits[rows[order]], weight[order])
 
 
 _SPLIT, _LEFT, _BEGIN, _END = range(4)
@@ -147,18 +185,31 @@ def _part(column: NDArray[np.float32], level: float, rows: NDArray[np.int64]) ->
 
 
 @kernel
-def weigh(
+def pick(
     all_rows: NDArray[np.int64],
     all_nodes: NDArray[np.int64],
     all_levels: NDArray[np.float32],
+    counts: NDArray[np.float64],
     seen: NDArray[np.float32],
-    weight: NDArray[np.float64],
-) -> None:
-    """Add to the weight of each past job its share of the leaves where a job belongs."""
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the past jobs of the leaves where a job belongs, and the share of each in its leaf."""
+    leaf = np.zeros(len(all_rows), np.int64)
+    found = 0
     for tree in range(len(all_rows)):
         nodes, node = all_nodes[tree], 0
         while nodes[_SPLIT, node] >= 0:
             node = nodes[_LEFT, node] + (0 if seen[nodes[_SPLIT, node]] <= all_levels[tree, node] else 1)
-        rows = all_rows[tree, nodes[_BEGIN, node] : nodes[_END, node]]
-        for row in rows:
-            weight[row] += 1.0 / len(rows)
+        leaf[tree] = node
+        found += nodes[_END, node] - nodes[_BEGIN, node]
+    rows, weight = np.empty(found, np.int64), np.empty(found)
+    at = 0
+    for tree in range(len(all_rows)):
+        begin, end = all_nodes[tree, _BEGIN, leaf[tree]], all_nodes[tree, _END, leaf[tree]]
+        total = 0.0
+        for k in range(begin, end):
+            total += counts[all_rows[tree, k]]
+        for k in range(begin, end):
+            rows[at] = all_rows[tree, k]
+            weight[at] = counts[rows[at]] / total
+            at += 1
+    return rows, weight

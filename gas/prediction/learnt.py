@@ -2,19 +2,26 @@
 
 A forest (`gas.prediction.forest`) is grown from the last jobs that have started, and again as more have. What a job's
 submission looks like (`gas.prediction.queue_state`) then picks those past waits that its own is likely to be among.
+All jobs that are seen are predicted on the way; what comes true says where an interval ends (`gas.prediction.tails`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gas.prediction.blend import POINTS
-from gas.prediction.forest import Forest
+from gas.prediction.calibration import Level
+from gas.prediction.forest import Forest, Picked
 from gas.prediction.queue_state import queue_states
+from gas.prediction.tails import Tails
 from workloads import RigidJobs
 
-__all__ = ["FEWEST", "LAST", "LearntWaits", "seen_at"]
+__all__ = ["FEWEST", "LAST", "NOTHING", "Learnt", "LearntWaits", "middle_of", "seen_at"]
 
 FEWEST = 30
 """How many jobs must have started before anything is learnt."""
@@ -29,7 +36,30 @@ _AGAIN = 100
 """It is grown again when so many more have started, or a fiftieth of those known."""
 
 _LEVELS = (np.arange(POINTS) + 0.5) / POINTS
-_NOBODY = np.zeros(0, np.int64)
+
+_SHORT = 270
+"""A median of fewer seconds is not within a factor of two of a wait above ten minutes."""
+
+_UNIT_SECONDS = 600.0
+
+
+class Learnt(NamedTuple):
+    """A prediction, in seconds.
+
+    Attributes
+    ----------
+    waits
+        `POINTS`, sorted, among which that of a job is likely to be; none where too little is known.
+    intervals
+        Of the probabilities that were asked about, both ends.
+    """
+
+    waits: NDArray[np.int64]
+    intervals: tuple[tuple[int, int], ...] = ()
+
+
+NOTHING: Final = Learnt(np.zeros(0, np.int64))
+"""Where too little is known."""
 
 
 class LearntWaits:
@@ -58,17 +88,65 @@ class LearntWaits:
         self._starts = start[self._order]
         self._grown = 0
         self._forest: Forest | None = None
+        self._wanted = np.flatnonzero(wanted)
+        self._tried = 0
+        self._open: list[tuple[int, int, Level]] = []  # a heap of (start, place, level)
+        self._tails = Tails()
 
-    def waits(self, place: int) -> NDArray[np.int64]:
-        """Return `POINTS` waits among which that of a job is likely to be, sorted; none before enough have started."""
+    def predicted(self, place: int, shares: Sequence[float]) -> Learnt:
+        """Return what is likely for a job; jobs are asked about in the order of their submission.
+
+        Parameters
+        ----------
+        shares
+            The probabilities of its intervals.
+        """
+        before = int(np.searchsorted(self._wanted, place))
+        for other in self._wanted[self._tried : before].tolist():
+            self._try(other)
+        self._tried = max(self._tried, before)
+        picked = self._picked(place)
+        if picked is None:
+            return NOTHING
+        self._learn(int(self._submit[place]))
+        ends = picked.quantiles(np.array([self._tails.levels(share) for share in shares]))
+        return Learnt(picked.quantiles(_LEVELS), tuple((low, high) for low, high in ends.tolist()))
+
+    def _picked(self, place: int) -> Picked | None:
         known = int(np.searchsorted(self._starts, self._submit[place]))  # those that started before
         if known < FEWEST:
-            return _NOBODY
+            return None
         if self._forest is None or known - self._grown >= max(_AGAIN, known // 50):
             rows = self._order[max(0, known - LAST) : known]
             self._forest = Forest(self._seen[rows], self._waits[rows], seed=self._seed)
             self._grown = known
-        return self._forest.quantiles(self._seen[place], _LEVELS)
+        return self._forest.picked(self._seen[place])
+
+    def _try(self, place: int) -> None:
+        """Predict a job to learn from what comes of it."""
+        picked = self._picked(place)
+        if picked is not None:
+            wait = int(self._waits[place])
+            heappush(self._open, (int(self._submit[place]) + wait, place, picked.level(wait)))
+
+    def _learn(self, now: int) -> None:
+        """Take in what had started before an instant."""
+        while self._open and self._open[0][0] < now:
+            _, place, level = heappop(self._open)
+            self._tails.came_true(level, int(self._waits[place]))
+
+
+def middle_of(waits: NDArray[np.int64]) -> float:
+    """Return the one wait that is said of sorted ones: their median.
+
+    Where it is below some minutes, it is the one that is nearest to the others by the logarithm of the difference: of
+    jobs that start at once or much later, few wait for minutes.
+    """
+    median = float(np.median(waits))
+    if median >= _SHORT:
+        return median
+    apart = np.log1p(np.abs(waits[:, None] - waits[None, :]) / _UNIT_SECONDS)
+    return float(waits[int(np.argmin(apart.mean(axis=1)))])
 
 
 def seen_at(

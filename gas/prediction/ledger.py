@@ -224,7 +224,14 @@ class Ledger:
 
     def weight(self, kind: str) -> float:
         """Return how much a simulation counts beside similar jobs, from 0 to 1."""
-        return Blend(np.array(one.scores) for one in self._outcomes.get(kind, ()) if one.scores).weight
+        return self._blend(kind).weight
+
+    def simulation_helps(self, kind: str) -> bool:
+        """Return whether predictions with a simulation were better than by similar jobs alone, by more than chance."""
+        return self._blend(kind).helps
+
+    def _blend(self, kind: str) -> Blend:
+        return Blend(np.array(one.scores) for one in self._outcomes.get(kind, ()) if one.scores)
 
     # ------------------------------------------------------------------------------------------------- learn
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gas.prediction.learnt import FEWEST, LearntWaits, seen_at
+from gas.prediction.learnt import FEWEST, LearntWaits, middle_of, seen_at
 from workloads import Log, rigid_jobs
 from workloads.header import Header
 
@@ -27,11 +27,54 @@ def learnt(wait, size, every=400):
 def test_large_jobs_wait_as_large_jobs_did():
     kind = np.arange(200) % 2
     found = learnt(3600 * kind, 1 + 700 * kind)
-    assert found.waits(198).max() == 0
-    assert found.waits(199).min() == 3600
+    assert found.predicted(198, [0.9]).waits.max() == 0
+    assert found.predicted(199, [0.9]).waits.min() == 3600
 
 
 def test_nothing_is_learnt_before_enough_have_started():
     found = learnt(np.zeros(100, int), np.ones(100, int))
-    assert not found.waits(FEWEST - 1).size
-    assert found.waits(FEWEST + 1).size
+    assert not found.predicted(FEWEST - 1, [0.9]).waits.size
+    assert found.predicted(FEWEST + 1, [0.9]).waits.size
+
+
+def surprising(count=1500, often=12, seed=0):
+    """Waits of seconds, and now and then of hours, of which nothing tells."""
+    generator = np.random.default_rng(seed)
+    return np.where(generator.random(count) < 1 / often, generator.integers(4000, 40000, count), 5)
+
+
+def test_an_interval_covers_most_long_waits_though_nothing_tells_of_them():
+    wait = surprising()
+    found = learnt(wait, np.ones(len(wait), int))
+    some = range(800, len(wait), 2)
+    predicted = [found.predicted(place, [0.9]) for place in some]
+    wait = wait[some]
+    long = wait > 3600
+    inside = np.array([one.intervals[0][0] <= wait[k] <= one.intervals[0][1] for k, one in enumerate(predicted)])
+    quantile = np.array([wait[k] <= one.waits[95] for k, one in enumerate(predicted)])
+    assert quantile[long].mean() < 0.65
+    assert inside[long].mean() > 0.8
+
+
+def test_an_interval_does_not_depend_on_waits_that_are_not_over():
+    wait, at = surprising(600), 400
+    others = np.where(400 * np.arange(600) + wait >= 400 * at, 99_999, wait)
+    one, other = (learnt(of, np.ones(600, int)) for of in (wait, others))
+    for place in range(at + 1):
+        before, after = one.predicted(place, [0.9]), other.predicted(place, [0.9])
+        assert before[1:] == after[1:]
+        assert before.waits.tolist() == after.waits.tolist()
+
+
+def test_the_interval_is_that_of_all_jobs_on_the_way_whichever_of_them_are_asked_about():
+    wait = surprising(500)
+    one, other = (learnt(wait, np.ones(500, int)) for _ in range(2))
+    for place in range(0, 499, 7):
+        one.predicted(place, [0.9])
+    assert one.predicted(499, [0.9])[1:] == other.predicted(499, [0.9])[1:]
+
+
+def test_the_middle_is_the_median_or_if_it_is_short_the_most_likely_wait():
+    assert middle_of(np.array([0, 0, 300, 900, 9000])) == 300
+    assert middle_of(np.array([0, 0, 0, 200, 240, 5000, 9000])) == 0
+    assert middle_of(np.array([0, 120, 120, 120, 5000])) == 120

@@ -48,6 +48,43 @@ def test_waits_and_use_are_those_that_were_over():
     assert last["recent use"] == 1.0
 
 
+def test_what_is_known_of_requests_sizes_and_queues_is_from_jobs_that_have_started():
+    job = {
+        "submit": 0,
+        "start": 60,
+        "end": 120,
+        "processors": 4,
+        "walltime": 600,
+        "run_time": 60,
+        "user": 1,
+        "queue": 1,
+    }
+    like = {"submit": 300, "start": 900, "end": 960}
+    larger = {"processors": 9, "submit": 310, "start": 360, "end": 500, "user": 2, "run_time": 140}
+    asked = {"submit": 800, "start": 5000, "end": 5060}
+    jobs = [job, job | like, job | larger, job | asked]
+    found = seen(**{name: [one[name] for one in jobs] for name in job})[3]
+    assert found["last wait of request"] == found["waits of request"] == found["last wait of size"] == minutes(60)
+    assert found["since start of request"] == found["since start of size"] == minutes(740)
+    assert found["since start of larger"] == minutes(440)
+    assert found["use of request"] == pytest.approx(0.1)
+    assert (found["waiting of request"], found["waiting of size"]) == (1, 1)
+    assert found["oldest of request"] == found["oldest in queue"] == minutes(500)
+    assert found["late for size"] == pytest.approx(np.log1p(500 / 60) - np.log1p(1), rel=1e-5)
+    assert found["processors waiting of user"] == pytest.approx(0.4)
+    assert found["since user submitted"] == minutes(500)
+    assert found["since user started"] == minutes(740)
+    assert found["last wait in queue"] == minutes(50)
+    assert [found[f"{what} in an hour"] for what in ("submitted", "started", "ended")] == [3, 2, 2]
+
+
+def test_what_happened_in_the_last_hour_is_what_was_over_at_the_submission():
+    once = {"submit": [0, 4000], "start": [0, 4000], "end": [500, 4000], "run_time": [500, 0]}
+    once |= {name: JOBS[name][:2] for name in ("processors", "walltime", "user", "queue")}
+    found = seen(**once)[1]
+    assert [found[f"{what} in an hour"] for what in ("submitted", "started", "ended")] == [0, 0, 1]
+
+
 def test_where_nothing_is_known_of_run_times_others_use_half_of_their_walltimes():
     found = seen()[2]  # it needs 8 of 10
     assert {name: found[name] for name in FEATURES if name.startswith("start: ")} == {
