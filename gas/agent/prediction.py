@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 from documents.extras import way_to_install
 from gas.agent.ledgers import brought_up_to_date
 from gas.agent.options import AUTO, Forecasting
-from gas.endpoints import Answer, Endpoint, PlacedEndpoint, QueueEndpoint, RememberingEndpoint, SchedulingEndpoint
+from gas.endpoints import (
+    Answer,
+    Endpoint,
+    PlacedEndpoint,
+    QueueEndpoint,
+    RememberingEndpoint,
+    RequeueingEndpoint,
+    SchedulingEndpoint,
+)
 from gas.errors import BadInput, GasError, Unreachable
 from gas.planner import Candidate, Plan
 from gas.prediction import LEAST_ENDED
@@ -30,6 +38,7 @@ from gas.prediction.ledger import LEAST, Ledger
 from gas.prediction.past import Past
 from gas.prediction.reshaping import LikelyReshaping, likely_reshaping, starts_in_place, worth_following
 from gas.prediction.similar import Similar
+from gas.prediction.slurm import BY_THEMSELVES
 from gas.prediction.snapshot import Snapshot
 from gas.printable import many
 from gas.reshaping import Reshaping
@@ -39,6 +48,9 @@ __all__ = ["Predictor"]
 
 MOST_SHAPES = 12
 """How many shapes of a waiting job are followed besides its own."""
+
+FRESH_SECONDS = 3_600.0
+"""For so long what a scheduler has said of its past holds, where one job is looked at again and again."""
 
 FEW = 100
 """From fewer jobs than these little can be learnt, which is said."""
@@ -63,6 +75,7 @@ class Predictor:
         self._ledgers: dict[str, Ledger] = {}
         self._similar: dict[str, list[NDArray[np.int64]]] = {}
         self._said: set[str] = set()
+        self._asked_at = time.monotonic()
 
     def plan(
         self,
@@ -241,19 +254,36 @@ class Predictor:
         BadInput
             Its queue cannot be predicted.
         """
-        from gas.compiled import available
-
         assert found.current is not None, "what never starts is not predicted"
-        if not isinstance(endpoint, PlacedEndpoint):
+        if time.monotonic() - self._asked_at > FRESH_SECONDS:
+            self._asked_at = time.monotonic()
+            self._remembered.clear()
+            self._ledgers.clear()
+        history = self._history(endpoint) if isinstance(endpoint, (PlacedEndpoint, RequeueingEndpoint)) else None
+        if isinstance(endpoint, PlacedEndpoint) and history is not None:
+            shapes = [found.current, *worth_following(found, MOST_SHAPES)]
+            starts = self._starts_in_place(endpoint, id, history, shapes, not_before)
+        elif isinstance(endpoint, RequeueingEndpoint) and history is not None:
+            shapes = [found.current, *worth_following(found, BY_THEMSELVES - 1)]
+            starts = self._starts_by_priority(endpoint, id, history, shapes, max(not_before or 0, found.now))
+        else:
             raise BadInput(
                 f"{endpoint.name}: does not show the place of a waiting job in its queue; leave out --predict"
             )
-        history = self._history(endpoint)
+        likely = dict(zip(shapes, starts.T, strict=True))
+        ledger, risk = self._ledgers[endpoint.name], self.options.risk
+        return likely_reshaping(found, likely, ledger=ledger, risk=risk, threshold=threshold, least=least)
+
+    def _starts_in_place(
+        self, endpoint: PlacedEndpoint, id: int, history: History, shapes: Sequence[Candidate], not_before: int | None
+    ) -> NDArray[np.int64]:
+        """Return when a job would start in shapes that keep its place: a row for each sample."""
+        from gas.compiled import available
+
         snapshot, place = endpoint.place(id, history.users)
         past, _, _, remarks = self._past(endpoint, history, snapshot)
         for remark in (*endpoint.queue_remarks, *remarks):
             self._say_once(f"{endpoint.name}: {remark}")
-        shapes = [found.current, *worth_following(found, MOST_SHAPES)]
         past.learn(snapshot.now)
         run_times = past.usage.draw(snapshot, self._samples, np.random.default_rng(self.options.seed))
         until = max(one.start for one in shapes)
@@ -263,9 +293,25 @@ class Predictor:
                 past.arrivals(snapshot.now, max(0, until - snapshot.now)), not_before=not_before,
                 policy=endpoint.policy, threads=len(os.sched_getaffinity(0)), machine_code=available(),
             )  # fmt: skip
-        likely = dict(zip(shapes, starts.T, strict=True))
-        ledger, risk = self._ledgers[endpoint.name], self.options.risk
-        return likely_reshaping(found, likely, ledger=ledger, risk=risk, threshold=threshold, least=least)
+        return starts
+
+    def _starts_by_priority(
+        self, endpoint: RequeueingEndpoint, id: int, history: History, shapes: Sequence[Candidate], first: int
+    ) -> NDArray[np.int64]:
+        """Return when a job would start in shapes that have their priorities: a row for each sample."""
+        queue = endpoint.queue_with(id, [(one.processors, one.walltime, one.layout) for one in shapes], first)
+        past, _, _, remarks = self._past(endpoint, history, queue.snapshot(history.users, history.names))
+        for remark in remarks:
+            self._say_once(f"{endpoint.name}: {remark}")
+        with _saying_what_takes_long(endpoint.name, self._samples, self._say_once, True):
+            made, further = queue.forecast(
+                past, [one.execution_time for one in shapes], [one.start for one in shapes], history.users,
+                history.names, samples=self._samples, seed=self.options.seed,
+                threads=len(os.sched_getaffinity(0)), clock=time.monotonic,
+            )  # fmt: skip
+        for remark in further:
+            self._say_once(f"{endpoint.name}: {remark}")
+        return made.starts
 
     def _learnt(self, endpoint: Endpoint, history: History, snapshot: Snapshot, strangers: bool) -> tuple[str, ...]:
         """Read the ledger of a scheduler, brought up to date once; return what should be known of it."""

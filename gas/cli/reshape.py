@@ -122,8 +122,8 @@ def watch_command(
     gas watch 12 app.toml --threshold 10% --least 5m
 
     Reshapes the job (processors and walltime) whenever that makes it finish earlier by at least --threshold and
-    --least: according to the scheduler's plans or, with --predict on an S³, to predictions. Each line of output says
-    what was done, and why; with --json each line is a JSON object. Interrupting it leaves the job as it is.
+    --least: according to the scheduler's plans or, with --predict, to predictions. Each line of output says what
+    was done, and why; with --json each line is a JSON object. Interrupting it leaves the job as it is.
     """
     pause = parse_duration(every, "--every")
     options, likely = gain.options(stale_ok=stale_ok), forecasting(predict, risk=risk)

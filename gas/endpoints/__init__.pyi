@@ -10,6 +10,7 @@ from .endpoint import (
     QueueEndpoint as QueueEndpoint,
     RememberingEndpoint as RememberingEndpoint,
     Request as Request,
+    RequeueingEndpoint as RequeueingEndpoint,
     ReshapingEndpoint as ReshapingEndpoint,
     SchedulingEndpoint as SchedulingEndpoint,
     Standing as Standing,

@@ -29,6 +29,7 @@ __all__ = [
     "QueueEndpoint",
     "RememberingEndpoint",
     "Request",
+    "RequeueingEndpoint",
     "ReshapingEndpoint",
     "SchedulingEndpoint",
     "Standing",
@@ -314,6 +315,22 @@ class SchedulingEndpoint(Endpoint, Protocol):
             With which they were planned.
         first
             The instant before which none may start.
+        """
+
+
+@runtime_checkable
+class RequeueingEndpoint(SchedulingEndpoint, Protocol):
+    """Such a one that says what priority a waiting job has, and would have in another shape."""
+
+    def queue_with(self, id: int, shapes: Sequence[tuple[int, int, Layout | None]], first: int) -> Queue:
+        """Return what is run forward to predict a waiting job in some shapes, of which the first is its own.
+
+        It keeps what it has waited for; what its size adds to its priority changes with it.
+
+        Raises
+        ------
+        Conflict
+            The job does not wait.
         """
 
 

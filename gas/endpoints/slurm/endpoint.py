@@ -453,22 +453,38 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         """Return how a job stands, and what it could get in its place of the queue."""
         cluster = self.transport.cluster(self.name)
         found = next((job for job in cluster.jobs if job.id == id and job.pending), None) or self._one(id)
-        availability = None
-        if found.pending:
-            chosen = partitions_of(cluster, self.partition)[0]
-            if found.partitions and chosen.name not in found.partitions:
-                chosen = partition_of(cluster, found.partitions[0])
-            asked = replace(self.asked(), reservation=found.reservation)
-            seen = interpret(
-                ahead_of(cluster, found), chosen.name, user=self.transport.user, options=asked, groups=self._groups()
-            )
-            self.limits = narrowed(self._own_limits, (chosen,), asked, cluster)
-            self.remarks = (*cluster.cautions, *seen.remarks)
-            availability = seen.availability
+        availability = self._in_its_place(cluster, found) if found.pending else None
         record = self._record(found)
         record["nodes"] = found.least_nodes
         record["held"] = found.held or (found.pending and found.reason.startswith("Dependency"))  # whatever its shape
         return Standing(record, availability, fingerprint(cluster))
+
+    def _in_its_place(self, cluster: Cluster, job: Job) -> SlurmAvailability:
+        """Return what a waiting job could get in its place of the queue."""
+        chosen = partitions_of(cluster, self.partition)[0]
+        if job.partitions and chosen.name not in job.partitions:
+            chosen = partition_of(cluster, job.partitions[0])
+        asked = replace(self.asked(), reservation=job.reservation)
+        seen = interpret(
+            ahead_of(cluster, job), chosen.name, user=self.transport.user, options=asked, groups=self._groups()
+        )
+        self.limits = narrowed(self._own_limits, (chosen,), asked, cluster)
+        self.remarks = (*cluster.cautions, *seen.remarks)
+        return seen.availability
+
+    def queue_with(self, id: int, shapes: Sequence[tuple[int, int, Layout | None]], first: int) -> Queue:
+        """Return what is run forward to predict a waiting job in some shapes, of which the first is its own."""
+        from gas.prediction.slurm import Queue
+
+        cluster = self.transport.cluster(self.name)
+        job = next((one for one in cluster.jobs if one.id == id and one.pending), None)
+        if job is None:
+            raise Conflict(f"{self.name}: job {id} is no longer waiting")
+        availability = self._in_its_place(cluster, job)
+        asked = [availability.job(size, walltime, first, layout) for size, walltime, layout in shapes]
+        others = tuple(one for one in cluster.jobs if not (one.pending and one.id == id))
+        jobs = tuple(None if one is None else in_place_of(job, one, asked[0]) for one in asked)
+        return Queue(replace(cluster, jobs=others), jobs, availability.unseen_until)
 
     def why(self, id: int) -> dict[str, Any]:
         """Return why a waiting job waits, and what would make it start sooner (`gas.endpoints.slurm.reasons`)."""
@@ -535,6 +551,25 @@ def ahead_of(cluster: Cluster, job: Job) -> Cluster:
     waiting = list(dict.fromkeys(record.job.id for record in queue(cluster)))
     behind = set(waiting[waiting.index(job.id) :]) if job.id in waiting else set()  # else it is newer than all of them
     return replace(cluster, jobs=tuple(one for one in cluster.jobs if not (one.pending and one.id in behind)))
+
+
+def in_place_of(job: Job, shape: Job, own: Job | None) -> Job:
+    """Return a waiting job in another shape, with its priority: what its size adds to that changes with it.
+
+    Parameters
+    ----------
+    shape, own
+        As they would be submitted now: in that shape, and as the job is. If that is not known, its priority stays.
+    """
+    if own is None:
+        return replace(shape, priority=job.priority, priority_in=job.priority_in)
+
+    def priority(name: str) -> int:
+        more = shape.priority_in.get(name, shape.priority) - own.priority_in.get(name, own.priority)
+        return max(1, job.priority_in.get(name, job.priority) + more)
+
+    values = {name: priority(name) for name in shape.partitions}
+    return replace(shape, priority=max(values.values(), default=job.priority), priority_in=values)
 
 
 def fingerprint(cluster: Cluster) -> str:

@@ -91,3 +91,44 @@ def test_a_job_starts_when_it_was_predicted_to_and_long_before_it_was_promised_t
     assert low <= began + RUNS <= high
     assert abs(expected["start"] - start) <= SOON + 2 * RUNS
     assert start <= high + SOON
+
+
+def watched(gas, job, *words):
+    """Watch a job until it has started; return the kinds of the events and the events."""
+    line = [
+        sys.executable,
+        "-m",
+        "gas",
+        "watch",
+        str(job),
+        "lu.toml",
+        "--config",
+        "gas.toml",
+        "--json",
+        "--every",
+        "2s",
+    ]
+    done = subprocess.run([*line, "--least", "5s", *words], cwd=gas.folder, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(each) for each in done.stdout.splitlines()]
+    return [one["event"] for one in events], events
+
+
+def test_by_predictions_a_job_waits_for_the_nodes_that_it_would_give_up_by_plans(slurm, tmp_path, capsys):
+    """Four processors are free at once, all in ten minutes as planned and in one as ever; sooner is done who waits."""
+    gas = Program(tmp_path, slurm)
+    holding = slurm.submit("-n", "12", "-t", str(MINUTES), seconds=RUNS)
+    slurm.planned_start(holding)
+    large = slurm.submit("-n", "16", "-t", "2", seconds=5)
+    by_plans = subprocess.run(
+        [sys.executable, "-m", "gas", "reshape", str(large), "lu.toml", "--config", "gas.toml", "--json", "--dry-run"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=240, check=True,
+    )  # fmt: skip
+    assert json.loads(by_plans.stdout)["chosen"]["processors"] == 4
+    kinds, events = watched(gas, large, "--dry-run", "--predict", gas.history)
+    with capsys.disabled():
+        print("", *(one["text"] for one in events), sep="\n")
+    assert kinds[:2] == ["predicted", "left"]
+    assert "would change" not in kinds
+    assert "expected to start" in events[1]["text"]
+    assert "the interval that was predicted" in events[-1]["text"]
