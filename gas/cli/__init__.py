@@ -42,6 +42,7 @@ Its modules:
     logs            reading the logs that a command names
     progress        a progress bar on standard error
     backtest_report  what backtest says: sentences, tables, a page, JSON
+    savings_report  what it says of choosing by predictions
     partial_file    what an interrupted backtest has simulated
     tables          all output: lines, tables and JSON on standard output, notes on standard error
 """

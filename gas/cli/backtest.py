@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gas.prediction.backtest import Outcome
     from gas.prediction.classes import JobClass
     from gas.prediction.recorded import RecordedQueue
+    from gas.prediction.savings import Savings
 
 __all__ = ["backtest_command"]
 
@@ -115,8 +116,10 @@ def backtest_command(
     extent = Extent(
         len(recorded), recorded.left_out, possible, possible if all_jobs else jobs or JOBS, samples, longest
     )
-    outcomes = _outcomes(recorded, places, samples, seed, threads or len(os.sched_getaffinity(0)))
+    threads = threads or len(os.sched_getaffinity(0))
+    outcomes = _outcomes(recorded, places, samples, seed, threads)
     classes = classes_of(recorded, places, outcomes)
+    savings = _savings(recorded, places, outcomes, seed, threads)
     if output is not None:
         write_text(output, _table(outcomes))
     if plot is not None:
@@ -124,12 +127,12 @@ def backtest_command(
 
         draw_backtest(outcomes, plot, log=part)
     if report is not None:
-        page = report_of(part, extent, outcomes, classes)
+        page = report_of(part, extent, outcomes, classes, savings)
         write_text(report, html(page))
     if json:
-        print_json(wire_of(part, extent, outcomes, classes))
+        print_json(wire_of(part, extent, outcomes, classes, savings))
     else:
-        _show(extent, outcomes, classes)
+        _show(extent, outcomes, classes, savings)
 
 
 def _outcomes(
@@ -158,6 +161,20 @@ def _outcomes(
     return outcomes
 
 
+def _savings(
+    recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequence[Outcome], seed: int, threads: int
+) -> Savings:
+    from gas.prediction.savings import choices, places_of_choices, savings_of
+
+    chosen = []
+    of = places_of_choices(recorded, places)
+    with progress(f"choosing for {many(len(of), 'job')}") as show:
+        for one in choices(recorded, of, seed=seed, threads=threads):
+            chosen.append(one)
+            show(len(chosen) / len(of))
+    return savings_of(recorded, places, outcomes, chosen)
+
+
 def _announce_compiling() -> None:
     from gas.compiled import available, is_ready
     from gas.prediction.forward import follow_each
@@ -168,10 +185,14 @@ def _announce_compiling() -> None:
         remark("first use: compiling the predictor (up to a minute)")
 
 
-def _show(extent: Extent, outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> None:
+def _show(extent: Extent, outcomes: Sequence[Outcome], classes: Sequence[JobClass], savings: Savings) -> None:
     from gas.cli.backtest_report import bad_sentences, good_sentences, tables_of
+    from gas.cli.savings_report import savings_sentences
 
-    for sentence in (*good_sentences(outcomes, classes), *bad_sentences(classes), *extent.sentences(outcomes)):
+    for sentences in (good_sentences(outcomes, classes), bad_sentences(classes), savings_sentences(savings)):
+        for sentence in sentences:
+            say(sentence)
+    for sentence in extent.sentences(outcomes):
         say(sentence)
     for table in tables_of(outcomes, classes):
         left = [column.title for column in table.columns if column.left]

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gas.cli.savings_report import savings_blocks, savings_sentences, savings_wire
 from gas.prediction.backtest import Outcome
 from gas.prediction.classes import FACTOR_SHARE, FEWEST, HELD, JobClass, best_baseline, shortly
 from gas.prediction.ledger import INTERVAL
+from gas.prediction.savings import Savings
 from gas.prediction.scores import FACTOR_FROM, NAMES, Scores, scores_of
 from gas.printable import many
 from gas.report.blocks import Block, Bullets, Cell, Column, Picture, Report, Section, Table, Text, heads
@@ -224,7 +226,9 @@ _SIMPLE = (
 )
 
 
-def report_of(log: Log, extent: Extent, outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> Report:
+def report_of(
+    log: Log, extent: Extent, outcomes: Sequence[Outcome], classes: Sequence[JobClass], savings: Savings
+) -> Report:
     """Return the report as a page with pictures; `Missing` if matplotlib is not installed."""
     from gas.pictures.backtest import backtest_svgs
 
@@ -254,6 +258,7 @@ def report_of(log: Log, extent: Extent, outcomes: Sequence[Outcome], classes: Se
             Section("For whom they are not good", (Bullets(tuple(bad_sentences(classes))),)),
             Section("Predicted and recorded waits", waits),
             Section("Classes of jobs", (picture("classes", shown), groups)),
+            Section("What choosing by prediction would have saved, and whom", savings_blocks(savings)),
             Section("In the course of the log", (picture("course", course),)),
             Section("How this was computed", method),
         ),
@@ -263,7 +268,9 @@ def report_of(log: Log, extent: Extent, outcomes: Sequence[Outcome], classes: Se
 # --------------------------------------------------------------------------------------------------------- JSON
 
 
-def wire_of(log: Log, extent: Extent, outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> dict[str, Any]:
+def wire_of(
+    log: Log, extent: Extent, outcomes: Sequence[Outcome], classes: Sequence[JobClass], savings: Savings
+) -> dict[str, Any]:
     """Return all figures as JSON."""
     from gas.prediction.scores import by_wait
 
@@ -307,7 +314,13 @@ def wire_of(log: Log, extent: Extent, outcomes: Sequence[Outcome], classes: Sequ
             }
             for one in classes
         ],
-        "in_words": [*good_sentences(outcomes, classes), *bad_sentences(classes), *extent.sentences(outcomes)],
+        "savings": savings_wire(savings),
+        "in_words": [
+            *good_sentences(outcomes, classes),
+            *bad_sentences(classes),
+            *savings_sentences(savings),
+            *extent.sentences(outcomes),
+        ],
     }
 
 

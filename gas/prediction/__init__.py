@@ -32,6 +32,7 @@ from what similar jobs used and other jobs arriving, and returns the distributio
     backtest   what would have been predicted for the jobs of a log, and what came true
     scores     how good that was
     classes    for whom it was good and for whom not
+    savings    what choosing by predictions would have saved
 """
 
 __all__ = ["LEAST_ENDED"]

@@ -21,7 +21,8 @@ from gas.prediction.scores import BASELINES, FACTOR_FROM, WAITS, within_factor_2
 from gas.report.intervals import Interval, by_months
 from gas.times import duration_text
 
-__all__ = ["FACTOR_SHARE", "FEWEST", "HELD", "JobClass", "best_baseline", "classes_of", "shortly", "waits_of"]
+__all__ = ["FACTOR_SHARE", "FEWEST", "HELD", "JobClass", "best_baseline", "classes_of"]
+__all__ += ["members_of", "parts_of", "shortly", "waits_of"]
 
 FEWEST = 50
 """A class of fewer predictions is not judged."""
@@ -105,9 +106,9 @@ def classes_of(recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequ
     inside = np.array([one.inside for one in outcomes], np.float64)
     near = within_factor_2(median, wait)
     nearer = np.sign(np.abs(waits_of(outcomes, best_baseline(outcomes)) - wait) - error)  # NaN where it said nothing
-    part = np.arange(len(wait)) * _PARTS // max(1, len(wait))
+    part = parts_of(len(wait))
     found = []
-    for kind, name, of in [("", "all", np.ones(len(wait), np.bool_)), *_kinds(recorded, places, wait, median)]:
+    for kind, name, of in members_of(recorded, places, outcomes):
         delayed, told_apart = of & (wait > FACTOR_FROM), of & (np.abs(nearer) == 1)
         found.append(
             JobClass(
@@ -122,6 +123,19 @@ def classes_of(recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequ
             )
         )
     return found
+
+
+def parts_of(count: int) -> NDArray[np.int64]:
+    """Return in which of the consecutive parts each of so many predictions is, which are the batches of intervals."""
+    return np.arange(count) * _PARTS // max(1, count)
+
+
+def members_of(
+    recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequence[Outcome]
+) -> list[tuple[str, str, NDArray[np.bool_]]]:
+    """Return kind, name and members of each class that has any; the first is that of all."""
+    wait, median = waits_of(outcomes, "wait"), waits_of(outcomes, "median")
+    return [("", "all", np.ones(len(wait), np.bool_)), *_kinds(recorded, places, wait, median)]
 
 
 def best_baseline(outcomes: Sequence[Outcome]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.errors import BadInput
+from gas.prediction.forward import NO_ARRIVALS, Arrivals
 from gas.prediction.learnt import seen_at
 from gas.prediction.past import Past
 from gas.prediction.similar import Similar
@@ -19,6 +20,9 @@ __all__ = ["FEWEST", "RecordedQueue"]
 
 FEWEST = 20
 """How many jobs have to end before the first prediction."""
+
+_MOST_LATER = 1_000
+"""So many jobs that came later are known in hindsight."""
 
 
 class RecordedQueue:
@@ -111,9 +115,7 @@ class RecordedQueue:
 
         Some logs record more processors in use than their machine has; it has as many then.
         """
-        jobs, now = self.jobs, int(self.jobs.submit[place])
-        first = int(np.searchsorted(self._last_end[:place], now, side="right"))  # before it all have ended
-        here = first + np.flatnonzero(self.end[first:place] > now)
+        jobs, now, here = self.jobs, int(self.jobs.submit[place]), self._here(place)
         running = self.start[here] <= now
         start = np.where(running, self.start[here], UNPLANNED)
         columns = [
@@ -129,6 +131,32 @@ class RecordedQueue:
             now=now, machine=machine, processors=processors, walltime=walltime, start=start, running=running,
             user=user, submit=submit, name=name,
         )  # fmt: skip
+
+    def hindsight(self, place: int, seconds: int) -> tuple[NDArray[np.int64], Arrivals]:
+        """Return what nobody knew at a submission: how long who was there ran, and who came in so many seconds after.
+
+        Of the jobs of its `snapshot`, one row; those that no line of the log tells of use up their walltimes.
+        """
+        jobs, now, here = self.jobs, int(self.jobs.submit[place]), self._here(place)
+        elapsed = np.maximum(now - self.start[here], 0)
+        walltime = jobs.estimate[here]
+        run_time = np.clip(jobs.run_time[here], np.minimum(elapsed + 1, walltime), walltime)
+        if self._still:
+            _, lasts, start, *_ = self._still
+            run_time = np.concatenate([lasts[start <= now], run_time])
+        begin, end = np.searchsorted(jobs.submit, [now, now + seconds], side="right").tolist()
+        if begin == end:
+            return run_time[None], NO_ARRIVALS
+        later = slice(begin, min(end, begin + _MOST_LATER))
+        limit = jobs.estimate[later]
+        lasts = np.clip(jobs.run_time[later], 1, limit)
+        return run_time[None], Arrivals(np.array([[jobs.submit[later], jobs.processors[later], limit, lasts]]))
+
+    def _here(self, place: int) -> NDArray[np.intp]:
+        """Return who ran or waited when a job was submitted, of those before it in the log."""
+        now = int(self.jobs.submit[place])
+        first = int(np.searchsorted(self._last_end[:place], now, side="right"))  # before it all have ended
+        return first + np.flatnonzero(self.end[first:place] > now)
 
     def waiting(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
         """Return how many jobs waited at these submissions, of those before each in the log."""

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from gas.printable import many
 
-__all__ = ["Block", "Bullets", "Cell", "Column", "Picture", "Report", "Section", "Table", "Text", "agreed"]
+__all__ = ["Block", "Bullets", "Cell", "Column", "Mark", "Picture", "Report", "Section", "Table", "Text", "agreed"]
 __all__ += ["fewer", "heads", "no", "not_the_full", "yes"]
 
 Mark: TypeAlias = Literal["", "good", "bad", "quiet"]

@@ -1,0 +1,90 @@
+"""What ``gas backtest`` says of choosing by predictions: how much sooner jobs would have ended, and whose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gas.prediction.classes import FACTOR_SHARE, FEWEST, shortly
+from gas.prediction.savings import FASTER, Saving, Savings
+from gas.prediction.scores import FACTOR_FROM
+from gas.printable import many
+from gas.report.blocks import Block, Cell, Column, Mark, Table, Text, heads
+
+__all__ = ["savings_blocks", "savings_sentences", "savings_table", "savings_wire"]
+
+
+def savings_sentences(savings: Savings) -> list[str]:
+    """Return what would have been saved, and how far that can be trusted."""
+    if not savings.classes:
+        return ["No predicted job met a queue: there was nothing to choose."]
+    everybody = savings.classes[0]
+    mean = everybody.change(everybody.saved.mean)
+    width = everybody.saved.half_width
+    within = "" if width is None or everybody.jobs < FEWEST else f" ± {100 * everybody.change(width):.0f}"
+    best = everybody.change(everybody.requested - everybody.best)
+    found = [
+        f"Had {many(everybody.jobs, 'job')} that met a queue chosen among half, the same and twice their processors by "
+        f"prediction, their mean turn-around time would have been {100 * abs(mean):.0f}{within}% "
+        f"{'shorter' if mean >= 0 else 'longer'} (at best {100 * best:.0f}% shorter); {everybody.later:.0%} would have "
+        f"ended later. This comes from a replay in which twice the processors make a job {FASTER} times as fast."
+    ]
+    if savings.near is not None and savings.delayed >= FEWEST:
+        hint = "; take this as a hint" if savings.near < FACTOR_SHARE else ""
+        found.append(
+            f"At the recorded sizes, the replayed wait is within a factor of two of the recorded one for "
+            f"{savings.near:.0%} of {savings.delayed:,} jobs that waited for more than {shortly(FACTOR_FROM)}{hint}."
+        )
+    return found
+
+
+def savings_table(savings: Savings) -> Table:
+    """Return what would have been saved by class of jobs."""
+    rows = tuple(
+        (
+            one.kind or "all",
+            one.name if one.kind else "",
+            f"{one.jobs:,}",
+            *(shortly(round(value)) for value in (one.requested, one.planned, one.predicted, one.best)),
+            _saved(one),
+            f"{one.later:.0%}",
+        )
+        for one in savings.classes
+    )
+    means = heads("as requested", "by plan", "by prediction", "best in hindsight", group="mean turn-around time")
+    columns = (Column("jobs by", left=True), Column("", left=True), Column("jobs"), *means)
+    return Table((*columns, *heads("saved", "ended later", group="by prediction, against the request")), rows)
+
+
+def savings_blocks(savings: Savings) -> tuple[Block, ...]:
+    """Return what a page says of it."""
+    words = Text(" ".join(savings_sentences(savings)))
+    return (words, savings_table(savings)) if savings.classes else (words,)
+
+
+def savings_wire(savings: Savings) -> dict[str, Any]:
+    """Return all figures as JSON."""
+    return {
+        "faster_by_twice_the_processors": FASTER,
+        "replayed_within_factor_2": savings.near,
+        "waited": savings.delayed,
+        "classes": [
+            {
+                "by": one.kind or None,
+                "name": one.name,
+                "jobs": one.jobs,
+                "mean_turnaround": {name: getattr(one, name) for name in ("requested", "planned", "predicted", "best")},
+                "saved": {"mean": one.saved.mean, "half_width": one.saved.half_width},
+                "later": one.later,
+            }
+            for one in savings.classes
+        ],
+    }
+
+
+def _saved(one: Saving) -> Cell | str:
+    """Return the change in per cent of the requests' mean, with its interval unless it is of few."""
+    mean, width = 100 * one.change(one.saved.mean), one.saved.half_width
+    if one.jobs < FEWEST or width is None:
+        return Cell(f"{mean:.0f}%", "quiet")
+    mark: Mark = "good" if one.saved.mean > width else "bad" if one.saved.mean < -width else ""
+    return Cell(f"{mean:.0f} ± {100 * one.change(width):.0f}%", mark)

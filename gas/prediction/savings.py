@@ -1,0 +1,213 @@
+"""What choosing by predictions would have saved: other sizes of recorded jobs, and when each would have ended.
+
+A log knows the start of the request that was made, and of no other. So jobs are taken to be moldable, by one rule for
+all, and what would have become of each size is found by a replay: the queue of the submission simulated forward with
+the run times and arrivals that the log recorded after it. Choices know nothing of these: they go by the plan, or by
+the prediction. How near the replay is to the log is known for the recorded size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.prediction.backtest import Outcome
+from gas.prediction.classes import members_of, parts_of
+from gas.prediction.forecast import forecast
+from gas.prediction.forward import starts_of_each
+from gas.prediction.parts import in_turn
+from gas.prediction.recorded import RecordedQueue
+from gas.prediction.scores import FACTOR_FROM, within_factor_2
+from gas.report.intervals import Interval, by_months
+from gas.simulation.schedule import Policy
+from gas.times import LONGEST
+
+__all__ = ["FASTER", "SIZES", "Choice", "Saving", "Savings", "choices"]
+__all__ += ["places_of_choices", "savings_of"]
+
+SIZES = (0.5, 1.0, 2.0)
+"""Sizes among which is chosen, in those of the recorded request; what the machine does not have is left out."""
+
+FASTER = 1.8
+"""Twice the processors make a job so many times as fast."""
+
+MOST = 200
+"""So many jobs choose, evenly over those that met a queue."""
+
+_SAMPLES = 30
+_PART = 10
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Turn-around times of one job, in seconds in the replay.
+
+    Attributes
+    ----------
+    place
+        Of the job in the recorded queue.
+    requested
+        Of the size that was requested.
+    planned, predicted
+        Of the size that is planned to end first, and of that which is predicted to.
+    best
+        The least.
+    wait
+        Of the requested size, in the replay.
+    chosen
+        The size that is predicted to end first.
+    """
+
+    place: int
+    requested: int
+    planned: int
+    predicted: int
+    best: int
+    wait: int
+    chosen: int
+
+
+def places_of_choices(recorded: RecordedQueue, places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the places, `MOST` at most, of jobs that met a queue: for others any prediction is the same."""
+    met = places[recorded.waiting(places) > 0]
+    return met if met.size <= MOST else met[np.arange(MOST) * met.size // MOST]
+
+
+def choices(
+    recorded: RecordedQueue,
+    places: NDArray[np.intp],
+    *,
+    samples: int = _SAMPLES,
+    seed: int = 0,
+    policy: Policy = "s3",
+    threads: int = 1,
+) -> Iterator[Choice]:
+    """Yield what each of these jobs would have chosen, and what would have become of it.
+
+    Parameters
+    ----------
+    samples
+        How often the queue is simulated forward for a choice.
+    """
+    past = recorded.past()
+
+    def some(part: list[int]) -> Iterator[Choice]:
+        own = past.anew()
+        for place in part:
+            snapshot = recorded.snapshot(place)
+            sizes, walltimes, lasts = _requests(recorded, place, snapshot.machine)
+            options = {"samples": samples, "seed": seed, "policy": policy, "alone": len(sizes)}
+            made = forecast(snapshot, own, sizes, walltimes, lasts, **options)  # type: ignore[arg-type]
+            run_times, later = recorded.hindsight(place, int(made.latest.max()) - snapshot.now)
+            candidates = np.array([sizes, walltimes])
+            wait = starts_of_each(snapshot, run_times, candidates, later, policy=policy)[0] - snapshot.now
+            ends = wait + lasts
+            own_size = int(np.flatnonzero(sizes == recorded.jobs.processors[place])[0])
+            planned, predicted = int(np.argmin(made.latest + lasts)), int(np.argmin(made.expected_finish))
+            yield Choice(
+                place=place,
+                requested=int(ends[own_size]),
+                planned=int(ends[planned]),
+                predicted=int(ends[predicted]),
+                best=int(ends.min()),
+                wait=int(wait[own_size]),
+                chosen=int(sizes[predicted]),
+            )
+
+    parts = [places[first : first + _PART].tolist() for first in range(0, len(places), _PART)]
+    yield from in_turn(some, parts, threads)
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What choosing by prediction would have saved the jobs of a class; mean turn-around times in seconds.
+
+    Attributes
+    ----------
+    kind, name
+        As of a `gas.prediction.classes.JobClass`.
+    saved
+        By the prediction instead of the recorded request, in seconds a job.
+    later
+        The share of jobs that would have ended later so.
+    """
+
+    kind: str
+    name: str
+    jobs: int
+    requested: float
+    planned: float
+    predicted: float
+    best: float
+    saved: Interval
+    later: float
+
+    def change(self, seconds: float) -> float:
+        """Return seconds as a share of the mean turn-around time of the recorded requests."""
+        return seconds / max(self.requested, 1.0)
+
+
+@dataclass(frozen=True)
+class Savings:
+    """What choosing by prediction would have saved, and how near the replay that says so is to the log.
+
+    Attributes
+    ----------
+    classes
+        All jobs that met a queue first; empty if none did.
+    delayed, near
+        How many of them waited for more than ten minutes, and the share of these whose replayed wait is within a
+        factor of two of the recorded one; None where none waited.
+    """
+
+    classes: tuple[Saving, ...] = ()
+    delayed: int = 0
+    near: float | None = None
+
+
+def savings_of(
+    recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequence[Outcome], chosen: Sequence[Choice]
+) -> Savings:
+    """Return what would have been saved by class of jobs."""
+    if not chosen:
+        return Savings()
+    at = np.searchsorted(places, [one.place for one in chosen])
+    columns = {
+        name: np.array([getattr(one, name) for one in chosen], np.float64)
+        for name in ("requested", "planned", "predicted", "best")
+    }
+    saved, part = columns["requested"] - columns["predicted"], parts_of(len(chosen))
+    classes = [
+        Saving(
+            kind,
+            name,
+            int(of.sum()),
+            **{column: float(values[of].mean()) for column, values in columns.items()},
+            saved=by_months(saved[of], part[of].tolist()),
+            later=float((saved[of] < 0).mean()),
+        )
+        for kind, name, of in members_of(recorded, places[at], [outcomes[one] for one in at.tolist()])
+    ]
+    waits = np.array([(recorded.start[one.place] - recorded.jobs.submit[one.place], one.wait) for one in chosen])
+    wait, replayed = waits[waits[:, 0] > FACTOR_FROM].T.astype(np.float64)
+    near = float(within_factor_2(replayed, wait).mean()) if wait.size else None
+    return Savings(tuple(classes), wait.size, near)
+
+
+def _requests(
+    recorded: RecordedQueue, place: int, machine: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sizes among which a job chooses, ascending, with their walltimes and execution times."""
+    jobs, size = recorded.jobs, int(recorded.jobs.processors[place])
+    sizes = sorted({int(one * size) for one in SIZES if 1 <= one * size <= machine})
+    slower = [(size / one) ** math.log2(FASTER) for one in sizes]
+    run_time = min(int(jobs.run_time[place]), int(jobs.estimate[place]))
+    walltimes, lasts = (
+        np.array([min(max(1, math.ceil(one * seconds)), LONGEST) for one in slower], np.int64)
+        for seconds in (int(jobs.estimate[place]), run_time)
+    )
+    return np.array(sizes, np.int64), walltimes, lasts
