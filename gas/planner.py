@@ -381,7 +381,7 @@ def _plan_one(
     times = application.execution_times(sizes, limits.speed, layouts)
     asked = _Asked(sizes, times, application.walltimes(times), layouts)
     known = times > 0
-    reject(asked.kept(~known), lambda size, walltime: f"{application.model.name} has no time for it", "no time")
+    reject(asked.kept(~known), lambda size, walltime: f"{application.model.name} has no time for this size", "no time")
     asked = asked.kept(known)
     within = asked.walltimes <= LONGEST
     reject(
@@ -485,7 +485,9 @@ def _not_allowed(application: Application, scheduler: str, machine: int) -> list
             why = f"the machine has only {machine} {application.counted}"
             rejected.append(Rejected(scheduler, size, why, "machine", unit))
         elif known is not None and size not in known:
-            rejected.append(Rejected(scheduler, size, f"{application.model.name} has no time for it", "no time", unit))
+            rejected.append(
+                Rejected(scheduler, size, f"{application.model.name} has no time for this size", "no time", unit)
+            )
     return rejected
 
 

@@ -199,11 +199,11 @@ def fit(
     groups = Groups.of(timings.processors, np.log(timings.seconds))
     if len(groups.n) < FEWEST_COUNTS:
         raise ModelError(
-            f"timings on {len(groups.n)} different processor counts: a fit needs {FEWEST_COUNTS}; measure more"
+            f"timings on too few processor counts ({len(groups.n)}): a fit needs {FEWEST_COUNTS}; measure more"
         )
     if len(groups.n) > MOST_COUNTS:
         raise ModelError(
-            f"timings on {len(groups.n):,} different processor counts: the limit is {MOST_COUNTS:,}; leave some out"
+            f"timings on too many processor counts ({len(groups.n):,}): the limit is {MOST_COUNTS:,}; leave some out"
         )
     rng = np.random.default_rng(seed)
     amdahl = _fitted(FAMILIES["amdahl"], timings, groups, rng, bootstrap)

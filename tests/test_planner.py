@@ -460,7 +460,7 @@ def test_a_size_that_the_constraint_excludes_is_named():
     application = Application(Table.of({3: 5, 4: 5}), Constraint("power-of-two"))
     found = reasons(application, AvailabilityList.of([0], [8]))
     assert found.pop(3) == "constraint: not a power of two"
-    assert {size: reason.endswith("has no time for it") for size, reason in found.items()} == {1: True, 2: True}
+    assert {size: reason.endswith("has no time for this size") for size, reason in found.items()} == {1: True, 2: True}
 
 
 def test_a_size_without_a_time_is_named():

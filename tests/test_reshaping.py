@@ -116,7 +116,7 @@ def test_nothing_else_may_be_possible():
 
 
 @pytest.mark.parametrize(
-    ("processors", "why"), [(5, "not"), (32, "its model has no time for it"), (1, "below the application's min")]
+    ("processors", "why"), [(5, "not"), (32, "its model has no time for this size"), (1, "below the application's min")]
 )
 def test_a_job_of_a_size_that_the_application_does_not_run_on_is_another_ones(processors, why):
     application = Application(APP.model, Constraint("power-of-two", 2), name="lu")

@@ -61,12 +61,12 @@ def show_trade_offs(found: Plan, *, everything: bool) -> None:
     if not everything:
         between = len(front) - len(shown)
         more = [f"{between} between these"] if between else []
-        more += [f"{len(others)} that others beat in both"] if others else []
+        more += [f"{len(others)} no better in any respect"] if others else []
         if more:
             say(f"(more candidates: {', '.join(more)}: --all)")
         return
     if others:
-        say("\nBeaten in both by one of the above:")
+        say("\nNo better in any respect than one of the above:")
         listed = others[:MOST_EXPLAINED]
         columns = ["", "scheduler", size, "walltime", "runs", *when_titles(found, listed), hours]
         others_rows = [(*row_of(c, found), found.why_lost(c)) for c in listed]

@@ -293,7 +293,7 @@ def _legend(
     tail = int(availability.starts[-1]) - now
     more = f" (changes until +{duration_text(tail)})" if tail >= span else ""
     if best is None:
-        endings = [f" free throughout each column{more}", f" free{more}", " free"]
+        endings = [f" free all through each column{more}", f" free{more}", " free"]
         return _text([free_mark, *_plain(next(e for e in endings if len(e) < width))], colour)
     size = best.size_text
     full = f"{called}: {request_text(best, now)}"

@@ -37,7 +37,7 @@ def test_the_trade_offs_are_those_that_none_beats_in_both(capsys):
     shown = capsys.readouterr().out
     assert sizes(shown) == [8, 4]
     assert "56m40s later, 3% cheaper" in shown
-    assert "(more candidates: 1 that others beat in both: --all)" in shown
+    assert "(more candidates: 1 no better in any respect: --all)" in shown
 
 
 def test_the_best_is_shown_even_if_one_beats_it(capsys):

@@ -164,7 +164,7 @@ def test_the_legend_says_as_much_as_has_room():
         "▒ 20 processors, +7s to +10s",
         "▒ 20 processors",
     ]
-    assert picture(tail, width=60).split("\n")[-1] == "█ free throughout each column"
+    assert picture(tail, width=60).split("\n")[-1] == "█ free all through each column"
 
 
 @given(scenes(), st.integers(NARROWEST, 200), st.integers(LOWEST, 30), st.booleans(), st.booleans())
