@@ -25,7 +25,8 @@ from gas.profile.blocks import empty_blocks, with_rows
 from gas.profile.changes import take
 from gas.profile.flat import ENDLESS
 from gas.profile.holes import first_fit
-from gas.s3.placing import append, empty_queue, place
+from gas.s3.placing import place
+from gas.s3.queue import append, empty_queue
 from gas.simulation.branching import copy_into
 from gas.simulation.engine import FULL, run
 from gas.simulation.heap import empty_heap, push

@@ -46,7 +46,7 @@ from gas.profile.blocks import (
 from gas.profile.changes import give_back, take
 from gas.profile.flat import ENDLESS, NEVER
 from gas.profile.holes import first_fit
-from gas.s3.placing import Q_EARLIEST, Q_JOB, Q_PROCESSORS, Q_START, Q_WALLTIME
+from gas.s3.queue import Q_EARLIEST, Q_JOB, Q_PROCESSORS, Q_START, Q_WALLTIME
 from gas.simulation.engine import FINISHED, FULL, NO_JOB, run
 from gas.simulation.planning import begin, revise
 from gas.simulation.schedule import Policy

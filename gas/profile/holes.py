@@ -127,15 +127,17 @@ def earlier_start(
     until
         No processors were given back at or after this instant since then.
     """
-    # Frames just before `start` were too small for the job, or it would have been planned there. So it can slide to
-    # the left only if some were given back in the last of them.
-    slides = start <= until and given_since(blocks, start - 1, since)
-    if blocks.numbers[USED] - blocks.numbers[HEAD] <= _FEW:
-        found = _read_for_hole(blocks, processors, walltime, first, start, min(start, until))
-    else:
-        found = _ask_for_hole(blocks, processors, level, walltime, first, start, since, until)
-    if found < start or not slides:
-        return found
+    if start > first + walltime:
+        if blocks.numbers[USED] - blocks.numbers[HEAD] <= _FEW:
+            found = _read_for_hole(blocks, processors, walltime, first, start, min(start, until))
+        else:
+            found = _ask_for_hole(blocks, processors, level, walltime, first, start, since, until)
+        if found < start:
+            return found
+    # What is left is a span that reaches `start`. Frames just before it were too small for the job, or it would have
+    # been planned there. So it can slide to the left only if some were given back in the last of them.
+    if start > until or not given_since(blocks, start - 1, since):
+        return start
     last = block_at(blocks, start - 1)
     j = frame_at(blocks, last, start - 1)
     if blocks.frames[blocks.numbers[ORDER + EACH * last], FREE, j] < processors:

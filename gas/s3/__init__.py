@@ -2,6 +2,8 @@
 
 Its modules, from the bottom:
 
+    queue      waiting jobs in submission order, as arrays
+    runs       equal jobs one behind the other in the queue, as bulk submissions put them there, moved at once
     placing    the kernels on a queue: place, promote
     entries    what the schedule holds: `Entry`, and promises that were `Broken`
     waiting    who waits, as objects and as arrays

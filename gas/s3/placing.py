@@ -7,53 +7,34 @@ live scheduler calls these functions as they stand or compiled, and a simulation
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
 from gas.compiled import inlined_kernel, lean_kernel
-from gas.profile.blocks import (
-    BEGIN,
-    GIVEN_MOST,
-    GIVEN_UNTIL,
-    LEVELS,
-    LONGEST_AT,
-    RING,
-    RING_AT,
-    SHIFT,
-    STAMP,
-    Blocks,
-    level_of,
-)
+from gas.profile.blocks import BEGIN, GIVEN_MOST, GIVEN_UNTIL, LEVELS, LONGEST_AT, RING, RING_AT, SHIFT, STAMP, Blocks
 from gas.profile.changes import give_back, take
 from gas.profile.flat import NEVER
 from gas.profile.holes import earlier_start, first_fit
 from gas.profile.staircase import clear_staircases, note_longest
+from gas.s3.queue import (
+    COUNT,
+    FILTERED,
+    NEXT,
+    NOT_LOOKED_AT,
+    PASS_MOST,
+    PASS_UNTIL,
+    Q_EARLIEST,
+    Q_LEVEL,
+    Q_PROCESSORS,
+    Q_SEEN,
+    Q_START,
+    Q_WALLTIME,
+    UNFINISHED,
+    Queue,
+)
+from gas.s3.runs import floor_of, slide
 
-__all__ = [
-    "AGAIN_FROM_THE_HEAD",
-    "NEXT",
-    "NOT_LOOKED_AT",
-    "NO_LIMIT",
-    "ONCE",
-    "UNFINISHED",
-    "UNTIL_NOTHING_MOVES",
-    "Queue",
-    "append",
-    "empty_queue",
-    "place",
-    "promote",
-    "remove",
-    "seen_by_arrival",
-    "with_queue_room",
-]
+__all__ = ["AGAIN_FROM_THE_HEAD", "NO_LIMIT", "ONCE", "UNTIL_NOTHING_MOVES", "place", "promote"]
 
 ONCE, UNTIL_NOTHING_MOVES, AGAIN_FROM_THE_HEAD = 0, 1, 2
 """How a promotion walks the queue: policies `conservative`, `s3` and `s3-1999` (`gas guide rules`, 5)."""
-
-NOT_LOOKED_AT = -1
-"""What `Queue.seen` says of a job that may start earlier for all that is known."""
 
 MANY = 1000
 """A queue of more jobs than that is filtered in its second pass and later ones, where few move."""
@@ -67,63 +48,6 @@ A_MOVE = 4
 A_PASS = 64
 """Of how many jobs passed over in a pass one counts as a look."""
 
-COUNT, UNFINISHED, NEXT, PASS_MOST, PASS_UNTIL, FILTERED = range(6)
-"""The words of `Queue.used`."""
-
-Q_PROCESSORS, Q_WALLTIME, Q_EARLIEST, Q_START, Q_SEEN, Q_LEVEL, Q_JOB = range(7)
-"""The rows of `Queue.jobs`."""
-
-
-class Queue(NamedTuple):
-    """Waiting jobs in submission order, in the first ``used[0]`` columns of `jobs`; the properties are its rows.
-
-    The other words of `used` are of the pass that a promotion was in when its patience ended: whether there is one,
-    the next job to look at, and with what the pass goes on. Jobs from the next one on were looked at longest ago, then
-    those in front of it. `remove` and `seen_by_arrival` keep that order.
-    """
-
-    jobs: NDArray[np.int64]
-    used: NDArray[np.int64]
-
-    def _row(self, number: int) -> NDArray[np.int64]:
-        row: NDArray[np.int64] = self.jobs[number]
-        return row
-
-    @property
-    def processors(self) -> NDArray[np.int64]:
-        """How many each asks for."""
-        return self._row(Q_PROCESSORS)
-
-    @property
-    def walltime(self) -> NDArray[np.int64]:
-        """For how many seconds."""
-        return self._row(Q_WALLTIME)
-
-    @property
-    def earliest(self) -> NDArray[np.int64]:
-        """The instant before which a job must not start (its submission, or what its user asked for)."""
-        return self._row(Q_EARLIEST)
-
-    @property
-    def start(self) -> NDArray[np.int64]:
-        """Each one's planned start. Who has started already may stay, with a start in the past."""
-        return self._row(Q_START)
-
-    @property
-    def seen(self) -> NDArray[np.int64]:
-        """The stamp of the profile when it was last known to start as early as it could."""
-        return self._row(Q_SEEN)
-
-    @property
-    def level(self) -> NDArray[np.int64]:
-        """That of its processors (`gas.profile.blocks.level_of`)."""
-        return self._row(Q_LEVEL)
-
-    @property
-    def job(self) -> NDArray[np.int64]:
-        """The caller's name for it."""
-        return self._row(Q_JOB)
-
 
 @lean_kernel
 def place(blocks: Blocks, processors: int, walltime: int, not_before: int) -> int:
@@ -132,20 +56,6 @@ def place(blocks: Blocks, processors: int, walltime: int, not_before: int) -> in
     if start != NEVER:
         take(blocks, start, start + walltime, processors)
     return start
-
-
-@lean_kernel
-def append(queue: Queue, blocks: Blocks, job: int, processors: int, walltime: int, earliest: int, start: int) -> None:
-    """Add a job that was just placed. There must be room for it."""
-    i = queue.used[0]
-    queue.jobs[Q_PROCESSORS, i] = processors
-    queue.jobs[Q_WALLTIME, i] = walltime
-    queue.jobs[Q_EARLIEST, i] = earliest
-    queue.jobs[Q_START, i] = start
-    queue.jobs[Q_SEEN, i] = blocks.numbers[STAMP]
-    queue.jobs[Q_LEVEL, i] = min(level_of(processors), blocks.numbers[LEVELS] - 1)
-    queue.jobs[Q_JOB, i] = job
-    queue.used[0] = i + 1
 
 
 @lean_kernel
@@ -197,6 +107,7 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
             if passes > 0:  # a call looks at one job at least
                 looks += used[COUNT] // A_PASS
         passes += 1
+        ahead = -1  # the job looked at last, while it says something of the next one
         oldest_look = NOT_LOOKED_AT
         if filtering:
             oldest_look = queue.jobs[Q_SEEN, min(i + 1, used[COUNT] - 1)]
@@ -210,10 +121,16 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
             if i >= used[COUNT]:
                 break
             before, seen = queue.jobs[Q_START, i], queue.jobs[Q_SEEN, i]
+            if before <= now:
+                queue.jobs[Q_SEEN, i] = numbers[STAMP]  # also of those who are due: see `Queue`
+                continue
             processors = queue.jobs[Q_PROCESSORS, i]
             first = max(now, queue.jobs[Q_EARLIEST, i])
+            if ahead >= 0 and first == now:
+                first = floor_of(queue, ahead, i, now)
+            ahead = i if queue.jobs[Q_EARLIEST, i] <= now else -1
             if before <= first or processors > most or seen == numbers[STAMP]:
-                queue.jobs[Q_SEEN, i] = numbers[STAMP]  # also of those who are due: see `Queue`
+                queue.jobs[Q_SEEN, i] = numbers[STAMP]
                 continue
             if looks >= patience:
                 used[UNFINISHED], used[NEXT], used[FILTERED] = 1, i, int(filtering)
@@ -227,16 +144,22 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
             start = earlier_start(blocks, processors, queue.jobs[Q_LEVEL, i], walltime, first, before, seen, until)
             if start == before:
                 continue
-            # Where the old span and the new one overlap, nothing changes.
-            take(blocks, start, min(before, start + walltime), processors)
-            give_back(blocks, max(before, start + walltime), before + walltime, processors)
-            queue.jobs[Q_START, i] = start
-            queue.jobs[Q_SEEN, i] = numbers[STAMP]
+            if start + walltime < before:
+                moved = 1
+                begin, end = before, before + walltime
+                take(blocks, start, start + walltime, processors)
+                give_back(blocks, begin, end, processors)
+                queue.jobs[Q_START, i], queue.jobs[Q_SEEN, i] = start, numbers[STAMP]
+            else:  # where the old span and the new one overlap, nothing changes
+                most_moves = 1 if walk == AGAIN_FROM_THE_HEAD else 1 + (patience - looks) // (1 + A_MOVE)
+                i, moved, end = slide(blocks, queue, i, now, start, most_moves)
+                ahead = i if ahead >= 0 else -1
+                begin = start + walltime
             most, until = max(most, numbers[GIVEN_MOST]), max(until, numbers[GIVEN_UNTIL])
             if filtering:
-                note_longest(blocks, max(before, start + walltime), before + walltime, most, oldest_look)
-            moves += 1
-            looks += A_MOVE
+                note_longest(blocks, begin, end, most, oldest_look)
+            moves += moved
+            looks += moved * (1 + A_MOVE) - 1
             if walk == AGAIN_FROM_THE_HEAD:  # those behind have not been looked at yet
                 numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = most, until
                 break
@@ -264,39 +187,3 @@ def next_candidate(blocks: Blocks, queue: Queue, i: int, now: int) -> int:
         jobs[Q_SEEN, i] = stamp
         i += 1
     return i
-
-
-def empty_queue(room: int = 16) -> Queue:
-    """Return a queue without jobs that has room for so many."""
-    return Queue(np.zeros((7, room), np.int64), np.zeros(6, np.int64))
-
-
-def remove(queue: Queue, places: NDArray[np.int64]) -> None:
-    """Take out the jobs at these places, in ascending order."""
-    if places.size == 0:
-        return
-    first, count = int(places[0]), int(queue.used[COUNT])
-    if places.size == 1:  # a cancellation
-        queue.jobs[:, first : count - 1] = queue.jobs[:, first + 1 : count]
-    else:
-        left = np.ones(count - first, np.bool_)
-        left[places - first] = False
-        queue.jobs[:, first : count - places.size] = queue.jobs[:, first:count][:, left]
-    queue.used[NEXT] -= np.searchsorted(places, queue.used[NEXT])
-    queue.used[COUNT] = count - places.size
-
-
-def seen_by_arrival(queue: Queue, stamp: int) -> int:
-    """Return what to note as `Queue.seen` of a job that was just placed and is about to be appended.
-
-    In the middle of a pass it is looked at before those in front of the next job, so it must not have been seen later.
-    """
-    return min(stamp, int(queue.seen[0])) if queue.used[UNFINISHED] and queue.used[NEXT] > 0 else stamp
-
-
-def with_queue_room(queue: Queue) -> Queue:
-    """Return the queue itself if it has room for one job more, else a copy of twice the size."""
-    room = queue.jobs.shape[1]
-    if queue.used[0] < room:
-        return queue
-    return Queue(np.concatenate([queue.jobs, np.zeros((7, room), np.int64)], axis=1), queue.used)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gas.profile.flat import ENDLESS
 from gas.s3.entries import Entry
-from gas.s3.placing import NEXT, NOT_LOOKED_AT, UNFINISHED, Queue, empty_queue, remove, seen_by_arrival, with_queue_room
+from gas.s3.queue import NEXT, NOT_LOOKED_AT, UNFINISHED, Queue, empty_queue, remove, seen_by_arrival, with_queue_room
 
 __all__ = ["Waiting"]
 

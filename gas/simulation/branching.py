@@ -18,7 +18,7 @@ from gas.profile.blocks import COVERED_AT, EACH, HEAD, LENGTH, LEVELS, ROW, ROWS
 from gas.profile.blocks import ORDER as ORDER_OF_BLOCKS
 from gas.profile.flat import ENDLESS
 from gas.profile.holes import first_fit
-from gas.s3.placing import Q_JOB
+from gas.s3.queue import Q_JOB
 from gas.simulation.engine import ASKS, FULL, run
 from gas.simulation.schedule import NEVER_STARTED
 from gas.simulation.state import (

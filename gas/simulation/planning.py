@@ -10,18 +10,8 @@ from gas.compiled import lean_kernel
 from gas.profile.changes import give_back, take
 from gas.profile.flat import ENDLESS
 from gas.profile.holes import first_fit
-from gas.s3.placing import (
-    AGAIN_FROM_THE_HEAD,
-    ONCE,
-    Q_JOB,
-    Q_PROCESSORS,
-    Q_START,
-    Q_WALLTIME,
-    UNTIL_NOTHING_MOVES,
-    append,
-    place,
-    promote,
-)
+from gas.s3.placing import AGAIN_FROM_THE_HEAD, ONCE, UNTIL_NOTHING_MOVES, place, promote
+from gas.s3.queue import Q_JOB, Q_PROCESSORS, Q_START, Q_WALLTIME, append
 from gas.simulation.heap import push
 from gas.simulation.state import (
     ALIVE,

@@ -39,7 +39,7 @@ from gas.profile.blocks import profile_in, with_rows
 from gas.profile.changes import clear, take
 from gas.profile.flat import ENDLESS, Profile
 from gas.profile.holes import first_fit
-from gas.s3.placing import Q_JOB, Q_PROCESSORS, Q_WALLTIME
+from gas.s3.queue import Q_JOB, Q_PROCESSORS, Q_WALLTIME
 from gas.simulation.planning import create_completion, create_start
 from gas.simulation.ranking import rank
 from gas.simulation.state import (

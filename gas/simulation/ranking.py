@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from gas.compiled import inlined_kernel, lean_kernel
-from gas.s3.placing import Q_JOB, Q_PROCESSORS, Q_WALLTIME
+from gas.s3.queue import Q_JOB, Q_PROCESSORS, Q_WALLTIME
 from gas.simulation.state import FRONT, NOW, W_SUBMIT, State
 
 __all__ = ["rank", "wfp_priority"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gas.compiled import inlined_kernel
 from gas.profile.blocks import Blocks, empty_blocks, room_for, with_rows
 from gas.profile.flat import ENDLESS
-from gas.s3.placing import Queue, empty_queue, with_queue_room
+from gas.s3.queue import Queue, empty_queue, with_queue_room
 from gas.simulation.heap import CREATED, JOB, TIME, empty_heap
 from gas.simulation.schedule import (
     ADJUSTMENTS,

@@ -206,6 +206,65 @@ def test_a_log_with_thousands_of_jobs_waiting(benchmark, report, policy):
     assert longest > 4_000
 
 
+# ------------------------------------------------------------------------------------------------ bulk submissions
+
+
+def in_bulk(jobs: int, seed: int) -> Log:
+    """Return a log of jobs for 8,192 processors that mostly come in bulk, each for a small share of its estimate.
+
+    The shape is that of RICC in the archive: an offered load near 0.87, a median run time of some 2% of the estimate,
+    447,794 jobs in 153 days, many users who submit up to thousands of equal jobs at once.
+    """
+    generator = np.random.default_rng(seed)
+    machine, span = 8192, 153 * 86_400 * jobs // 447_794
+    sizes, of_sizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024], [30, 6, 8, 18, 12, 8, 6, 4, 3, 1.5, 0.5]
+    estimates_, of_estimates = [600, 3600, 14_400, 43_200, 86_400, 259_200], [1, 3, 6, 20, 30, 40]
+    rows: list[tuple[int, int, int, int]] = []
+    while len(rows) < jobs:
+        size = int(generator.choice(sizes, p=np.divide(of_sizes, sum(of_sizes))))
+        estimate = int(generator.choice(estimates_, p=np.divide(of_estimates, sum(of_estimates))))
+        count = int(np.clip(generator.lognormal(1.2, 1.8), 1, 20 if size >= 128 else 6000))
+        begin, apart = generator.uniform(0, span), generator.choice([0, 1, 5])
+        shares = np.exp(generator.normal(np.log(0.017), 1.6) + generator.normal(0, 0.8, count))
+        rows += [(int(begin + apart * i), size, estimate, int(estimate * share)) for i, share in enumerate(shares)]
+    submit, processors, estimate, run_time = np.array(sorted(rows[:jobs])).T
+    load = (processors * np.minimum(run_time, estimate)).sum() / (machine * span)
+    run_time = np.clip((run_time * 0.87 / load).astype(np.int64), 1, estimate)
+    return Log.from_columns(
+        {
+            "submit": submit,
+            "run_time": run_time,
+            "allocated_processors": processors,
+            "requested_processors": processors,
+            "requested_time": estimate,
+        }
+    )
+
+
+@pytest.mark.parametrize("policy", ["conservative", "s3"])
+def test_bulk_submissions_beside_the_program(benchmark, report, yardstick, tmp_path, policy):
+    """Most of what the program re-places stays; of what moves, most slides with the job in front of it."""
+    log = in_bulk(60_000 if LONG else 12_000, seed=1)
+    plain = tmp_path / "bulk.swf"
+    write_swf(log, plain)
+    jobs = rigid_jobs(log, 8192)
+    benchmark.group = "simulating bulk submissions"
+    ours, theirs, schedule, answer = in_turn(benchmark, yardstick, jobs, policy, plain, rounds=1 if LONG else 2)
+    average, longest = queue_lengths(schedule)
+    report(
+        "event loop with bulk submissions (s)",
+        jobs=len(jobs),
+        policy=policy,
+        average_queue=round(average),
+        longest_queue=longest,
+        replaced_by_program=answer["moves"],
+        simulator=ours,
+        program=theirs,
+        ratio=ours / theirs,
+    )
+    assert_same(schedule, answer)
+
+
 # ---------------------------------------------------------------------------------------------------------- growth
 
 

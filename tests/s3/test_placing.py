@@ -15,23 +15,17 @@ from gas.profile.changes import give_back as give_back_in_blocks
 from gas.profile.flat import NEVER, earliest_fit
 from gas.profile.flat import give_back as give_back_in_arrays
 from gas.profile.flat import take as take_in_arrays
-from gas.s3.placing import (
-    A_MOVE,
-    AGAIN_FROM_THE_HEAD,
+from gas.s3.placing import A_MOVE, AGAIN_FROM_THE_HEAD, NO_LIMIT, ONCE, UNTIL_NOTHING_MOVES, place, promote
+from gas.s3.queue import (
     NEXT,
-    NO_LIMIT,
     NOT_LOOKED_AT,
-    ONCE,
     Q_EARLIEST,
     Q_PROCESSORS,
     Q_START,
     Q_WALLTIME,
     UNFINISHED,
-    UNTIL_NOTHING_MOVES,
     append,
     empty_queue,
-    place,
-    promote,
     remove,
     seen_by_arrival,
     with_queue_room,
@@ -211,7 +205,9 @@ class History:
     What a queue remembers from one promotion to the next is thus put to the test.
     """
 
-    def __init__(self, seed, walk, *, form="plain", processors=9, longest=30, ahead=40, hint=50, now=0, room=500):
+    def __init__(
+        self, seed, walk, *, form="plain", processors=9, longest=30, ahead=40, hint=50, now=0, room=500, bulk=0.0
+    ):
         self.random = np.random.default_rng(seed)
         self.walk, self.form = walk, FORMS[form]
         self.longest, self.ahead = longest, ahead
@@ -223,6 +219,8 @@ class History:
         self.jobs = 0
         self.moves = self.calls = 0
         self.patience = NO_LIMIT
+        self.bulk = bulk  # how likely a job asks for what the one before it asked for
+        self.shape = None
 
     def promote_a_little(self):
         """Promote until patience ends, and bring the arrays up to date with what that has moved."""
@@ -247,8 +245,10 @@ class History:
         )
 
     def arrive(self):
-        both, processors = self.both, self.size()
-        walltime = self.whole(1, self.longest * (20 if self.random.random() < 0.05 else 1) + 1)
+        both = self.both
+        if not self.bulk or self.shape is None or self.random.random() >= self.bulk:
+            self.shape = self.size(), self.whole(1, self.longest * (20 if self.random.random() < 0.05 else 1) + 1)
+        processors, walltime = self.shape
         later = self.now + (self.whole(self.ahead) if self.random.random() < 0.2 else 0)
         both.blocks = with_rows(both.blocks, 2)
         start = self.form(place)(both.blocks, processors, walltime, later)
@@ -344,7 +344,7 @@ SURROUNDINGS = [
 def test_round_after_round_promotion_is_the_passes_that_its_walk_says(size, walk, surroundings):
     moves = 0
     for seed in range(rounds(4)):
-        history = History(seed, walk, **surroundings)
+        history = History(seed, walk, **surroundings, bulk=[0, 0.8, 0.5][seed % 3])
         for _ in range(5 + 3 * seed):
             history.arrive()
         for i in range(20):
@@ -360,28 +360,31 @@ def test_round_after_round_promotion_is_the_passes_that_its_walk_says(size, walk
     st.sampled_from([1, 2, 5, 8]),
     st.sampled_from([1, 20, 300]),
     st.sampled_from([3, 12, 60]),
+    st.sampled_from([0, 0.5, 0.9]),
     st.lists(st.sampled_from([2, 4, 9, 40]), min_size=1, max_size=15),
 )
 def test_promotion_is_the_passes_that_its_walk_says_whatever_happened_before(
-    seed, walk, processors, hint, longest, pauses
+    seed, walk, processors, hint, longest, bulk, pauses
 ):
     with pytest.MonkeyPatch.context() as patch:
         make_blocks_small(patch)
-        history = History(seed, walk, processors=processors, hint=hint, longest=longest, ahead=2 * longest)
+        history = History(seed, walk, processors=processors, hint=hint, longest=longest, ahead=2 * longest, bulk=bulk)
         for pause in pauses:
             history.round(arrivals=9, longest_pause=pause)
 
 
 @walks
-@pytest.mark.parametrize("hint", [100, 10_000])
-def test_long_queues_too(walk, hint):
-    history = History(hint, walk, form="compiled", processors=65, longest=400, ahead=5000, hint=hint, room=4000)
+@pytest.mark.parametrize(("hint", "bulk"), [(100, 0), (10_000, 0), (100, 0.9)])
+def test_long_queues_too(walk, hint, bulk):
+    history = History(
+        hint, walk, form="compiled", processors=65, longest=400, ahead=5000, hint=hint, room=4000, bulk=bulk
+    )
     for _ in range(300 if walk == AGAIN_FROM_THE_HEAD else 1500):
         history.arrive()
     assert history.both.blocks.numbers[USED] > 10
     for _ in range(rounds(25)):
         history.round(arrivals=30, longest_pause=50)
-    assert history.moves > 12 * rounds(25)
+    assert history.moves > (0 if bulk else 12) * rounds(25)
 
 
 @pytest.mark.parametrize("moves", [1, 2, 3])

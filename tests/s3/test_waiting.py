@@ -5,7 +5,7 @@ import pytest
 
 from gas.profile.blocks import level_of
 from gas.s3 import Entry
-from gas.s3.placing import NOT_LOOKED_AT
+from gas.s3.queue import NOT_LOOKED_AT
 from gas.s3.waiting import Waiting
 
 

@@ -12,7 +12,7 @@ from thorough import examples, rounds
 
 from gas.errors import BadInput
 from gas.profile.blocks import COVERED_AT, RING_AT, WIDTH, check, profile_in
-from gas.s3.placing import Q_JOB
+from gas.s3.queue import Q_JOB
 from gas.simulation.branching import Scratch, copy_into, plain_answers
 from gas.simulation.schedule import NOT_CANCELLED, ORDERS, POLICIES
 from gas.simulation.simulate import Simulation, simulate

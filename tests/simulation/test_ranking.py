@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from small_logs import Case
 from thorough import examples
 
-from gas.s3.placing import Q_JOB, Q_PROCESSORS, Q_WALLTIME
+from gas.s3.queue import Q_JOB, Q_PROCESSORS, Q_WALLTIME
 from gas.simulation.ranking import rank, wfp_priority
 from gas.simulation.simulate import Simulation
 from gas.simulation.state import FRONT, NOW

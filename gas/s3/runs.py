@@ -1,0 +1,106 @@
+"""Runs: jobs that ask for the same and stand one behind the other in the queue, as bulk submissions put them there.
+
+When a job slides to an earlier start, the next one of its run can often slide to where that one was, the one after it
+to where this one was, and so on. Their spans overlap, so all these moves together take one span at the front out of the
+profile and give one back at the end: `slide` finds how far that goes and changes the profile once.
+"""
+
+from __future__ import annotations
+
+from gas.compiled import lean_kernel
+from gas.profile.blocks import BEGINS, EACH, FREE, LENGTH, ORDER, STAMP, START, USED, Blocks, block_at, frame_at
+from gas.profile.changes import give_back, take
+from gas.profile.flat import ENDLESS
+from gas.s3.queue import Q_EARLIEST, Q_PROCESSORS, Q_SEEN, Q_START, Q_WALLTIME, Queue
+
+__all__ = ["floor_of", "slide"]
+
+
+@lean_kernel
+def floor_of(queue: Queue, ahead: int, i: int, now: int) -> int:
+    """Return an instant before which job `i` cannot start: the start of the job `ahead`, which asks for no more.
+
+    That job starts as early as it can, and nothing but its own move has changed since that was found. Were job `i` to
+    fit before it, so would the job ahead: where the two spans of job `i` overlap, that of the job ahead, which begins
+    between them, took no more. If the job ahead says nothing of job `i`, it is `now`, where both might start.
+    """
+    jobs = queue.jobs
+    if (
+        jobs[Q_PROCESSORS, ahead] <= jobs[Q_PROCESSORS, i]
+        and jobs[Q_WALLTIME, ahead] <= jobs[Q_WALLTIME, i]
+        and jobs[Q_START, ahead] <= jobs[Q_START, i]
+    ):
+        return max(now, jobs[Q_START, ahead])  # type: ignore[no-any-return]
+    return now
+
+
+@lean_kernel
+def slide(blocks: Blocks, queue: Queue, i: int, now: int, start: int, most: int) -> tuple[int, int, int]:
+    """Move job `i` to `start`, no more than its walltime earlier, and jobs of its run behind it that follow.
+
+    A job follows if its earliest start by then is just where the one before it was. So in the profile as it is before
+    any of them moves, the processors of one must be free up to the follower's old start, but those of two must not be
+    in the frame before, which it would slide into, too.
+
+    Parameters
+    ----------
+    now
+        Jobs that are due by then are passed over.
+    most
+        The most jobs to move, 1 at least.
+
+    Returns
+    -------
+    The last job that was looked at, how many moved, and the end of what was given back.
+    """
+    jobs, frames, numbers = queue.jobs, blocks.frames, blocks.numbers
+    processors, walltime, reached = jobs[Q_PROCESSORS, i], jobs[Q_WALLTIME, i], jobs[Q_START, i]
+    jobs[Q_START, i] = start
+    last, moved = i, 1
+    k = j = -1  # the frame in which `reached` - 1 lies
+    n = i + 1 if jobs[Q_EARLIEST, i] <= now else queue.used[0]
+    while n < queue.used[0] and moved < most:
+        before = jobs[Q_START, n]
+        if before <= now:
+            n += 1
+            continue
+        if (
+            jobs[Q_PROCESSORS, n] != processors
+            or jobs[Q_WALLTIME, n] != walltime
+            or jobs[Q_EARLIEST, n] > now
+            or before < reached
+            or before > start + walltime
+        ):
+            break
+        if k < 0:
+            k = block_at(blocks, reached - 1)
+            j = frame_at(blocks, k, reached - 1)
+        at = ORDER + EACH * k
+        if frames[numbers[at], FREE, j] >= 2 * processors:
+            break
+        while True:  # to the frame in which the follower's old start is reached
+            after = ENDLESS
+            if j + 1 < numbers[at + LENGTH]:
+                after = frames[numbers[at], START, j + 1]
+            elif k + 1 < numbers[USED]:
+                after = numbers[at + EACH + BEGINS]
+            if after > reached and before > reached and frames[numbers[at], FREE, j] < processors:
+                break
+            if after >= before:
+                break
+            j += 1
+            if j == numbers[at + LENGTH]:
+                k, j, at = k + 1, 0, at + EACH
+        if before > reached:
+            if frames[numbers[at], FREE, j] < processors:
+                break
+            jobs[Q_START, n] = reached
+            moved += 1
+            reached = before
+        last = n
+        n += 1
+    take(blocks, start, reached, processors)
+    give_back(blocks, start + walltime, reached + walltime, processors)
+    for n in range(i, last + 1):
+        jobs[Q_SEEN, n] = numbers[STAMP]
+    return last, moved, reached + walltime
