@@ -375,13 +375,13 @@ def _saying_what_takes_long(
     from gas.compiled import available, is_ready
     from gas.prediction.forward import follow_each
     from gas.prediction.together import follow_all
-    from gas.slurm.cycle import run_cycle
+    from gas.slurm.drain import drain
 
     compiling = "first use: compiling the predictor (up to half a minute)"
     only_one_kept = False
     if not available():
         remark(f"without numba this takes a hundred times as long: {way_to_install('sim')}")
-    elif not is_ready(run_cycle if scheduling else follow_each):
+    elif not is_ready(drain if scheduling else follow_each):
         remark(compiling)
     elif not scheduling:
         only_one_kept = not is_ready(follow_all)

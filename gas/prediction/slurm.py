@@ -5,9 +5,10 @@ priority that Slurm would give them, and start where and when its schedulers sta
 same sample first, and hold nothing there: a job that comes behind a candidate may take what it would have got. So those
 that seem to finish first are then each followed by themselves.
 
-A long queue on many nodes takes a second and more a sample. Then the schedulers look at it less often the further away
-a sample is (`COARSE`), and there are fewer samples, as many as are done in time; where none is, planned starts are
-taken.
+Where the kernel `gas.slurm.drain` follows all that moves a queue, a sample takes milliseconds; else, with limits of
+accounts, fair share or dependencies, up to a hundred times as long. In a long queue on many nodes the schedulers look
+less often the further away a sample is (`COARSE`); there are as many samples as are done in time, and where none is,
+planned starts are taken.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from gas.slurm.cluster import Cluster, Job
 from gas.slurm.forward import Forward
 from gas.slurm.order import HOLDING, end_of, limit_of
 from gas.slurm.priority import own_priority
+from gas.slurm.sampler import Room, Sampler, outside
 from gas.times import LONGEST
 
 __all__ = ["SECONDS", "Queue"]
@@ -42,8 +44,9 @@ LEAST = 10
 BY_THEMSELVES = 4
 """How many candidates are followed by themselves at the most."""
 
-COARSE, LARGE = 0.01, 20_000
-"""In a queue of more jobs times nodes the schedulers look again after that share of the time that a sample has gone."""
+COARSE, PLANS, LARGE = 0.01, 100, 20_000
+"""In a queue of more jobs times nodes the schedulers look again after that share of the time that a sample has gone, and
+plan at the most so many jobs that cannot start."""
 
 HORIZON = 14 * 86_400
 """Who has not started then is taken to start then, and that is said."""
@@ -229,7 +232,25 @@ class _Runs:
             for _ in range(len(run_times))
         ]
         size = (len(waiting.jobs) + len(self.begin.state.running_jobs)) * len(cluster.nodes)
-        self.coarse = COARSE if size > LARGE else 0.0
+        self.coarse, self.most_plans = (COARSE, PLANS) if size > LARGE else (0.0, 0)
+        self._rooms: list[Room] = []  # one for each thread in the end
+        self._sampler: Sampler | None = None
+        if not outside(self.begin):
+            self._sampler = Sampler(self.begin, self.coarse, self.most_plans, len(run_times))
+            self._read_columns(self._sampler)
+
+    def _read_columns(self, sampler: Sampler) -> None:
+        """Note which of the drawn run times all tasks have, and those that run; others have what is fixed."""
+        waiting, come = self.begin.waiting, {id: run_time for _, id, run_time in self._come}
+        self._drawn_at = np.full(int(sampler.first_run[-1]), -1, np.int64)
+        self._fixed = np.full(len(self._drawn_at), LONGEST, np.int64)
+        for place, job in enumerate(waiting.jobs):
+            first, columns = int(sampler.first_run[place]), self._columns.get(job.id, [])
+            for task in range(int(sampler.counts[place]) if columns else 0):
+                self._drawn_at[first + task] = columns[task % len(columns)]
+            if job.id in come:
+                self._fixed[first] = come[job.id]
+        self._ran_at = np.array([self._columns[job.id][0] for job in self.begin.state.running_jobs], np.int64)
 
     def samples(self, together: Sequence[Sequence[int]], most: int, deadline: float, threads: int) -> NDArray[np.int64]:
         """Return the starts of candidates, a row for each sample: of those that are done by an instant of the clock.
@@ -267,7 +288,9 @@ class _Runs:
 
     def sample(self, number: int, some: Sequence[int], late: Callable[[], bool]) -> list[int] | None:
         """Return the starts of some candidates, or of one that holds its place, in a sample; None if it is late."""
-        forward = Forward(self.begin, self._seconds(number), coarse=self.coarse)
+        if self._sampler is not None:
+            return self._quickly(self._sampler, number, some)
+        forward = Forward(self.begin, self._seconds(number), coarse=self.coarse, most_plans=self.most_plans)
         forward.interrupted = late
         waiting = forward.waiting
         places = [self._place.get(candidate, -1) for candidate in some]
@@ -285,6 +308,30 @@ class _Runs:
             waiting.ids[start.job]: start.start for start in forward.starts if start.job in waiting.ids
         }
         return [begun.get(place, self._now + HORIZON) for place in places]
+
+    def _quickly(self, sampler: Sampler, number: int, some: Sequence[int]) -> list[int]:
+        """Return the same by the kernel that follows all of a sample."""
+        try:
+            room = self._rooms.pop()
+        except IndexError:
+            room = sampler.room()
+        drawn, waiting = np.append(self._run_times[number], LONGEST), self.begin.waiting  # that for those without one
+        seconds = np.minimum(self._fixed, drawn[self._drawn_at])
+        ran = np.concatenate([drawn[self._ran_at], np.array(self._unseen[number], np.int64)])
+        places = np.array([self._place.get(candidate, -1) for candidate in some], np.int64)
+        gone = self._of_stream[self._stream[number]]
+        if len(some) == 1:
+            others = [place for candidate, place in self._place.items() if candidate != some[0]]
+            gone = np.concatenate([gone, np.array(others, np.int64)])
+        awaited = np.array([place for place in places.tolist() if place >= 0 and waiting.may_start(place)], np.int64)
+        late = self._now + HORIZON
+        if not len(awaited):
+            return [late] * len(places)
+        ends = sampler.ends(ran)
+        begun = sampler.run(room, ends, seconds, awaited, gone, late, ghosts=len(some) > 1)
+        found = [int(begun[place]) if place >= 0 and begun[place] >= 0 else late for place in places.tolist()]
+        self._rooms.append(room)
+        return found
 
     def _seconds(self, number: int) -> dict[int, int | list[int]]:
         drawn = self._run_times[number].tolist()

@@ -43,6 +43,7 @@ type, so kernels that call each other repeat long lists of parameters::
     table         which jobs are planned in which span
     search        the start of one record
     bench         what a cycle works in
+    startable     which records might still start now
     cycle         one cycle of the backfill scheduler
     observed_depth
                   how many jobs a cycle plans, where that is not published
@@ -72,4 +73,12 @@ Run forward, where it is known how long jobs really take::
     starts        what starts when and where, and what is known of that beforehand
     beginning     a cluster and its queue made ready, from which runs begin
     forward       both schedulers from instant to instant, until the queue is empty
+
+The same in one kernel, for hundreds of samples of a queue, where it follows all that moves the queue::
+
+    flow          what changes meanwhile, and what does not
+    turns         whose turn it is
+    runs          what runs, until when
+    drain         both schedulers from instant to instant
+    sampler       a queue made ready for it
 """

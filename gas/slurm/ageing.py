@@ -82,6 +82,17 @@ class Ageing:
             self._tried[at] = tried - fair - self.weight * min(waited, self.oldest) / self.oldest
         self.remarks += [f"priorities without {one}" for one in sorted(unknown)]
 
+    @property
+    def moves(self) -> bool:
+        """Whether priorities change with what runs."""
+        return bool(self._fair)
+
+    def bases(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return by record its priority without age, and the one at its submission, by the fair share of now."""
+        shares = np.array([self._share(at) for at in range(len(self.records))]) if self._fair else 0.0
+        arriving = np.maximum(np.floor(self._new + shares + ALMOST), 1.0) if self.multifactor else self.values.copy()
+        return self._tried + shares, arriving
+
     def copied(self) -> Ageing:
         """Return priorities that go on apart from these."""
         other = copy.copy(self)

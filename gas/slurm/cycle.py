@@ -44,6 +44,7 @@ from gas.slurm.rows import (
     Records,
 )  # fmt: skip
 from gas.slurm.search import Search, leaving_first, seek
+from gas.slurm.startable import might_start, write_open
 from gas.slurm.table import Table, enter, span_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running, add
@@ -131,6 +132,7 @@ def note(plans: Plans, at: int, start: int, limit: int, given: NDArray[np.int64]
 
 @lean_kernel
 def run_cycle(
+    order: NDArray[np.int64],
     records: Records,
     closures: Closures,
     sets: Words,
@@ -156,6 +158,8 @@ def run_cycle(
 
     Parameters
     ----------
+    order
+        Places of the records in the order in which they are considered.
     sets
         Sets of nodes, to which records refer by number.
     options
@@ -171,7 +175,7 @@ def run_cycle(
     known, found
         What has been found already, search by search but for those of probes, and what is found now.
     """
-    count, now, resolution = len(records.job), parameters.now, parameters.resolution
+    now, resolution = parameters.now, parameters.resolution
     tests, stopped = 0, 0
     of_user, of_partition, of_both, of_account = bench.of_user, bench.of_partition, bench.of_both, bench.of_account
     held_by_partition, latest_part = bench.held_by_partition, bench.latest_part
@@ -187,7 +191,18 @@ def run_cycle(
     kinds = preempts.shape[1]
     following = 0
     last_array, array_count = -1, 0
-    for at in range(count):
+    last, seen, made = len(order) - 1, -1, 0
+    for turn in range(len(order)):
+        if parameters.starts_only and seen < running.total[0] + plans.total[0]:  # something was planned, or has started
+            seen = running.total[0] + plans.total[0]
+            write_open(machine, use, taken)
+            while last >= turn and not might_start(
+                order[last], now, records, sets, machine, use, table, taken, room.some
+            ):
+                last -= 1
+        if turn > last:
+            break
+        at = order[turn]
         if not records.considered[at]:
             plans.state[at] = SKIPPED
             continue
@@ -205,6 +220,7 @@ def run_cycle(
         array, leader = records.array[at], records.leader[at]
         done, begun = 0, 0
         now_only = records.now_only[at] or (parameters.one_resv_per_job and planned[job])
+        now_only = now_only or 0 < parameters.most_plans <= made
         if parameters.job_part_count_reserve > 0:
             now_only = now_only or held_by_partition[partition] >= parameters.job_part_count_reserve
         while True:
@@ -317,7 +333,7 @@ def run_cycle(
                     break
                 if entry >= 0:
                     found.row[entry] = row
-                first, last = span_of(now, limit, table.begin[0], resolution, rules.ends_up)
+                first, until = span_of(now, limit, table.begin[0], resolution, rules.ends_up)
                 runs = begin(at, records, machine, use, running, now, kinds, given, room.work.missing)
                 if runs:
                     leaving_first(running, running.total[0] - 1, room.soonest)
@@ -325,7 +341,7 @@ def run_cycle(
                     given[:] = 0  # only its licences are in the table
                 of_given(given, taken)
                 if (parameters.licenses or given.any()) and not enter(
-                    table, taken, records.licences[at], first, last, True
+                    table, taken, records.licences[at], first, until, True
                 ):
                     stopped = TABLE_FULL
                 for one in range(len(licences)):
@@ -351,9 +367,9 @@ def run_cycle(
                 note(plans, at, start, limit, given)
                 break
             of_given(given, taken)
-            first, last = span_of(start, limit, table.begin[0], resolution, rules.ends_up)
+            first, until = span_of(start, limit, table.begin[0], resolution, rules.ends_up)
             if (parameters.node_space_size > 0 and table.total[1] >= parameters.node_space_size) or not enter(
-                table, taken, records.licences[at], first, last, True
+                table, taken, records.licences[at], first, until, True
             ):
                 stopped = TABLE_FULL
                 if done + begun == 0:  # its start is published, but it holds nothing
@@ -364,6 +380,7 @@ def run_cycle(
             if entry >= 0:
                 found.row[entry] = row
             planned[job] = True
+            made += 1
             held_by_partition[partition] += 1
             done += 1
             if leader >= 0:

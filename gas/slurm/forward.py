@@ -83,6 +83,8 @@ class Forward:
     coarse
         Both schedulers look at the queue when that share of the time so far has gone since they last did, at the
         earliest; 0 is as often as Slurm's do.
+    most_plans
+        How many jobs that do not start a cycle plans at the most; 0 is as many as Slurm's.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class Forward:
         first_pass: int | None = None,
         epilog: int = 0,
         coarse: float = 0.0,
+        most_plans: int = 0,
     ) -> None:
         self.cluster, self.known, self.epilog, self.coarse = begin.cluster, dict(known or {}), epilog, coarse
         self.waiting, self.state = begin.waiting.copied(), copied(begin.state)
@@ -118,6 +121,9 @@ class Forward:
         self.probed: dict[int, int] = {}
         self.awaited: set[int] | None = None
         self.interrupted: Callable[[], bool] = lambda: False
+        # each search leaves weights to the next where that is so, and to the next cycle
+        self.most_plans = most_plans
+        self.starts_only = not (len(self.state.machine.near) and self.state.rows.gres.any())
         self.cycles = self.passes = 0
         self.pass_kernel = fastest(run_pass, begin.steps)
         fastest(run_cycle, begin.steps)
@@ -275,15 +281,15 @@ class Forward:
                 if stops:
                     held[held > 0] = 1
                 rows.considered[:] = ((held != 1) | stops) & ~refused
-            before, row = int(state.running.total[0]), int(plans.total[0])
+            before, noted = int(state.running.total[0]), int(plans.total[0])
             at = self.pass_kernel(
-                at, rows, held, words_of(self.whole), state.closures, self.sets, state.options,
+                at, np.arange(len(index)), rows, held, words_of(self.whole), state.closures, self.sets, state.options,
                 self.leaving, state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters,
                 state.rules, depth, self.clock.partition_depth, waiting.one_by_one, left, closed, tried, self.room,
                 plans,
             )  # fmt: skip
-            for number in range(int(state.running.total[0]) - before):
-                place = int(plans.record[row + number])
+            places = plans.record[noted : int(plans.total[0])]
+            for number, place in enumerate(places[~rows.probe[places]].tolist()):
                 if self._exceeds(int(index[place]), before + number):  # then it has started alone
                     self._take_back(before, [int(index[place])])
                     refused[place], at = True, place + 1
@@ -314,8 +320,10 @@ class Forward:
         self.cycles += 1
         stops = "assoc_limit_stop" in self.cluster.scheduling.parameters
         resolution = state.parameters.resolution
-        parameters = state.parameters._replace(now=now, begin=now // resolution * resolution)
-        there = tuple(self.jobs[one.job, one.task] for one in self.holders.who) if parameters.licenses else ()
+        parameters = state.parameters._replace(
+            now=now, begin=now // resolution * resolution, starts_only=self.starts_only, most_plans=self.most_plans
+        )
+        jobs = tuple(self.jobs[one.job, one.task] for one in self.holders.who) if parameters.licenses else ()
         refused: set[int] = set()
         while True:
             index, rows = self._queue()
@@ -328,7 +336,7 @@ class Forward:
             before = int(state.running.total[0])
             current: State = replace(
                 state, records=[waiting.records[at] for at in index], rows=rows, parameters=parameters,
-                running_jobs=there, leaving=self.leaving,
+                running_jobs=jobs, leaving=self.leaving,
             )  # fmt: skip
             kept_licences = self._kept_licences()
             state.licences[:] -= kept_licences
@@ -338,7 +346,8 @@ class Forward:
             new = int(state.running.total[0]) - before
             if not new:
                 return
-            places = [int(plans.record[row]) for row in range(int(plans.total[0])) if plans.from_[row] == now][:new]
+            there = plans.record[: int(plans.total[0])]
+            places = there[(plans.from_[: len(there)] == now) & ~rows.probe[there]].tolist()[:new]
             kept = 0
             for place in places:
                 if kept and (not waiting.tasks[index[place]] or self._limited(index[[place]])[0] in (1, 2)):

@@ -37,6 +37,7 @@ _pick_best_nodes; seen on 24.11). HELD: it would start, but a limit that is test
 @lean_kernel
 def run_pass(
     first: int,
+    order: NDArray[np.int64],
     records: Records,
     limited: NDArray[np.int8],
     whole: Words,
@@ -60,13 +61,15 @@ def run_pass(
     room: Room,
     plans: Plans,
 ) -> int:
-    """Start what starts, from record `first` on; return the place of the record to go on with, their number at the end.
+    """Start what starts, from place `first` of the order on; return the place to go on with, their number at the end.
 
     What probes would do is only written down. What runs, licences and the plans are changed; outcomes stand in the
     plans' state.
 
     Parameters
     ----------
+    order
+        The records in the order in which they are tried.
     limited
         By record: 1 if a limit keeps it from starting and closes its partition (assoc_limit_stop); 2 if a limit does
         that is tested only when its nodes are chosen (acct_policy_job_runnable_post_select): where these are busy, it
@@ -90,7 +93,8 @@ def run_pass(
     now, size, partitions = parameters.now, len(machine.cpus), len(whole)
     given, capacity, there, required = room.trial, room.present, room.there, room.required
     nodes, some, work = room.nodes, room.some, room.work
-    for at in range(first, len(records.job)):
+    for turn in range(first, len(order)):
+        at = order[turn]
         if not records.considered[at] or plans.state[at] == ELSEWHERE:
             continue
         partition, own, need, gres = records.partition[at], records.reservation[at], records.need[at], records.gres[at]
@@ -120,7 +124,7 @@ def run_pass(
                 if begun == 0:
                     plans.state[at] = NO_LICENCES
                 if parameters.licenses:
-                    return len(records.job)
+                    return len(order)
                 break
             later = records.not_before[at] > now and limited[at] == 0
             if not few and limited[at] != 1 and records.leader[at] < 0 and not later:
@@ -195,9 +199,9 @@ def run_pass(
             break
         if begun > 0:
             if records.array[at] < 0:
-                for other in range(at + 1, len(records.job)):
-                    if records.job[other] == records.job[at]:
-                        plans.state[other] = ELSEWHERE
+                for later_turn in range(turn + 1, len(order)):
+                    if records.job[order[later_turn]] == records.job[at]:
+                        plans.state[order[later_turn]] = ELSEWHERE
             if singly:
-                return at if records.array[at] >= 0 and begun < records.tasks[at] else at + 1
-    return len(records.job)
+                return turn if records.array[at] >= 0 and begun < records.tasks[at] else turn + 1
+    return len(order)

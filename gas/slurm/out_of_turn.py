@@ -58,7 +58,8 @@ def out_of_turn(cluster: Cluster, state: State) -> dict[int, tuple[NDArray[np.in
     closed = np.zeros(len(whole) + len(state.closures.start), np.bool_)
     limited = np.array([2 * _after_nodes(record) for record in state.records], np.int8)
     fastest(run_pass, count * size * 10, large="how Slurm plans")(
-        0, rows._replace(considered=rows.considered | (limited > 0)), limited, words_of(whole & state.usable),
+        0, np.arange(len(rows.job)), rows._replace(considered=rows.considered | (limited > 0)), limited,
+        words_of(whole & state.usable),
         state.closures, words_of(state.sets), state.options, state.leaving, state.machine, use, idle, running,
         state.licences.copy(), state.parameters, state.rules, 0, 0, False, left, closed,
         np.zeros(len(whole) + 1, np.int64), room_of(state.machine, len(left), 0), plans,

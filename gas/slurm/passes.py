@@ -142,9 +142,9 @@ def run_pass(state: State, most: int = 10 * MOST, known: Found | None = None) ->
     considered = min(max(considered, 0), int(depth)) + int(np.count_nonzero(rows.probe))
     kernel = fastest(run_cycle, considered * (nodes + int(state.running.total[1])) * 30, large="how Slurm plans")
     kernel(
-        rows, state.closures, sets, state.options, state.preempts, state.leaving, state.machine, state.use,
-        idle_of(state.use), state.running, table, state.licences, parameters, state.rules, plans, known, found,
-        bench_of(rows, state.machine, state.running, sets, state.preempts),
+        np.arange(count), rows, state.closures, sets, state.options, state.preempts, state.leaving, state.machine,
+        state.use, idle_of(state.use), state.running, table, state.licences, parameters, state.rules, plans, known,
+        found, bench_of(rows, state.machine, state.running, sets, state.preempts),
     )  # fmt: skip
     return Pass(plans, found, state)
 

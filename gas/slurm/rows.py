@@ -104,6 +104,10 @@ class Parameters(NamedTuple):
         Whether it is planned on where Slurm's search ends, to see when the rest of the queue may come.
     grace
         How many seconds after its end a job is guessed to be gone which should be.
+    starts_only
+        Whether only what starts now is asked for: nothing is planned behind the last record that might.
+    most_plans
+        After how many plans others only start now; no parameter of Slurm's.
     """
 
     now: int
@@ -123,6 +127,8 @@ class Parameters(NamedTuple):
     window_linear: int
     grace: int
     beyond: bool
+    starts_only: bool = False
+    most_plans: int = 0
 
 
 class Plans(NamedTuple):

@@ -29,6 +29,7 @@ from gas.slurm.fitting import (
 from gas.slurm.machine import Machine, Use
 from gas.slurm.node_sets import Words, appears, at_least, has_outside, keep, meets, of_given, put, remove, unpacked
 from gas.slurm.rows import IN_RESERVATION, NOW_ONLY, NOWHERE, PLANNED, STARTED, WINDOW, Closures, Parameters, Records
+from gas.slurm.startable import reach_now, reach_until
 from gas.slurm.table import Table, overlaps, slot_at, span_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import NEVER, Running, add, will_run
@@ -54,6 +55,8 @@ class Room(NamedTuple):
         By node, when the first job leaves it.
     nodes, some, planned, offered
         Sets of nodes.
+    reach
+        The nodes that have something free, or that a job leaves before the next start that is tried.
     ended
         How many jobs have been taken away because they end before the start that is tried.
     work
@@ -71,6 +74,7 @@ class Room(NamedTuple):
     some: Words
     planned: Words
     offered: Words
+    reach: Words
     ended: NDArray[np.int64]
     work: Work
 
@@ -109,7 +113,7 @@ def room_of(machine: Machine, words: int, jobs: int) -> Room:
 
     return Room(
         flags(), flags(), flags(), numbers(), numbers(), numbers(), np.full(size, FAR, np.int64), some(), some(),
-        some(), some(), np.zeros(1, np.int64), work_of(machine, jobs),
+        some(), some(), some(), np.zeros(1, np.int64), work_of(machine, jobs),
     )  # fmt: skip
 
 
@@ -230,12 +234,14 @@ def _seek(
     start = max(now, not_before)
     tested = False
     unpacked(sets[records.nodes[at]], there)
-    capable(there, need, gres, machine, use, present)
-    capable(there, need, gres, machine, idle, most)
     least_cpus = max(need[TASK_CPUS] * max(need[PER_NODE], 1), need[NODE_CPUS])
     preempts = False
     for kind in range(len(preemptable)):
         preempts = preempts or preemptable[kind]
+    # Starts without enough nodes in reach fail; of the others, what each node gives is calculated once it matters.
+    quick = not preempts and not (need[HAS_GRES] and len(machine.near) > 0)  # a test that fails leaves weights there
+    reach, left_by, calculated = room.reach, 0, False
+    reach_now(need, machine, use, reach)
     with_licences = False
     if parameters.licenses:
         for one in range(records.licences.shape[1]):
@@ -249,7 +255,7 @@ def _seek(
         end = start + limit
         put(offered, nodes)
         later = -1
-        conflict = False
+        conflict, hopeless = False, False
         total = table.total[0]
         for slot in range(slot_at(table, start), total):
             here = table.free[table.row[slot]]
@@ -268,8 +274,14 @@ def _seek(
                         later = table.end[slot]
                         if rules.first_conflict:
                             break
-                elif later >= 0 and not at_least(offered, need[LEAST]):
-                    break
+                elif later >= 0:
+                    put(some, offered)
+                    if quick and tested:
+                        left_by = reach_until(later, left_by, running, reach)
+                        keep(some, reach)
+                    if not at_least(some, need[LEAST]):
+                        hopeless = True
+                        break
             else:
                 if rules.next_slot and later < 0 and slot + 2 < total:
                     later = table.end[slot + 1]
@@ -284,7 +296,7 @@ def _seek(
                 if first < now + parameters.window and (later < 0 or first < later):
                     later = first
         found = NEVER
-        if not conflict:
+        if not conflict and not hopeless:
             for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):
                 put(some, offered)
                 keep(some, sets[options[option]])
@@ -293,6 +305,17 @@ def _seek(
                 if need[HAS_REQUIRED] and has_outside(sets[records.required[at]], some):
                     continue
                 tested = True
+                if quick and (later >= 0 or now_only):
+                    if not now_only:
+                        left_by = reach_until(later, left_by, running, reach)
+                    put(planned, some)
+                    keep(planned, reach)
+                    if not at_least(planned, need[LEAST]):
+                        continue
+                if not calculated:
+                    calculated = True
+                    capable(there, need, gres, machine, use, present)
+                    capable(there, need, gres, machine, idle, most)
                 unpacked(some, inside)
                 # what is configured of a node is looked at before what is free (job_mgr.c, job_req_node_filter)
                 for node in range(size):

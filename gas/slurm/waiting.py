@@ -36,6 +36,12 @@ class Waiting:
         How many tasks have not started, by record; 0 of a job that has.
     ghosts
         By place: the probes, which hold nothing and keep nobody from starting.
+    keys
+        By record: what decides on the order besides its priority, the last first.
+    begins
+        By place: epoch second before which it does not start, 0 if there is none.
+    bound, throttled
+        Whether some wait for other jobs or in reservations, and whether some are arrays with a limit of tasks.
     room
         How many jobs may run at one time, at the most.
     restraints
@@ -94,7 +100,7 @@ class Waiting:
         self.tasks = np.array([len(self.of_task[place]) for place in self.place], np.int64)
         total = int(sum(len(one) for one in self.of_task))
         self.room = min(total, sum(max(node.cpus, 1) for node in cluster.nodes)) + 1
-        self._keys = np.array(
+        self.keys = np.array(
             [
                 (LAST if one.job.tasks is not None else one.job.id if one.job.array is not None else 0,
                  one.job.array or one.job.id, one.job.submitted or LAST, -one.partition.tier, not one.job.reservation)
@@ -106,11 +112,13 @@ class Waiting:
         self.restraints = Restraints(cluster, self.records)
         several = any(job.tasks is not None and len(job.partitions) > 1 for job in self.jobs)
         self.one_by_one = self.restraints.count or several
-        self._begins = np.array([job.eligible or 0 for job in self.jobs], np.int64)
+        self.begins = np.array([job.eligible or 0 for job in self.jobs], np.int64)
         bound = [bool(found) or bool(job.reservation) for (found, _), job in zip(self.depends, self.jobs, strict=True)]
         self._bound = np.array(bound, np.bool_)
+        self.bound = bool(self._bound.any())
         throttled = [job.tasks is not None and bool(job.tasks.at_once) for job in self.jobs]
         self._throttled = np.array(throttled, np.bool_)[self.places]
+        self.throttled = bool(self._throttled.any())
         for place, (found, _) in enumerate(self.depends):
             strange = {one.kind for one in found} - {"after", "afterany", "afterok", "afternotok", "singleton"}
             if strange:
@@ -149,7 +157,7 @@ class Waiting:
 
     def next_event(self, now: int) -> int | None:
         """Return when the next job comes, or may begin."""
-        coming, beginning = self.comes_at[~self.arrived], self._begins[self._begins > now]
+        coming, beginning = self.comes_at[~self.arrived], self.begins[self.begins > now]
         due = [int(one.min()) for one in (coming, beginning) if one.size]
         return min(due, default=None)
 
@@ -232,17 +240,17 @@ class Waiting:
         may = self.arrived & ~self.held
         if only is not None:
             may &= np.arange(len(self.jobs)) == only
-        may &= self._begins <= now
+        may &= self.begins <= now
         for place in np.flatnonzero(may & self._bound).tolist():
             may[place] = self.done[place] < len(self.of_task[place]) and self._independent(place, now)
         wait = may[self.places] & (self.tasks > 0)
         new = np.zeros(len(self.jobs), np.bool_)
         new[self.places[wait]] = True
         new &= self.eligible == 0
-        self.eligible[new] = np.where(self._begins[new] > 0, self._begins[new], now)
+        self.eligible[new] = np.where(self.begins[new] > 0, self.begins[new], now)
         index = np.flatnonzero(wait & ~self.dropped)
         index = index[self.rooms(index) > 0]
-        keys = self._keys[index]
+        keys = self.keys[index]
         ranks = np.lexsort((keys[:, 0], keys[:, 1], keys[:, 2], -self.ageing.values[index], keys[:, 3], keys[:, 4]))
         return index[ranks]
 
@@ -322,7 +330,7 @@ class Waiting:
                     continue
                 before = rank < ranks[at]
                 if not ranked:
-                    lower = self._keys[other, 3] > self._keys[at, 3]
+                    lower = self.keys[other, 3] > self.keys[at, 3]
                     before = not lower and self.ageing.values[other] > self.ageing.values[at]
                 if before:
                     return False

@@ -47,6 +47,15 @@ def test_probes_change_nothing_for_others_and_start_when_a_job_would_that_comes_
         assert run.probed[run.waiting.ids[one.id]] == next(start.start for start in own if start.job == one.id)
 
 
+def test_a_job_that_starts_beside_a_probe_is_that_job():
+    """The one pass finds both: the probe holds nothing, and does not get the start of the other."""
+    made, probe = cluster(job(1, 4)), job(60, 4, priority=10**6)
+    run = Forward(Beginning.of(made, [], [(NOW, probe)]), {1: 100})
+    found = run.run(None)
+    assert [(one.job, one.start) for one in found.starts] == [(1, NOW)]
+    assert run.probed == {run.waiting.ids[60]: NOW}
+
+
 def test_who_looks_seldom_sees_the_same_jobs_start_somewhat_later():
     made, seconds, later = drawn(1)
     begin = Beginning.of(made, later)

@@ -1,0 +1,253 @@
+"""A queue run forward in one kernel: the loop of `gas.slurm.forward` over both schedulers' own kernels.
+
+It takes queues in which a start changes nothing but the machine, licences and arrays: `gas.slurm.sampler` says which.
+Every instant, start and node is as there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import lean_kernel
+from gas.slurm.cycle import run_cycle
+from gas.slurm.flow import (
+    ASKED,
+    BACKFILL,
+    CHANGED,
+    COMING,
+    ENDING,
+    FULL,
+    LAST,
+    LAST_START,
+    NOW,
+    PRIORITIES,
+    WAITING,
+    Flow,
+    Line,
+    Pace,
+    Site,
+)  # fmt: skip
+from gas.slurm.main_pass import STARTED as PASSED
+from gas.slurm.main_pass import run_pass
+from gas.slurm.node_sets import put
+from gas.slurm.rows import STARTED, Closures, Parameters
+from gas.slurm.runs import leave, pop, probed, started
+from gas.slurm.search import FAR
+from gas.slurm.turns import age, comes_first, insert, write_queue
+
+__all__ = ["drain"]
+
+NEVER = 1 << 60
+
+
+# -- schedulers
+
+
+@lean_kernel
+def _at(now: int, given: Parameters) -> Parameters:
+    """Return the parameters of a cycle at an instant."""
+    return Parameters(
+        now, now // given.resolution * given.resolution, given.resolution, given.window, given.max_job_test,
+        given.max_job_user, given.max_job_part, given.max_job_user_part, given.max_job_assoc, given.max_job_array_resv,
+        given.job_part_count_reserve, given.one_resv_per_job, given.licenses, given.node_space_size,
+        given.window_linear, given.grace, given.beyond, given.starts_only, given.most_plans,
+    )  # fmt: skip
+
+
+@lean_kernel
+def _main(depth: int, only: int, seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, site: Site) -> bool:
+    """Make a pass of the main scheduler; return whether something has started."""
+    plans, numbers, room = site.plans, flow.numbers, site.bench.room
+    count = write_queue(only, line, flow, site)
+    if count == 0:
+        return False
+    numbers[CHANGED] = 1
+    plans.total[0] = 0
+    for at in range(count):
+        record = flow.queue[at]
+        plans.state[record], plans.start[record], plans.best[record] = 0, -1, -1
+    put(site.available, site.every)
+    site.closed[:] = False
+    site.tried[:] = 0
+    before = site.running.total[0]
+    run_pass(
+        0, flow.queue[:count], site.records, site.limited, site.whole, site.closures, site.sets, site.options,
+        site.leaving, site.machine, site.use, site.idle, site.running, site.licences,
+        _at(numbers[NOW], site.parameters), site.rules, depth, pace.partition_depth, False, site.available,
+        site.closed, site.tried, room, plans,
+    )  # fmt: skip
+    slot, total = before, site.running.total[0]
+    for row in range(plans.total[0]):
+        record = plans.record[row]
+        if slot < total and not site.records.probe[record]:
+            started(record, slot, seconds, line, pace, flow, site)
+            slot += 1
+    return bool(probed(PASSED, count, line, flow, site) or slot > before)
+
+
+@lean_kernel
+def _backfill(seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, site: Site) -> None:
+    """Make a cycle of the backfill scheduler."""
+    plans, table, bench, now = site.plans, site.table, site.bench, flow.numbers[NOW]
+    count = write_queue(-1, line, flow, site)
+    if count == 0:
+        return
+    plans.total[0] = 0
+    for at in range(count):
+        record = flow.queue[at]
+        plans.state[record], plans.start[record], plans.best[record] = -1, -1, -1
+    parameters = _at(now, site.parameters)
+    table.begin[0], table.row[0] = parameters.begin, 0
+    table.end[0] = parameters.begin + parameters.window // parameters.resolution * parameters.resolution
+    table.total[0], table.total[1] = 1, 1
+    table.size[0] = len(site.machine.cpus)
+    put(table.free[0], site.every)
+    bench.of_user[:] = 0
+    bench.of_partition[:] = 0
+    bench.of_both[:] = 0
+    bench.of_account[:] = 0
+    bench.held_by_partition[:] = 0
+    bench.latest_part[:] = 0
+    bench.started[:] = False
+    bench.planned[:] = False
+    bench.rejected[:] = False
+    bench.preemptable[:] = False
+    bench.room.soonest[:] = FAR
+    before = site.running.total[0]
+    run_cycle(
+        flow.queue[:count], site.records, site.closures, site.sets, site.options, site.preempts, site.leaving,
+        site.machine, site.use, site.idle, site.running, table, site.licences, parameters, site.rules, plans,
+        site.known, site.known, bench,
+    )  # fmt: skip
+    probed(STARTED, count, line, flow, site)
+    slot, total = before, site.running.total[0]
+    for row in range(plans.total[0]):
+        record = plans.record[row]
+        if slot < total and plans.from_[row] == now and not site.records.probe[record]:
+            started(record, slot, seconds, line, pace, flow, site)
+            slot += 1
+
+
+# -- time
+
+
+@lean_kernel
+def _instant(seconds: NDArray[np.int64], leaves: int, line: Line, pace: Pace, flow: Flow, site: Site) -> None:
+    """Do what is due now, in the order of `gas.slurm.forward`."""
+    numbers = flow.numbers
+    now, ended = numbers[NOW], False
+    while numbers[ENDING] > 0 and flow.end[0] <= now:
+        leave(pop(flow), flow, site)
+        ended = True
+    if 0 <= leaves <= now and site.leaving.any():
+        site.leaving[:] = False
+        ended = True
+    age(line, pace, flow)
+    if ended:
+        numbers[CHANGED] = 1
+        if pace.at_ends:
+            _main(pace.depth, -1, seconds, line, pace, flow, site)
+        else:
+            numbers[ASKED] = 1
+    while numbers[COMING] < len(flow.comes) and flow.comes[numbers[COMING]] <= now:
+        place = flow.comer[numbers[COMING]]
+        numbers[COMING] += 1
+        numbers[CHANGED] = 1
+        flow.arrived[place] = True
+        for record in range(line.first[place], line.first[place + 1]):
+            flow.priority[record] = line.arriving[record]
+            insert(record, numbers[WAITING], line, flow)
+            numbers[WAITING] += 1
+        if (
+            pace.defers
+            or not comes_first(place, line, pace, flow, site)
+            or not _main(0, place, seconds, line, pace, flow, site)
+        ):
+            numbers[ASKED] = 1
+    if now >= numbers[FULL]:
+        numbers[FULL], numbers[ASKED], numbers[LAST] = now + pace.every, 0, now
+        _main(0, -1, seconds, line, pace, flow, site)
+    elif numbers[ASKED] and now >= numbers[LAST] + pace.delay:
+        numbers[ASKED], numbers[LAST] = 0, now
+        _main(pace.depth, -1, seconds, line, pace, flow, site)
+    if numbers[CHANGED] and now >= numbers[BACKFILL] and pace.interval > 0:
+        numbers[BACKFILL] = now + pace.interval
+        _backfill(seconds, line, pace, flow, site)
+        numbers[CHANGED] = numbers[LAST_START] == now  # they are launched after it
+
+
+@lean_kernel
+def _next_event(leaves: int, line: Line, flow: Flow, closures: Closures) -> int:
+    """Return when something comes, ends or begins next, whatever the schedulers do."""
+    numbers, following = flow.numbers, NEVER
+    now = numbers[NOW]
+    if numbers[ENDING] > 0:
+        following = flow.end[0]
+    if numbers[COMING] < len(flow.comes):
+        following = min(following, flow.comes[numbers[COMING]])
+    if leaves > now:
+        following = min(following, leaves)
+    for place in range(len(line.begins)):
+        if line.begins[place] > now:
+            following = min(following, line.begins[place])
+    for one in range(len(closures.start)):
+        if closures.start[one] > now:
+            following = min(following, closures.start[one])
+        if closures.end[one] > now:
+            following = min(following, closures.end[one])
+    return following
+
+
+@lean_kernel
+def _any_waits(line: Line, flow: Flow) -> bool:
+    """Return whether a job is there that may start some time."""
+    for at in range(flow.numbers[WAITING]):
+        record = flow.order[at]
+        if flow.tasks[line.place[record]] > 0 and line.may[record]:
+            return True
+    return False
+
+
+@lean_kernel
+def drain(until: int, leaves: int, seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, site: Site) -> int:
+    """Go from instant to instant until all who are awaited have started; return when that was.
+
+    Parameters
+    ----------
+    leaves
+        When jobs start again on the nodes that others are leaving.
+    seconds
+        How long each task takes.
+    """
+    numbers = flow.numbers
+    while numbers[NOW] <= until:
+        now = numbers[NOW]
+        _instant(seconds, leaves, line, pace, flow, site)
+        left = False
+        for place in flow.awaited:
+            left = left or flow.begun[place] < 0
+        if not left:
+            break
+        event = _next_event(leaves, line, flow, site.closures)
+        if event == NEVER and now > max(numbers[LAST_START], pace.begin, pace.boundary) + 2 * (
+            pace.every + pace.interval
+        ):
+            break  # nothing runs or comes any more, and both schedulers have looked at that in vain
+        if not _any_waits(line, flow):
+            if event == NEVER or numbers[COMING] >= len(flow.comes):
+                break
+            following = max(event, now + 1)
+        else:
+            due = event
+            if numbers[ASKED]:
+                due = min(due, numbers[LAST] + pace.delay)
+            if numbers[CHANGED] and pace.interval > 0:
+                due = min(due, numbers[BACKFILL])
+            if due == NEVER and numbers[FULL] - now == pace.every:
+                break
+            if due != NEVER and pace.period > 0:
+                due = min(due, numbers[PRIORITIES])
+            following = max(min(due, numbers[FULL]), now + 1)
+        numbers[NOW] = max(following, now + int(pace.coarse * (now - pace.begin)))
+    return int(numbers[NOW])

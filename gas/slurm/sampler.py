@@ -1,0 +1,211 @@
+"""A queue run forward hundreds of times, with other run times and other jobs that come: what `gas.slurm.drain` needs.
+
+A `Sampler` is made once of a `Beginning`; `Sampler.room` is what one thread works in, and `Sampler.run` runs a sample
+in it. What the kernel does not follow, `outside` names: such queues stay with `gas.slurm.forward`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import fastest
+from gas.slurm.beginning import Beginning
+from gas.slurm.bench import bench_of
+from gas.slurm.clock import Clock
+from gas.slurm.drain import drain
+from gas.slurm.flow import Flow, Line, Pace, Site
+from gas.slurm.machine import Use, idle_of
+from gas.slurm.node_sets import words_of
+from gas.slurm.order import end_of
+from gas.slurm.rows import Found, empty_plans
+from gas.slurm.table import empty_table
+from gas.slurm.will_run import Running
+
+__all__ = ["Room", "Sampler", "outside"]
+
+FAR = 1 << 60
+
+
+def outside(begin: Beginning) -> str:
+    """Return in words what of a queue the kernel does not follow, nothing if it follows all."""
+    waiting, state = begin.waiting, begin.state
+    reasons = {
+        "limits of accounts and QOS": waiting.restraints.count,
+        "fair share": waiting.ageing.moves,
+        "dependencies or reservations of jobs": waiting.bound,
+        "arrays with a limit of tasks, or in several partitions": waiting.throttled or waiting.one_by_one,
+        "bf_licenses": state.parameters.licenses,
+        "weights of nodes that jobs with GPUs leave": len(state.machine.near) > 0 and bool(state.rows.gres.any()),
+    }
+    return ", ".join(name for name, there in reasons.items() if there)
+
+
+@dataclass(frozen=True)
+class Room:
+    """What one thread works in."""
+
+    site: Site
+    flow: Flow
+
+
+class Sampler:
+    """A queue made ready.
+
+    Attributes
+    ----------
+    first_run
+        By place, where the run times of its tasks begin among all.
+    counts
+        By place, how many those are.
+    holders
+        How many run at the beginning.
+
+    Parameters
+    ----------
+    coarse, most_plans
+        As of `gas.slurm.forward.Forward`.
+    samples
+        How many there will be: machine code pays for many.
+    """
+
+    def __init__(self, begin: Beginning, coarse: float = 0.0, most_plans: int = 0, samples: int = 1) -> None:
+        self._most_plans = most_plans
+        self._kernel = fastest(drain, begin.steps * samples)
+        self.begin, cluster, waiting = begin, begin.cluster, begin.waiting
+        ageing, state = waiting.ageing, begin.state
+        size, jobs = len(waiting.records), len(waiting.jobs)
+        keys = waiting.keys
+        tie = np.empty(size, np.int64)
+        tie[np.lexsort((keys[:, 0], keys[:, 1], keys[:, 2]))] = np.arange(size)
+        counts = [len(one) for one in waiting.of_task]
+        self.first_run = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.counts = np.array(counts, np.int64)
+        self.holders = int(state.running.total[0])
+        rank = np.unique(keys[:, [4, 3]], axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        whole = begin.whole.astype(np.int64)
+        self.line = Line(
+            waiting.places, ~waiting.dropped & ~waiting.held[waiting.places], rank, tie, *ageing.bases(),
+            np.searchsorted(waiting.places, np.arange(jobs + 1)).astype(np.int64), self.first_run,
+            np.array([job.tasks is not None or job.array is not None for job in waiting.jobs], np.bool_),
+            waiting.begins, whole @ whole.T > 0,
+        )  # fmt: skip
+        clock = Clock.of(cluster)
+        self.pace = Pace(
+            clock.now, clock.interval, clock.every, clock.delay, clock.depth, clock.partition_depth, clock.defers,
+            clock.at_ends, state.rules.future, float(ageing.weight), ageing.oldest,
+            ageing.period if ageing.multifactor else 0, int(waiting.comes_at.max(initial=clock.now)), coarse,
+        )  # fmt: skip
+        self.clock = clock
+        self.held = np.zeros((self.holders, len(state.licences)), np.int64)
+        for number, job in enumerate(state.running_jobs):
+            self.held[number] = [job.licences.get(name, 0) for name in state.licence_names]
+        there = np.flatnonzero(waiting.arrived[waiting.places])
+        self.order = there[np.lexsort((tie[there], -ageing.values[there], rank[there]))]
+
+    def room(self) -> Room:
+        """Return what one thread works in."""
+        begin, state, waiting = self.begin, self.begin.state, self.begin.waiting
+        size, jobs, nodes = len(waiting.records), len(waiting.jobs), len(state.names)
+        rows, parameters = state.rows, state.parameters._replace(starts_only=True, most_plans=self._most_plans)
+        records = rows._replace(
+            tasks=rows.tasks.copy(), probe=rows.probe.copy(), room=np.full(size, 1 << 40, np.int64),
+            not_before=np.zeros(size, np.int64),
+        )  # fmt: skip
+        depth = parameters.max_job_test or int(self.counts.sum())
+        most = min(int(self.counts.sum()), depth + 64 + parameters.max_job_array_resv) + int(waiting.ghosts.sum()) + 1
+        most = max(most, min(int(self.counts.sum()), waiting.room) + int(waiting.ghosts.sum()) + 1)  # starts of a pass
+        none, empty = np.zeros(0, np.int64), empty_plans(0, 0, 0)
+        known = Found(none, none, none, np.zeros(0, np.bool_), none, empty.first, empty.node, empty.cpus,
+                      np.zeros(1, np.int64))  # fmt: skip
+        runs = int(self.first_run[-1]) + self.holders
+        every = words_of(np.ones((1, nodes), np.bool_))[0]
+        running = Running._make(one.copy() for one in state.running)
+        site = Site(
+            records, np.zeros(size, np.int8), words_of(begin.whole), state.closures, begin.sets, state.options,
+            state.preempts, state.leaving.copy(), state.machine._replace(near=state.machine.near.copy()),
+            Use._make(one.copy() for one in state.use), idle_of(state.use), running, state.licences.copy(),
+            state.all_licences, parameters, state.rules,
+            empty_table(0, 1, nodes, state.all_licences[:0], 2 * most + 2), empty_plans(size, most, nodes), known,
+            bench_of(rows, state.machine, running, begin.sets, state.preempts), every, every.copy(),
+            np.zeros(len(begin.whole) + len(state.closures.start), np.bool_), np.zeros(len(begin.whole) + 1, np.int64),
+        )  # fmt: skip
+
+        def numbers(count: int) -> NDArray[np.int64]:
+            return np.zeros(count, np.int64)
+
+        flow = Flow(
+            numbers(size), numbers(size), np.zeros(size), np.zeros(jobs, np.bool_), numbers(jobs), numbers(jobs),
+            numbers(jobs), none, numbers(runs), numbers(runs), numbers(len(running.end)),
+            np.zeros((runs, len(state.licences)), np.int64), none, none, numbers(12),
+        )  # fmt: skip
+        return Room(site, flow)
+
+    def ends(self, seconds: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return when they really end who run at the beginning: after so many seconds, or at their limits.
+
+        Seconds count from the start of a job, and from now for those that are not shown.
+        """
+        state, now = self.begin.state, self.begin.cluster.now
+        limits = state.running.end[: self.holders].copy()
+        begun = np.full(self.holders, now, np.int64)
+        for at, job in enumerate(state.running_jobs):
+            limits[at], begun[at] = end_of(job, now), job.start or now
+        return np.maximum(np.minimum(begun + np.minimum(seconds, FAR), limits), now)
+
+    def run(
+        self,
+        room: Room,
+        ends: NDArray[np.int64],
+        seconds: NDArray[np.int64],
+        awaited: NDArray[np.int64],
+        gone: NDArray[np.int64],
+        until: int,
+        *,
+        ghosts: bool = True,
+    ) -> NDArray[np.int64]:
+        """Run a sample until those who are awaited have started; return when each place did, -1 where it has not.
+
+        Parameters
+        ----------
+        ends
+            Of those that run at the beginning.
+        seconds
+            How long each task takes.
+        awaited, gone
+            Places: who is waited for, and who is not there at all.
+        ghosts
+            Whether probes hold nothing; else they are jobs as others.
+        """
+        site, state, waiting = room.site, self.begin.state, self.begin.waiting
+        there = max(*state.running.total.tolist(), 2)  # the rest of the arrays is room
+        for old, new in zip(state.running, site.running, strict=True):
+            new[:there] = old[:there]
+        for old, new in zip((*state.use, state.licences), (*site.use, site.licences), strict=True):
+            np.copyto(new, old)
+        np.copyto(site.leaving, state.leaving)
+        site.records.probe[:] = waiting.ghosts[waiting.places] & ghosts
+        present = self.counts.copy()
+        present[gone] = 0
+        comers = np.flatnonzero(~waiting.arrived & (present > 0))
+        comers = comers[np.argsort(waiting.comes_at[comers], kind="stable")]
+        flow = room.flow._replace(awaited=awaited, comes=waiting.comes_at[comers], comer=comers)
+        flow.tasks[:], flow.begun[:], flow.eligible[:] = present, -1, waiting.eligible
+        flow.arrived[:], flow.priority[:] = waiting.arrived, waiting.ageing.values
+        order = self.order[present[waiting.places[self.order]] > 0]
+        flow.order[: len(order)] = order
+        by_end = np.argsort(ends, kind="stable")
+        first = int(self.first_run[-1])
+        flow.end[: self.holders], flow.run[: self.holders] = ends[by_end], first + by_end
+        flow.slots[: self.holders] = first + np.arange(self.holders)
+        flow.licences[first:] = self.held
+        clock, now = self.clock, self.begin.cluster.now
+        flow.numbers[:] = (
+            len(order), self.holders, 0, now, clock.backfill, clock.full, clock.last, clock.changed, clock.asked, -1,
+            waiting.ageing.next, 0,
+        )  # fmt: skip
+        leaves = now + 1 if state.leaving.any() else -1
+        self._kernel(until, leaves, seconds, self.line, self.pace, flow, site)
+        return flow.begun

@@ -1,0 +1,52 @@
+"""How long a sample of a Slurm's queue takes, by the length of the queue, and how many are made in ten seconds.
+
+Not collected by default; -s shows the table:
+
+    pytest tests/benchmarks/test_sampling.py -s -o addopts="--import-mode=importlib"
+
+The queues are made up (`made_queues`): whole nodes, or CPUs of shared nodes with their memory. Seconds are of the
+processor, of one sample in which all jobs start, and of one that ends when the tenth of the queue that comes first has
+started. Where GAS_BENCHMARK_SMALL is 1, as in CI, only the shortest queue is taken.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+import numpy as np
+from made_queues import long_queue
+
+from gas.prediction.slurm import COARSE, LARGE
+from gas.slurm.beginning import Beginning
+from gas.slurm.sampler import Sampler
+
+SMALL = os.environ.get("GAS_BENCHMARK_SMALL") == "1"
+SIZES = ((20, 40), (100, 200), (300, 500), (1000, 2000))
+NOBODY = np.zeros(0, np.int64)
+
+
+def seconds(kinds: str, nodes: int, waiting: int) -> tuple[float, float]:
+    """Return how long a sample takes, to the end and to the start of the first tenth."""
+    made = long_queue(kinds, nodes=nodes, waiting=waiting)
+    begin = Beginning.of(made.cluster, made.later)
+    sampler = Sampler(begin, COARSE if nodes * waiting > LARGE else 0.0, 500)
+    took = np.array([made.seconds[one.id] for one in begin.waiting.jobs])
+    ends = sampler.ends(np.array([made.seconds[one.id] for one in begin.state.running_jobs]))
+    first = np.argsort([-one.priority for one in begin.waiting.jobs])[: waiting // 10]
+    found, room = [], sampler.room()
+    for awaited in (np.arange(waiting), first):
+        sampler.run(room, ends, took, awaited, NOBODY, begin.cluster.now)  # compiles
+        began = time.process_time()
+        begun = sampler.run(room, ends, took, awaited, NOBODY, begin.cluster.now + 10**8)
+        found.append(time.process_time() - began)
+        assert (begun[awaited] >= 0).all()
+    return found[0], found[1]
+
+
+def test_seconds_of_a_sample():
+    print(f"\n{'nodes':>6} {'waiting':>8} {'':16} {'all':>8} {'a tenth':>8} {'in 20 s of the processor':>26}")
+    for nodes, waiting in SIZES[:1] if SMALL else SIZES:
+        for kinds in ("", "shared,memory"):
+            whole, part = seconds(kinds, nodes, waiting)
+            print(f"{nodes:6,} {waiting:8,} {kinds or 'whole nodes':16} {whole:8.3f} {part:8.3f} {20 / part:26,.0f}")
