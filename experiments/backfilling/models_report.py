@@ -112,7 +112,8 @@ def changes_section(study: Results) -> Section | None:
         columns += [Column(f"load {load:g}", group) for load in loads]
     jobs = study.change_runs[0].jobs
     text = (
-        "In the paper both schemes are practically identical under Feitelson's model and backfill equally much. The "
+        "In the paper both schemes are practically identical under Feitelson's model and backfill the same share of "
+        "jobs. The "
         "program of the model was not available, so most constants of model F are our choice. The table changes one "
         f"at a time ({jobs:,} jobs at each load, both schemes over the same jobs, no stopping rule, seed "
         f"{study.options.seed}). Mean responses are within {ALIKE:g}% of each other at all of these loads "

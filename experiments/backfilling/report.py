@@ -133,8 +133,8 @@ def _summary(study: Results) -> Section:
 
 
 _CAUSES = (
-    ("another version", "The log has another number of jobs in the month than the paper's (not tested as a cause)"),
-    ("another load", "The month has another load (not tested as a cause)"),
+    ("another version", "In this month, the log and the paper have different numbers of jobs (not tested as a cause)"),
+    ("another load", "The load of the month is different (not tested as a cause)"),
     ("a difference within", f"The difference is at most {NOISE:g}%, here or in the paper"),
     ("sign turns", "The sign changes under other rules for overruns, estimates, months or the order of events"),
     ("not resolved", "The difference is within its 90% interval over the days of the month"),

@@ -32,14 +32,14 @@ _OTHERS = (
     "other jobs."
 )
 _DRAWN = (
-    "Every job that the paper's procedure replaces makes the workload less realistic; its authors next modelled how "
-    "moldable jobs are. Here the jobs themselves get a speed-up (Downey's model) and alternatives to their own "
+    "Every job that the paper's procedure replaces makes the workload less realistic; its authors later modelled "
+    "moldable jobs. Here the jobs themselves get a speed-up (Downey's model) and alternatives to their own "
     "request, "
     "drawn as in Cirne and Berman's later model. Their own requests are the static ones, so the load is that of the "
     "log, and all jobs can use Gas. The speed-ups are a model, and Gas knows them exactly. By this model, the size "
     "that "
-    "a user chose is rarely the best one; and no limit on walltimes, which a centre would have, keeps jobs from few "
-    "processors."
+    "a user chose is rarely the best one; and there is no limit on walltimes, as a real centre would have, so jobs "
+    "may run long on few processors."
 )
 
 

@@ -139,7 +139,7 @@ def _load(study: Results) -> Section:
     caption = (
         "Requested processor time with the benchmarks / without them, by static request: own, the size of the "
         "replaced job; "
-        "uniform over accepted sizes. Last: the same of used processor time."
+        "uniform over accepted sizes. Last column: the same for the processor time used."
     )
     return Section("Table 5.8: load ratios", (Table(tuple(columns), tuple(rows), caption),))
 

@@ -140,7 +140,7 @@ def bushel_runs(options: Options, logs: Sequence[Found]) -> list[Run]:
                 for seed in seeds
             ]
     if not found:
-        raise BadInput("none of the logs has a month that the paper took; give others by --traces")
+        raise BadInput("none of the logs has a month that the paper used; name others with --traces")
     return found
 
 

@@ -301,7 +301,8 @@ def _other_terms(study: Results) -> Section:
             Shown("unrestricted gains more", lambda row: verdict(row[2][2])),
         ),
     )
-    text = "One change at a time, one seed each. If a data set has no times of a benchmark, its constraint is left out."
+    text = "One change at a time, one seed each. If a data set has no times of a benchmark, the constraint of that "
+    "benchmark is left out."
     return Section("On other terms", (Text(text), table))
 
 

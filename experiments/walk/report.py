@@ -42,7 +42,7 @@ def walk_report(study: Results, origin: Origin) -> Report:
     later = [one for one in every if _promised_later(one)]
     whole = max(len(every), 1)
     lead = (
-        f"Both planners were asked at {len(every):,} moments of {', '.join(site.trace for site, _ in study.logs)}. "
+        f"Both planners planned at {len(every):,} moments of {', '.join(site.trace for site, _ in study.logs)}. "
         f"The walk chose another size than the exact planner, or none, at {len(other):,} of them "
         f"({100 * len(other) / whole:.1f}%){_worse(len(other), len(worse))}. The promised finish of its request was "
         f"later at {len(later):,} ({100 * len(later) / whole:.1f}%): often the walk finds the same size but not its "
