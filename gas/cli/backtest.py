@@ -89,7 +89,7 @@ def backtest_command(
 
     For jobs throughout the log, the wait is predicted from the queue at their submission, as `gas plan --predict` does,
     and compared with the recorded wait, whichever scheduler made the log. Only what was known at each submission is
-    used.
+    used. After an interruption, the same command goes on where it was.
     """
     from gas.cli.backtest_report import Extent, report_of, wire_of
     from gas.prediction.backtest import JOBS, places_within

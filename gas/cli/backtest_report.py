@@ -22,7 +22,7 @@ __all__ = ["Extent", "bad_sentences", "good_sentences", "report_of", "tables_of"
 _SCORES = ("median error", "mean error", "≤ 1 min", "≤ 10 min", "factor 2")
 
 _NAMED = 6
-"""So many classes are named among those for whom predictions are not good, the largest first."""
+"""So many classes are named among those for whom predictions are not good."""
 
 
 @dataclass(frozen=True)
@@ -101,11 +101,11 @@ def bad_sentences(classes: Sequence[JobClass]) -> list[str]:
         return [f"These are too few to say for whom predictions are good: at least {FEWEST} are needed."]
     if everybody.held.half_width is None:
         return ["The log is too short to say for whom predictions are good."]
-    narrow = _listed([(one, one.jobs, one.held) for one in parts if one.too_narrow])
-    far = _listed([(one, one.delayed, one.within_factor_2) for one in parts if one.far_off])
-    beaten = _listed([(one, one.jobs, one.beaten) for one in parts if one.no_better])
+    narrow = _listed([(one, one.jobs, one.held) for one in parts if one.too_narrow], HELD)
+    far = _listed([(one, one.delayed, one.within_factor_2) for one in parts if one.far_off], FACTOR_SHARE)
+    beaten = _listed([(one, one.jobs, one.beaten) for one in parts if one.no_better], 0.5)
     found = [
-        f"{what} {'on the whole, and clearly ' if at_all else ''}for jobs with {which}." if which else f"{what}."
+        f"{what}{' on the whole, and clearly' if at_all else ''} for: {which}." if which else f"{what}."
         for what, at_all, which in (
             (f"Fewer than {HELD:.0%} of the intervals held", everybody.too_narrow, narrow),
             (f"Fewer than {FACTOR_SHARE:.0%} of the waits are within a factor of two", everybody.far_off, far),
@@ -124,11 +124,12 @@ def bad_sentences(classes: Sequence[JobClass]) -> list[str]:
     return found
 
 
-def _listed(classes: Sequence[tuple[JobClass, int, Interval | None]]) -> str:
-    """Return the largest classes with their figures, of so many jobs each."""
-    largest = sorted(classes, key=lambda one: -one[1])
-    parts = [f"{one.kind} {one.name} ({_share(share)} of {count:,})" for one, count, share in largest[:_NAMED]]
-    return "; ".join(parts) + (f"; and {len(largest) - _NAMED} more classes" if len(largest) > _NAMED else "")
+def _listed(classes: Sequence[tuple[JobClass, int, Interval | None]], bound: float) -> str:
+    """Return the classes with their figures, of so many jobs each; those first that lack most of their bound."""
+    known = [(one, count, share) for one, count, share in classes if share is not None]
+    worst = sorted(known, key=lambda each: each[1] * (each[2].mean - bound))
+    parts = [f"{one.kind} {one.name} ({_share(share)} of {count:,})" for one, count, share in worst[:_NAMED]]
+    return "; ".join(parts) + (f"; and {len(worst) - _NAMED} more classes" if len(worst) > _NAMED else "")
 
 
 # ------------------------------------------------------------------------------------------------------- tables

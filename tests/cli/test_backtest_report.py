@@ -45,17 +45,16 @@ def test_how_good_it_is_beside_the_best_simple_prediction():
     )
 
 
-def test_for_whom_it_is_not_good_is_said_with_counts_the_largest_class_first():
+def test_for_whom_it_is_not_good_is_said_with_counts_first_where_most_is_missing():
     small = class_of("partition", "gpu", 100, held=0.5)
     large = class_of("processors", "33–128", 300, held=0.7)
     assert bad_sentences([ALL, small, large]) == [
-        "Fewer than 85% of the intervals held for jobs with processors 33–128 (70 ± 2% of 300); "
-        "partition gpu (50 ± 2% of 100)."
+        "Fewer than 85% of the intervals held for: processors 33–128 (70 ± 2% of 300); partition gpu (50 ± 2% of 100)."
     ]
     far = class_of("walltime", "1d or more", 300, near=0.3)
     overall = replace(ALL, within_factor_2=Interval(0.4, 0.05))
     assert bad_sentences([overall, far]) == [
-        "Fewer than 50% of the waits are within a factor of two on the whole, and clearly for jobs with walltime "
+        "Fewer than 50% of the waits are within a factor of two on the whole, and clearly for: walltime "
         "1d or more (30 ± 2% of 150)."
     ]
 
