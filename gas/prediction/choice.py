@@ -290,7 +290,7 @@ def choose(
         certain={} if deadline is None else certainties(plan.candidates, deadline, corrected), ledgers=ledgers,
     )  # fmt: skip
     if deadline is not None:
-        late = _unsure(whole, sure) if sure is not None else _late(whole, deadline)
+        late = _unsure(whole, sure, corrected) if sure is not None else _late(whole, deadline)
         kept = [c for c in plan.candidates if c not in late]
         rejected = [*late.values(), *plan.rejected]
         planned = replace(plan, best=promised, candidates=kept, rejected=rejected)
@@ -322,8 +322,8 @@ def _late(found: PredictedPlan, deadline: int) -> dict[Candidate, Rejected]:
     return late
 
 
-def _unsure(found: PredictedPlan, share: float) -> dict[Candidate, Rejected]:
-    """Return the candidates that are not as sure as that to meet the deadline, the surest first."""
+def _unsure(found: PredictedPlan, share: float, corrected: Mapping[Candidate, Corrected]) -> dict[Candidate, Rejected]:
+    """Return the candidates that are not as sure as that to meet the deadline, the surest first, and when they are."""
     unsure: dict[Candidate, Rejected] = {}
     nothing, asked = Certainty(-1.0, -1.0), percent(share)
     for one in sorted(found.candidates, key=lambda c: (-found.certain.get(c, nothing).share, c.processor_seconds)):
@@ -339,6 +339,9 @@ def _unsure(found: PredictedPlan, share: float) -> dict[Candidate, Rejected]:
             if known.most < share:
                 said = f"{many(known.outcomes, 'prediction')} with outcomes on {one.scheduler}"
                 reason += f", and {said} can show {percent(known.most)} at most"
+            else:
+                start = corrected[one].start_by(share) if one in corrected else one.start
+                reason += f", which takes a deadline of {iso_time(start + one.execution_time)}"
         unsure[one] = Rejected(one.scheduler, one.processors, reason, "deadline")
     return unsure
 

@@ -1,9 +1,12 @@
 """Which request to make: a plan and forecasts in, a plan by forecasts out."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gas.errors import BadInput
 from gas.planner import Candidate, Plan
@@ -11,6 +14,7 @@ from gas.prediction.calibration import Level
 from gas.prediction.choice import candidates_on, choose
 from gas.prediction.forecast import Forecast
 from gas.prediction.ledger import Ledger, Outcome
+from gas.times import parse_instant
 
 NOW = 1000
 SMALL = Candidate("s3", 4, 600, 500, NOW, "promise")  # now, for long
@@ -180,7 +184,10 @@ def test_who_wants_to_be_sure_takes_the_cheapest_that_is():
     assert (half.best, half.candidates[0]) == (LARGE, LARGE)
     sure = chosen(plan, starts, deadline=NOW + 500, sure=0.95)
     assert (sure.best, sure.candidates) == (SMALL, [SMALL])
-    assert sure.rejected[0].reason == "76% sure to meet the deadline; 95% is required"
+    late = "1970-01-01T00:25:50Z"  # 550 s from now
+    assert (
+        sure.rejected[0].reason == f"76% sure to meet the deadline; 95% is required, which takes a deadline of {late}"
+    )
     assert sure.prices == half.prices == [SMALL, LARGE]
     assert (sure.certain[SMALL].share, round(sure.certain[LARGE].share, 2)) == (1.0, 0.76)
     assert sure.in_words.endswith("100% sure to meet the deadline")
@@ -201,10 +208,25 @@ def test_where_nothing_is_sure_enough_the_surest_is_named_first():
     found = chosen(plan_of(SMALL, LARGE, OTHER), {4: [0] * 2, 8: [0, 400]}, deadline=NOW + 450, sure=0.9)
     assert (found.best, found.candidates) == (None, [])
     assert [r.reason for r in found.rejected] == [
-        "47% sure to meet the deadline; 90% is required",
-        "0% sure to meet the deadline; 90% is required",
+        "47% sure to meet the deadline; 90% is required, which takes a deadline of 1970-01-01T00:25:50Z",
+        "0% sure to meet the deadline; 90% is required, which takes a deadline of 1970-01-01T00:25:00Z",
         "the probability of meeting the deadline is not known (not predicted); 90% is required",
     ]
+
+
+@given(
+    waits=st.lists(st.integers(0, 400), min_size=1, max_size=30),
+    levels=st.lists(st.floats(0, 1.2), max_size=60),
+    sure=st.sampled_from([0.5, 0.8, 0.9, 0.95]),
+    kind=st.sampled_from(["promise", "estimate"]),
+)
+def test_with_the_deadline_that_is_named_it_is_as_sure_as_is_asked(waits, levels, sure, kind):
+    plan = plan_of(dataclasses.replace(LARGE, kind=kind))
+    ledger = Ledger([Outcome(place, "within an hour", Level(one, one), True) for place, one in enumerate(levels)])
+    refused = chosen(plan, {8: waits}, deadline=NOW + 1, sure=sure, ledgers={"s3": ledger}).rejected[0].reason
+    named = re.fullmatch(r"0% sure to meet the deadline; .* is required, which takes a deadline of (.*)", refused)
+    deadline = parse_instant(named[1], NOW)
+    assert chosen(plan, {8: waits}, deadline=deadline, sure=sure, ledgers={"s3": ledger}).best == plan.best
 
 
 def test_of_an_estimate_no_more_is_said_than_its_outcomes_can_show():
