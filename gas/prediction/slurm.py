@@ -45,8 +45,8 @@ BY_THEMSELVES = 4
 """How many candidates are followed by themselves at the most."""
 
 COARSE, PLANS, LARGE = 0.01, 100, 20_000
-"""In a queue of more jobs times nodes the schedulers look again after that share of the time that a sample has gone, and
-plan at the most so many jobs that cannot start."""
+"""In a queue of more jobs times nodes the schedulers look again after that share of the time that a sample has gone,
+and plan at the most so many jobs that cannot start."""
 
 HORIZON = 14 * 86_400
 """Who has not started then is taken to start then, and that is said."""

@@ -7,16 +7,17 @@ import re
 import numpy as np
 import pytest
 import typer
+from made_accounting import made_sacct
 from made_up import busy_log
 from typer.testing import CliRunner
 
 from gas.cli.backtest import backtest_command
 from gas.cli.logs import read_log
 from gas.cli.partial_file import partial_file
-from gas.errors import BadInput
+from gas.errors import BadInput, GasError
 from gas.prediction.backtest import backtest
 from gas.prediction.recorded import RecordedQueue
-from workloads import write_swf
+from workloads import LogError, write_swf
 
 
 @pytest.fixture
@@ -91,3 +92,48 @@ def test_what_cannot_be_backtested_is_refused(run, log, tmp_path):
     assert "no job has a walltime, a wait and a run time" in str(refused.exception)
     assert run(log, "--all", "--jobs", "3").exit_code == 2
     assert "must end in .png" in str(run(log, "--plot", tmp_path / "x.gif").exception)
+
+
+def test_what_sacct_printed_is_backtested_partition_by_partition(run, tmp_path):
+    (tmp_path / "sacct.txt").write_text(made_sacct(400, seed=3))
+    result = run(tmp_path / "sacct.txt", "--processors", 3200, "--jobs", 80, "--samples", 2, "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert document["predicted"] == 80
+    partitions = {one["name"]: one["jobs"] for one in document["classes"] if one["by"] == "partition"}
+    assert partitions.keys() <= {"batch", "long", "gpu", "debug"}
+    assert sum(partitions.values()) == 80
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda lines: [], "is empty"),
+        (lambda lines: lines[:1], "no job that ran"),
+        (lambda lines: lines[:15], "a prediction needs 20 ended jobs"),
+        (lambda lines: [lines[0], *(line for line in lines if "CANCELLED" in line)], "no job that ran; .* not started"),
+        (lambda lines: [line.split("|", 1)[1] for line in lines], "without its header line"),
+        (lambda lines: [line.replace("|Start|", "|Begin|") for line in lines], "its header has no Start; add it"),
+        (lambda lines: [line.replace("|Timelimit|", "|Limit|") for line in lines], "its header has no Timelimit"),
+        (lambda lines: ["What is this?", "No log."], "a log is a file in the Standard Workload Format"),
+    ],
+)
+def test_what_is_no_history_is_refused_with_what_is_missing(run, tmp_path, change, message):
+    (tmp_path / "sacct.txt").write_text("".join(f"{line}\n" for line in change(made_sacct(100, seed=3).splitlines())))
+    refused = run(tmp_path / "sacct.txt", "--processors", 3200)
+    assert isinstance(refused.exception, (GasError, LogError))
+    assert re.search(message, str(refused.exception))
+
+
+def test_jobs_that_clocks_put_into_disorder_are_counted_and_the_rest_is_backtested(run, tmp_path):
+    lines = made_sacct(200, seed=3).splitlines()
+    at = lines[0].split("|").index("Start")
+    for i in range(1, len(lines), 5):
+        cells = lines[i].split("|")
+        cells[at] = "1600000000"  # years before it was submitted
+        lines[i] = "|".join(cells)
+    (tmp_path / "sacct.txt").write_text("\n".join(lines) + "\n")
+    result = run(tmp_path / "sacct.txt", "--processors", 3200, "--jobs", 20, "--samples", 2)
+    assert result.exit_code == 0, result.output
+    assert "40 malformed lines left out: ended before its Submit" in result.stderr
+    assert "20 recorded starts" in result.stdout
