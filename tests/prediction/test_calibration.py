@@ -49,7 +49,7 @@ def test_only_the_last_outcomes_count():
     assert changed.levels(0.9) == (0.5, 0.5)
 
 
-@pytest.mark.thorough(but=2)
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("factor", [0.2, 0.6, 1.0, 1.8, 4.0])
 def test_whatever_is_wrong_with_samples_nine_of_ten_intervals_hold_in_the_end(factor):
     """Waits are exponential and predicted as shorter or longer than they are, with far too narrow samples or not."""

@@ -122,6 +122,7 @@ def test_kinds_learn_apart():
     assert ledger.coverage("at once").held < LEAST
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("habit", [0.2, 5.0])
 def test_coverage_returns_within_a_hundred_starts_after_users_changed_their_habits(habit):
     """Waits become a fifth, or five times, of what is predicted: intervals heal as outcomes come in."""

@@ -33,6 +33,7 @@ def test_each_run_of_one_beginning_is_that_of_the_cluster(seed):
     assert found == run_forward(made, seconds, later)
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("seed", range(3))
 def test_probes_change_nothing_for_others_and_start_when_a_job_would_that_comes_last(seed):
     made, seconds, later = drawn(seed)
