@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gas.cli.backtest_report import Extent
+    from gas.cli.partial_file import PartialFile
     from gas.prediction.backtest import Outcome
     from gas.prediction.classes import JobClass
     from gas.prediction.recorded import RecordedQueue
@@ -92,6 +93,7 @@ def backtest_command(
     used. After an interruption, the same command goes on where it was.
     """
     from gas.cli.backtest_report import Extent, report_of, wire_of
+    from gas.cli.partial_file import partial_file
     from gas.prediction.backtest import JOBS, places_within
     from gas.prediction.classes import classes_of
     from gas.prediction.recorded import RecordedQueue
@@ -117,9 +119,17 @@ def backtest_command(
         len(recorded), recorded.left_out, possible, possible if all_jobs else jobs or JOBS, samples, longest
     )
     threads = threads or len(os.sched_getaffinity(0))
-    outcomes = _outcomes(recorded, places, samples, seed, threads)
+    kept = partial_file(recorded, places, remark, samples=samples, seed=seed)
+    done = False
+    try:
+        outcomes = _outcomes(recorded, places, samples, seed, threads, kept)
+        savings = _savings(recorded, places, outcomes, seed, threads)
+        done = True
+    finally:
+        if not done and kept.keeps:
+            remark(f"{len(kept):,} of {len(places):,} submissions are simulated; repeat the command to go on")
+        kept.close(done=done)
     classes = classes_of(recorded, places, outcomes)
-    savings = _savings(recorded, places, outcomes, seed, threads)
     if output is not None:
         write_text(output, _table(outcomes))
     if plot is not None:
@@ -136,28 +146,19 @@ def backtest_command(
 
 
 def _outcomes(
-    recorded: RecordedQueue, places: NDArray[np.intp], samples: int, seed: int, threads: int
+    recorded: RecordedQueue, places: NDArray[np.intp], samples: int, seed: int, threads: int, kept: PartialFile
 ) -> list[Outcome]:
-    """Return the outcome of each place; an interruption costs only what was being simulated."""
-    from gas.cli.partial_file import partial_file
+    """Return the outcome of each place; what was simulated before an interruption is not simulated again."""
     from gas.prediction.backtest import backtest
 
-    kept = partial_file(recorded, places, remark, samples=samples, seed=seed)
     if kept:
         remark(f"{len(kept):,} of {len(places):,} submissions were simulated before an interruption; going on")
     _announce_compiling()
     outcomes: list[Outcome] = []
-    done = False
-    try:
-        with progress(f"predicting {len(places):,} submissions") as show:
-            for one in backtest(recorded, places, samples=samples, seed=seed, threads=threads, kept=kept):
-                outcomes.append(one)
-                show(len(outcomes) / len(places))
-        done = True
-    finally:
-        if not done and kept.keeps:
-            remark(f"{len(kept):,} of {len(places):,} submissions are simulated; repeat the command to go on")
-        kept.close(done=done)
+    with progress(f"predicting {len(places):,} submissions") as show:
+        for one in backtest(recorded, places, samples=samples, seed=seed, threads=threads, kept=kept):
+            outcomes.append(one)
+            show(len(outcomes) / len(places))
     return outcomes
 
 

@@ -38,7 +38,9 @@ FASTER = 1.8
 MOST = 200
 """So many jobs choose, evenly over those that met a queue."""
 
-_SAMPLES = 30
+_SAMPLES, _LEAST, _VISITS = 30, 10, 1e6
+"""Samples of a choice, fewer of a long queue, as `gas.prediction.backtest` has them for a prediction."""
+
 _PART = 10
 
 
@@ -100,8 +102,10 @@ def choices(
         for place in part:
             snapshot = recorded.snapshot(place)
             sizes, walltimes, lasts = _requests(recorded, place, snapshot.machine)
-            options = {"samples": samples, "seed": seed, "policy": policy, "alone": len(sizes)}
-            made = forecast(snapshot, own, sizes, walltimes, lasts, **options)  # type: ignore[arg-type]
+            made = forecast(
+                snapshot, own, sizes, walltimes, lasts, samples=samples, seed=seed, policy=policy, alone=len(sizes),
+                least=_LEAST, visits=_VISITS,
+            )  # fmt: skip
             run_times, later = recorded.hindsight(place, int(made.latest.max()) - snapshot.now)
             candidates = np.array([sizes, walltimes])
             wait = starts_of_each(snapshot, run_times, candidates, later, policy=policy)[0] - snapshot.now
