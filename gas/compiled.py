@@ -43,6 +43,7 @@ __all__ = [
     "announce",
     "available",
     "cache_directory",
+    "compile_beside",
     "compiled",
     "fastest",
     "inlined_kernel",
@@ -338,6 +339,21 @@ def announce(function: Callable[..., Any], what: str) -> None:
         for say in _telling:
             say(f"first use: compiling {what} (up to half a minute)")
         _telling.clear()
+
+
+_beside: dict[str, Any] = {}
+
+
+def compile_beside(statement: str) -> None:
+    """Run a Python statement that compiles in a process of its own, once, which goes on where this one ends."""
+    import subprocess
+
+    if statement not in _beside:
+        folders = os.pathsep.join(filter(os.path.isabs, sys.path))  # the current folder may be anybody's
+        _beside[statement] = subprocess.Popen(
+            [sys.executable, "-c", statement], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True, cwd="/", env=os.environ | {"PYTHONPATH": folders},
+        )  # fmt: skip
 
 
 def fastest(function: F, steps: int, *, large: str = "") -> F:

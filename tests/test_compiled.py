@@ -384,3 +384,14 @@ def test_settings_of_numba_in_the_current_folder_are_not_read(tmp_path):
         [sys.executable, "-P", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.stdout.split() == ["False", "False"], done.stderr
+
+
+def test_a_process_beside_compiles_once_and_knows_no_module_of_the_current_folder(tmp_path, monkeypatch):
+    (tmp_path / "gas.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+    statement = f"import gas.compiled; open({str(tmp_path / 'done')!r}, 'a').write('once')"
+    for _ in range(2):
+        module.compile_beside(statement)
+    assert module._beside.pop(statement).wait(30) == 0
+    assert (tmp_path / "done").read_text() == "once"

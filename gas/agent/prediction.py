@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -154,13 +154,19 @@ class Predictor:
         threads = len(os.sched_getaffinity(0))
         made_by: Callable[[Past], tuple[Forecast, Sequence[str]]]
         remarks: tuple[str, ...] = ()
+        later = False
         if isinstance(endpoint, SchedulingEndpoint):
             requests = [(c.processors, c.walltime, c.layout) for c in candidates]
             queue = endpoint.queue(answer.availability, requests, max(not_before or 0, found.now))
             policy, snapshot = "slurm", queue.snapshot(history.users, history.names)
             planned = [c.start for c in candidates]
+            later = queue.large and _compiles_for_later()
+            if later:
+                remarks += ("first use: from the next time on, in about a minute, its queue is simulated",)
 
             def made_by(past: Past) -> tuple[Forecast, Sequence[str]]:
+                if later:
+                    return queue.planned(lasts, planned)
                 return queue.forecast(
                     past, lasts, planned, history.users, history.names, samples=self._samples, seed=options.seed,
                     threads=threads, clock=time.monotonic,
@@ -182,9 +188,10 @@ class Predictor:
             self._say_once(f"{answer.name}: {remark}")
         if not _follows_s3(endpoint) and (not_before is None or not_before <= found.now):
             self._similar[answer.name] = _similar(endpoint, history, snapshot, candidates)
-        with _saying_what_takes_long(
+        saying = _saying_what_takes_long(
             answer.name, self._samples, self._remark, isinstance(endpoint, SchedulingEndpoint)
-        ):
+        )
+        with nullcontext() if later else saying:
             made, further = made_by(past)
         for remark in further:
             self._say_once(f"{answer.name}: {remark}")
@@ -328,6 +335,20 @@ class Predictor:
             f"jobs of other users are hidden: intervals are as wide as possible until {LEAST} of your predicted jobs "
             f"have started ({known} so far)",
         )
+
+
+def _compiles_for_later() -> bool:
+    """Return whether samples of a Slurm's queue need machine code that is missing: it is then made beside this process.
+
+    It takes longer than a first answer may.
+    """
+    from gas.compiled import available, compile_beside, is_ready
+    from gas.slurm.drain import drain
+
+    if not available() or is_ready(drain):
+        return False
+    compile_beside("from gas.slurm.sampler import compile_ahead; compile_ahead()")
+    return True
 
 
 def _follows_s3(endpoint: Endpoint) -> bool:

@@ -33,7 +33,7 @@ from gas.slurm.priority import own_priority
 from gas.slurm.sampler import Room, Sampler, outside
 from gas.times import LONGEST
 
-__all__ = ["SECONDS", "Queue"]
+__all__ = ["AS_PLANNED", "SECONDS", "Queue"]
 
 SECONDS = 10.0
 """How long samples take at the most: half for all candidates together, half for the best, each by itself."""
@@ -44,12 +44,14 @@ LEAST = 10
 BY_THEMSELVES = 4
 """How many candidates are followed by themselves at the most."""
 
-COARSE, PLANS, LARGE = 0.01, 100, 20_000
+COARSE, PLANS, LARGE = 0.01, 30, 20_000
 """In a queue of more jobs times nodes the schedulers look again after that share of the time that a sample has gone,
-and plan at the most so many jobs that cannot start."""
+and plan at the most so many jobs that cannot start: mean waits differ by up to 3.5%, on queues of 200 to 2,000 jobs."""
 
 HORIZON = 14 * 86_400
 """Who has not started then is taken to start then, and that is said."""
+
+AS_PLANNED = "planned starts are used, as if all jobs used up their time limits"
 
 TASKS = 40
 """Of how many tasks of an array run times are drawn; others take those again."""
@@ -70,6 +72,20 @@ class Queue:
     cluster: Cluster
     jobs: tuple[Job | None, ...]
     unseen_until: int | None = None
+
+    @property
+    def large(self) -> bool:
+        """Whether its samples need machine code."""
+        return len(self.cluster.jobs) * len(self.cluster.nodes) > LARGE
+
+    def planned(self, execution_times: Sequence[int], planned: Sequence[int]) -> tuple[Forecast, list[str]]:
+        """Return as a forecast the starts that are planned, and what should be known of it.
+
+        The parameters are those of `forecast`.
+        """
+        now, lasts = self.cluster.now, np.array(execution_times, np.int64)
+        latest = np.maximum(np.array(planned, np.int64), now)
+        return Forecast(now, latest, latest[None], lasts, np.zeros(len(lasts), np.bool_)), [AS_PLANNED]
 
     def snapshot(self, users: Mapping[str, int], names: Mapping[str, int] | None = None) -> Snapshot:
         """Return who runs and who waits on the whole machine, in CPUs; a task of an array is a job.
@@ -158,10 +174,7 @@ class Queue:
         count = len(starts)
         if not count:
             starts = latest[None]
-            remarks.append(
-                f"its queue is too long to be simulated even once within {seconds:g} seconds: planned starts are used, "
-                "as if all jobs used up their time limits"
-            )
+            remarks += [f"its queue is too long to be simulated even once within {seconds:g} seconds", AS_PLANNED]
         elif count < samples:
             times = "once" if count == 1 else f"{count:,} times"
             less = f"its queue was simulated {times} instead of {samples:,}, to limit the time"

@@ -11,20 +11,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import fastest
+from gas.compiled import compiled, fastest
 from gas.slurm.beginning import Beginning
 from gas.slurm.bench import bench_of
 from gas.slurm.clock import Clock
+from gas.slurm.cluster import Cluster, Job, Node, Partition
 from gas.slurm.drain import drain
 from gas.slurm.flow import Flow, Line, Pace, Site
 from gas.slurm.machine import Use, idle_of
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import end_of
+from gas.slurm.placement import fit_idle
 from gas.slurm.rows import Found, empty_plans
 from gas.slurm.table import empty_table
 from gas.slurm.will_run import Running
 
-__all__ = ["Room", "Sampler", "outside"]
+__all__ = ["Room", "Sampler", "compile_ahead", "outside"]
 
 FAR = 1 << 60
 
@@ -41,6 +43,16 @@ def outside(begin: Beginning) -> str:
         "weights of nodes that jobs with GPUs leave": len(state.machine.near) > 0 and bool(state.rows.gres.any()),
     }
     return ", ".join(name for name, there in reasons.items() if there)
+
+
+def compile_ahead() -> None:
+    """Compile what samples need: half a minute, once on a machine."""
+    for one in (fit_idle, drain):
+        compiled(one)
+    one_job = Job(1, "", "", "PENDING", ("p",), 1, 1, time_limit=60, tasks_asked=1)
+    begin = Beginning.of(Cluster("", 0, "", (Node("n", 1),), (one_job,), (), (Partition("p", ("n",)),)))
+    sampler, first = Sampler(begin), np.zeros(1, np.int64)
+    sampler.run(sampler.room(), first[:0], first + 1, first, first[:0], 60)
 
 
 @dataclass(frozen=True)

@@ -102,3 +102,15 @@ def test_what_takes_long_is_said(busy, history, remarks, monkeypatch):
     agent = Agent(APP, [busy], remark=remarks.append)
     agent.plan(PlanOptions(forecasting=Forecasting(history, samples=20)))
     assert "s3: simulating its queue 20 times" in remarks
+
+
+def test_machine_code_for_samples_is_made_beside_the_first_answer(monkeypatch):
+    begun, ready = [], []
+    monkeypatch.setattr("gas.compiled.available", lambda: True)
+    monkeypatch.setattr("gas.compiled.compile_beside", begun.append)
+    monkeypatch.setattr("gas.compiled.is_ready", lambda kernel: bool(ready))
+    assert prediction._compiles_for_later()
+    assert "compile_ahead()" in begun[0]
+    ready.append(True)
+    assert not prediction._compiles_for_later()
+    assert len(begun) == 1

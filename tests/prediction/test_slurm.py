@@ -9,7 +9,7 @@ from made_clusters import NOW, cluster, job, machine_with_gpus, running
 
 from gas.errors import BadInput
 from gas.prediction.past import Past
-from gas.prediction.slurm import HORIZON, TASKS, Queue
+from gas.prediction.slurm import AS_PLANNED, HORIZON, TASKS, Queue
 from gas.prediction.snapshot import UNPLANNED
 from gas.slurm.cluster import Gres, Reservation, Tasks
 from gas.slurm.forward import Forward
@@ -125,7 +125,16 @@ def test_where_no_sample_is_done_in_time_planned_starts_are_taken(monkeypatch, c
     found, remarks = queue.forecast(past(), [60] * candidates, planned, {}, seconds=10, clock=clock.__next__)
     assert next(clock) < 20
     assert found.starts.tolist() == [planned]
-    assert any("too long to be simulated even once within 10 seconds: planned starts" in remark for remark in remarks)
+    assert any("too long to be simulated even once within 10 seconds" in remark for remark in remarks)
+    assert AS_PLANNED in remarks
+
+
+def test_planned_starts_can_be_taken_at_once_and_none_is_past():
+    queue = Queue(cluster(hour_long(1, "n0", cpus=4)), (candidate(), candidate(8)))
+    found, remarks = queue.planned([60, 30], [NOW - 5, NOW + HOUR])
+    assert found.starts.tolist() == [[NOW, NOW + HOUR]]
+    assert found.expected_finish.tolist() == [NOW + 60, NOW + HOUR + 30]
+    assert remarks == [AS_PLANNED]
 
 
 def test_what_does_not_start_is_said_and_no_start_is_past():

@@ -8,7 +8,9 @@ from slurm_standing import a_cluster, an_accounting
 from gas.slurm.accounting import Bounds
 from gas.slurm.beginning import Beginning
 from gas.slurm.cluster import Gres, Licence, Scheduling, Tasks
-from gas.slurm.sampler import Sampler, outside
+from gas.slurm.drain import drain
+from gas.slurm.placement import fit_idle
+from gas.slurm.sampler import Sampler, compile_ahead, outside
 
 NOBODY = np.zeros(0, np.int64)
 
@@ -26,6 +28,14 @@ def test_each_sample_begins_anew_with_other_run_times_and_other_jobs():
     assert starts(260, 70) == [200, 270]
     assert starts(160, 50, np.array([0]))[1] == 100
     assert starts(160, 50) == [100, 150]
+
+
+def test_what_samples_need_is_compiled_ahead_by_a_run_of_one_job(monkeypatch):
+    asked = []
+    monkeypatch.setattr("gas.slurm.sampler.compiled", asked.append)
+    monkeypatch.setattr("gas.slurm.sampler.fastest", lambda kernel, steps: lambda *given: asked.append(kernel(*given)))
+    compile_ahead()
+    assert asked == [fit_idle, drain, 0]  # it has started at once
 
 
 def test_licences_come_back_when_jobs_end():
