@@ -126,9 +126,11 @@ class Sampler:
             tasks=rows.tasks.copy(), probe=rows.probe.copy(), room=np.full(size, 1 << 40, np.int64),
             not_before=np.zeros(size, np.int64),
         )  # fmt: skip
-        depth = parameters.max_job_test or int(self.counts.sum())
-        most = min(int(self.counts.sum()), depth + 64 + parameters.max_job_array_resv) + int(waiting.ghosts.sum()) + 1
-        most = max(most, min(int(self.counts.sum()), waiting.room) + int(waiting.ghosts.sum()) + 1)  # starts of a pass
+        probes, tasks = int(waiting.ghosts.sum()), self.counts[waiting.places]  # a job may be planned in each partition
+        plans = int(np.minimum(tasks, max(parameters.max_job_array_resv, 1)).sum())
+        if parameters.max_job_test > 0:
+            plans = min(plans, parameters.max_job_test + 64 + parameters.max_job_array_resv)
+        most = max(plans, min(int(self.counts.sum()), waiting.room)) + probes + 1  # or starts of a pass
         none, empty = np.zeros(0, np.int64), empty_plans(0, 0, 0)
         known = Found(none, none, none, np.zeros(0, np.bool_), none, empty.first, empty.node, empty.cpus,
                       np.zeros(1, np.int64))  # fmt: skip

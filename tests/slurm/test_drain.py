@@ -45,7 +45,9 @@ def both(made, seconds, later=(), **options):
     return sampled(begin, seconds, **options), exactly(begin, seconds, **options)
 
 
-@pytest.mark.parametrize(("kinds", "version"), [("", MIDDLE), ("shared,partitions,arrivals", NEW)])
+@pytest.mark.parametrize(
+    ("kinds", "version"), [("", MIDDLE), ("shared,tiers", OLD), ("shared,partitions,arrivals", NEW)]
+)
 def test_small_queues(kinds, version):
     made = long_queue(kinds, seed=1, nodes=8, waiting=8, cpus=4, version=version)
     found, exact = both(made.cluster, made.seconds, made.later)
