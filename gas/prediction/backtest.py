@@ -2,9 +2,9 @@
 
 At a submission the log shows what a scheduler would have: who ran, who waited, whose jobs had ended by then. From
 that the queue is simulated forward (`gas.prediction.forecast`), and it is learnt what jobs waited at whose submissions
-the queue looked alike (`gas.prediction.learnt`). What was learnt is said alone, unless the outcomes that were known by
-then show that a mixture with the simulation is better (`gas.prediction.ledger`). The result is compared with the
-recorded start, whatever scheduler made it. Nothing that happened later is looked at.
+the queue looked alike (`gas.prediction.learnt`). Both are mixed until the outcomes that were known by then show that
+what was learnt is as good alone (`gas.prediction.ledger`). The result is compared with the recorded start, whatever
+scheduler made it. Nothing that happened later is looked at.
 
 Beside it stand its parts, what the last jobs of like size and walltime waited, and the start that conservative
 backfilling would plan if all jobs used up their walltimes.
@@ -214,7 +214,7 @@ def backtest(
 def _said(made: Made, found: Learnt, ledger: Ledger) -> tuple[NDArray[np.int64], Sequence[tuple[int, int]], float]:
     """Return the waits that are likely, the intervals of all `SHARES`, and how much the simulation counts.
 
-    What was learnt is said alone unless the ledger shows that the simulation helps.
+    What was learnt is said alone once the ledger shows that the simulation does not help.
     """
     if found.waits.size and not ledger.simulation_helps(made.kind):
         return *found, 0.0

@@ -56,9 +56,12 @@ class Blend:
 
     @property
     def helps(self) -> bool:
-        """Whether the best mixture was better than similar jobs alone, by more than chance (by one side, 95%)."""
+        """Whether the best mixture was better than similar jobs alone, by more than chance (one-sided, 95%).
+
+        With fewer than `LEAST` outcomes it counts as better.
+        """
         if len(self._scores) < LEAST:
-            return False
+            return True
         scores = np.array(self._scores)
         gain = scores[:, 0] - scores[:, int(np.argmin(scores.mean(axis=0)))]
         return bool(gain.mean() > _SURE * gain.std() / np.sqrt(len(gain)))

@@ -8,6 +8,7 @@ what tells nothing is seldom split on.
 
 from __future__ import annotations
 
+import math
 from typing import Final, Literal
 
 import numpy as np
@@ -34,6 +35,11 @@ _HALF_LIFE = 2_000
 _NEARLY = 1e-9
 """Sums of shares may be off by so much."""
 
+_UNIT_SECONDS = 60.0
+
+_HIGHEST = 6.0
+"""No quantile is more than some 150 times the longest wait."""
+
 _SIDES: Final[tuple[Literal["left", "right"], ...]] = ("left", "right")
 
 
@@ -53,12 +59,22 @@ class Picked:
         self._share /= self._share[-1]
 
     def quantiles(self, levels: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the wait at each of these levels."""
+        """Return the wait at each of these levels; a level above 1 is above all of them (`level`)."""
         at = np.searchsorted(self._share, levels - _NEARLY)
-        return np.asarray(self._waits[np.minimum(at, len(self._waits) - 1)])
+        waits = self._waits[np.minimum(at, len(self._waits) - 1)]
+        longest = int(self._waits[-1]) + _UNIT_SECONDS
+        beyond = np.ceil(longest * np.exp(np.minimum(levels, _HIGHEST) - 1) - _UNIT_SECONDS).astype(np.int64)
+        return np.asarray(np.where(levels > 1 + _NEARLY, beyond, waits))
 
     def level(self, wait: int) -> Level:
-        """Return which share of them is below a wait, and which up to it."""
+        """Return which share of them is below a wait, and which up to it.
+
+        For a wait above all of them it is more than 1, by the logarithm of how many times the longest it is.
+        """
+        longest = int(self._waits[-1])
+        if wait > longest:
+            beyond = 1 + math.log((wait + _UNIT_SECONDS) / (longest + _UNIT_SECONDS))
+            return Level(beyond, beyond)
         at = [int(np.searchsorted(self._waits, wait, side)) for side in _SIDES]
         return Level(*(float(self._share[one - 1]) if one else 0.0 for one in at))
 

@@ -3,6 +3,7 @@
 Where few jobs wait long, an interval that holds for 90% of all jobs may miss half of those that do: they are the ones
 that nothing told of. So the last long waits are kept by themselves, and the upper end is where enough of them are below
 it: conformal prediction by classes of what came true (Vovk, Gammerman & Shafer 2005, section 4.5: label-conditional).
+That may be above all of a prediction, where waits are longer than any before.
 What the upper end lets in, the lower end leaves out, so that all jobs are in 90% intervals no more often than asked.
 """
 

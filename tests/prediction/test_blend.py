@@ -47,3 +47,13 @@ def test_habits_that_have_changed_are_forgotten():
     for truth in (*[60] * 500, *[7200] * 400):
         blend.came_true(truth, waits(60), waits(7200))
     assert blend.weight == WEIGHTS[0]
+
+
+def test_a_simulation_helps_until_it_is_known_not_to():
+    near, far = np.arange(0, 100), np.arange(3600, 3700)
+    for simulated, similar, helps in ((near, far, True), (far, near, False), (near, near, False)):
+        found = Blend()
+        for wait in range(LEAST):
+            assert found.helps
+            found.came_true(wait, simulated, similar)
+        assert found.helps is helps

@@ -54,5 +54,10 @@ def test_the_level_of_a_wait_is_the_share_of_shorter_ones():
     assert picked.level(60) == (pytest.approx(0.1), pytest.approx(0.6))
     assert picked.level(30) == (pytest.approx(0.1), pytest.approx(0.1))
     assert picked.level(-1) == (0, 0)
-    assert picked.level(901) == (1, 1)
     assert picked.quantiles(np.array([0.0, 0.1, 0.11, 0.6, 0.61, 1.0])).tolist() == [0, 0, 60, 60, 900, 900]
+
+
+def test_beyond_all_past_waits_a_level_goes_on_by_the_logarithm():
+    picked = Picked(np.array([0, 940]), np.array([1.0, 1.0]))
+    assert picked.level(1940) == (pytest.approx(1 + np.log(2)),) * 2
+    assert picked.quantiles(np.array([0.5, 1.0, picked.level(1940).before])).tolist() == [0, 940, 1940]
