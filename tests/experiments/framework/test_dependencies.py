@@ -83,7 +83,7 @@ def test_an_edit_in_any_module_that_a_run_reaches_changes_its_version(tmp_path):
 @pytest.mark.thorough
 def test_an_edit_in_a_report_a_picture_or_a_page_of_the_guide_leaves_the_version(tmp_path):
     names = ["experiments/power/report.py", "experiments/power/pictures.py", "experiments/power/study.py",
-             "experiments/power/claims.py", "experiments/gas/report/report.html.jinja", "gas/pictures/__init__.py",
+             "experiments/power/claims.py", "gas/report/report.html.jinja", "gas/pictures/__init__.py",
              "gas/cli/main.py", "gas/guide/security.md"]  # fmt: skip
     names = some(names, 4)
     first, changed = edited(tmp_path, names)
