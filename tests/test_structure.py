@@ -22,7 +22,7 @@ FLOORS = [
     {"speedup_models", "workloads"},
     {"gas.machine_code"},
     {"gas.errors", "gas.compiled", "gas.collector", "gas.printable", "gas.json_text"},
-    {"gas.times", "gas.profile", "gas.resources", "gas.placeholders", "gas.report"},
+    {"gas.times", "gas.profile", "gas.resources", "gas.placeholders", "gas.report", "gas.intervals"},
     {"gas.walk"},
     {"gas.availability", "gas.application"},
     {"gas.planner", "gas.reading"},

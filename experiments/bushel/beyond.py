@@ -19,8 +19,8 @@ from experiments.bushel.results import (
 )
 from experiments.framework.ledger import Result
 from experiments.moldable.substitution import Opponent
+from gas.intervals import Interval, sureness
 from gas.report.blocks import Cell, Column, Picture, Section, Table, Text, heads
-from gas.report.intervals import Interval, sureness
 
 __all__ = ["drawn_section", "means_caption", "others_section", "points", "shades", "terms_section", "text_of"]
 __all__ += ["users_section"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import numpy as np
 
 from experiments.framework.charts import BLUE, ORANGE, as_svg
-from gas.report.intervals import Interval
+from gas.intervals import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

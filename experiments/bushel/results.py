@@ -22,7 +22,7 @@ from experiments.moldable.moldability import Moldability
 from experiments.moldable.substitution import Opponent
 from experiments.moldable.terms import BASE, TERMS, Terms
 from gas.errors import BadInput
-from gas.report.intervals import Interval, interval
+from gas.intervals import Interval, interval
 
 __all__ = ["DRAWN", "DRAWN_PERCENTS", "FULL_SEEDS", "KINDS", "MIXES", "OPPONENTS", "PERCENTS", "Drawn", "Results"]
 __all__ += ["OTHER_DRAWN_PERCENTS", "OTHER_PERCENTS", "Kind", "Options", "Run", "bushel_runs", "summarised"]

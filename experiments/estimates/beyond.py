@@ -5,8 +5,8 @@ from __future__ import annotations
 from experiments.estimates.claims import changed
 from experiments.estimates.results import EXACT, MODELS, Results
 from experiments.published import MEASURES, POLICIES
+from gas.intervals import sureness
 from gas.report.blocks import Bullets, Cell, Column, Section, Table, Text, heads
-from gas.report.intervals import sureness
 
 __all__ = ["beyond_section"]
 

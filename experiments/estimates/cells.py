@@ -13,7 +13,7 @@ from experiments.estimates.results import DOUBLED, EXACT, USERS, Change, Results
 from experiments.estimates.use import COUNTS
 from experiments.framework.logs import Found
 from experiments.published import Count, Measure, overall, table2, table3
-from gas.report.intervals import Interval
+from gas.intervals import Interval
 
 __all__ = ["APART", "NOT_KNOWN", "Counted", "Doubling", "Mean", "beaten", "counts", "doublings", "lacking", "means"]
 __all__ += ["signs"]

@@ -10,7 +10,7 @@ from experiments.estimates.history import READINGS
 from experiments.estimates.results import EXACT, Change, Results, Terms, uniform
 from experiments.framework.claims import Claim
 from experiments.published import FACTORS, HISTORY, MEASURES, POLICIES, Measure, table3
-from gas.report.intervals import Interval
+from gas.intervals import Interval
 
 __all__ = ["NAMES", "SCHEMES", "best_factor", "changed", "claims", "coverage", "estimates", "over_seeds"]
 

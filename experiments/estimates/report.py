@@ -29,6 +29,7 @@ from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section, remarks, thanks, version_of_log
 from experiments.framework.sites import Site
 from experiments.published import HISTORY, POLICIES, Measure
+from gas.intervals import Interval
 from gas.report.blocks import (
     Bullets,
     Cell,
@@ -44,7 +45,6 @@ from gas.report.blocks import (
     not_the_full,
     yes,
 )
-from gas.report.intervals import Interval
 
 __all__ = ["banner", "estimates_report"]
 

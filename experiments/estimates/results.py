@@ -20,7 +20,7 @@ from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, load_log
 from experiments.framework.results import LogResults
 from experiments.published import FACTORS, Measure
-from gas.report.intervals import Interval, interval
+from gas.intervals import Interval, interval
 
 __all__ = ["DOUBLED", "EXACT", "FULL_SEEDS", "MODELS", "RESAMPLES", "TRACES", "USERS", "Change", "LogRun", "Options"]
 __all__ += ["Results", "Terms", "over_weeks", "study_runs", "uniform"]

@@ -12,7 +12,7 @@ from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import Outcomes, Results
 from experiments.moldable.terms import Terms, perfect
 from experiments.published import PAPER_LOSES
-from gas.report.intervals import interval
+from gas.intervals import interval
 
 __all__ = ["claims", "gain", "survivors"]
 

@@ -33,9 +33,9 @@ from experiments.moldable.terms import BASE
 from experiments.power.claims import claims, gain, survivors
 from experiments.power.pictures import draw_regret
 from experiments.published import PAPER_LOSES, Turnaround, one_apples
+from gas.intervals import interval, sureness
 from gas.printable import many
 from gas.report.blocks import Cell, Column, Picture, Report, Section, Table, Text, fewer, heads, not_the_full
-from gas.report.intervals import interval, sureness
 
 __all__ = ["TABLES", "banner", "power_report"]
 

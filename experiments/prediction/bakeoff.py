@@ -21,7 +21,7 @@ from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, jobs_by_month, load_log
 from experiments.prediction.methods import LEVELS
 from experiments.prediction.waits import LEARNERS, METHODS, RECORDED, TRUTHS
-from gas.report.intervals import Interval, by_months, interval
+from gas.intervals import Interval, by_months, interval
 
 __all__ = ["NAMES", "SCORES", "Score", "WaitRun", "Waits", "judging_from", "split", "wait_runs"]
 

@@ -12,9 +12,9 @@ from experiments.framework.records import Field, Records
 from experiments.prediction.bakeoff import COVERED, NAMES, SCORES, Score, Waits, judging_from, split
 from experiments.prediction.results import Results
 from experiments.prediction.waits import RECORDED, TRUTHS
+from gas.intervals import Interval, within
 from gas.prediction.scores import WAITS
 from gas.report.blocks import Bullets, Cell, Column, Section, Table, Text, heads
-from gas.report.intervals import Interval, within
 from gas.times import duration_text
 
 __all__ = ["WAIT_TABLE", "bakeoff_claims", "bakeoff_lead", "bakeoff_sections"]

@@ -12,8 +12,8 @@ from experiments.prediction.pictures import draw_choices
 from experiments.prediction.results import Choices, Results
 from experiments.prediction.run import MOST_SIZES
 from experiments.published import PAPER_LOSES
+from gas.intervals import interval, signed
 from gas.report.blocks import Block, Column, Picture, Section, Table, Text, heads
-from gas.report.intervals import interval, signed
 
 __all__ = ["choice_sections"]
 

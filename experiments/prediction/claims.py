@@ -11,7 +11,7 @@ from experiments.framework.claims import Claim
 from experiments.prediction.results import Choices, Predictions, Results
 from experiments.prediction.run import REVEALED
 from experiments.published import PAPER_LOSES
-from gas.report.intervals import FEWEST, Interval, better, signed, within
+from gas.intervals import FEWEST, Interval, better, signed, within
 
 __all__ = ["COVERED", "SHARE", "SHARP", "claims", "ratio", "ratio_of_medians"]
 

@@ -19,13 +19,13 @@ from experiments.prediction.claims import SHARE, claims, ratio, ratio_of_medians
 from experiments.prediction.pictures import draw_ranks, draw_reliability, draw_starts
 from experiments.prediction.results import FULL, POLICY, SIZES, Predictions, Results
 from experiments.prediction.run import BEFORE, REVEALED, SHARES
+from gas.intervals import FEWEST, by_months
 from gas.prediction.calibration import PRIOR as EVEN
 from gas.prediction.calibration import SPREAD, WINDOW
 from gas.prediction.past import STREAMS
 from gas.prediction.usage import LAST, PRIOR
 from gas.printable import many
 from gas.report.blocks import Cell, Column, Picture, Report, Section, Table, Text, fewer, heads, not_the_full
-from gas.report.intervals import FEWEST, by_months
 
 __all__ = ["TABLES", "banner", "prediction_report"]
 

@@ -28,8 +28,8 @@ from experiments.moldable.terms import BASE
 from experiments.prediction.bakeoff import NAMES, WaitRun, Waits, judging_from, wait_runs
 from experiments.prediction.run import REVEALED
 from gas.errors import BadInput
+from gas.intervals import Interval, by_months
 from gas.prediction.past import STREAMS
-from gas.report.intervals import Interval, by_months
 
 __all__ = ["FULL", "PARTS", "POLICY", "QUICK", "SIZES", "Calibration", "Choice", "Choices", "Month", "Options"]
 __all__ += ["Predictions", "Results", "planned", "study_runs", "summarised"]

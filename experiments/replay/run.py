@@ -15,9 +15,9 @@ from experiments.framework.logs import load_log
 from experiments.moldable.choosing import of_moldable_jobs, with_gas
 from experiments.moldable.moldability import Moldability
 from gas.errors import BadInput
+from gas.intervals import by_months
 from gas.policies.apart import simulate_apart
 from gas.policies.finding import OwnPolicy
-from gas.report.intervals import by_months
 from gas.simulation.adjusting import simulate_adjusted
 from gas.simulation.metrics import metrics
 from gas.simulation.schedule import Schedule

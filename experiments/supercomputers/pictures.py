@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.framework.charts import BLUE, GREEN, ORANGE, as_svg, plain
 from experiments.supercomputers.results import SHARES
-from gas.report.intervals import Interval
+from gas.intervals import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -29,6 +29,7 @@ from experiments.supercomputers.results import (
     rigid_mean,
     rigid_mean_of,
 )
+from gas.intervals import Interval, interval
 from gas.printable import many
 from gas.report.blocks import (
     Block,
@@ -42,7 +43,6 @@ from gas.report.blocks import (
     heads,
     not_the_full,
 )
-from gas.report.intervals import Interval, interval
 
 __all__ = ["banner", "supercomputers_report"]
 

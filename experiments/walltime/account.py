@@ -12,8 +12,8 @@ from experiments.walltime.accuracy import LEAST
 from experiments.walltime.accuracy_report import CATEGORIES_MEAN
 from experiments.walltime.claims import NAMES, advantages
 from experiments.walltime.results import ADJUSTMENTS, MEASURES, NEIGHBOURS, PERCENTILES, QUEUES, Results, adjusted
+from gas.intervals import Interval, sure
 from gas.report.blocks import Block, Bullets, Cell, Column, Section, Table, Text, heads
-from gas.report.intervals import Interval, sure
 
 __all__ = ["account_section", "class_rows", "points"]
 

@@ -12,7 +12,7 @@ from experiments.published import Gain, Printed, walltime_gains, walltime_text
 from experiments.walltime.accuracy import PERCENTILES as ALL_PERCENTILES
 from experiments.walltime.claims import underestimated
 from experiments.walltime.results import Results, Terms, adjusted
-from gas.report.intervals import Interval
+from gas.intervals import Interval
 from workloads.adjustment import Key
 
 __all__ = ["OTHER_LOG", "GainCell", "TextCell", "gain_cells", "text_cells"]

@@ -11,7 +11,7 @@ from experiments.published import walltime_spread, walltime_text
 from experiments.walltime.accuracy import KEYS
 from experiments.walltime.accuracy import PERCENTILES as ALL_PERCENTILES
 from experiments.walltime.results import MEASURES, PERCENTILES, QUEUES, Results, adjusted
-from gas.report.intervals import Interval, sure, within
+from gas.intervals import Interval, sure, within
 from workloads.adjustment import Key
 
 __all__ = ["NAMES", "SLIGHT", "advantages", "claims", "surely_better", "underestimated"]

@@ -27,6 +27,7 @@ from experiments.walltime.results import (
     Results,
     adjusted,
 )
+from gas.intervals import Interval, sure
 from gas.report.blocks import (
     Bullets,
     Cell,
@@ -41,7 +42,6 @@ from gas.report.blocks import (
     not_the_full,
     yes,
 )
-from gas.report.intervals import Interval, sure
 
 __all__ = ["banner", "walltime_report"]
 

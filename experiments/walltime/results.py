@@ -18,7 +18,7 @@ from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, Source
 from experiments.framework.results import LogResults
 from experiments.walltime.accuracy import KEYS, LEAST, WINDOWS
-from gas.report.intervals import Interval, interval
+from gas.intervals import Interval, interval
 from workloads.adjustment import MONTH, Key
 
 __all__ = ["ADJUSTMENTS", "CHANGES", "INTREPID", "MEASURES", "NEIGHBOURS", "PERCENTILES", "QUEUES", "TRACES", "LogRun"]

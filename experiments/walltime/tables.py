@@ -10,7 +10,7 @@ from experiments.framework.records import Field, Records
 from experiments.walltime.accuracy import KEYS
 from experiments.walltime.cells import gain_cells, text_cells
 from experiments.walltime.results import MEASURES, Results
-from gas.report.intervals import Interval
+from gas.intervals import Interval
 
 __all__ = ["TABLES"]
 

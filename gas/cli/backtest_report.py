@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gas.cli.savings_report import savings_blocks, savings_sentences, savings_wire
+from gas.intervals import Interval
 from gas.prediction.backtest import Outcome
 from gas.prediction.classes import FACTOR_SHARE, FEWEST, HELD, JobClass, best_baseline, shortly
 from gas.prediction.ledger import INTERVAL
@@ -14,7 +15,6 @@ from gas.prediction.savings import Savings
 from gas.prediction.scores import FACTOR_FROM, NAMES, Scores, scores_of
 from gas.printable import many
 from gas.report.blocks import Block, Bullets, Cell, Column, Picture, Report, Section, Table, Text, heads
-from gas.report.intervals import Interval
 from workloads import Log
 
 __all__ = ["Extent", "bad_sentences", "good_sentences", "report_of", "tables_of", "wire_of"]

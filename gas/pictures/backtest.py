@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gas.errors import BadInput
+from gas.intervals import Interval
 from gas.pictures.canvas import FAINT, GREY, INK, add_foot, figure_svg, one_line, tidy, write_figure
 from gas.prediction.backtest import SHARES, Outcome
 from gas.prediction.classes import FACTOR_SHARE, FEWEST, HELD, JobClass
-from gas.report.intervals import Interval
 from workloads import Log
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 A class is judged by two figures: how many of its 90% intervals held, and, of its jobs that waited for more than ten
 minutes, how many were predicted within a factor of two. Either is compared with a bound, and counts as missed only if
 its own interval lies below: jobs of a busy afternoon share their fate, so consecutive parts of the log are the batches
-of that interval (`gas.report.intervals.by_months`), not single jobs.
+of that interval (`gas.intervals.by_months`), not single jobs.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.intervals import Interval, by_months
 from gas.prediction.backtest import Outcome
 from gas.prediction.recorded import RecordedQueue
 from gas.prediction.scores import BASELINES, FACTOR_FROM, WAITS, within_factor_2
-from gas.report.intervals import Interval, by_months
 from gas.times import duration_text
 
 __all__ = ["FACTOR_SHARE", "FEWEST", "HELD", "JobClass", "best_baseline", "classes_of"]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.intervals import Interval, by_months
 from gas.prediction.backtest import Outcome
 from gas.prediction.classes import members_of, parts_of
 from gas.prediction.forecast import forecast
@@ -22,7 +23,6 @@ from gas.prediction.forward import starts_of_each
 from gas.prediction.parts import in_turn
 from gas.prediction.recorded import RecordedQueue
 from gas.prediction.scores import FACTOR_FROM, within_factor_2
-from gas.report.intervals import Interval, by_months
 from gas.simulation.schedule import Policy
 from gas.times import LONGEST
 

@@ -2,5 +2,4 @@
 
 blocks     what a report consists of
 rendering  reports as HTML and as Markdown, and written into a folder
-intervals  means over seeds, months or other batches with their intervals
 """

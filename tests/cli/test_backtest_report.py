@@ -6,10 +6,10 @@ from made_up import busy_log
 
 from gas.cli.backtest_report import Extent, bad_sentences, good_sentences, report_of, tables_of, wire_of
 from gas.cli.savings_report import savings_sentences, savings_table
+from gas.intervals import Interval
 from gas.prediction.backtest import Outcome
 from gas.prediction.classes import JobClass
 from gas.prediction.savings import Saving, Savings
-from gas.report.intervals import Interval
 from gas.report.rendering import html
 
 

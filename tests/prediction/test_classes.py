@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from made_up import log_of
 
+from gas.intervals import Interval
 from gas.prediction.backtest import Outcome
 from gas.prediction.classes import FEWEST, best_baseline, classes_of, shortly
 from gas.prediction.recorded import RecordedQueue
-from gas.report.intervals import Interval
 
 
 def outcome(place, wait, median, *, inside=True, similar=None, planned=10_000):

@@ -3,8 +3,8 @@
 import pytest
 
 from experiments.bushel.beyond import drawn_section, others_section, shades, terms_section, text_of, users_section
+from gas.intervals import interval
 from gas.report.blocks import Cell, Table
-from gas.report.intervals import interval
 
 
 def table(section):

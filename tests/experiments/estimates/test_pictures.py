@@ -6,7 +6,7 @@ import pytest
 from experiments.estimates import pictures
 from experiments.estimates.cells import Mean
 from experiments.estimates.use import CELL, LAST, LONGEST
-from gas.report.intervals import interval
+from gas.intervals import interval
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.moldable.terms import BASE, PERFECT, TERMS
-from gas.report.intervals import interval
+from gas.intervals import interval
 
 
 @pytest.mark.thorough

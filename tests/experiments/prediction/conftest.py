@@ -9,7 +9,7 @@ from made_predictions import SMALL
 
 from experiments.framework.logs import find_logs
 from experiments.prediction.results import Results, study_runs
-from gas.report.intervals import FEWEST
+from gas.intervals import FEWEST
 
 SHORT = ("--jobs", 5, "--samples", 15, "--runs", 6, "--waits", 60)
 

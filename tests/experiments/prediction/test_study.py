@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from study_files import contents
 
 from experiments.framework.sites import SITES
-from gas.report.intervals import FEWEST, Interval, better, by_months, interval, within
+from gas.intervals import FEWEST, Interval, better, by_months, interval, within
 
 SHORT = ("--jobs", 5, "--samples", 15, "--runs", 6)
 

@@ -16,7 +16,7 @@ from experiments.walltime.results import (
     study_runs,
 )
 from experiments.walltime.run import walltime_run
-from gas.report.intervals import Interval, sure
+from gas.intervals import Interval, sure
 from workloads import write_swf
 
 

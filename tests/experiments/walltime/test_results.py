@@ -17,7 +17,7 @@ from experiments.walltime.results import (
     adjusted,
     study_runs,
 )
-from gas.report.intervals import sure
+from gas.intervals import sure
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gas.report.intervals import Interval, better, by_months, interval, signed, sure, within
+from gas.intervals import Interval, better, by_months, interval, signed, sure, within
 
 
 def test_an_interval_over_seeds_is_students():
