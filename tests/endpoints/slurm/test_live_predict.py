@@ -117,6 +117,7 @@ def watched(gas, job, *words):
 def test_by_predictions_a_job_waits_for_the_nodes_that_it_would_give_up_by_plans(slurm, tmp_path, capsys):
     """Four processors are free at once, all in ten minutes as planned and in one as ever; sooner is done who waits."""
     gas = Program(tmp_path, slurm)
+    gas("plan")  # compiles what predicts, which may take longer than the job in the way
     holding = slurm.submit("-n", "12", "-t", str(MINUTES), seconds=RUNS)
     slurm.planned_start(holding)
     large = slurm.submit("-n", "16", "-t", "2", seconds=5)
