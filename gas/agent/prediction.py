@@ -160,7 +160,7 @@ class Predictor:
             queue = endpoint.queue(answer.availability, requests, max(not_before or 0, found.now))
             policy, snapshot = "slurm", queue.snapshot(history.users, history.names)
             planned = [c.start for c in candidates]
-            later = queue.large and _compiles_for_later()
+            later = _compiles_for_later() and queue.large  # a small one is simulated meanwhile, in plain Python
             if later:
                 remarks += ("first use: from the next time on, in about a minute, its queue is simulated",)
 

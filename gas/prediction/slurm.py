@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.compiled import WORTH_COMPILING
 from gas.errors import BadInput
 from gas.prediction.forecast import SAMPLES, Forecast
 from gas.prediction.forward import Arrivals
@@ -76,7 +77,7 @@ class Queue:
     @property
     def large(self) -> bool:
         """Whether its samples need machine code."""
-        return len(self.cluster.jobs) * len(self.cluster.nodes) > LARGE
+        return len(self.cluster.jobs) ** 2 * len(self.cluster.nodes) * 10 > WORTH_COMPILING
 
     def planned(self, execution_times: Sequence[int], planned: Sequence[int]) -> tuple[Forecast, list[str]]:
         """Return as a forecast the starts that are planned, and what should be known of it.

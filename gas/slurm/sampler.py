@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import compiled, fastest
+from gas.compiled import compiled, fastest, is_ready
 from gas.slurm.beginning import Beginning
 from gas.slurm.bench import bench_of
 from gas.slurm.clock import Clock
@@ -80,12 +80,12 @@ class Sampler:
     coarse, most_plans
         As of `gas.slurm.forward.Forward`.
     samples
-        How many there will be: machine code pays for many.
+        How many there will be: machine code that is at hand pays for many.
     """
 
     def __init__(self, begin: Beginning, coarse: float = 0.0, most_plans: int = 0, samples: int = 1) -> None:
         self._most_plans = most_plans
-        self._kernel = fastest(drain, begin.steps * samples)
+        self._kernel = fastest(drain, begin.steps * (samples if is_ready(drain) else 1))
         self.begin, cluster, waiting = begin, begin.cluster, begin.waiting
         ageing, state = waiting.ageing, begin.state
         size, jobs = len(waiting.records), len(waiting.jobs)

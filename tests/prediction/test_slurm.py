@@ -135,6 +135,8 @@ def test_planned_starts_can_be_taken_at_once_and_none_is_past():
     assert found.starts.tolist() == [[NOW, NOW + HOUR]]
     assert found.expected_finish.tolist() == [NOW + 60, NOW + HOUR + 30]
     assert remarks == [AS_PLANNED]
+    assert not queue.large
+    assert Queue(cluster(*(job(number) for number in range(1, 200))), ()).large
 
 
 def test_what_does_not_start_is_said_and_no_start_is_past():
