@@ -344,16 +344,24 @@ def announce(function: Callable[..., Any], what: str) -> None:
 _beside: dict[str, Any] = {}
 
 
-def compile_beside(statement: str) -> None:
-    """Run a Python statement that compiles in a process of its own, once, which goes on where this one ends."""
+def compile_beside(function: Callable[..., Any], statement: str) -> bool:
+    """Run a Python statement that compiles a kernel in a process of its own, once, which goes on where this one ends.
+
+    Return whether it is on its way: not where its machine code cannot be kept, or the process failed.
+    """
     import subprocess
 
     if statement not in _beside:
         folders = os.pathsep.join(filter(os.path.isabs, sys.path))  # the current folder may be anybody's
-        _beside[statement] = subprocess.Popen(
-            [sys.executable, "-c", statement], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, start_new_session=True, cwd="/", env=os.environ | {"PYTHONPATH": folders},
-        )  # fmt: skip
+        try:
+            _make(cache_directory(function))
+            _beside[statement] = subprocess.Popen(
+                [sys.executable, "-c", statement], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, start_new_session=True, cwd="/", env=os.environ | {"PYTHONPATH": folders},
+            )  # fmt: skip
+        except OSError:  # read-only, or no more processes are allowed
+            _beside[statement] = None
+    return _beside[statement] is not None and not _beside[statement].poll()
 
 
 def fastest(function: F, steps: int, *, large: str = "") -> F:

@@ -392,6 +392,6 @@ def test_a_process_beside_compiles_once_and_knows_no_module_of_the_current_folde
     monkeypatch.syspath_prepend("")
     statement = f"import gas.compiled; open({str(tmp_path / 'done')!r}, 'a').write('once')"
     for _ in range(2):
-        module.compile_beside(statement)
+        assert module.compile_beside(earliest_fit, statement)
     assert module._beside.pop(statement).wait(30) == 0
     assert (tmp_path / "done").read_text() == "once"

@@ -347,8 +347,7 @@ def _compiles_for_later() -> bool:
 
     if not available() or is_ready(drain):
         return False
-    compile_beside("from gas.slurm.sampler import compile_ahead; compile_ahead()")
-    return True
+    return compile_beside(drain, "from gas.slurm.sampler import compile_ahead; compile_ahead()")
 
 
 def _follows_s3(endpoint: Endpoint) -> bool:

@@ -124,25 +124,25 @@ def backtest_command(
     try:
         outcomes = _outcomes(recorded, places, samples, seed, threads, kept)
         savings = _savings(recorded, places, outcomes, seed, threads)
+        classes = classes_of(recorded, places, outcomes)
+        if output is not None:
+            write_text(output, _table(outcomes))
+        if plot is not None:
+            from gas.pictures.backtest import draw_backtest
+
+            draw_backtest(outcomes, plot, log=part)
+        if report is not None:
+            page = report_of(part, extent, outcomes, classes, savings)
+            write_text(report, html(page))
+        if json:
+            print_json(wire_of(part, extent, outcomes, classes, savings))
+        else:
+            _show(extent, outcomes, classes, savings)
         done = True
     finally:
         if not done and kept.keeps:
             remark(f"{len(kept):,} of {len(places):,} submissions are simulated; repeat the command to go on")
         kept.close(done=done)
-    classes = classes_of(recorded, places, outcomes)
-    if output is not None:
-        write_text(output, _table(outcomes))
-    if plot is not None:
-        from gas.pictures.backtest import draw_backtest
-
-        draw_backtest(outcomes, plot, log=part)
-    if report is not None:
-        page = report_of(part, extent, outcomes, classes, savings)
-        write_text(report, html(page))
-    if json:
-        print_json(wire_of(part, extent, outcomes, classes, savings))
-    else:
-        _show(extent, outcomes, classes, savings)
 
 
 def _outcomes(

@@ -103,13 +103,17 @@ def bad_sentences(classes: Sequence[JobClass]) -> list[str]:
         return ["The log is too short to say for whom predictions are good."]
     narrow = _listed([(one, one.jobs, one.held) for one in parts if one.too_narrow], HELD)
     far = _listed([(one, one.delayed, one.within_factor_2) for one in parts if one.far_off], FACTOR_SHARE)
-    beaten = _listed([(one, one.jobs, one.beaten) for one in parts if one.no_better], 0.5)
+    beaten = _listed([(one, one.told_apart, one.beaten) for one in parts if one.no_better], 0.5)
     found = [
         f"{what}{' on the whole, and clearly' if at_all else ''} for: {which}." if which else f"{what}."
         for what, at_all, which in (
             (f"Fewer than {HELD:.0%} of the intervals held", everybody.too_narrow, narrow),
             (f"Fewer than {FACTOR_SHARE:.0%} of the waits are within a factor of two", everybody.far_off, far),
-            ("The simple prediction was nearer than Gas in most cases", everybody.no_better, beaten),
+            (
+                "The simple prediction was nearer than Gas in most cases in which they differ",
+                everybody.no_better,
+                beaten,
+            ),
         )
         if at_all or which
     ]
@@ -153,7 +157,7 @@ def tables_of(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> tuple
             _seconds(one.median_error),
             f"{one.delayed:,}",
             _marked(one.within_factor_2, one.delayed, one.far_off),
-            _marked(one.beaten, one.jobs, one.no_better),
+            _marked(one.beaten, one.told_apart, one.no_better),
         )
         for one in classes
     )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import cache_directory
 from gas.endpoints.journal import state_directory
+from gas.prediction import forward
 from gas.prediction.backtest import Simulated
 from gas.prediction.forward import follow_each
 from gas.prediction.recorded import RecordedQueue
@@ -100,9 +101,17 @@ def partial_file(
     BadInput
         The user has no home directory.
     """
-    asked = f"{cache_directory(follow_each).name} {recorded.digest()} {sorted(options.items())}".encode()
+    asked = f"{_sources()} {cache_directory(follow_each).name} {recorded.digest()} {sorted(options.items())}".encode()
     name = hashlib.sha256(asked + np.ascontiguousarray(places, np.int64).tobytes()).hexdigest()[:20]
     return PartialFile(state_directory() / "backtests" / f"{name}.jsonl", remark)
+
+
+def _sources() -> str:
+    """Return a name for the sources that predictions are made by, besides those of the kernel."""
+    found = hashlib.sha256()
+    for path in sorted(Path(forward.__file__).parent.glob("*.py")):
+        found.update(path.name.encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()
 
 
 def _simulated_of(line: bytes) -> Simulated | None:

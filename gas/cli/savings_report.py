@@ -26,7 +26,8 @@ def savings_sentences(savings: Savings) -> list[str]:
         f"Had {many(everybody.jobs, 'job')} that met a queue chosen among half, the same and twice their processors by "
         f"prediction, their mean turn-around time would have been {100 * abs(mean):.0f}{within}% "
         f"{'shorter' if mean >= 0 else 'longer'} (at best {100 * best:.0f}% shorter); {everybody.later:.0%} would have "
-        f"ended later. This comes from a replay in which twice the processors make a job {FASTER} times as fast."
+        f"ended later. This comes from a replay in which twice the processors make a job {FASTER} times as fast "
+        "and each job knows how long it would run at each size, as an application with a speed-up model does."
     ]
     if savings.near is not None and savings.delayed >= FEWEST:
         hint = "; take this as a hint" if savings.near < FACTOR_SHARE else ""

@@ -77,6 +77,7 @@ class JobClass:
     within_factor_2: Interval | None
     median_error: float
     beaten: Interval | None
+    told_apart: int
 
     @property
     def too_narrow(self) -> bool:
@@ -93,7 +94,7 @@ class JobClass:
     @property
     def no_better(self) -> bool:
         """Whether a baseline is nearer more often than Gas, beyond doubt."""
-        return self.jobs >= FEWEST and self.beaten is not None and _below(self.beaten, 0.5)
+        return self.told_apart >= FEWEST and self.beaten is not None and _below(self.beaten, 0.5)
 
 
 def classes_of(recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequence[Outcome]) -> list[JobClass]:
@@ -120,6 +121,7 @@ def classes_of(recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequ
                 by_months(near[delayed], part[delayed].tolist()) if delayed.any() else None,
                 float(np.median(error[of])),
                 by_months((nearer[told_apart] + 1) / 2, part[told_apart].tolist()) if told_apart.any() else None,
+                int(told_apart.sum()),
             )
         )
     return found

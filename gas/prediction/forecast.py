@@ -148,8 +148,6 @@ def forecast(
     """
     if samples < 1:
         raise BadInput(f"samples {samples}: at least 1 is needed; several hundred are usual")
-    if samples * len(snapshot) > _MOST:
-        raise BadInput(f"samples {samples}: too many for {len(snapshot)} jobs; {int(_MOST / len(snapshot))} at most")
     if seed < 0:
         raise BadInput(f"seed {seed}: must be 0 or more")
     asked = [np.atleast_1d(np.asarray(one)) for one in (processors, walltimes, execution_times)]
@@ -168,6 +166,8 @@ def forecast(
     arrivals = past.arrivals(snapshot.now, int((latest - snapshot.now).max(initial=0)))
     of_sample = visits_of(snapshot, arrivals)
     samples = min(samples, max(least, int(min(visits / of_sample, samples))))
+    if samples * len(snapshot) > _MOST:
+        raise BadInput(f"samples {samples}: too many for {len(snapshot)} jobs; {int(_MOST / len(snapshot))} at most")
     run_times = past.usage.draw(snapshot, samples, np.random.default_rng(seed))
     if alone is None:
         alone = int(_WORK / (samples * of_sample))

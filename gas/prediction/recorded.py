@@ -98,7 +98,7 @@ class RecordedQueue:
         """
         places = np.arange(self._first, len(self))
         if not places.size:
-            known = int(np.count_nonzero(self.end < self.jobs.submit[-1]))
+            known = int(np.count_nonzero(self.end < self.jobs.submit.max(initial=0)))
             raise BadInput(
                 f"of {len(self)} usable jobs, {known} ended before the last submission; a prediction needs {FEWEST} "
                 f"ended jobs"
@@ -144,7 +144,7 @@ class RecordedQueue:
         if self._still:
             _, lasts, start, *_ = self._still
             run_time = np.concatenate([lasts[start <= now], run_time])
-        begin, end = np.searchsorted(jobs.submit, [now, now + seconds], side="right").tolist()
+        begin, end = place + 1, int(np.searchsorted(jobs.submit, now + seconds, side="right"))
         if begin == end:
             return run_time[None], NO_ARRIVALS
         later = slice(begin, min(end, begin + _MOST_LATER))

@@ -107,10 +107,18 @@ def test_what_takes_long_is_said(busy, history, remarks, monkeypatch):
 def test_machine_code_for_samples_is_made_beside_the_first_answer(monkeypatch):
     begun, ready = [], []
     monkeypatch.setattr("gas.compiled.available", lambda: True)
-    monkeypatch.setattr("gas.compiled.compile_beside", begun.append)
+    monkeypatch.setattr("gas.compiled.compile_beside", lambda kernel, statement: begun.append(statement) or True)
     monkeypatch.setattr("gas.compiled.is_ready", lambda kernel: bool(ready))
     assert prediction._compiles_for_later()
     assert "compile_ahead()" in begun[0]
     ready.append(True)
     assert not prediction._compiles_for_later()
     assert len(begun) == 1
+
+
+def test_where_machine_code_cannot_be_kept_none_is_waited_for(monkeypatch):
+    monkeypatch.setenv("GAS_CACHE", "/proc/nowhere")
+    monkeypatch.setattr("gas.compiled.available", lambda: True)
+    monkeypatch.setattr("gas.compiled.is_ready", lambda kernel: False)
+    monkeypatch.setattr("gas.compiled._beside", {})
+    assert not prediction._compiles_for_later()

@@ -85,6 +85,29 @@ def test_an_interrupted_backtest_goes_on_where_it_was_and_says_the_same(run, log
     assert "going on" not in run(log, "--jobs", "40", "--samples", "3", "--json").stderr
 
 
+def test_what_cannot_be_written_costs_no_predictions(run, log, tmp_path):
+    asked = (log, "--jobs", "20", "--samples", "3", "--json")
+    failed = run(*asked, "--output", tmp_path / "nowhere" / "each.csv")
+    assert failed.exit_code != 0
+    assert "20 of 20 submissions are simulated; repeat the command to go on" in failed.stderr
+    assert "20 of 20 submissions were simulated before an interruption; going on" in run(*asked).stderr
+
+
+def test_what_was_simulated_by_other_sources_is_not_gone_on_with(log, monkeypatch):
+    recorded = RecordedQueue(read_log(str(log)))
+    before = partial_file(recorded, recorded.places(40), pytest.fail, samples=3)
+    monkeypatch.setattr("gas.cli.partial_file._sources", lambda: "others")
+    assert partial_file(recorded, recorded.places(40), pytest.fail, samples=3).path != before.path
+
+
+def test_a_log_whose_jobs_do_not_fit_the_machine_is_refused(run, tmp_path):
+    lines = [f"{i} {1000 * i} 0 10 2 -1 -1 2 100 -1 1 1 1 1 1 -1 -1 -1\n" for i in range(1, 31)]
+    (tmp_path / "large.swf").write_text("; MaxProcs: 8\n" + "".join(lines))
+    refused = run(tmp_path / "large.swf", "-p", "1")
+    assert isinstance(refused.exception, BadInput)
+    assert "of 0 usable jobs" in str(refused.exception)
+
+
 def test_what_cannot_be_backtested_is_refused(run, log, tmp_path):
     write_swf(busy_log(30, 64, seed=2), tmp_path / "simulated.swf")  # without waits
     refused = run(tmp_path / "simulated.swf")

@@ -15,7 +15,7 @@ from gas.report.rendering import html
 
 def class_of(kind, name, jobs=500, held=0.9, near=0.6, width=0.02, beaten=0.6):
     held, near, beaten = (Interval(share, width) for share in (held, near, beaten))
-    return JobClass(kind, name, jobs, jobs // 2, held, near, 60.0, beaten)
+    return JobClass(kind, name, jobs, jobs // 2, held, near, 60.0, beaten, jobs)
 
 
 ALL = class_of("", "all", 1000)
@@ -110,7 +110,8 @@ def test_what_choosing_would_have_saved_and_whom():
     assert savings_sentences(SAVINGS) == [
         "Had 100 jobs that met a queue chosen among half, the same and twice their processors by prediction, their "
         "mean turn-around time would have been 25 ± 10% shorter (at best 40% shorter); 10% would have ended later. "
-        "This comes from a replay in which twice the processors make a job 1.8 times as fast.",
+        "This comes from a replay in which twice the processors make a job 1.8 times as fast and each job knows how "
+        "long it would run at each size, as an application with a speed-up model does.",
         "At the recorded sizes, the replayed wait is within a factor of two of the recorded one for 70% of 80 jobs "
         "that waited for more than 10m.",
     ]

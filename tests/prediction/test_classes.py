@@ -86,3 +86,10 @@ def test_durations_are_written_shortly():
     assert [shortly(one) for one in (0, 59, 60, 90, 600, 3600, 5400, 86_400, 90_000)] == [
         "0s", "59s", "1m", "1m30s", "10m", "1h", "1h30m", "1d", "1d01h",
     ]  # fmt: skip
+
+
+def test_what_a_few_jobs_lose_where_the_others_are_alike_is_no_verdict_on_all():
+    outcomes = [outcome(i, 0, 5 if i % 120 == 10 else 0, similar=0) for i in range(600)]
+    everybody = found_in(queue_of(600), outcomes)["", "all"]
+    assert (everybody.jobs, everybody.told_apart, everybody.beaten.mean) == (600, 5, 0)
+    assert not everybody.no_better

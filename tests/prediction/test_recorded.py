@@ -57,3 +57,11 @@ def test_how_many_waited_is_counted_for_many_submissions_at_once():
     queue = RecordedQueue(log_of(rows))
     assert queue.waiting(np.arange(9)).tolist() == [0, 0, 0, 1, 2, 1, 1, 1, 2]
     assert [queue.snapshot(place).waiting for place in range(9)] == [0, 0, 0, 1, 2, 1, 1, 1, 2]
+
+
+def test_hindsight_knows_the_jobs_of_the_same_second_that_come_later():
+    jobs = (
+        [(1000 * i, 0, 10, 100, 1) for i in range(30)] + [(40_000, 500, 10, 100, 1)] * 5 + [(40_001, 500, 10, 100, 1)]
+    )
+    recorded = RecordedQueue(log_of(jobs, machine=8))
+    assert recorded.hindsight(30, 100)[1].jobs.shape[2] == 5
