@@ -60,6 +60,11 @@ def parse_duration(text: str, what: str = "walltime", *, minimum: int = 1) -> in
     return seconds
 
 
+_DATES = "2026-11-21T08:00 or @1731000000 (epoch seconds)"
+_FUTURE = f"+2h or 30min (from now), 18:30, tomorrow 9:00, Monday 9:00, {_DATES}"
+_PAST = f"2h or 30min (ago), 18:30, Monday 9:00, {_DATES}"
+
+
 def parse_instant(text: str, now: int, what: str = "instant") -> int:
     """Return the epoch seconds of an instant as people write it; the service's page reads the same.
 
@@ -82,10 +87,7 @@ def parse_instant(text: str, now: int, what: str = "instant") -> int:
             moment = datetime.fromisoformat(re.sub(r"(?<=[T ])(?=\d:)", "0", given))  # 8:00 is as good as 08:00
             seconds = int(moment.timestamp())
         except (ValueError, OverflowError):
-            raise BadInput(
-                f"{what} {given[:40]!r}: not a time; write +2h or 30min (from now), 18:30, tomorrow 9:00, "
-                "Monday 9:00, 2026-11-21T08:00 or @1731000000 (epoch seconds)"
-            ) from None
+            raise BadInput(f"{what} {given[:40]!r}: not a time; write {_FUTURE}") from None
     if not 0 <= seconds <= LATEST:
         raise BadInput(f"{what} {given[:40]!r}: is outside 0 to {LATEST} epoch seconds")
     return seconds
@@ -114,7 +116,10 @@ def parse_past_instant(text: str, now: int, what: str = "instant") -> int:
     if match and not match[1]:
         back = 86400 if parse_instant(given, max(0, now - 86400), what) <= now else 90000  # a day may have 25 hours
         return parse_instant(given, max(0, now - back), what)
-    seconds = parse_instant(given, now, what)
+    try:
+        seconds = parse_instant(given, now, what)
+    except BadInput as error:
+        raise BadInput(str(error).replace(_FUTURE, _PAST)) from None
     if seconds > now:
         raise BadInput(f"{what} {given[:40]}: is {iso_time(seconds)}, which is in the future; write 2h (ago) or 18:30")
     return seconds

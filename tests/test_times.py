@@ -178,6 +178,11 @@ def test_what_is_still_to_come_is_not_over(utc, text):
         parse_past_instant(text, NOW, "--since")
 
 
+def test_what_is_no_instant_at_all_is_answered_with_those_that_are_over(utc):
+    with pytest.raises(BadInput, match=r"--since 'yore': not a time; write 2h or 30min \(ago\), 18:30"):
+        parse_past_instant("yore", NOW, "--since")
+
+
 @pytest.mark.parametrize(("text", "passed"), [("0:01", True), ("23:59", False), ("today 0:01", False), ("+1h", False)])
 def test_a_time_of_day_that_has_passed_is_tomorrows(utc, text, passed):
     assert has_passed_today(text, 1_800_014_400) is passed  # noon

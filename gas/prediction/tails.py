@@ -1,10 +1,10 @@
 """At which levels of a prediction an interval ends, so that it holds for long waits as well as for all.
 
-Where few jobs wait long, an interval that holds for 90% of all jobs may miss half of those that do: they are the ones
-that nothing told of. So the last long waits are kept by themselves, and the upper end is where enough of them are below
-it: conformal prediction by classes of what came true (Vovk, Gammerman & Shafer 2005, section 4.5: label-conditional).
-That may be above all of a prediction, where waits are longer than any before.
-What the upper end lets in, the lower end leaves out, so that all jobs are in 90% intervals no more often than asked.
+Where few jobs wait long, an interval that holds for 90% of all jobs may miss half of those that do: no feature
+announced them. So the last long waits are kept by themselves, and the upper end is where enough of them are below it:
+conformal prediction by classes of what came true (Vovk, Gammerman & Shafer 2005, section 4.5: label-conditional).
+That may be above all of a prediction, where waits are longer than any before. What the upper end lets in, the lower
+end leaves out, so that all jobs are in 90% intervals no more often than asked.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _LEAST: Final = 40
 """Before so many outcomes they change nothing."""
 
 _LOW, _HIGH = 0.5, 0.4
-"""What is below the interval and above it before that. Less may be above ever after: a start that comes late costs more
-than one that comes early."""
+"""What is below the interval and above it before that. Less may be above from then on, too: a late start
+costs more than an early one."""
 
 _LONG_ABOVE: Final = 1.2
 _OUTSIDE: Final = 0.75
