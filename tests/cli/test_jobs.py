@@ -226,7 +226,7 @@ def test_reserve_and_see_it_in_the_list(gas, s3):
         (["status", "0", "-e", "URL"], 2, "is not a job"),
         (["status", "9" * 30, "-e", "URL"], 2, "is not a job"),
         (["status", "99", "-e", "URL"], 1, "there is no job 99"),
-        (["status", "99"], 2, "no scheduler given"),
+        (["status", "99"], 2, "which scheduler?"),
         (["status"], 2, "no scheduler given"),
         (["status", "1", "-e", "URL", "-e", "http://127.0.0.1:9"], 2, "name one scheduler"),
         (["status", "1", "-e", "URL", "--key", "k"], 2, "leave out JOB"),

@@ -47,7 +47,7 @@ def test_an_s3_is_predicted_by_its_own_past(gas, app, s3):
     assert on(plan, 10)["start"] - later == pytest.approx(10 * HOUR, abs=5)
     assert on(plan, 10)["predicted"]["start_high"] - later < 60
     (scheduler,) = plan["prediction"]["schedulers"]
-    assert (plan["prediction"]["history"], scheduler["history"]) == ("auto", "s3's own past")
+    assert (plan["prediction"]["history"], scheduler["history"]) == ("auto", f"{s3.url}'s own past")
     assert (scheduler["history_jobs"], scheduler["unknown_users"]) == (30, 0)
 
 

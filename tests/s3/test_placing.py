@@ -381,7 +381,7 @@ def test_long_queues_too(walk, hint, bulk):
     )
     for _ in range(300 if walk == AGAIN_FROM_THE_HEAD else 1500):
         history.arrive()
-    assert history.both.blocks.numbers[USED] > 10
+    assert history.both.blocks.numbers[USED] > (1 if bulk else 10)
     for _ in range(rounds(25)):
         history.round(arrivals=30, longest_pause=50)
     assert history.moves > (0 if bulk else 12) * rounds(25)

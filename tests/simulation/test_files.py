@@ -236,7 +236,7 @@ def test_a_job_ran_on_the_processors_that_it_was_given_not_on_those_it_asked_for
 
 
 def test_a_malformed_swf_line_is_named_as_in_a_log():
-    with pytest.raises(LogError, match="x, line 1: 17 fields"):
+    with pytest.raises(LogError, match="x, line 1: a line has 18 fields, this one 17"):
         parse_schedule(b"1 " * 17, name="x")
     with pytest.raises(LogError, match="gzip file ends too early"):
         parse_schedule(gzip.compress(b"1 0 0 10\n" * 99)[:-20])

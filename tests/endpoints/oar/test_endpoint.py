@@ -332,7 +332,7 @@ def test_a_job_that_takes_its_time_to_end_is_said_to_be_cancelled(oar, endpoint)
 def test_output_is_read_from_the_file_that_oar_names(oar, endpoint):
     made = endpoint()
     id = made.submit(REQUEST, JOB, "k")["id"]
-    with pytest.raises(NotFound, match=r"OAR\.1\.stdout: is not here \(job 1 is Waiting\)"):
+    with pytest.raises(NotFound, match=r"OAR\.1\.stdout: is not on this machine \(job 1 is Waiting\)"):
         made.output(id)
     (oar.folder / "OAR.1.stdout").write_bytes(b"0123456789")
     assert made.output(id) == b"0123456789"

@@ -423,7 +423,7 @@ def test_output_is_read_from_the_end_of_its_file(endpoint, tmp_path, monkeypatch
 
     whole = endpoint.transport.jobs
     monkeypatch.setattr(endpoint.transport, "jobs", published)
-    with pytest.raises(NotFound, match="is not here .job 100 is running.; look for it where"):
+    with pytest.raises(NotFound, match="is not on this machine .job 100 is running.; look for it on the nodes"):
         endpoint.output(job["id"], "stdout", 4)
     path.write_text("abcdefgh")
     assert endpoint.output(job["id"], "stdout", 4) == b"efgh"
