@@ -100,6 +100,14 @@ def note_standing(endpoint: Endpoint, id: int, made: Made, remark: Callable[[str
         ledger.predicted(str(id), made)
 
 
+def note_change(endpoint: Endpoint, id: int) -> None:
+    """Forget what was predicted of a job that has got another shape."""
+    file = ledger_of(endpoint.target, lambda problem: None)
+    if str(id) in file.read().open:
+        with file.changing() as ledger:
+            ledger.withdrawn(str(id))
+
+
 def note_start(endpoint: Endpoint, job: dict[str, Any], remark: Callable[[str], object]) -> str:
     """Write down the start of a job that was predicted; return in words how well that held, nothing if it was not."""
     file, who = ledger_of(endpoint.target, remark), str(job["id"])

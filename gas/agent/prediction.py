@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -39,6 +39,7 @@ from gas.prediction.past import Past
 from gas.prediction.reshaping import LikelyReshaping, likely_reshaping, starts_in_place, worth_following
 from gas.prediction.similar import Similar
 from gas.prediction.slurm import BY_THEMSELVES
+from gas.prediction.slurm import LEAST as FEWEST
 from gas.prediction.snapshot import Snapshot
 from gas.printable import many
 from gas.reshaping import Reshaping
@@ -244,8 +245,8 @@ class Predictor:
 
     def standing(
         self, endpoint: Endpoint, id: int, found: Reshaping, not_before: int | None, threshold: float, least: int
-    ) -> LikelyReshaping:
-        """Return what should be made of a job that waits.
+    ) -> LikelyReshaping | None:
+        """Return what should be made of a job that waits; None where there are too few samples to say what is likely.
 
         Parameters
         ----------
@@ -264,8 +265,10 @@ class Predictor:
         assert found.current is not None, "what never starts is not predicted"
         if time.monotonic() - self._asked_at > FRESH_SECONDS:
             self._asked_at = time.monotonic()
-            self._remembered.clear()
-            self._ledgers.clear()
+            with suppress(GasError):  # else what it said before still holds
+                if self.options.history is None:
+                    self._remembered = {endpoint.name: _asked(endpoint, endpoint.name, self._say_once)}
+                self._ledgers.clear()
         history = self._history(endpoint) if isinstance(endpoint, (PlacedEndpoint, RequeueingEndpoint)) else None
         if isinstance(endpoint, PlacedEndpoint) and history is not None:
             shapes = [found.current, *worth_following(found, MOST_SHAPES)]
@@ -277,6 +280,8 @@ class Predictor:
             raise BadInput(
                 f"{endpoint.name}: does not show the place of a waiting job in its queue; leave out --predict"
             )
+        if len(starts) < FEWEST:
+            return None
         likely = dict(zip(shapes, starts.T, strict=True))
         ledger, risk = self._ledgers[endpoint.name], self.options.risk
         return likely_reshaping(found, likely, ledger=ledger, risk=risk, threshold=threshold, least=least)

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from gas.agent.ledgers import note_change
 from gas.agent.options import ReshapeOptions
 from gas.agent.schedulers import Scheduler, why_old
 from gas.agent.states import describe
@@ -116,7 +117,9 @@ def changed(where: ReshapingEndpoint, number: int, chosen: Candidate, found: Res
     more: dict[str, Any] = {} if chosen.layout is None else {"layout": chosen.layout}
     if chosen.kind == "promise":
         more["start_by"] = chosen.start + slack(found.plan, chosen)
-    return where.reshape(number, chosen.processors, chosen.walltime, **more)
+    job = where.reshape(number, chosen.processors, chosen.walltime, **more)
+    note_change(where, number)
+    return job
 
 
 def decided(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gas.agent.ledgers import note_standing, note_start
@@ -23,7 +23,7 @@ from gas.agent.reshaping import changed, decided, expected_as_it_is, new_shape, 
 from gas.agent.states import ENDED, describe
 from gas.application import Application
 from gas.endpoints import ReshapingEndpoint, Standing
-from gas.errors import Forbidden, GasError, Infeasible, NotFound, StalePlan, Unreachable
+from gas.errors import Conflict, Forbidden, GasError, Infeasible, NotFound, StalePlan, Unreachable
 from gas.planner import Candidate
 from gas.reshaping import Reshaping
 from gas.times import duration_text, iso_time, relative_text
@@ -174,7 +174,13 @@ class Watch:
         self.plan, self.until = standing.availability.version, None
         if self.asked is not None:
             self.compare(standing, self.asked)
-        self.look(standing)
+        try:
+            self.look(standing)
+        except Conflict:  # it has started since: the next look finds that
+            self.version = self.plan = ""
+        except GasError:  # not looked at: it is next time, even if nothing changes
+            self.version = self.plan = ""
+            raise
 
     def compare(self, standing: Standing, asked: Candidate) -> None:
         """Say what the scheduler plans for the shape that was asked for."""
@@ -191,8 +197,9 @@ class Watch:
             self.tell("not planned", f"{text} (predicted {relative_text(asked.start, now)})", **predicted)
             return
         late = max(expected, now) - asked.start
-        apart = f"{duration_text(abs(late))} {'later' if late > 0 else 'sooner'} than predicted"
-        how = apart if late else "as predicted"
+        # A predictor says when a job is likely to start, not when it is planned.
+        then = "predicted" if self.predictor is None else "planned before"
+        how = f"{duration_text(abs(late))} {'later' if late > 0 else 'sooner'} than {then}" if late else f"as {then}"
         loss = ""
         if self.gain is not None and late > self.gain:
             loss = f", more than the expected gain of {duration_text(self.gain)}"
@@ -225,6 +232,8 @@ class Watch:
         made = self.predictor.standing(
             self.where, self.number, found, standing.job["not_before"], options.threshold, options.least
         )
+        if made is None:
+            return found
         if self.noted != found.current.processors:
             self.note(made, found.current)
             self.tell("predicted", f"is predicted; {made.ledger.coverage()}", coverage=made.ledger.coverage_to_wire())
@@ -269,7 +278,7 @@ class Watch:
 
             if isinstance(found, LikelyReshaping) and best in found.starts:
                 self.note(found, best)
-        self.asked = self.last = best
+        self.asked, self.last = best, replace(best, start=found.start_of(best))
         self.gain = found.gain
         if best.kind == "promise":  # which was made with the change
             return

@@ -45,6 +45,7 @@ class LedgerFile:
 
     def __init__(self, path: Path | None, of: str, remark: Callable[[str], object]) -> None:
         self.path, self._of, self._remark = path, of, remark
+        self._unreadable = False  # for a reason that may pass: it is not replaced by an empty one
 
     def read(self, *, set_aside: bool = False) -> Ledger:
         """Return what is written; an empty ledger for what is missing, damaged or of a later version.
@@ -56,6 +57,7 @@ class LedgerFile:
         """
         if self.path is None:
             return Ledger()
+        self._unreadable = False
         try:
             if self.path.stat().st_size > _MOST_BYTES:
                 raise BadInput("is too long")
@@ -63,9 +65,10 @@ class LedgerFile:
             if not isinstance(found, dict) or found.get("schema") != SCHEMA:
                 raise BadInput(f"is not of the schema {SCHEMA}")
             return Ledger.of_wire(found)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return Ledger()
         except OSError as error:
+            self._unreadable = True
             self._remark(f"{self.path}: cannot be read ({error.strerror}); earlier predictions do not count")
         except (BadInput, ValueError) as error:
             self._remark(f"{self.path}: {error}; {self._aside(set_aside)}earlier predictions do not count")
@@ -89,10 +92,10 @@ class LedgerFile:
             yield ledger
             self.write(ledger.to_wire())
 
-    def write(self, wire: Mapping[str, Any]) -> None:
-        """Replace what is written by a ledger as JSON (`Ledger.to_wire`); with others that write, use `changing`."""
-        if self.path is None:
-            return
+    def write(self, wire: Mapping[str, Any]) -> bool:
+        """Replace what is written by a ledger as JSON (`Ledger.to_wire`), if possible; with others, use `changing`."""
+        if self.path is None or self._unreadable:
+            return True
         content = {"schema": SCHEMA, "scheduler": self._of, **wire}
         try:
             with whole_file(self.path) as file:
@@ -100,6 +103,8 @@ class LedgerFile:
                 file.write(json.dumps(content, separators=(",", ":")).encode() + b"\n")
         except OSError as error:
             self._remark(f"{self.path}: cannot be written ({error.strerror}); this prediction does not count later")
+            return False
+        return True
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

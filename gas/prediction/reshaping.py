@@ -142,7 +142,7 @@ class LikelyReshaping(Reshaping):
         if self.risk is None:
             return math.floor(float(gains.mean()))
         # So many samples gain at least that: the share of these is not below the risk.
-        return int(np.sort(gains)[len(gains) - math.ceil(round(self.risk * len(gains), 9))])
+        return int(np.sort(gains)[len(gains) - max(1, math.ceil(round(self.risk * len(gains), 9)))])
 
     def start_of(self, candidate: Candidate) -> int:
         """Return the mean of its starts; as planned for one that was not followed."""

@@ -210,7 +210,9 @@ class KeptLedger:
             self._changed = False
             file, ledger = self._opened
             wire = ledger.to_wire()
-        file.write(wire)
+        if not file.write(wire):  # the next time there may be room
+            with self._mutex:
+                self._changed = True
 
     @property
     def _ledger(self) -> Ledger:

@@ -3,16 +3,20 @@
 import time
 
 import made_reshaping
+import numpy as np
 import pytest
 
 from gas import Application
+from gas.agent import prediction as agent_prediction
 from gas.agent import reshaping, watching
+from gas.agent.ledgers import note_standing
 from gas.agent.options import Forecasting, ReshapeOptions
 from gas.agent.prediction import Predictor
 from gas.agent.watching import Event, Watch
 from gas.endpoints import S3Endpoint
 from gas.endpoints.ledger_file import ledger_of
 from gas.errors import BadInput, Forbidden, Infeasible, Unreachable
+from gas.prediction.ledger import Ledger
 from gas.service.clock import Clock
 from speedup_models import Table
 
@@ -170,7 +174,7 @@ def habit(start_s3):
 SLOW_ON_FEW = Application(Table.of({4: 9_000.0, 16: 1_000.0}), name="lu")
 
 
-def watched_once(s3, monkeypatch, predictor, number, looks=1):
+def watched_once(s3, monkeypatch, predictor, number, looks=1, endpoint=None):
     """Watch a job through some looks, after which it starts; return the kinds of events, the events and the job."""
 
     def later():
@@ -179,7 +183,7 @@ def watched_once(s3, monkeypatch, predictor, number, looks=1):
 
     monkeypatch.setattr(watching, "time", Steps(*[lambda: None] * (looks - 1), later))
     events, options = [], ReshapeOptions(stale_ok=True)
-    endpoint = S3Endpoint("kth", s3.url)
+    endpoint = endpoint or S3Endpoint("kth", s3.url)
     watch = Watch(SLOW_ON_FEW, endpoint, number, options, 5, False, events.append, predictor=predictor)
     last = watch.run(print, until_end=False)
     return [event.kind for event in events], events, last
@@ -218,8 +222,70 @@ def test_by_predictions_a_job_is_changed_as_surely_as_is_asked_and_what_was_pred
     assert kinds[:2] == ["predicted", "changed"]
     assert last["processors"] == 16
     assert events[1].text.endswith("sooner, with a probability of 80%")
+    assert events[2].text.endswith("as planned before"), "what was predicted is another instant"
     outcomes = ledger_of(S3Endpoint("kth", habit.url).target, print).read().outcomes
     assert sum(one.start == last["start"] for one in outcomes) == 1
+
+
+def test_a_job_that_starts_while_it_is_looked_at_is_told_of_as_started(habit, monkeypatch):
+    waiting = habit.simulated(16, 1_200, 1_000)
+    endpoint = S3Endpoint("kth", habit.url)
+    place = endpoint.place
+
+    def late(id, users):
+        while habit.job(id)["state"] == "queued":
+            habit.elapsed[0] += 20
+        return place(id, users)
+
+    monkeypatch.setattr(endpoint, "place", late)
+    predictor = Predictor(Forecasting(samples=50), print)
+    kinds, _, last = watched_once(habit, monkeypatch, predictor, waiting["id"], endpoint=endpoint)
+    assert (kinds[-1], last["state"]) == ("started", "running")
+
+
+def test_a_look_that_failed_is_made_again_though_the_queue_has_not_changed(habit, monkeypatch):
+    waiting = habit.simulated(16, 1_200, 1_000)
+    endpoint, looks = S3Endpoint("kth", habit.url), []
+    place = endpoint.place
+
+    def at_times(id, users):
+        looks.append(id)
+        if len(looks) == 1:
+            raise Unreachable("kth: did not answer")
+        return place(id, users)
+
+    monkeypatch.setattr(endpoint, "place", at_times)
+    predictor = Predictor(Forecasting(samples=50), print)
+    kinds, _, _ = watched_once(habit, monkeypatch, predictor, waiting["id"], looks=3, endpoint=endpoint)
+    assert kinds[:2] == ["predicted", "left"]
+
+
+def test_what_was_predicted_of_the_shape_before_is_void_also_where_plans_decide(habit, monkeypatch):
+    waiting = habit.simulated(16, 1_200, 1_000)
+    endpoint = S3Endpoint("kth", habit.url)
+    made = Ledger().predict(int(waiting["submitted"]), np.array([1700, 2000, 2300]), 20_000)
+    note_standing(endpoint, waiting["id"], made, print, anew=False)  # as gas submit --predict does
+    kinds, _, _ = watched_once(habit, monkeypatch, None, waiting["id"])
+    assert kinds[0] == "changed"
+    assert ledger_of(endpoint.target, print).read().outcomes == []
+
+
+def test_where_the_history_is_not_to_be_had_again_what_it_said_before_holds(habit, monkeypatch):
+    monkeypatch.setattr(agent_prediction, "FRESH_SECONDS", -1.0)
+    waiting = habit.simulated(16, 1_200, 1_000)
+    endpoint = S3Endpoint("kth", habit.url)
+    history, asked = endpoint.history, []
+
+    def once():
+        asked.append(1)
+        if len(asked) > 1:
+            raise BadInput("kth: its history cannot be read")
+        return history()
+
+    monkeypatch.setattr(endpoint, "history", once)
+    predictor = Predictor(Forecasting(samples=50), print)
+    kinds, _, last = watched_once(habit, monkeypatch, predictor, waiting["id"], looks=2, endpoint=endpoint)
+    assert (kinds[-1], last["state"]) == ("started", "running")
 
 
 def test_with_too_little_history_it_is_said_that_nothing_can_be_predicted(start_s3):
