@@ -11,7 +11,7 @@ from study_files import contents
 from experiments.framework.sites import SITES
 from gas.intervals import FEWEST, Interval, better, by_months, interval, within
 
-SHORT = ("--jobs", 5, "--samples", 15, "--runs", 6)
+SHORT = ("--jobs", 5, "--samples", 15, "--runs", 6, "--waits", 60)
 
 
 # ------------------------------------------------------------------------------------------------------- the intervals
