@@ -53,7 +53,7 @@ def test_it_plans_without_python_and_without_network(tree, folder):
     converted = bare.run(gas, "convert", f"{folder}/small.swf", f"{folder}/small.csv", shows=folder, **cache)
     assert (folder / "small.csv").exists(), converted.stderr
     missing = bare.run(gas, "fit", f"{folder}/times.csv", shows=folder, **cache)
-    assert "needs scipy; Gas in one file does not bring it: install Gas with pip" in missing.stderr
+    assert "needs scipy; the one-file Gas does not contain it: install Gas with pip" in missing.stderr
     for command in ("submit", "status", "watch", "why", "logs", "cancel"):
         assert f"gas {command}" in bare.run(gas, command, "--help", shows=folder, **cache).stdout
 
