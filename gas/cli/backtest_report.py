@@ -223,7 +223,7 @@ _LIMITS = (
     "± is half of a 90% interval over twelve consecutive parts of the log. A class is marked (!) only if its whole "
     f"interval is below the bound ({HELD:.0%} of the intervals held, {FACTOR_SHARE:.0%} within a factor of two, Gas "
     "nearer in half of the cases); of twenty classes, one may be marked by chance.",
-    "Classes by recorded wait are known in hindsight only: nobody can tell at submission to which one a job belongs.",
+    "Classes by recorded wait are known in hindsight only: at submission, the class of a job is unknown.",
 )
 _SIMPLE = (
     "Simple predictions: the median wait of the last 50 started jobs of similar size and walltime, and the start that "

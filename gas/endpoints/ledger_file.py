@@ -53,7 +53,7 @@ class LedgerFile:
         Parameters
         ----------
         set_aside
-            Whether a damaged one gets another name, for the next to be written; only while nobody else writes.
+            Whether a damaged file is renamed, so that a new one can be written; only while no other process writes.
         """
         if self.path is None:
             return Ledger()

@@ -53,7 +53,7 @@ class JobClass:
     Attributes
     ----------
     kind
-        By what jobs are told apart.
+        The property by which jobs are put into classes.
     name
         Which of them are in it.
     jobs, delayed

@@ -133,7 +133,7 @@ class RecordedQueue:
         )  # fmt: skip
 
     def hindsight(self, place: int, seconds: int) -> tuple[NDArray[np.int64], Arrivals]:
-        """Return what nobody knew at a submission: how long who was there ran, and who came in so many seconds after.
+        """Return what was unknown at a submission: run times of the jobs there, and arrivals of the next `seconds`.
 
         Of the jobs of its `snapshot`, one row; those that no line of the log tells of use up their walltimes.
         """
