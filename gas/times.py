@@ -72,7 +72,10 @@ def parse_instant(text: str, now: int, what: str = "instant") -> int:
     ``mon``) the next time on that day; ``today 18:30`` and ``tomorrow 9:00`` are of those days; ``2026-11-21T08:00`` is
     a date and time, ``@1731000000`` the epoch seconds. All are local unless a zone is named.
     """
-    given = text.strip()
+    return _instant(text.strip(), now, what, _FUTURE)
+
+
+def _instant(given: str, now: int, what: str, forms: str) -> int:
     if given.startswith("+"):
         return now + parse_duration(given[1:], what, minimum=0)
     if len(given) <= 40 and _WITH_UNITS.fullmatch(given):
@@ -87,7 +90,7 @@ def parse_instant(text: str, now: int, what: str = "instant") -> int:
             moment = datetime.fromisoformat(re.sub(r"(?<=[T ])(?=\d:)", "0", given))  # 8:00 is as good as 08:00
             seconds = int(moment.timestamp())
         except (ValueError, OverflowError):
-            raise BadInput(f"{what} {given[:40]!r}: not a time; write {_FUTURE}") from None
+            raise BadInput(f"{what} {given[:40]!r}: not a time; write {forms}") from None
     if not 0 <= seconds <= LATEST:
         raise BadInput(f"{what} {given[:40]!r}: is outside 0 to {LATEST} epoch seconds")
     return seconds
@@ -116,10 +119,7 @@ def parse_past_instant(text: str, now: int, what: str = "instant") -> int:
     if match and not match[1]:
         back = 86400 if parse_instant(given, max(0, now - 86400), what) <= now else 90000  # a day may have 25 hours
         return parse_instant(given, max(0, now - back), what)
-    try:
-        seconds = parse_instant(given, now, what)
-    except BadInput as error:
-        raise BadInput(str(error).replace(_FUTURE, _PAST)) from None
+    seconds = _instant(given, now, what, _PAST)
     if seconds > now:
         raise BadInput(f"{what} {given[:40]}: is {iso_time(seconds)}, which is in the future; write 2h (ago) or 18:30")
     return seconds
