@@ -178,17 +178,17 @@ class Task:
     def _moved_on(self, answers: Sequence[Answer], found: PredictedPlan) -> list[Answer] | None:
         """Return what is free now if predicting took so long that what it says is of the past; None if it did not.
 
-        By the schedulers' own clocks: more than a minute is over, or the start that is expected of the best.
+        By the schedulers' own clocks: more than a minute is over, or the start expected or planned of the best.
         """
         if seconds_since(answers) <= QUICK_SECONDS or self.options.probes:  # real jobs are not sent twice
             return None
-        later = ask_again(answers)
-        likely = None if found.best is None else found.predictions.get(found.best)
+        later, best = ask_again(answers), found.best
+        likely = None if best is None else found.predictions.get(best, best)
         for before, after in zip(answers, later, strict=True):
             if before.availability is None or after.availability is None:
                 continue
             was, now = before.availability.now, after.availability.now
-            is_best = found.best is not None and found.best.scheduler == before.name
+            is_best = best is not None and best.scheduler == before.name
             if now - was > MOST_APART_LIVE or (is_best and likely is not None and was < likely.start < now):
                 return later
         return None

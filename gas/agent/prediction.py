@@ -30,7 +30,7 @@ from gas.endpoints import (
 )
 from gas.errors import BadInput, GasError, Unreachable
 from gas.planner import Candidate, Plan
-from gas.prediction import LEAST_ENDED
+from gas.prediction import LEAST_ENDED, NotPredicted
 from gas.prediction.choice import PredictedPlan, candidates_on, choose
 from gas.prediction.forecast import SAMPLES, Forecast, forecast
 from gas.prediction.history import History
@@ -39,7 +39,6 @@ from gas.prediction.past import Past
 from gas.prediction.reshaping import LikelyReshaping, likely_reshaping, starts_in_place, worth_following
 from gas.prediction.similar import Similar
 from gas.prediction.slurm import BY_THEMSELVES
-from gas.prediction.slurm import LEAST as FEWEST
 from gas.prediction.snapshot import Snapshot
 from gas.printable import many
 from gas.reshaping import Reshaping
@@ -101,7 +100,7 @@ class Predictor:
         GasError, LogError
             No scheduler can be predicted.
         """
-        forecasts: dict[str, Forecast] = {}
+        forecasts: dict[str, Forecast | NotPredicted] = {}
         schedulers: list[dict[str, Any]] = []
         problems: list[Exception] = []
         for answer in answers:
@@ -142,7 +141,9 @@ class Predictor:
             self._said.add(text)
             self._remark(text)
 
-    def _forecast(self, found: Plan, answer: Answer, not_before: int | None) -> tuple[Forecast, dict[str, Any]]:
+    def _forecast(
+        self, found: Plan, answer: Answer, not_before: int | None
+    ) -> tuple[Forecast | NotPredicted, dict[str, Any]]:
         endpoint = answer.endpoint
         if answer.availability is None or not isinstance(endpoint, (QueueEndpoint, SchedulingEndpoint)):
             raise BadInput(
@@ -153,7 +154,7 @@ class Predictor:
         candidates = candidates_on(found, answer.name)
         lasts, options = [c.execution_time for c in candidates], self.options
         threads = len(os.sched_getaffinity(0))
-        made_by: Callable[[Past], tuple[Forecast, Sequence[str]]]
+        made_by: Callable[[Past], tuple[Forecast | NotPredicted, Sequence[str]]]
         remarks: tuple[str, ...] = ()
         later = False
         if isinstance(endpoint, SchedulingEndpoint):
@@ -165,9 +166,9 @@ class Predictor:
             if later:
                 remarks += ("first use: from the next time on, in about a minute, its queue is simulated",)
 
-            def made_by(past: Past) -> tuple[Forecast, Sequence[str]]:
+            def made_by(past: Past) -> tuple[Forecast | NotPredicted, Sequence[str]]:
                 if later:
-                    return queue.planned(lasts, planned)
+                    return NotPredicted(0, "its simulator is being compiled"), ()
                 return queue.forecast(
                     past, lasts, planned, history.users, history.names, samples=self._samples, seed=options.seed,
                     threads=threads, clock=time.monotonic,
@@ -175,7 +176,7 @@ class Predictor:
         else:
             policy, snapshot, remarks = endpoint.policy, endpoint.snapshot(history.users), endpoint.queue_remarks
 
-            def made_by(past: Past) -> tuple[Forecast, Sequence[str]]:
+            def made_by(past: Past) -> tuple[Forecast | NotPredicted, Sequence[str]]:
                 sizes, walltimes = [c.processors for c in candidates], [c.walltime for c in candidates]
                 made = forecast(
                     snapshot, past, sizes, walltimes, lasts, not_before=not_before, samples=self._samples,
@@ -194,19 +195,22 @@ class Predictor:
         )
         with nullcontext() if later else saying:
             made, further = made_by(past)
+        if isinstance(made, NotPredicted):
+            further = *further, f"{made} ({made.why})"
         for remark in further:
             self._say_once(f"{answer.name}: {remark}")
         return made, {
             "name": answer.name,
             "history": history.name,
             "policy": policy,
-            "samples": len(made.starts),
+            "predicted": isinstance(made, Forecast),
+            "samples": len(made.starts) if isinstance(made, Forecast) else made.samples,
             "running": int(snapshot.running.sum()),
             "waiting": snapshot.waiting,
             "unknown_users": strangers,
             "history_jobs": learnt,
             "candidates": len(candidates),
-            "candidates_simulated_alone": int(made.alone.sum()),
+            "candidates_simulated_alone": int(made.alone.sum()) if isinstance(made, Forecast) else 0,
             "remarks": [*remarks, *further],
         }
 
@@ -272,7 +276,7 @@ class Predictor:
         history = self._history(endpoint) if isinstance(endpoint, (PlacedEndpoint, RequeueingEndpoint)) else None
         if isinstance(endpoint, PlacedEndpoint) and history is not None:
             shapes = [found.current, *worth_following(found, MOST_SHAPES)]
-            starts = self._starts_in_place(endpoint, id, history, shapes, not_before)
+            starts: NDArray[np.int64] | None = self._starts_in_place(endpoint, id, history, shapes, not_before)
         elif isinstance(endpoint, RequeueingEndpoint) and history is not None:
             shapes = [found.current, *worth_following(found, BY_THEMSELVES - 1)]
             starts = self._starts_by_priority(endpoint, id, history, shapes, max(not_before or 0, found.now))
@@ -280,7 +284,7 @@ class Predictor:
             raise BadInput(
                 f"{endpoint.name}: does not show the place of a waiting job in its queue; leave out --predict"
             )
-        if len(starts) < FEWEST:
+        if starts is None:
             return None
         likely = dict(zip(shapes, starts.T, strict=True))
         ledger, risk = self._ledgers[endpoint.name], self.options.risk
@@ -309,8 +313,8 @@ class Predictor:
 
     def _starts_by_priority(
         self, endpoint: RequeueingEndpoint, id: int, history: History, shapes: Sequence[Candidate], first: int
-    ) -> NDArray[np.int64]:
-        """Return when a job would start in shapes that have their priorities: a row for each sample."""
+    ) -> NDArray[np.int64] | None:
+        """Return when a job would start in shapes that have their priorities, a row for each sample."""
         queue = endpoint.queue_with(id, [(one.processors, one.walltime, one.layout) for one in shapes], first)
         past, _, _, remarks = self._past(endpoint, history, queue.snapshot(history.users, history.names))
         for remark in remarks:
@@ -321,9 +325,11 @@ class Predictor:
                 history.names, samples=self._samples, seed=self.options.seed,
                 threads=len(os.sched_getaffinity(0)), clock=time.monotonic,
             )  # fmt: skip
+        if isinstance(made, NotPredicted):
+            further.append(f"{made} ({made.why}); plans decide")
         for remark in further:
             self._say_once(f"{endpoint.name}: {remark}")
-        return made.starts
+        return made.starts if isinstance(made, Forecast) else None
 
     def _learnt(self, endpoint: Endpoint, history: History, snapshot: Snapshot, strangers: bool) -> tuple[str, ...]:
         """Read the ledger of a scheduler, brought up to date once; return what should be known of it."""

@@ -113,18 +113,21 @@ def sentence(candidate: Candidate, found: Plan) -> str:
             f"{what}expected to start {relative_text(likely.start, found.now)} ({interval()}: {between}; "
             f"{bound} {start}), {by} {relative_text(decides, found.now)} ({iso_time(decides)})"
         )
-    return f"{what}{verb} {start}, finishes {finish} ({iso_time(candidate.finish)})"
+    not_predicted = "" if by_likely is None else f" ({by_likely.unpredicted.get(candidate.scheduler, 'not predicted')})"
+    return f"{what}{verb} {start}{not_predicted}, finishes {finish} ({iso_time(candidate.finish)})"
 
 
 def without_predictions(found: PredictedPlan) -> str:
     """Return in words how the planner's own choice differs from that by predictions."""
     best, planned = found.best, found.planned.best
+    if not found.predictions:
+        return "Nothing is predicted: this is the request by planned starts."
     if best is not None and planned is None:
         return "Without predictions there would be none: no request is planned to finish by the deadline."
     if best is None or planned is None or best == planned:
         return "Without predictions it would be the same request."
     apart = found.score(planned) - found.score(best)
-    likely = f"{found.likely} {_apart(apart)} than the above"
+    likely = f"{found.likely(planned)} {_apart(apart)} than the above"
     promised = planned.finish - best.finish
     certain = "promised to finish" if {best.kind, planned.kind} == {"promise"} else "planned to finish"
     return (
@@ -143,7 +146,8 @@ def how_certain(found: PredictedPlan) -> list[str]:
         return []
     known, lines = found.certain.get(best), []
     if known is None:
-        lines.append(f"The probability that it finishes by {iso_time(deadline)} is not known.")
+        why = found.unpredicted.get(best.scheduler)
+        lines.append(f"The probability that it finishes by {iso_time(deadline)} is not known{f' ({why})' * bool(why)}.")
     else:
         sure, to_the_end = percent(known.share), percent(known.of_walltime)
         run = ", even if it uses all of its walltime"
@@ -151,7 +155,7 @@ def how_certain(found: PredictedPlan) -> list[str]:
             lasts = duration_text(best.execution_time)
             run = f" if it runs {lasts}, as its application file says; {to_the_end} if it uses all of its walltime"
         unchecked = ""
-        if known.share < 1 and not found.predictions[best].checked:
+        if known.share < 1 and best in found.predictions and not found.predictions[best].checked:
             came = many(known.outcomes, "prediction")
             unchecked = f" Not checked yet on {best.scheduler}: {came} of such waits came true, {LEAST} are needed."
         lines.append(f"{sure} sure to be done by {iso_time(deadline)}{run}.{unchecked}")
@@ -171,6 +175,8 @@ def learnt(found: PredictedPlan) -> list[str]:
     """Return in words what the predictions of each scheduler were learnt from, and how well its last ones held."""
     lines = []
     for one in found.details.get("schedulers", ()):
+        if one["name"] in found.unpredicted:
+            continue
         queue = one["running"] + one["waiting"]
         known = f"; jobs in the queue of users it knows: {queue - one['unknown_users']} of {queue}" if queue else ""
         jobs = many(one["history_jobs"], "job")
@@ -291,6 +297,9 @@ def when_titles(found: Plan, shown: Sequence[Candidate]) -> list[str]:
     return titles if likely.deadline is None else [*titles, IN_TIME]
 
 
+UNKNOWN = "?"
+"""What is said of a probability that is not known."""
+
 IN_TIME = "in\ntime"
 """The title of the column that says how sure a request is to meet the deadline."""
 
@@ -299,7 +308,7 @@ def in_time(candidate: Candidate, found: PredictedPlan) -> str:
     """Return how sure a request is to meet the deadline."""
     from gas.prediction.certainty import percent
 
-    return percent(found.certain[candidate].share) if candidate in found.certain else "?"
+    return percent(found.certain[candidate].share) if candidate in found.certain else UNKNOWN
 
 
 def when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
@@ -314,7 +323,7 @@ def when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
     likely = by_likely.predictions.get(candidate)
     sure = () if by_likely.deadline is None else (in_time(candidate, by_likely),)
     if likely is None:
-        return start, "not predicted", start, finish, *sure
+        return start, "not predicted", start, finish if by_likely.risk is None else UNKNOWN, *sure
     low, high = relative_text(likely.start_low, found.now), relative_text(likely.start_high, found.now)
     between = low if low == high else f"{low} to {high.removeprefix('in ')}"
     decides = relative_text(by_likely.score(candidate), found.now)

@@ -88,6 +88,8 @@ def _of_plan(plan: Plan) -> Table:
         ]
         if isinstance(plan, PredictedPlan):
             row.insert(5, "" if likely is None else relative_text(likely.start, plan.now))
+            if likely is None and plan.risk is not None:
+                row[6] = ""
         found.append(row)
     return titles, found, len(plan.candidates)
 

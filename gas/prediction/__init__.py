@@ -35,7 +35,35 @@ from what similar jobs used and other jobs arriving, and returns the distributio
     savings    what choosing by predictions would have saved
 """
 
-__all__ = ["LEAST_ENDED"]
+from dataclasses import dataclass
+
+from gas.printable import many
+
+__all__ = ["LEAST_ENDED", "LEAST_SAMPLES", "NotPredicted"]
 
 LEAST_ENDED = 20
 """How many jobs of a scheduler must have ended before anything is predicted from its own past."""
+
+LEAST_SAMPLES = 10
+"""From how many samples on a start is predicted, where the time ends before there are as many as asked. It lies beyond
+all of n samples with a probability of 1 in n + 1: from ten on less than the tenth that a risk of 90% leaves out."""
+
+
+@dataclass(frozen=True)
+class NotPredicted:
+    """That there are too few samples to predict from: all that is known is a plan, which has no probability.
+
+    Attributes
+    ----------
+    samples
+        How many were done in time.
+    why
+        What takes so long.
+    """
+
+    samples: int
+    why: str
+
+    def __str__(self) -> str:
+        """Return it as part of a sentence."""
+        return f"planned start, not predicted: {many(self.samples, 'sample')} in time, {LEAST_SAMPLES} are needed"

@@ -14,6 +14,7 @@ import numpy as np
 
 from gas.errors import BadInput
 from gas.planner import Candidate, Plan, Rejected
+from gas.prediction import NotPredicted
 from gas.prediction.certainty import Certainty, Corrected, certainties, cheapest, percent, prices, unproven
 from gas.prediction.ledger import INTERVAL, Ledger, Made
 from gas.printable import Shown, many
@@ -78,6 +79,8 @@ class PredictedPlan(Plan):
         What the planner found; without the candidates that are expected to miss the deadline, if there is one.
     predictions
         By candidate; those of schedulers without a forecast have none, and are taken to start as planned.
+    unpredicted
+        By scheduler with too few samples, that its starts are planned and not predicted.
     risk
         The probability of the finish that is to be first; None for the mean.
     deadline, sure
@@ -94,6 +97,7 @@ class PredictedPlan(Plan):
 
     planned: Plan = field(kw_only=True)
     predictions: Mapping[Candidate, Prediction] = field(kw_only=True)
+    unpredicted: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     risk: float | None = field(default=None, kw_only=True)
     deadline: int | None = field(default=None, kw_only=True)
     sure: float | None = field(default=None, kw_only=True)
@@ -136,9 +140,10 @@ class PredictedPlan(Plan):
         found = self.predictions.get(candidate)
         return candidate.finish if found is None else found.finish
 
-    @property
-    def likely(self) -> str:
-        """What is said of the finish that decides, before by how much it is later or sooner."""
+    def likely(self, candidate: Candidate) -> str:
+        """Return what is said of the finish that decides, before by how much it is later or sooner."""
+        if candidate not in self.predictions:
+            return f"{self.unpredicted.get(candidate.scheduler, 'not predicted')}; would finish"
         return "expected to finish" if self.risk is None else f"{100 * self.risk:g}% sure to be done"
 
     @property
@@ -157,7 +162,7 @@ class PredictedPlan(Plan):
         if best is None or candidate == best:
             return "best"
         apart = self.score(candidate) - self.score(best)
-        likely = self.likely
+        likely = self.likely(candidate)
         if self.sure is not None and candidate.processor_seconds > best.processor_seconds:
             more = candidate.processor_seconds / best.processor_seconds - 1
             return f"{percent(self.certain[candidate].share)} sure, and uses {more:.0%} more"
@@ -218,7 +223,7 @@ def candidates_on(plan: Plan, scheduler: str) -> list[Candidate]:
 
 def choose(
     plan: Plan,
-    forecasts: Mapping[str, Forecast],
+    forecasts: Mapping[str, Forecast | NotPredicted],
     *,
     schedulers: Sequence[str],
     risk: float | None = None,
@@ -239,7 +244,8 @@ def choose(
     Parameters
     ----------
     forecasts
-        By scheduler, of its candidates as `candidates_on` has them; there need not be one for each.
+        By scheduler, of its candidates as `candidates_on` has them; there need not be one for each. Where there is
+        none, planned starts are taken to come true, and no probability is said of them.
     schedulers
         All of them, in the order in which ties are decided.
     risk
@@ -272,8 +278,11 @@ def choose(
     if sure is not None and (deadline is None or risk is not None or tolerance):
         raise BadInput("sure: needs a deadline, and excludes risk and tolerance")
     corrected: dict[Candidate, Corrected] = {}
+    unpredicted = {name: str(found) for name, found in forecasts.items() if isinstance(found, NotPredicted)}
     similar, ledgers = similar or {}, {name: (ledgers or {}).get(name) or Ledger() for name in forecasts}
     for scheduler, found in forecasts.items():
+        if isinstance(found, NotPredicted):
+            continue
         candidates = candidates_on(plan, scheduler)
         if len(candidates) != found.starts.shape[1]:
             raise BadInput(
@@ -288,6 +297,7 @@ def choose(
         plan.application, plan.algorithm, plan.now, plan.best, list(plan.candidates), plan.rejected, plan.lists,
         planned=plan, predictions=predictions, risk=risk, details=details or {}, deadline=deadline, sure=sure,
         certain={} if deadline is None else certainties(plan.candidates, deadline, corrected), ledgers=ledgers,
+        unpredicted=unpredicted,
     )  # fmt: skip
     if deadline is not None:
         late = _unsure(whole, sure, corrected) if sure is not None else _late(whole, deadline)
@@ -315,7 +325,7 @@ def _late(found: PredictedPlan, deadline: int) -> dict[Candidate, Rejected]:
     """Return the candidates that are expected to miss the deadline, by how much they do."""
     late: dict[Candidate, Rejected] = {}
     for one in sorted((c for c in found.candidates if found.score(c) > deadline), key=found.score):
-        likely = found.likely if one in found.predictions else "not predicted; would finish"
+        likely = found.likely(one)
         sure = f" ({percent(found.certain[one].share)} sure to be done by it)" if one in found.certain else ""
         by = duration_text(found.score(one) - deadline)
         late[one] = Rejected(one.scheduler, one.processors, f"{likely} {by} after the deadline{sure}", "deadline")
@@ -330,7 +340,7 @@ def _unsure(found: PredictedPlan, share: float, corrected: Mapping[Candidate, Co
         known = found.certain.get(one)
         if known is None:
             few = f"too few predictions have outcomes on {one.scheduler}"
-            why = few if one in found.predictions else "not predicted"
+            why = few if one in found.predictions else found.unpredicted.get(one.scheduler, "not predicted")
             reason = f"the probability of meeting the deadline is not known ({why}); {asked} is required"
         elif known.reaches(share):
             continue

@@ -7,8 +7,8 @@ that seem to finish first are then each followed by themselves.
 
 Where the kernel `gas.slurm.drain` follows all that moves a queue, a sample takes milliseconds; else, with limits of
 accounts, fair share or dependencies, up to a hundred times as long. In a long queue on many nodes the schedulers look
-less often the further away a sample is (`COARSE`); there are as many samples as are done in time, and where none is,
-planned starts are taken.
+less often the further away a sample is (`COARSE`); there are as many samples as are done in time, and from too few
+nothing is predicted.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import WORTH_COMPILING
 from gas.errors import BadInput
+from gas.prediction import LEAST_SAMPLES, NotPredicted
 from gas.prediction.forecast import SAMPLES, Forecast
 from gas.prediction.forward import Arrivals
 from gas.prediction.past import Past
@@ -34,13 +35,10 @@ from gas.slurm.priority import own_priority
 from gas.slurm.sampler import Room, Sampler, outside
 from gas.times import LONGEST
 
-__all__ = ["AS_PLANNED", "SECONDS", "Queue"]
+__all__ = ["SECONDS", "Queue"]
 
 SECONDS = 10.0
 """How long samples take at the most: half for all candidates together, half for the best, each by itself."""
-
-LEAST = 10
-"""From how many samples on the best are taken as each by itself has them, where all were followed together."""
 
 BY_THEMSELVES = 4
 """How many candidates are followed by themselves at the most."""
@@ -51,8 +49,6 @@ and plan at the most so many jobs that cannot start: mean waits differ by up to 
 
 HORIZON = 14 * 86_400
 """Who has not started then is taken to start then, and that is said."""
-
-AS_PLANNED = "planned starts are used, as if all jobs used up their time limits"
 
 TASKS = 40
 """Of how many tasks of an array run times are drawn; others take those again."""
@@ -78,15 +74,6 @@ class Queue:
     def large(self) -> bool:
         """Whether its samples need machine code."""
         return len(self.cluster.jobs) ** 2 * len(self.cluster.nodes) * 10 > WORTH_COMPILING
-
-    def planned(self, execution_times: Sequence[int], planned: Sequence[int]) -> tuple[Forecast, list[str]]:
-        """Return as a forecast the starts that are planned, and what should be known of it.
-
-        The parameters are those of `forecast`.
-        """
-        now, lasts = self.cluster.now, np.array(execution_times, np.int64)
-        latest = np.maximum(np.array(planned, np.int64), now)
-        return Forecast(now, latest, latest[None], lasts, np.zeros(len(lasts), np.bool_)), [AS_PLANNED]
 
     def snapshot(self, users: Mapping[str, int], names: Mapping[str, int] | None = None) -> Snapshot:
         """Return who runs and who waits on the whole machine, in CPUs; a task of an array is a job.
@@ -127,8 +114,10 @@ class Queue:
         threads: int = 1,
         seconds: float = SECONDS,
         clock: Callable[[], float] | None = None,
-    ) -> tuple[Forecast, list[str]]:
+    ) -> tuple[Forecast | NotPredicted, list[str]]:
         """Return the forecast for the candidates, and what should be known of it.
+
+        There is none from fewer samples than `LEAST_SAMPLES`, unless fewer are asked for.
 
         Parameters
         ----------
@@ -168,17 +157,15 @@ class Queue:
             )
         if best:
             by_itself = run.samples([[one] for one in best], len(starts), begun + seconds, threads)
-            if few or len(by_itself) >= min(LEAST, len(starts)):
+            if few or len(by_itself) >= min(LEAST_SAMPLES, len(starts)):
                 starts = starts[: len(by_itself)]
                 starts[:, best], alone[best] = by_itself, True
         remarks = list(run.begin.waiting.remarks)
         count = len(starts)
-        if not count:
-            starts = latest[None]
-            remarks += [f"its queue is too long to be simulated even once within {seconds:g} seconds", AS_PLANNED]
-        elif count < samples:
-            times = "once" if count == 1 else f"{count:,} times"
-            less = f"its queue was simulated {times} instead of {samples:,}, to limit the time"
+        if count < min(LEAST_SAMPLES, samples):
+            return NotPredicted(count, f"its queue is too long to be simulated often enough in {seconds:g} s"), remarks
+        if count < samples:
+            less = f"its queue was simulated {count:,} times instead of {samples:,}, to limit the time"
             remarks.append(f"{less}; intervals are less accurate")
         if never := float((starts >= now + HORIZON).mean()):
             remarks.append(f"{never:.0%} of the starts are more than {HORIZON // 86_400} days away and set to that")

@@ -11,6 +11,7 @@ from gas.agent import prediction
 from gas.agent.options import Forecasting
 from gas.endpoints import FileEndpoint, S3Endpoint
 from gas.errors import BadInput
+from gas.prediction import NotPredicted
 from gas.prediction.history import History
 from speedup_models import Table
 from workloads import read_swf
@@ -89,6 +90,13 @@ def test_a_list_alone_cannot_be_predicted(history, remarks):
     agent = Agent(APP, [FileEndpoint("cluster", str(path))], remark=remarks.append)
     with pytest.raises(BadInput, match="cluster: has only a list of free processors and no queue"):
         agent.plan(PlanOptions(stale_ok=True, forecasting=Forecasting(history)))
+
+
+def test_where_a_queue_is_simulated_too_seldom_the_plan_stands(busy, history, remarks, monkeypatch):
+    monkeypatch.setattr(prediction, "forecast", lambda *arguments, **options: NotPredicted(4, "its queue is long"))
+    made = Agent(APP, [busy], remark=remarks.append).plan(PlanOptions(forecasting=Forecasting(history, samples=20)))
+    assert (made.best, made.plan.predictions) == (made.plan.planned.best, {})
+    assert "s3: planned start, not predicted: 4 samples in time, 10 are needed (its queue is long)" in remarks
 
 
 def test_what_takes_long_is_said(busy, history, remarks, monkeypatch):

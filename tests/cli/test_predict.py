@@ -328,6 +328,44 @@ def test_a_slurm_is_predicted_by_its_own_rules_in_either_unit(gas, app, tmp_path
 
 
 @pytest.fixture
+def late(tmp_path, monkeypatch):
+    """A Slurm whose queue is so long that no sample is done in time; return the options of commands with it."""
+    from gas.prediction.slurm import Queue
+
+    in_time, seconds = Queue.forecast, {"seconds": -1.0}
+    monkeypatch.setattr(Queue, "forecast", lambda *given, **options: in_time(*given, **options | seconds))
+    folder = FakeSlurm(tmp_path / "bin").folder
+    (tmp_path / "gas.toml").write_text(f'[endpoints.long]\ntype = "slurm"\nfolder = "{folder}"\n')
+    past = accounting(tmp_path / "past", {"ann": 0.1})
+    return "--config", str(tmp_path / "gas.toml"), "--stale-ok", "--samples", "20", "--predict", past
+
+
+def test_a_planned_start_is_said_to_be_one_and_has_no_probability(gas, app, late):
+    result = gas("plan", app, *late, "--risk", "90%")
+    assert result.code == 0, result.err
+    assert "long: planned start, not predicted: 0 samples in time, 10 are needed (its queue is too long" in result.err
+    assert "(planned start, not predicted: 0 samples in time, 10 are needed)" in result.out
+    assert "Nothing is predicted: this is the request by planned starts." in result.out
+    assert not re.search(r"expected|% sure to be done|intervals", result.out)
+    rows = [line for line in result.out.splitlines() if "not predicted" in line and " long " in line]
+    assert all(re.search(r" \? ", row) for row in rows[1:]), "the column of what is 90% sure"
+    found = gas("plan", app, *late, "--json").json
+    assert {one["predicted"] for one in (*found["candidates"], found["predicted_best"])} == {None}
+    (facts,) = found["prediction"]["schedulers"]
+    assert (facts["predicted"], facts["samples"]) == (False, 0)
+
+
+def test_a_planned_start_is_not_sure_and_what_is_unknown_is_said(gas, app, late):
+    result = gas("plan", app, *late, "--deadline", "+90h", "--sure", "50%")
+    assert result.code == 3
+    assert "is not known (planned start, not predicted: 0 samples in time, 10 are needed)" in result.err
+    shown = gas("plan", app, *late, "--deadline", "+90h")
+    assert shown.code == 0, shown.err
+    assert re.search("The probability that it finishes by .* is not known .planned start, not predicted", shown.out)
+    assert "(planned)" in gas("plan", app, *late, "--explain").out
+
+
+@pytest.fixture
 def slowly(monkeypatch):
     """Have the first prediction take a while, as where it is compiled first; return how often was predicted."""
     from gas.agent import prediction as module

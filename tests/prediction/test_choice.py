@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gas.errors import BadInput
 from gas.planner import Candidate, Plan
+from gas.prediction import NotPredicted
 from gas.prediction.calibration import Level
 from gas.prediction.choice import candidates_on, choose
 from gas.prediction.forecast import Forecast
@@ -107,6 +108,30 @@ def test_candidates_without_a_forecast_keep_their_planned_starts():
     assert [c["predicted"] is None for c in wire["candidates"]] == [
         c["scheduler"] == "file" for c in wire["candidates"]
     ]
+
+
+NONE_IN_TIME = "planned start, not predicted: 0 samples in time, 10 are needed"
+
+
+def test_a_planned_start_is_not_a_prediction_and_has_no_probability():
+    plan = plan_of(SMALL, LARGE, OTHER)
+    forecasts = {"s3": forecast_of(plan, "s3", {4: [0], 8: [390]}), "file": NotPredicted(0, "its queue is long")}
+    options = {"schedulers": ["s3", "file"], "deadline": NOW + 600}
+    found = choose(plan, forecasts, **options)
+    assert OTHER not in {*found.predictions, *found.certain}
+    assert found.unpredicted == {"file": NONE_IN_TIME}
+    assert found.why_lost(OTHER).startswith(f"{NONE_IN_TIME}; would finish")
+    sure = choose(plan, forecasts, **options, sure=0.5)
+    assert OTHER not in sure.candidates
+    (why,) = [one.reason for one in sure.rejected if one.scheduler == "file"]
+    assert why == f"the probability of meeting the deadline is not known ({NONE_IN_TIME}); 50% is required"
+
+
+def test_where_no_scheduler_is_predicted_the_plan_stands():
+    plan = plan_of(OTHER)
+    found = choose(plan, {"file": NotPredicted(3, "its queue is long")}, schedulers=["file"], risk=0.9)
+    assert (found.best, found.predictions, found.score(OTHER)) == (OTHER, {}, OTHER.finish)
+    assert "sure" not in found.in_words
 
 
 def test_no_start_is_expected_after_its_promise_but_one_that_is_not_promised_may_be():

@@ -8,8 +8,9 @@ import pytest
 from made_clusters import NOW, cluster, job, machine_with_gpus, running
 
 from gas.errors import BadInput
+from gas.prediction import LEAST_SAMPLES, NotPredicted
 from gas.prediction.past import Past
-from gas.prediction.slurm import AS_PLANNED, HORIZON, TASKS, Queue
+from gas.prediction.slurm import HORIZON, TASKS, Queue
 from gas.prediction.snapshot import UNPLANNED
 from gas.slurm.cluster import Gres, Reservation, Tasks
 from gas.slurm.forward import Forward
@@ -116,7 +117,7 @@ def test_fewer_samples_in_the_time_there_is_are_said():
 
 
 @pytest.mark.parametrize("candidates", [1, 5])
-def test_where_no_sample_is_done_in_time_planned_starts_are_taken(monkeypatch, candidates):
+def test_where_no_sample_is_done_in_time_nothing_is_predicted(monkeypatch, candidates):
     """A sample one pass at a time is given up in its midst: the wait is limited, however long the queue is."""
     monkeypatch.setattr("gas.prediction.slurm.outside", lambda begin: "everything")
     made = cluster(hour_long(1, "n0", "n1", cpus=8), *(job(2 + number, 8, 60, priority=9) for number in range(20)))
@@ -124,18 +125,27 @@ def test_where_no_sample_is_done_in_time_planned_starts_are_taken(monkeypatch, c
     clock = count()
     found, remarks = queue.forecast(past(), [60] * candidates, planned, {}, seconds=10, clock=clock.__next__)
     assert next(clock) < 20
-    assert found.starts.tolist() == [planned]
-    assert any("too long to be simulated even once within 10 seconds" in remark for remark in remarks)
-    assert AS_PLANNED in remarks
+    assert (found, remarks) == (NotPredicted(0, "its queue is too long to be simulated often enough in 10 s"), [])
+    assert str(found) == "planned start, not predicted: 0 samples in time, 10 are needed"
 
 
-def test_planned_starts_can_be_taken_at_once_and_none_is_past():
-    queue = Queue(cluster(hour_long(1, "n0", cpus=4)), (candidate(), candidate(8)))
-    found, remarks = queue.planned([60, 30], [NOW - 5, NOW + HOUR])
-    assert found.starts.tolist() == [[NOW, NOW + HOUR]]
-    assert found.expected_finish.tolist() == [NOW + 60, NOW + HOUR + 30]
-    assert remarks == [AS_PLANNED]
-    assert not queue.large
+@pytest.mark.parametrize("candidates", [1, 5])
+def test_from_fewer_than_ten_samples_in_time_nothing_is_predicted(candidates):
+    queue = Queue(cluster(hour_long(1, "n0", cpus=4)), (candidate(),) * candidates)
+    asked = [60] * candidates, [NOW] * candidates
+    counts = []
+    for seconds in range(1, 60):
+        found, _ = queue.forecast(past(), *asked, {}, samples=100, seconds=seconds, clock=count().__next__)
+        if not isinstance(found, NotPredicted):
+            counts.append(len(found.starts))
+    assert min(counts) >= LEAST_SAMPLES
+    assert len(counts) < 59
+    few, _ = queue.forecast(past(), *asked, {}, samples=3)
+    assert len(few.starts) == 3, "as many as were asked for"
+
+
+def test_a_queue_is_large_from_some_dozen_jobs_on():
+    assert not Queue(cluster(hour_long(1, "n0", cpus=4)), ()).large
     assert Queue(cluster(*(job(number) for number in range(1, 200))), ()).large
 
 
