@@ -6,6 +6,7 @@
     swf         reading and writing log files
     sacct       reading what Slurm's accounting prints
     sacct_header  its header line: whether it is one, and which fields lines have
+    sacct_cells what stands in its cells: durations, limits, counts
     accounting  writing that
     tables      a log as a table: CSV, Parquet
     batsim      workloads of the simulator Batsim: JSON

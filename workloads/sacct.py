@@ -3,11 +3,14 @@
 Fields are known by the header line, and may come in any order with any others among them. Needed are JobID, User,
 Submit, Start, Timelimit (or TimelimitRaw, in minutes), Elapsed (or ElapsedRaw, or End), and what the job had: AllocCPUS
 (or NCPUS, or the cpu= of AllocTRES) for CPUs, AllocNodes (or NNodes, or the node= of AllocTRES) for nodes. Account,
-Partition, State and JobIDRaw are read if they are there. Instants are in the local time of where sacct ran, or epoch
-seconds (``SLURM_TIME_FORMAT=%s``); durations are ``[days-]hours:minutes:seconds``.
+Partition, State, JobIDRaw and Eligible are read if they are there. Instants are in the local time of where sacct ran,
+or epoch seconds (``SLURM_TIME_FORMAT=%s``); durations are ``[days-]hours:minutes:seconds``.
 
 Between fields stand bars, or what ``--delimiter`` or a spreadsheet puts there: commas, semicolons, tabs, carets.
 Several outputs of the same fields may follow each other; a line that is in two of them counts once.
+
+A job counts as submitted when it became eligible: before, it waited for another job, its ``--begin``, the end of a
+hold or other tasks of its array, not for processors.
 
 A line is a job, a task of an array (``12_3``), a component of a heterogeneous job (``12+1``), which all count as jobs
 here, or a step of one (``12.batch``), which is left out. Jobs that have not started or not ended are left out and
@@ -29,16 +32,14 @@ import numpy as np
 
 from workloads.cells import Malformed, places
 from workloads.header import Header
-from workloads.log import LARGEST, Log, LogError
+from workloads.log import Log, LogError
 from workloads.pages import Source, pages_of
+from workloads.sacct_cells import WHOLE, bad_cell, count_of, limit_of, seconds_of, whole_of
 from workloads.sacct_header import TRES, Columns, Unit, is_content, is_header
 
 __all__ = ["LATEST", "Accounting", "parse_sacct", "read_sacct"]
 
 _NOT_YET = frozenset({"", "unknown", "none", "n/a"})
-_NO_LIMIT = frozenset({"", "unlimited", "partition_limit"})
-_DURATION = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,2})(?:\.\d*)?", re.ASCII)
-_WHOLE = re.compile(r"\d{1,15}", re.ASCII)
 _JOB = re.compile(r"\d+(?:_(?:\d+|\[.*\]?))?(?:\+\d+)?", re.ASCII)
 _STATUS = {"COMPLETED": 1, "CANCELLED": 5, "FAILED": 0, "TIMEOUT": 0, "NODE_FAIL": 0, "OUT_OF_MEMORY": 0,
            "BOOT_FAIL": 0, "DEADLINE": 0, "PREEMPTED": 0}  # fmt: skip
@@ -89,6 +90,8 @@ class Accounting:
         Where those stand in the file that a lenient reader could not understand, by reason.
     early
         Where those stand whose Start is before their Submit.
+    later
+        How many became eligible more than a minute after their Submit.
     """
 
     name: str
@@ -99,6 +102,7 @@ class Accounting:
     left_out: Mapping[str, int]
     lines: Mapping[str, Sequence[int]]
     early: Sequence[int]
+    later: int
     _jobs: Sequence[_Job] = field(repr=False)
     _units: Sequence[Unit] = field(repr=False)
 
@@ -176,6 +180,11 @@ class Accounting:
                 f"{self.name}: {_many(count, 'job')} with Start before Submit: taken as submitted when they started "
                 f"({places(self.early, count)})"
             )
+        if self.later:
+            jobs.append(
+                f"{self.name}: {_many(self.later, 'job')} taken as submitted at Eligible, after dependencies, "
+                "--begin, holds or array limits"
+            )
         lines = [
             f"{self.name}: {_many(len(lines), 'malformed line')} left out: {reason} ({places(lines, len(lines))})"
             for reason, lines in self.lines.items()
@@ -247,6 +256,7 @@ def _read(stream: BinaryIO, name: str, lenient: bool, zone: tzinfo | None) -> Ac
         dict(reader.left_out),
         malformed,
         reader.early,
+        reader.later,
         tuple(unique),
         tuple(header.counts),
     )
@@ -272,6 +282,7 @@ class _Reader:
         self.names: dict[str, int] = {}
         self.left_out: Counter[str] = Counter()
         self.early: list[int] = []
+        self.later = 0
         self._zone = zone
         self._header = header
 
@@ -283,9 +294,9 @@ class _Reader:
         if "." in id:
             return None
         if not _JOB.fullmatch(id):
-            raise _malformed("no job number", repr(id[:40]))
+            raise bad_cell("no job number", repr(id[:40]))
         start = self._instant(cells["start"], "Start")
-        counts = tuple(_count(cells[field], TRES[unit]) for unit, field in header.counts.items())
+        counts = tuple(count_of(cells[field], TRES[unit]) for unit, field in header.counts.items())
         state = (cells.get("state", "").split() or [""])[0].rstrip("+").upper()  # "CANCELLED by 1000"
         # who is cancelled while it waits may get a start, and as AllocCPUS what it asked for, but no AllocNodes
         if start is None or not all(counts):
@@ -294,10 +305,14 @@ class _Reader:
         if state == "RESIZING":  # another line has all of its time, from the first start on
             self.left_out[_RESIZED] += 1
             return None
-        limit = _limit(cells[header.limit], raw=header.limit == "timelimitraw")
+        limit = limit_of(cells[header.limit], raw=header.limit == "timelimitraw")
         submit = self._instant(cells["submit"], "Submit")
         if submit is None:
-            raise _malformed("no submission", repr(cells["submit"]))
+            raise bad_cell("no submission", repr(cells["submit"]))
+        ready = self._instant(cells.get("eligible", ""), "Eligible")
+        if ready is not None and submit < ready <= start:  # else clocks were set
+            self.later += ready - submit > _SKEW
+            submit = ready
         run_time = self._run_time(cells, start)
         if run_time is None:
             self.left_out[_NOT_ENDED] += 1
@@ -308,12 +323,12 @@ class _Reader:
         if limit is None:
             self.left_out[_UNLIMITED] += 1
         if start + run_time + _SKEW < submit:
-            raise _malformed("ended before its Submit", f"{cells['submit'][:40]!r}")
+            raise bad_cell("ended before its Submit", f"{cells['submit'][:40]!r}")
         if start < submit:  # of one that was resized, the instant of that is its submission
             self.early.append(number)
         raw = cells.get("jobidraw", id)
         return _Job(
-            int(raw) if _WHOLE.fullmatch(raw) else -1,
+            int(raw) if WHOLE.fullmatch(raw) else -1,
             min(submit, start),
             start,
             run_time,
@@ -334,33 +349,29 @@ class _Reader:
             if end is None:
                 return None
             if end < start:
-                raise _malformed("End is before Start", f"{cells['end'][:40]!r} and {cells['start'][:40]!r}")
+                raise bad_cell("End is before Start", f"{cells['end'][:40]!r} and {cells['start'][:40]!r}")
             if self._header.ran == "end":
                 return end - start
         elif cells.get("state", "").upper().startswith(_RUNNING):
             return None
         text = cells[self._header.ran]
-        return _whole(text, "Elapsed") if self._header.ran == "elapsedraw" else _seconds(text, "Elapsed")
+        return whole_of(text, "Elapsed") if self._header.ran == "elapsedraw" else seconds_of(text, "Elapsed")
 
     def _instant(self, text: str, what: str) -> int | None:
         """Return epoch seconds; None for what has not happened."""
         if text.lower() in _NOT_YET:
             return None
         try:
-            seconds = int(text) if _WHOLE.fullmatch(text) else self._seconds(text)
+            seconds = int(text) if WHOLE.fullmatch(text) else self._seconds(text)
         except (ValueError, OverflowError, OSError):
-            raise _malformed(f"{what} is not a time", repr(text[:40])) from None
+            raise bad_cell(f"{what} is not a time", repr(text[:40])) from None
         if seconds > LATEST:
-            raise _malformed(f"{what} is after 2106", repr(text[:40]))
+            raise bad_cell(f"{what} is after 2106", repr(text[:40]))
         return seconds
 
     def _seconds(self, text: str) -> int:
         moment = datetime.fromisoformat(text)
         return int((moment if moment.tzinfo else moment.replace(tzinfo=self._zone)).timestamp())
-
-
-def _malformed(reason: str, found: str) -> Malformed:
-    return Malformed(reason, f"{reason}: {found}")
 
 
 def _many(count: int, thing: str) -> str:
@@ -369,37 +380,3 @@ def _many(count: int, thing: str) -> str:
 
 def _numbered(known: dict[str, int], name: str) -> int:
     return known.setdefault(name, len(known)) if name else -1
-
-
-def _limit(text: str, *, raw: bool) -> int | None:
-    if text.lower() in _NO_LIMIT:
-        return None
-    seconds = 60 * _whole(text, "Timelimit") if raw else _seconds(text, "Timelimit")
-    if not 1 <= seconds <= LARGEST:
-        raise _malformed("Timelimit is not a time", repr(text[:40]))
-    return seconds
-
-
-def _count(text: str, resource: str) -> int:
-    """Return a number, which may stand among others: ``billing=4,cpu=4,mem=8G,node=1``."""
-    if "=" in text:
-        text = dict(each.partition("=")[::2] for each in text.split(",")).get(resource, "")
-    return _whole(text, "the number of processors") if text else 0
-
-
-def _whole(text: str, what: str) -> int:
-    text = text.removesuffix(".0")  # as a table program writes a column that has gaps
-    if not _WHOLE.fullmatch(text):
-        raise _malformed(f"{what} is not a whole number", repr(text[:40]))
-    return int(text)
-
-
-def _seconds(text: str, what: str) -> int:
-    match = _DURATION.fullmatch(text)
-    if match is None:
-        raise _malformed(f"{what} is not a duration", repr(text[:40]))
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    total = ((24 * days + hours) * 60 + minutes) * 60 + seconds
-    if total > LARGEST:
-        raise _malformed(f"{what} is not a duration", repr(text[:40]))
-    return total

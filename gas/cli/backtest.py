@@ -38,7 +38,7 @@ def backtest_command(
         typer.Argument(
             metavar="LOG",
             help="SWF, what sacct prints, CSV, Parquet or Batsim; plain or gzip; - for standard input. Jobs need a "
-            "walltime, a wait and a run time.",
+            "wait and a run time.",
         ),
     ],
     jobs: Annotated[
@@ -116,7 +116,13 @@ def backtest_command(
     possible = len(recorded.places(None))
     longest = int(recorded.waiting(places).max())
     extent = Extent(
-        len(recorded), recorded.left_out, possible, possible if all_jobs else jobs or JOBS, samples, longest
+        len(recorded),
+        recorded.unlimited,
+        recorded.left_out,
+        possible,
+        possible if all_jobs else jobs or JOBS,
+        samples,
+        longest,
     )
     threads = threads or len(os.sched_getaffinity(0))
     kept = partial_file(recorded, places, remark, samples=samples, seed=seed)

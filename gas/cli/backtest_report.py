@@ -11,6 +11,7 @@ from gas.intervals import Interval
 from gas.prediction.backtest import Outcome
 from gas.prediction.classes import FACTOR_SHARE, FEWEST, HELD, JobClass, best_baseline, shortly
 from gas.prediction.ledger import INTERVAL
+from gas.prediction.recorded import UNLIMITED
 from gas.prediction.savings import Savings
 from gas.prediction.scores import FACTOR_FROM, NAMES, Scores, scores_of
 from gas.printable import many
@@ -32,7 +33,8 @@ class Extent:
     Attributes
     ----------
     jobs
-        Usable jobs of the log; `left_out` are not usable: their walltime, wait or run time is unknown.
+        Usable jobs of the log, `unlimited` of them without a walltime; `left_out` are not usable: their wait or run
+        time is unknown, or they were cancelled while they waited.
     possible
         Those of them that could be predicted, after the first had ended.
     wanted
@@ -44,6 +46,7 @@ class Extent:
     """
 
     jobs: int
+    unlimited: int
     left_out: int
     possible: int
     wanted: int
@@ -69,7 +72,9 @@ class Extent:
                 f"times instead of {self.samples}."
             )
         if self.left_out:
-            found.append(f"{many(self.left_out, 'job')} without walltime, wait or run time are left out.")
+            found.append(f"{many(self.left_out, 'job')} left out: no wait or run time, or cancelled while waiting.")
+        if self.unlimited:
+            found.append(f"{many(self.unlimited, 'job')} without walltime count with {shortly(UNLIMITED)}.")
         return found
 
 
@@ -286,6 +291,7 @@ def wire_of(
         "schema": "gas.backtest/1",
         "log": log.name,
         "jobs": extent.jobs,
+        "without_walltime": extent.unlimited,
         "left_out": extent.left_out,
         "possible": extent.possible,
         "predicted": len(outcomes),

@@ -16,10 +16,15 @@ from gas.prediction.snapshot import UNPLANNED, Snapshot
 from workloads import Log, RigidJobs, rigid_jobs
 from workloads.replay import ends
 
-__all__ = ["FEWEST", "RecordedQueue"]
+__all__ = ["FEWEST", "UNLIMITED", "RecordedQueue"]
 
 FEWEST = 20
 """How many jobs have to end before the first prediction."""
+
+UNLIMITED = 365 * 86_400
+"""The walltime, in seconds, of jobs without one: Slurm plans with it too."""
+
+_CANCELLED = 5
 
 _MOST_LATER = 1_000
 """So many jobs that came later are known in hindsight."""
@@ -27,6 +32,8 @@ _MOST_LATER = 1_000
 
 class RecordedQueue:
     """A log whose queue is known at each instant: when jobs were submitted, started and ended.
+
+    Jobs without a walltime are in it with `UNLIMITED`, as they take processors like others, and none has more.
 
     Parameters
     ----------
@@ -38,16 +45,20 @@ class RecordedQueue:
     Raises
     ------
     BadInput
-        No job has a walltime, a wait and a run time.
+        No job has a wait and a run time.
     """
 
     def __init__(self, log: Log, processors: int | None = None, *, still: Snapshot | None = None) -> None:
-        known = (log.requested_time > 0) & (log.wait >= 0) & (log.run_time >= 0)
+        known = (log.wait >= 0) & (log.run_time >= 0) & ~((log.status == _CANCELLED) & (log.run_time == 0))
         self.left_out = int(np.count_nonzero(~known))
-        """How many jobs are left out: their walltime, wait or run time is unknown."""
+        """How many jobs are left out: their wait or run time is unknown, or they were cancelled while they waited."""
         if not known.any():
-            raise BadInput(f"{log.name}: no job has a walltime, a wait and a run time, which a comparison needs")
+            raise BadInput(f"{log.name}: no job has a wait and a run time, which a comparison needs")
         log = log.select(known)
+        limit = np.where(log.requested_time > 0, np.minimum(log.requested_time, UNLIMITED), UNLIMITED)
+        self.unlimited = int(np.count_nonzero(log.requested_time <= 0))
+        """How many jobs have no walltime."""
+        log = log.with_columns(requested_time=limit)
         self.jobs: RigidJobs = rigid_jobs(log, processors)
         """The others, in order of submission; those that do not fit the machine are left out."""
         self.rows = np.flatnonzero(known)[self.jobs.row]

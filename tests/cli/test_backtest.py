@@ -112,7 +112,7 @@ def test_what_cannot_be_backtested_is_refused(run, log, tmp_path):
     write_swf(busy_log(30, 64, seed=2), tmp_path / "simulated.swf")  # without waits
     refused = run(tmp_path / "simulated.swf")
     assert isinstance(refused.exception, BadInput)
-    assert "no job has a walltime, a wait and a run time" in str(refused.exception)
+    assert "no job has a wait and a run time" in str(refused.exception)
     assert run(log, "--all", "--jobs", "3").exit_code == 2
     assert "must end in .png" in str(run(log, "--plot", tmp_path / "x.gif").exception)
 
@@ -146,6 +146,23 @@ def test_what_is_no_history_is_refused_with_what_is_missing(run, tmp_path, chang
     refused = run(tmp_path / "sacct.txt", "--processors", 3200)
     assert isinstance(refused.exception, (GasError, LogError))
     assert re.search(message, str(refused.exception))
+
+
+def test_jobs_without_limits_and_with_enormous_ones_are_predicted_too(run, tmp_path):
+    lines = made_sacct(300, seed=3).splitlines()
+    at = lines[0].split("|").index("Timelimit")
+    for i in range(1, len(lines)):
+        cells = lines[i].split("|")
+        cells[at] = {0: "UNLIMITED", 1: "2982616-04:11:00"}.get(i % 10, cells[at])  # the maximum of Slurm 22.05
+        lines[i] = "|".join(cells)
+    (tmp_path / "sacct.txt").write_text("\n".join(lines) + "\n")
+    result = run(tmp_path / "sacct.txt", "--processors", 3200, "--all", "--samples", 2, "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    ran = [line for line in lines if "|UNLIMITED|" in line and "CANCELLED" not in line]
+    assert document["without_walltime"] == len(ran) > 20
+    assert document["jobs"] == 300
+    assert f"{len(ran)} jobs without walltime count with 365d." in document["in_words"]
 
 
 def test_jobs_that_clocks_put_into_disorder_are_counted_and_the_rest_is_backtested(run, tmp_path):

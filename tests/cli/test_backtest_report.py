@@ -19,7 +19,7 @@ def class_of(kind, name, jobs=500, held=0.9, near=0.6, width=0.02, beaten=0.6):
 
 
 ALL = class_of("", "all", 1000)
-EXTENT = Extent(jobs=5000, left_out=0, possible=4000, wanted=2000, samples=100, longest=70)
+EXTENT = Extent(jobs=5000, unlimited=0, left_out=0, possible=4000, wanted=2000, samples=100, longest=70)
 
 SAVINGS = Savings((Saving("", "all", 100, 100.0, 90.0, 75.0, 60.0, Interval(25.0, 10.0), 0.1),), 80, 0.7)
 
@@ -85,7 +85,7 @@ def test_what_was_cut_is_said():
     whole = replace(EXTENT, wanted=4000, left_out=7).sentences(outcomes_of(4000))
     assert whole == [
         "Predicted at each of 4,000 submissions, all but the first of the log.",
-        "7 jobs without walltime, wait or run time are left out.",
+        "7 jobs left out: no wait or run time, or cancelled while waiting.",
     ]
 
 

@@ -5,7 +5,7 @@ import pytest
 from made_up import log_of
 
 from gas.errors import BadInput
-from gas.prediction.recorded import RecordedQueue
+from gas.prediction.recorded import UNLIMITED, RecordedQueue
 from gas.prediction.snapshot import UNPLANNED, Snapshot
 
 
@@ -33,11 +33,27 @@ def test_a_machine_has_as_many_processors_as_the_log_says_are_in_use():
     assert queue.snapshot(2).machine == 16
 
 
-def test_jobs_without_walltime_wait_or_run_time_are_left_out_and_counted():
-    queue = RecordedQueue(log_of([(0, 0, 5, 10, 1), (1, -1, 5, 10, 1), (2, 0, -1, 10, 1), (3, 0, 5, -1, 1)]))
-    assert (len(queue), queue.left_out) == (1, 3)
-    with pytest.raises(BadInput, match="no job has a walltime, a wait and a run time"):
+def test_jobs_without_wait_or_run_time_are_left_out_and_counted():
+    queue = RecordedQueue(log_of([(0, 0, 5, 10, 1), (1, -1, 5, 10, 1), (2, 0, -1, 10, 1)]))
+    assert (len(queue), queue.left_out) == (1, 2)
+    with pytest.raises(BadInput, match="no job has a wait and a run time"):
         RecordedQueue(log_of([(0, -1, 5, 10, 1)]))
+
+
+def test_a_job_that_was_cancelled_while_it_waited_has_no_start_to_compare_with():
+    """Some logs have a run time of 0 for it, and as its wait the time until then."""
+    log = log_of([(0, 0, 5, 10, 1), (1, 50, 0, 10, 1), (2, 0, 0, 10, 1)]).with_columns(status=[1, 5, 0])
+    queue = RecordedQueue(log)
+    assert (queue.rows.tolist(), queue.left_out) == ([0, 2], 1)
+
+
+def test_jobs_without_a_walltime_take_processors_like_others_and_are_planned_for_a_year():
+    jobs = [(0, 0, 500, -1, 6), (10, 100, 5, 2**40, 5), (20, 0, 5, 100, 1)]
+    queue = RecordedQueue(log_of(jobs))
+    assert (len(queue), queue.left_out, queue.unlimited) == (3, 0, 1)
+    seen = queue.snapshot(2)
+    assert seen.processors.tolist() == [6, 5]
+    assert seen.walltime.tolist() == [UNLIMITED, UNLIMITED]
 
 
 def test_who_runs_on_after_the_last_line_of_a_log_ran_then_too():

@@ -2,6 +2,7 @@
 
 import gzip
 from datetime import UTC, timedelta, timezone
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -299,6 +300,71 @@ def test_a_requeued_job_is_two_and_jobs_without_a_number_of_their_own_are_counte
 def test_no_jobs_are_an_empty_log():
     found = read()
     assert (len(found.log()), found.users) == (0, {})
+
+
+# ------------------------------------------------------------------------------------------------- as Slurm prints it
+
+ACCOUNTED = Path(__file__).parent / "accounted"
+"""What ``sacct -aXPD`` of Slurm printed of 16 processors on which jobs of each kind ran, one of a name."""
+
+
+@pytest.mark.parametrize("release", ["22.05", "26.05"])
+def test_a_wait_counts_from_when_a_job_could_start(release):
+    found = read_sacct(ACCOUNTED / f"{release}.txt")
+    log = found.log(unlimited=True)
+    names = {number: name for name, number in found.names.items()}
+    waits = {}
+    for name, wait in zip(log.executable.tolist(), log.wait.tolist(), strict=True):
+        waits.setdefault(names[name], []).append(wait)
+    for freed_in_time in ("depend", "begin"):
+        assert waits[freed_in_time] == [0]
+    assert waits["held"][0] < 15  # held for 6 s, then the machine was full
+    assert waits["holdwhile"] == [3]  # held for 34 s
+    assert waits["fullbegin"][0] > 20  # could start from its sixth second on, and waited for others
+    assert waits["heldlater"][0] > 10
+    assert max(sorted(waits["array"])[:3]) <= 1  # one task at a time: three waited for the one before
+    assert len(waits["requeue"]) == 2
+    assert log.run_time[log.executable == found.names["requeue"]].tolist() == [5, 0]
+    assert found.left_out["not started"] == 2  # cancelled while they waited, one of them in two partitions
+
+
+@pytest.mark.parametrize("release", ["22.05", "26.05"])
+def test_a_job_is_of_the_partition_where_it_ran_and_without_limit_only_where_slurm_set_none(release):
+    found = read_sacct(ACCOUNTED / f"{release}.txt")
+    log = found.log(unlimited=True)
+    numbers = {name: np.flatnonzero(log.executable == found.names[name])[0] for name in found.names}
+    partitions = {number: name for name, number in found.partitions.items()}
+    assert partitions[int(log.partition[numbers["both"]])] == "main"  # submitted to main and other
+    assert "main,other" not in [partitions[number] for number in log.partition.tolist()]
+    limits = {name: int(log.requested_time[at]) for name, at in numbers.items()}
+    assert (limits["unlimited"], limits["defaultunl"], limits["partlimit"]) == (-1, -1, 3600)
+    assert limits["maxminutes"] == 60 * 4_294_967_291
+
+
+def test_a_job_that_became_eligible_later_is_said():
+    header = HEADER.replace("|Start|", "|Eligible|Start|")
+
+    def eligible(at, **changed):
+        return line(**changed).replace("|2024-05-01T08:01:00|", f"|{at}|2024-05-01T08:01:00|")
+
+    later = eligible("2024-05-01T08:00:50")
+    found = read(later, header=header)
+    assert (found.log().wait.tolist(), found.log().warnings) == ([10], ())
+    held = line(Submit="2024-04-30T08:00:00").replace(
+        "|2024-05-01T08:01:00|", "|2024-05-01T08:00:50|2024-05-01T08:01:00|"
+    )
+    found = read(held, header=header)
+    assert found.log().wait.tolist() == [10]
+    assert found.log().warnings == (
+        "sacct: 1 job taken as submitted at Eligible, after dependencies, --begin, holds or array limits",
+    )
+    for no_instant in (
+        "Unknown",
+        "",
+        "2024-05-01T09:00:00",
+        "2024-04-01T09:00:00",
+    ):  # after the start; before the submission
+        assert read(eligible(no_instant), header=header).log().wait.tolist() == [60]
 
 
 # --------------------------------------------------------------------------------------------------------------- files

@@ -83,6 +83,7 @@ def _line(entry: Entry) -> str:
         _limit(entry),
         elapsed,
         _submitted(entry) or "Unknown",
+        entry.instant("time/eligible", default=None) or "Unknown",
         start or "Unknown",
         end or "Unknown",
         _cpus(entry),

@@ -11,7 +11,7 @@ from gas.slurm.cluster import Cluster, Job
 
 __all__ = ["ACCOUNTED", "Batch", "Shape", "Transport"]
 
-ACCOUNTED = "JobID,User,Timelimit,ElapsedRaw,Submit,Start,End,AllocCPUS,AllocNodes,State,JobName"
+ACCOUNTED = "JobID,User,Timelimit,ElapsedRaw,Submit,Eligible,Start,End,AllocCPUS,AllocNodes,State,JobName"
 """What is asked of each job in the accounting, as sacct calls it."""
 
 

@@ -6,7 +6,7 @@ from gas.endpoints.slurm.json_accounting import accounting_lines
 from gas.errors import BadInput, Unreachable
 from workloads.sacct import parse_sacct
 
-HEADER = "JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|AllocNodes|State|JobName"
+HEADER = "JobID|User|Timelimit|ElapsedRaw|Submit|Eligible|Start|End|AllocCPUS|AllocNodes|State|JobName"
 AT = 1795335773
 
 
@@ -65,7 +65,7 @@ FORMS = pytest.mark.parametrize("form", [job, renewed], ids=["v0.0.38", "v0.0.40
 
 @FORMS
 def test_a_job_is_the_line_that_sacct_prints(form):
-    assert line_of(form()) == f"7|ann|01:30:00|60|{AT}|{AT + 5}|{AT + 65}|8|2|COMPLETED|a|b"
+    assert line_of(form()) == f"7|ann|01:30:00|60|{AT}|{AT}|{AT + 5}|{AT + 65}|8|2|COMPLETED|a|b"
 
 
 @FORMS
@@ -90,7 +90,7 @@ def test_tasks_of_arrays_and_parts_have_the_numbers_that_sacct_gives_them(form):
 @FORMS
 def test_a_job_that_still_runs_has_no_end(form):
     line = line_of(form(time={"end": 0, "elapsed": 600}, state={"current": "RUNNING"}))
-    assert line == f"7|ann|01:30:00|600|{AT}|{AT + 5}|Unknown|8|2|RUNNING|a|b"
+    assert line == f"7|ann|01:30:00|600|{AT}|{AT}|{AT + 5}|Unknown|8|2|RUNNING|a|b"
 
 
 @FORMS
@@ -101,7 +101,7 @@ def test_a_job_that_was_cancelled_while_it_waited_had_no_nodes(form):
         tres={"allocated": [], "requested": tres(cpu=3)},
         state={"current": "CANCELLED"},
     )
-    assert line_of(cancelled).endswith(f"|0|{AT}|{AT + 9}|{AT + 9}|3|0|CANCELLED|a|b")
+    assert line_of(cancelled).endswith(f"|0|{AT}|{AT}|{AT + 9}|{AT + 9}|3|0|CANCELLED|a|b")
     waiting = form(
         job_id=8, time={"start": 0, "end": 0, "elapsed": 0}, allocation_nodes=0, state={"current": "PENDING"}
     )
@@ -112,7 +112,7 @@ def test_a_job_that_was_cancelled_while_it_waited_had_no_nodes(form):
 def test_where_the_start_is_when_a_job_became_eligible_the_end_tells_when_it_started():
     """Up to v0.0.37; the seconds for which it was suspended are not in those that it ran."""
     early = job(time={"start": AT, "end": AT + 100, "elapsed": 60, "suspended": 10})
-    assert line_of(early).split("|")[5] == str(AT + 30)
+    assert line_of(early).split("|")[6] == str(AT + 30)
 
 
 @FORMS

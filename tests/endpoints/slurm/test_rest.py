@@ -83,15 +83,16 @@ def test_how_long_ended_jobs_are_remembered_is_not_published(server):
 
 ACCOUNTED = "/slurmdb/v0.0.38/jobs?start_time=now-90days&partition=main&skip_steps=true"
 NONE_FOUND = {"description": "Nothing found", "error_number": 9003, "error": "Nothing found with query"}
-HEADER = b"JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|AllocNodes|State|JobName\n"
+HEADER = b"JobID|User|Timelimit|ElapsedRaw|Submit|Eligible|Start|End|AllocCPUS|AllocNodes|State|JobName\n"
 
 
 def test_the_accounting_of_a_partition_is_told_as_sacct_tells_it(server):
     times = {"elapsed": 1, "end": 1795335776, "start": 1795335775, "submission": 1795335773, "limit": 5}
+    times["eligible"] = 1795335774
     job = {"job_id": 4, "user": "ann", "time": times, "allocation_nodes": 1, "state": {"current": "COMPLETED"}}
     job["tres"] = {"allocated": [{"type": "cpu", "count": 3}]}
     server.answers["GET", ACCOUNTED] = Answer({"errors": [], "jobs": [job]})
-    line = b"4|ann|00:05:00|1|1795335773|1795335775|1795335776|3|1|COMPLETED|\n"
+    line = b"4|ann|00:05:00|1|1795335773|1795335774|1795335775|1795335776|3|1|COMPLETED|\n"
     assert transport(server).accounting("main", 90) == HEADER + line
     del job["time"]
     server.answers["GET", ACCOUNTED] = Answer({"errors": [], "jobs": [job]})

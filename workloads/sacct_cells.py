@@ -1,0 +1,61 @@
+"""The cells of what Slurm's accounting prints: durations, time limits, counts of trackable resources."""
+
+from __future__ import annotations
+
+import re
+
+from workloads.cells import Malformed
+from workloads.log import LARGEST
+
+__all__ = ["WHOLE", "bad_cell", "count_of", "limit_of", "seconds_of", "whole_of"]
+
+WHOLE = re.compile(r"\d{1,15}", re.ASCII)
+
+_NO_LIMIT = frozenset({"", "unlimited", "partition_limit"})
+_DURATION = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,2})(?:\.\d*)?", re.ASCII)
+
+
+def bad_cell(reason: str, found: str) -> Malformed:
+    """Return the error of a cell."""
+    return Malformed(reason, f"{reason}: {found}")
+
+
+def limit_of(text: str, *, raw: bool) -> int | None:
+    """Return the seconds of a time limit, or (raw) of one in minutes; None where there is none.
+
+    A job has no limit of its own where neither its user nor its partition set one. Slurm prints the maximum of the
+    partition as that of the job once it has started, so only those have ``Partition_Limit`` that never did.
+    """
+    if text.lower() in _NO_LIMIT:
+        return None
+    seconds = 60 * whole_of(text, "Timelimit") if raw else seconds_of(text, "Timelimit")
+    if not 1 <= seconds <= LARGEST:
+        raise bad_cell("Timelimit is not a time", repr(text[:40]))
+    return seconds
+
+
+def count_of(text: str, resource: str) -> int:
+    """Return a number, which may stand among others: ``billing=4,cpu=4,mem=8G,node=1``."""
+    if "=" in text:
+        text = dict(each.partition("=")[::2] for each in text.split(",")).get(resource, "")
+    return whole_of(text, "the number of processors") if text else 0
+
+
+def whole_of(text: str, what: str) -> int:
+    """Return a whole number."""
+    text = text.removesuffix(".0")  # as a table program writes a column that has gaps
+    if not WHOLE.fullmatch(text):
+        raise bad_cell(f"{what} is not a whole number", repr(text[:40]))
+    return int(text)
+
+
+def seconds_of(text: str, what: str) -> int:
+    """Return a duration."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise bad_cell(f"{what} is not a duration", repr(text[:40]))
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    total = ((24 * days + hours) * 60 + minutes) * 60 + seconds
+    if total > LARGEST:
+        raise bad_cell(f"{what} is not a duration", repr(text[:40]))
+    return total
