@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import cache_directory
 from gas.endpoints.journal import state_directory
+from gas.json_text import parsed
 from gas.prediction import forward
 from gas.prediction.backtest import Simulated
 from gas.prediction.forward import follow_each
@@ -42,24 +43,23 @@ class PartialFile(dict[int, Simulated]):
         self.path, self._file = path, -1
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            file = _locked(path)
+        except BlockingIOError:
+            remark("the same backtest is running already; this one keeps nothing for a continuation")
+            return
         except OSError as error:
             remark(f"{path}: cannot be written ({error.strerror}); an interrupted backtest will begin anew")
             return
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             whole = 0
-            for line in path.read_bytes().splitlines(keepends=True):
-                one = _simulated_of(line)
-                if one is None:
-                    break
-                super().__setitem__(one.place, one)
-                whole += len(line)
+            with open(file, "rb", closefd=False) as lines:
+                for line in lines:
+                    one = _simulated_of(line)
+                    if one is None:
+                        break
+                    super().__setitem__(one.place, one)
+                    whole += len(line)
             os.ftruncate(file, whole)
-        except BlockingIOError:
-            os.close(file)
-            remark("the same backtest is running already; this one keeps nothing for a continuation")
-            return
         except OSError as error:
             os.close(file)
             self.clear()
@@ -106,6 +106,25 @@ def partial_file(
     return PartialFile(state_directory() / "backtests" / f"{name}.jsonl", remark)
 
 
+def _locked(path: Path) -> int:
+    """Return the file of this name, opened and locked; `BlockingIOError` if another process has locked it.
+
+    Who is done removes it, which may be between opening and locking: what is written into it then is lost.
+    """
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file), path.stat()):
+                return file
+        except FileNotFoundError:
+            pass
+        except OSError:
+            os.close(file)
+            raise
+        os.close(file)
+
+
 def _sources() -> str:
     """Return a name for the sources that predictions are made by, besides those of the kernel."""
     found = hashlib.sha256()
@@ -117,7 +136,7 @@ def _sources() -> str:
 def _simulated_of(line: bytes) -> Simulated | None:
     """Return what a line says; None if it is damaged."""
     try:
-        row = json.loads(line)
+        row = parsed(line)
         if not line.endswith(b"\n") or len(row) < 4 or any(type(one) is not int for one in row):
             return None
     except (ValueError, TypeError):

@@ -1,5 +1,7 @@
 """What an interrupted backtest keeps: whole lines, of the same backtest only, under the user's state."""
 
+import fcntl
+
 import numpy as np
 import pytest
 from made_up import busy_log
@@ -33,7 +35,18 @@ def test_what_was_simulated_is_there_again_until_all_is_done(path):
 
 @pytest.mark.parametrize(
     "damage",
-    [b"[1,2", b"[1,2,3]\n", b"{}\n", b"[1,2,3,9,8]\n", b"[-1,0,0,0]\n", b'["a",0,0,0]\n', b"\xff\n", b"7\n"],
+    [b"[1,2", b"[1,2,3]\n", b"{}\n", b"[1,2,3,9,8]\n", b"[-1,0,0,0]\n", b'["a",0,0,0]\n', b"\xff\n", b"7\n"]
+    + [b"[" * 100_000 + b"\n"],
+        b"[1,2",
+        b"[1,2,3]\n",
+        b"{}\n",
+        b"[1,2,3,9,8]\n",
+        b"[-1,0,0,0]\n",
+        b'["a",0,0,0]\n',
+        b"\xff\n",
+        b"7\n",
+        b"[" * 100_000 + b"\n",
+    ],
 )
 def test_a_damaged_line_and_what_follows_it_are_dropped(path, damage):
     lines = path.read_bytes().splitlines(keepends=True)
@@ -55,6 +68,21 @@ def test_two_at_a_time_do_not_write_into_one_file(path):
     assert "is running already" in said[0]
     first.close(done=False)
     assert sorted(PartialFile(path, pytest.fail)) == [3, 9]
+
+
+def test_one_that_was_removed_before_it_could_be_locked_is_made_anew(path, monkeypatch):
+    lock, removed = fcntl.flock, []
+
+    def late(file, how):
+        if not removed:  # the other process is done in this instant
+            removed.append(path.unlink())
+        lock(file, how)
+
+    monkeypatch.setattr("gas.cli.partial_file.fcntl.flock", late)
+    kept = PartialFile(path, pytest.fail)
+    kept[3] = ONE
+    kept.close(done=False)
+    assert as_told(PartialFile(path, pytest.fail)) == {3: (1, 500, [0, 7])}
 
 
 def test_where_nothing_can_be_written_it_is_said_and_nothing_else_happens(tmp_path):
