@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from gas.prediction.classes import FACTOR_SHARE, FEWEST, HELD, JobClass, best_ba
 from gas.prediction.ledger import INTERVAL
 from gas.prediction.recorded import UNLIMITED
 from gas.prediction.savings import Savings
-from gas.prediction.scores import FACTOR_FROM, NAMES, Scores, scores_of
+from gas.prediction.scores import FACTOR_FROM, NAMES, Scores, answered, scores_of
 from gas.printable import many
 from gas.report.blocks import Block, Bullets, Cell, Column, Picture, Report, Section, Table, Text, heads
 from workloads import Log
@@ -80,16 +80,21 @@ class Extent:
 
 def good_sentences(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> list[str]:
     """Return how good the predictions are, in a few sentences."""
-    everybody, gas = classes[0], scores_of(outcomes, "median")
-    name = best_baseline(outcomes)
-    other = scores_of([one for one in outcomes if getattr(one, name) is not None], name)
+    everybody, name = classes[0], best_baseline(outcomes)
+    both = answered(outcomes, name)
+    gas, other = scores_of(both, "median"), scores_of(both, name)
     held = _of_few(everybody.held, everybody.jobs)
     found = [f"{INTERVAL:.0%} intervals held {held} of {many(len(outcomes), 'recorded start')}."]
     if other.jobs:
         rival = f"{_seconds(other.median_error)} for the best simple prediction ({NAMES[name]})"
-        found.append(f"The median error is {_seconds(gas.median_error)}, against {rival}.")
+        without = len(outcomes) - len(both)
+        fewer = f"; it said nothing of {many(without, 'job')}, left out of this comparison" if without else ""
+        found.append(f"The median error is {_seconds(gas.median_error)}, against {rival}{fewer}.")
     if everybody.within_factor_2 is not None:
-        against = "" if other.within_factor_2 is None else f" ({NAMES[name]}: {_percent(other.within_factor_2)})"
+        against = ""
+        if other.within_factor_2 is not None:
+            where = f"; Gas for the same jobs: {_percent(gas.within_factor_2)}" if len(both) < len(outcomes) else ""
+            against = f" ({NAMES[name]}: {_percent(other.within_factor_2)}{where})"
         found.append(
             f"Of the {many(everybody.delayed, 'job')} that waited for more than {shortly(FACTOR_FROM)}, "
             f"{_of_few(everybody.within_factor_2, everybody.delayed)} were predicted within a factor of two{against}."
@@ -151,7 +156,7 @@ def tables_of(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> tuple
             Column("prediction", left=True),
             *heads("jobs", "median error", "mean error", "≤ 1 min", "≤ 10 min", "factor 2"),
         ),
-        tuple((words, *_cells(scores_of(outcomes, name))) for name, words in NAMES.items()),
+        tuple(_ways(outcomes)),
     )
     rows = tuple(
         (
@@ -172,6 +177,15 @@ def tables_of(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> tuple
         *heads("jobs", "90% intervals held", "median error", "waited > 10 min", "factor 2", "Gas nearer"),
     )
     return ways, Table(columns, rows)
+
+
+def _ways(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, ...]]:
+    """Yield the row of each way to predict; below one that did not say something of every job, Gas for the others."""
+    for name, words in NAMES.items():
+        said = answered(outcomes, name)
+        yield words, *_cells(scores_of(said, name))
+        if 0 < len(said) < len(outcomes):
+            yield "– Gas for the same jobs", *_cells(scores_of(said, "median"))
 
 
 def _marked(found: Interval | None, count: int, worse: bool) -> Cell | str:
@@ -300,6 +314,9 @@ def wire_of(
         "inside": inside(outcomes),
         "best_baseline": best_baseline(outcomes),
         "scores": {name: scores_of(outcomes, name).to_wire() for name in NAMES},
+        "scores_of_gas_for_the_same_jobs": {
+            name: scores_of(answered(outcomes, name), "median").to_wire() for name in NAMES
+        },
         "waits": [
             {
                 "from": first,

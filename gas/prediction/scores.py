@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from gas.prediction.backtest import Outcome
 
-__all__ = ["BASELINES", "FACTOR_FROM", "NAMES", "WAITS", "Scores", "by_wait", "scores_of", "within_factor_2"]
+__all__ = [
+    "BASELINES",
+    "FACTOR_FROM",
+    "NAMES",
+    "WAITS",
+    "Scores",
+    "answered",
+    "by_wait",
+    "scores_of",
+    "within_factor_2",
+]
 
 NAMES = {
     "median": "Gas",
@@ -20,7 +30,7 @@ NAMES = {
     "similar": "last similar jobs",
     "planned": "all walltimes used up",
 }
-"""The predictions that are compared, by the attribute of `Outcome`."""
+"""The predictions that are compared, by the attribute of `Outcome`; the first says something of every job."""
 
 BASELINES = ("similar", "planned")
 """Those of them that need no simulation of run times and learn nothing: what a user could do by hand."""
@@ -79,6 +89,11 @@ def scores_of(outcomes: Sequence[Outcome], name: str) -> Scores:
         within_10_minutes=_mean(error <= 600),
         within_factor_2=_mean(within_factor_2(predicted[long], wait[long])),
     )
+
+
+def answered(outcomes: Sequence[Outcome], name: str) -> list[Outcome]:
+    """Return the outcomes for which one of the predictions said something: others are compared with it on these."""
+    return [one for one in outcomes if getattr(one, name) is not None]
 
 
 def within_factor_2(predicted: NDArray[np.float64], wait: NDArray[np.float64]) -> NDArray[np.float64]:

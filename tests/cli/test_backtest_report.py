@@ -45,6 +45,20 @@ def test_how_good_it_is_beside_the_best_simple_prediction():
     )
 
 
+def test_two_predictions_are_compared_for_the_jobs_of_which_both_said_something():
+    silent = [replace(one, similar=None, median=3000.0) for one in outcomes_of(400)]  # easy ones
+    outcomes = [*silent, *outcomes_of(300)]
+    sentences = good_sentences(outcomes, [ALL])
+    assert sentences[1] == (
+        "The median error is 16m40s, against 33m20s for the best simple prediction (last similar jobs); it said "
+        "nothing of 400 jobs, left out of this comparison."
+    )
+    assert sentences[2].endswith("(last similar jobs: 0%; Gas for the same jobs: 100%).")
+    rows = {cells[0].text: [cell.text for cell in cells[1:3]] for cells in tables_of(outcomes, [ALL])[0].cells}
+    assert rows["Gas"] == ["700", "0s"]
+    assert (rows["last similar jobs"], rows["– Gas for the same jobs"]) == (["300", "33m20s"], ["300", "16m40s"])
+
+
 def test_for_whom_it_is_not_good_is_said_with_counts_first_where_most_is_missing():
     small = class_of("partition", "gpu", 100, held=0.5)
     large = class_of("processors", "33–128", 300, held=0.7)

@@ -33,20 +33,13 @@ def test_what_was_simulated_is_there_again_until_all_is_done(path):
     assert not path.exists()
 
 
+DEEP = b"[" * 100_000
+
+
 @pytest.mark.parametrize(
     "damage",
-    [b"[1,2", b"[1,2,3]\n", b"{}\n", b"[1,2,3,9,8]\n", b"[-1,0,0,0]\n", b'["a",0,0,0]\n', b"\xff\n", b"7\n"]
-    + [b"[" * 100_000 + b"\n"],
-        b"[1,2",
-        b"[1,2,3]\n",
-        b"{}\n",
-        b"[1,2,3,9,8]\n",
-        b"[-1,0,0,0]\n",
-        b'["a",0,0,0]\n',
-        b"\xff\n",
-        b"7\n",
-        b"[" * 100_000 + b"\n",
-    ],
+    [b"[1,2", b"[1,2,3]\n", b"{}\n", b"[1,2,3,9,8]\n", b"[-1,0,0,0]\n", b'["a",0,0,0]\n', b"\xff\n", b"7\n", DEEP],
+    ids=range(9),
 )
 def test_a_damaged_line_and_what_follows_it_are_dropped(path, damage):
     lines = path.read_bytes().splitlines(keepends=True)
