@@ -51,12 +51,18 @@ class Clock:
 
     @classmethod
     def of(cls, cluster: Cluster, first_cycle: int | None = None, first_pass: int | None = None) -> Clock:
-        """Return the clock of a cluster now; a cycle is due unless it is known when the first one begins."""
+        """Return the clock of a cluster now.
+
+        Unless it is known when the first cycle begins, that is bf_interval after the last one, or now where that is
+        over: then it looks every second whether something has changed (backfill.c, backfill_agent).
+        """
         given, now = cluster.scheduling.parameters, cluster.now
+        interval = _number(given, "bf_interval", 30)
+        following = now if cluster.planned is None else min(max(now, cluster.planned + interval), now + interval)
         every = _number(given, "sched_interval", INTERVAL)
         defers = "defer" in given or "defer_batch" in given
         return cls(
-            now, first_cycle or now, first_pass or now + every, _number(given, "bf_interval", 30), every,
+            now, first_cycle or following, first_pass or now + every, interval, every,
             _number(given, "batch_sched_delay", DELAY), _number(given, "default_queue_depth", DEPTH),
             _number(given, "partition_job_depth", 0), defers, _has_epilog(cluster) and not defers,
         )  # fmt: skip

@@ -63,3 +63,11 @@ def test_a_cycle_begins_an_interval_after_the_last_one_if_something_has_changed(
 def test_where_an_epilog_runs_a_pass_follows_it(values, parameters, at_ends):
     """24.11 and 26.05 name it Epilog[0], and not at all where there is none."""
     assert clock(values, **parameters).at_ends is at_ends
+
+
+@pytest.mark.parametrize(("planned", "first"), [(None, 0), (-3, 5), (-8, 0), (-100, 0), (4, 8)])
+def test_the_first_cycle_comes_an_interval_after_the_one_that_made_the_plans(planned, first):
+    made = replace(cluster(), scheduling=Scheduling(parameters={"bf_interval": "8"}))
+    one = Clock.of(replace(made, planned=None if planned is None else NOW + planned))
+    assert one.backfill == NOW + first
+    assert Clock.of(replace(made, planned=NOW - 3), first_cycle=NOW + 1).backfill == NOW + 1

@@ -66,9 +66,10 @@ def questions(user: str) -> Mapping[str, Question]:
         "config": Question(CONFIG, 600, "how priorities are calculated, and which limits are enforced"),
         # with users= it shows their associations, all accounts and all QOS, which is little on large sites too
         "limits": Question(
-            ("scontrol", "-o", "show", "assoc_mgr", "flags=users,assoc,qos", f"users={user}"), 60, limits
+            ("scontrol", "-o", "show", "assoc_mgr", "flags=users,assoc,qos", f"users={user}"), 15, limits
         ),
-        "shares": Question(("sshare", "-a", "-P", "-n", "-o", ",".join(_OF_SHARES)), 60, "your fair share"),
+        # priorities are calculated anew every minute at some sites, with these shares
+        "shares": Question(("sshare", "-a", "-P", "-n", "-o", ",".join(_OF_SHARES)), 15, "your fair share"),
         "qos": Question(
             ("sacctmgr", "-nP", "show", "qos", f"format={','.join(_OF_QOS)}"),
             600,

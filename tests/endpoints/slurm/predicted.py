@@ -1,50 +1,59 @@
 """Starts that Gas predicts against those of a real Slurm, in queues with priorities and limits that run quickly.
 
-`python tests/endpoints/slurm/predicted.py record FOLDER --clusters 12` lets private Slurms, one release after the
-other, run queues to their end (`recorded_runs`), and reads what they publish before each submission; it goes on where
-it stopped. `... compare FOLDER -o found.jsonl` predicts each job from what was published then, and
+`python tests/endpoints/slurm/runs.py record FOLDER --covering` lets private Slurms, one release after the other, run
+queues to their end (`recorded_runs`). `python tests/endpoints/slurm/predicted.py compare FOLDER -o found.jsonl`
+predicts the jobs of those that have priorities or limits, and goes on where it stopped;
 `... page found.jsonl -o measured_starts.md` makes the page.
 
-Jobs ask for minutes and run for seconds, as those of the made-up past did, of which only shares of the time limit are
-known to the prediction. It learns from that past, and who comes later is drawn from weeks with as many submissions. A
-job of the queue as it is at the opening is taken out of it and predicted with the priority that is published; one that
-is submitted later with the priority that Gas works out.
+Each job is predicted as its user would have it: one that waits soon after the opening by `Agent.watch`, one that comes
+by `Agent.submit`, with predictions from the Slurm's own accounting; what is published is what was published then,
+and the clock stands there (`replayed`). The prediction is what Gas writes into its ledger of the machine, in which it
+also notes what has come true by the time of the next one.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import pickle
-import random
-import sys
+import tempfile
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 if __name__ == "__main__":
+    import sys
+
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
-import pytest
-from private_slurm import RELEASES
-from recorded_runs import CYCLE, LONGEST, SHORTEST, SPREAD, Recorded, record
-from runs import clusters
-from sites import OthersLimited, OwnLimits, Priorities
+from queues import asked_of
+from recorded_runs import CYCLE, Recorded
+from replayed import Replayed
+from sites import Asked
 
-from gas.prediction.past import Past
-from gas.prediction.slurm import Queue
-from gas.slurm.cluster import Cluster, Job
-from gas.slurm.forecast import outlooks
-from gas.slurm.held_back import limits_in
-from gas.slurm.priority import own_priority
+from gas.agent.agent import Agent
+from gas.agent.options import Forecasting, PlanOptions
+from gas.application import Application
+from gas.endpoints.ledger_file import ledger_of
+from gas.errors import GasError
+from gas.prediction.ledger import INTERVAL, Made
+from gas.slurm.cluster import Job
+from speedup_models import Table
 
-KINDS = (Priorities, OthersLimited, OwnLimits)
-WEEKS, WEEK = 8, 7 * 86_400
-SAMPLES = 40
-SHARE = 0.9
+KINDS = frozenset({"Priorities", "FairShares", "OthersLimited", "OwnLimits"})
+NOT_SAID = frozenset({"array", "dependency", "begin"})
+"""Options of jobs that are not predicted: Gas submits none with them."""
+
+SETTLED = 15
+"""Seconds from the opening of a queue on until schedulers run as ever: all that can has started."""
+
+SAMPLES = 100
 
 
 @dataclass(frozen=True)
@@ -55,12 +64,16 @@ class Predicted:
     ----------
     later
         It was submitted then; else it waited already.
+    kind
+        Of prediction, as the ledger has it.
     low, median, high
         As Gas predicted, with an interval of 90%.
     said
         What squeue --start said first; None if nothing.
     started
         As Slurm did.
+    load
+        Of the machine, in the mean.
     """
 
     version: str
@@ -68,11 +81,13 @@ class Predicted:
     job: int
     later: bool
     cpus: int
+    kind: str
     low: int
     median: int
     high: int
     said: int | None
     started: int
+    load: float
 
     @property
     def inside(self) -> bool:
@@ -85,106 +100,117 @@ class Predicted:
         return self.low - CYCLE <= self.started <= self.high + CYCLE
 
 
-def past_of(found: Recorded, now: int, waits: int) -> Past:
-    """Return a past like the queue: in each week before, at this time, as many submissions as are still to come."""
-    chance = random.Random(f"past {found.release} {found.seed}")
-    rows = []
-    for back in range(1, WEEKS + 40):
-        count = max(waits, 8)
-        until = max(found.cluster.now + SPREAD - now, 1) if waits else SPREAD
-        for _ in range(count):
-            submit = now - back * WEEK + (chance.randint(1, until) if waits else -3600)
-            limit, ran = 60 * chance.randint(1, 10), chance.randint(SHORTEST, LONGEST)
-            cpus = max(job.cpus for job in [chance.choice(found.cluster.jobs)])
-            rows.append((submit, cpus, limit, min(ran, limit), submit + 5 + ran, -1))
-    columns = np.array(sorted(rows), np.int64).T
-    past = Past(*(np.ascontiguousarray(column) for column in columns))
-    past.learn(now)
-    return past
+class _Enough(Exception):
+    """A prediction has been noted."""
 
 
-def predict(cluster: Cluster, job: Job, past: Past) -> tuple[int, int, int]:
-    """Return the ends of the interval of a job's start, and the median between."""
-    limits = limits_in(cluster)
-    (outlook,) = outlooks(cluster, [job], limits=limits)
-    planned = cluster.now if outlook.expected is None else outlook.expected
-    found, _ = Queue(cluster, (job,)).forecast(past, [1], [planned], {}, samples=SAMPLES, seconds=60)
-    (low,), (high,) = found.interval(SHARE)
-    return int(low) - cluster.now, round(float(found.start_by(0.5)[0])) - cluster.now, int(high) - cluster.now
+def predicted_by_agents(found: Recorded, *, samples: int) -> Iterator[tuple[Job, bool, Made | str]]:
+    """Yield each job, whether it is submitted then, and what is predicted of it, or why nothing is."""
+    slurm = Replayed(found)
+    with tempfile.TemporaryDirectory() as state, patch.dict(os.environ, XDG_STATE_HOME=state):
+        for job, view_at, later in _in_turn(found):
+            slurm.now, slurm.user, slurm.submits = view_at, job.user, job.id if later else None
+            with patch("time.time", lambda: float(slurm.now)):
+                try:
+                    yield job, later, _predicted(slurm, _asked(found, job), job, later, samples)
+                except GasError as error:
+                    yield job, later, str(error)
 
 
-def judged(found: Recorded, done: Collection[int] = ()) -> Iterator[Predicted]:
-    """Yield what was predicted of each job that has started and is not done, and what became of it."""
-    opened = found.cluster.now
-    comes = [at for at, _ in found.arrivals]
-    for job in found.cluster.jobs:
-        start = found.starts.get((job.id, None))
-        if start is not None and job.pending and job.id not in done:
-            others = tuple(one for one in found.cluster.jobs if one.id != job.id)
-            asked = replace(job, id=0, start=None, planned_nodes=(), reason="")
-            at = predict(replace(found.cluster, jobs=others), asked, past_of(found, opened, len(comes)))
-            yield _row(found, job, opened, at, start, later=False)
-    for at, job in found.arrivals:
-        start, view = found.starts.get((job.id, None)), found.views.get(job.id)
-        if start is not None and view is not None and job.id not in done:
-            # partitions are read once a minute, and were down before the opening
-            view = replace(view, partitions=tuple(replace(one, state="UP") for one in view.partitions))
-            asked = replace(job, id=0, start=None, planned_nodes=(), reason="", submitted=None)
-            values = {one.name: own_priority(view, asked, one) for one in view.partitions if one.name in job.partitions}
-            priorities = {name: 0 if one.comes_last else one.value or 0 for name, one in values.items()}
-            asked = replace(asked, priority=max(priorities.values(), default=0), priority_in=priorities)
-            left = sum(one > at for one in comes)
-            yield _row(found, job, view.now, predict(view, asked, past_of(found, view.now, left)), start, later=True)
+def _in_turn(found: Recorded) -> Iterator[tuple[Job, int, bool]]:
+    """Yield the jobs that can be predicted, from when, and whether they are submitted then.
+
+    Those that were there at the opening are predicted when all is read for the first time after `SETTLED` seconds.
+    """
+    views = sorted(found.views.items(), key=lambda one: (one[1].now, one[0]))
+    late = next((view for _, view in views if view.now >= found.cluster.now + SETTLED), None)
+    come = {job.id: job for _, job in found.arrivals}
+    for id, view in views:
+        if view is late:
+            there = {job.id for job in late.jobs if job.pending}
+            yield from ((job, late.now, False) for job in found.cluster.jobs if job.id in there and _said(found, job))
+        if _said(found, come[id]):
+            yield come[id], view.now, True
 
 
-def _row(
-    found: Recorded, job: Job, now: int, predicted: tuple[int, int, int], start: int, *, later: bool
-) -> Predicted:  # fmt: skip
-    said = found.said.get(job.id)
-    return Predicted(
-        found.cluster.version, found.seed, job.id, later, job.cpus, *predicted, None if said is None else said[1] - now,
-        max(start - now, 0),
-    )  # fmt: skip
+def _said(found: Recorded, job: Job) -> bool:
+    return not NOT_SAID & _asked(found, job).options.keys()
+
+
+def _asked(found: Recorded, job: Job) -> Asked:
+    """Return what a job asked for."""
+    words = [word.removeprefix("--") for word in found.words[job.id].split() if word.startswith("--")]
+    pairs = (word.partition("=") for word in words)
+    return Asked({name: value if equals else None for name, equals, value in pairs}, job.user)
+
+
+def _predicted(slurm: Replayed, asked: Asked, job: Job, later: bool, samples: int) -> Made | str:
+    """Have an agent submit a job, or watch it, and return what it has noted of it."""
+    endpoint, size, seconds = asked_of(slurm, asked)
+    remarks: list[str] = []
+    application = Application(Table((size,), (float(seconds),)), safety=1.0)
+    agent = Agent(application, [endpoint], remark=remarks.append)
+    forecasting = Forecasting(samples=samples)
+    if later:
+        agent.submit(["true"], PlanOptions(forecasting=forecasting, choices=False))
+        assert slurm.sent is not None
+        assert (slurm.sent.shape.tasks, slurm.sent.shape.minutes) == (size, seconds // 60), "it is the same job"
+    else:
+
+        def seen(event: object) -> None:
+            raise _Enough
+
+        with suppress(_Enough):
+            agent.watch(job.id, seen, dry_run=True, forecasting=forecasting)
+    made = ledger_of(endpoint.target, remarks.append).read().open.get(str(job.id))
+    return made or f"no prediction: {'; '.join(remarks)}"
+
+
+def judged(found: Recorded, *, samples: int = SAMPLES) -> Iterator[Predicted | str]:
+    """Yield what was predicted of each job that has started, and what became of it; or why nothing was."""
+    for job, later, made in predicted_by_agents(found, samples=samples):
+        start, said = found.starts.get((job.id, None)), found.said.get(job.id)
+        if start is None:
+            continue
+        if isinstance(made, str):
+            yield f"{job.id}: {made}"
+            continue
+        yield Predicted(
+            found.cluster.version, found.seed, job.id, later, job.cpus, made.kind, made.low,
+            round(float(np.median(made.waits))), made.high, None if said is None else said[1] - made.now,
+            max(start - made.now, 0), round(float(np.mean(found.load or [0.0])), 2),
+        )  # fmt: skip
 
 
 # -- commands
 
 
-def _record_to(folder: Path, release: str, seed: str) -> str:
-    path = folder / f"{release}-{seed}.pickle"
-    try:
-        found = record(release, seed, kinds=KINDS)
-    except (Exception, pytest.skip.Exception) as problem:  # the others go on
-        return f"{release} {seed}: {type(problem).__name__}: {problem}"
-    path.write_bytes(pickle.dumps(found))
-    return f"{release} {seed}: {len(found.starts)} of {len(found.waiting)} jobs started"
-
-
-def record_all(asked: argparse.Namespace) -> None:
-    """Record clusters that are not there yet, some at a time."""
-    folder = Path(asked.folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    every = clusters(asked.clusters, asked.releases.split(","), asked.first)
-    wanted = [one for one in every if not (folder / f"{one[0]}-{one[1]}.pickle").exists()]
-    with ProcessPoolExecutor(asked.at_once, max_tasks_per_child=1) as pool:
-        for done in as_completed([pool.submit(_record_to, folder, *one) for one in wanted]):
-            print(done.result(), flush=True)
+def _compared(path: Path) -> tuple[list[Predicted], list[str], float]:
+    found: Recorded = pickle.loads(path.read_bytes())
+    began = time.process_time()
+    rows = list(judged(found)) if KINDS.intersection(found.kinds) else []
+    made = [one for one in rows if isinstance(one, Predicted)]
+    return made, [one for one in rows if isinstance(one, str)], time.process_time() - began
 
 
 def compare(asked: argparse.Namespace) -> None:
     """Predict all that is recorded and not predicted yet."""
     output = Path(asked.output)
-    known = _read(output) if output.exists() else []
-    for path in sorted(Path(asked.folder).glob("*.pickle")):
-        found: Recorded = pickle.loads(path.read_bytes())
-        done = {one.job for one in known if (one.version, one.seed) == (found.cluster.version, found.seed)}
-        began, rows = time.monotonic(), []
-        with output.open("a", buffering=1) as lines:
-            for one in judged(found, done):
-                rows.append(one)
-                lines.write(json.dumps(asdict(one)) + "\n")
-        inside = sum(one.inside for one in rows)
-        print(f"{path.stem}: {inside} of {len(rows)} inside ({time.monotonic() - began:.0f} s)", flush=True)
+    known = {(one.version, one.seed) for one in _read(output)} if output.exists() else set()
+    paths = [path for path in sorted(Path(asked.folder).glob("*.pickle")) if _queue_of(path) not in known]
+    with output.open("a", buffering=1) as lines, ProcessPoolExecutor(asked.at_once, max_tasks_per_child=1) as pool:
+        jobs = {pool.submit(_compared, path): path for path in paths}
+        for job in as_completed(jobs):
+            rows, problems, seconds = job.result()
+            lines.writelines(json.dumps(asdict(one)) + "\n" for one in rows)
+            inside = sum(one.inside for one in rows)
+            print(f"{jobs[job].stem}: {inside} of {len(rows)} inside ({seconds:.0f} s)", *problems, sep="\n    ",
+                  flush=True)  # fmt: skip
+
+
+def _queue_of(path: Path) -> tuple[str, str]:
+    found: Recorded = pickle.loads(path.read_bytes())
+    return found.cluster.version, found.seed
 
 
 def _read(path: Path) -> list[Predicted]:
@@ -196,19 +222,21 @@ def of_similar(found: Sequence[Predicted], one: Predicted) -> tuple[float, float
     same = [other for other in found if (other.version, other.seed) != (one.version, one.seed)]
     same = [other for other in same if other.later == one.later]
     near = sorted(same, key=lambda other: abs(np.log(other.cpus / one.cpus)))[: max(len(same) // 3, 20)]
-    low, high = np.quantile([other.started for other in near] or [one.started], [(1 - SHARE) / 2, (1 + SHARE) / 2])
+    ends = [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2]
+    low, high = np.quantile([other.started for other in near] or [one.started], ends)
     return float(low), float(high)
 
 
 HEAD = """\
 # Predicted starts against real Slurms
 
-{jobs} starts in {queues} queues with priorities and limits, which private Slurms {versions} ran to their end until
-{date}: jobs ask for 1 to 10 minutes and run for {shortest} to {longest} s. What Gas predicts of each, in {samples}
-samples, from what is published before is compared with its start. *Inside*: it starts in the interval of 90%; *nearly*:
-or within a cycle of the backfill scheduler ({cycle} s) of it: what is foreseen to start at once starts seconds later.
-*Similar jobs*: the interval that waits of jobs of similar size in the other queues give.
+{jobs} starts in {queues} queues with priorities and limits, which private Slurms {versions} ran to their end, measured
+{date}: jobs ask for minutes, and fail at once, run into their limits or use a share of them as their users do. What
+Gas's agents predict of each, in {samples} samples, from what was published before and from accounting, is compared with
+its start. *Inside*: it starts in the interval of 90%; *nearly*: or within a cycle of the backfill scheduler ({cycle} s)
+of it. *Similar jobs*: the interval that waits of jobs of similar size in the other queues give.
 Errors are of the median, and of what `squeue --start` said first, where it said anything.
+The load average of the machine of 2 cores, which others used too, was {least} to {most} in the mean of a queue.
 `tests/endpoints/slurm/predicted.py` says more, and makes this page.
 
 """
@@ -217,9 +245,9 @@ Errors are of the median, and of what `squeue --start` said first, where it said
 def page_of(found: Sequence[Predicted]) -> str:
     """Return the page."""
     head = HEAD.format(
-        jobs=f"{len(found):,}", queues=len({(one.version, one.seed) for one in found}), shortest=SHORTEST,
+        jobs=f"{len(found):,}", queues=len({(one.version, one.seed) for one in found}), cycle=CYCLE, samples=SAMPLES,
         versions=", ".join(sorted({one.version for one in found})), date=time.strftime("%Y-%m-%d", time.gmtime()),
-        longest=LONGEST, cycle=CYCLE, samples=SAMPLES,
+        least=min(one.load for one in found), most=max(one.load for one in found),
     )  # fmt: skip
     lines = [
         "| jobs | starts | inside | nearly | width, s | similar jobs: inside | width, s | median error, s "
@@ -230,8 +258,12 @@ def page_of(found: Sequence[Predicted]) -> str:
         (version, [one for one in found if one.version == version]) for version in sorted({o.version for o in found})
     ]
     groups += [
-        ("waiting at the opening", [one for one in found if not one.later]),
+        ("waiting soon after the opening", [one for one in found if not one.later]),
         ("submitted later", [one for one in found if one.later]),
+        *(
+            (f"predicted: {name}", [one for one in found if one.kind == name])
+            for name in sorted({o.kind for o in found})
+        ),
         ("waits of a minute and more", [one for one in found if one.started >= 60]),
         ("all", list(found)),
     ]
@@ -258,19 +290,13 @@ def _median(errors: Sequence[int]) -> str:
 
 
 def main() -> None:
-    """Record, compare, or write the page."""
+    """Compare, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     commands = parser.add_subparsers(required=True)
-    one = commands.add_parser("record", help="let real Slurms run queues")
-    one.add_argument("folder")
-    one.add_argument("--clusters", type=int, default=12)
-    one.add_argument("--releases", default=",".join(RELEASES))
-    one.add_argument("--first", type=int, default=1, help="the first seed")
-    one.add_argument("--at-once", type=int, default=2)
-    one.set_defaults(run=record_all)
     two = commands.add_parser("compare", help="predict the starts")
     two.add_argument("folder")
     two.add_argument("-o", "--output", required=True)
+    two.add_argument("--at-once", type=int, default=2)
     two.set_defaults(run=compare)
     three = commands.add_parser("page", help="write the page")
     three.add_argument("found")

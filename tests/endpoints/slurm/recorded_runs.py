@@ -1,6 +1,7 @@
 """Random clusters and queues, and what a real Slurm does with them until they are empty.
 
-Some of the jobs wait in the snapshot, the others are submitted while it runs. They ask for minutes and run for seconds.
+Some of the jobs wait in the snapshot, the others are submitted while it runs. They ask for minutes, and use of these
+what their users do: some fail at once, some run into the limit, and most take a share (`Habits`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from sites import (
     Arrays,
     Asked,
     Aspect,
+    FairShares,
     Features,
     Gpus,
     Licences,
@@ -44,12 +46,46 @@ from gas.slurm.cluster import Cluster, Job
 
 CYCLE = 8
 """Seconds from one cycle of the backfill scheduler to the next."""
-SHORTEST, LONGEST = 5, 45
-"""Jobs run for something between."""
-SPREAD = 100
+LONGEST_LIMIT = 4
+"""Jobs ask for so many minutes at the most."""
+SPREAD = 150
 """Within so many seconds the later ones are submitted."""
 PATIENCE = 900
 Key = tuple[int, int | None]
+
+
+@dataclass(frozen=True)
+class Habits:
+    """How the jobs of a user use their time limits.
+
+    Attributes
+    ----------
+    fails, overruns
+        The parts that fail at once, and that run into the limit.
+    share, certainty
+        What the others use of it on average, and how little that varies.
+    """
+
+    fails: float
+    overruns: float
+    share: float
+    certainty: float
+
+    @classmethod
+    def of(cls, release: str, seed: str, user: str) -> Habits:
+        """Return those of a user of a site."""
+        chance = random.Random(f"habits {release} {seed} {user}")
+        return cls(chance.uniform(0, 0.2), chance.uniform(0, 0.1), chance.uniform(0.1, 0.4), chance.choice((2, 4, 8)))
+
+    def seconds(self, limit: int, chance: random.Random) -> int:
+        """Return for how long a job sleeps that asks for so many seconds."""
+        which = chance.random()
+        if which < self.fails:
+            return chance.randint(1, 3)
+        if which < self.fails + self.overruns:
+            return limit + 20  # it is ended a while after its limit, or ends
+        a = self.share * self.certainty
+        return max(round(limit * chance.betavariate(a, self.certainty - a)), 3)
 
 
 class Later(Aspect):
@@ -64,11 +100,30 @@ class Later(Aspect):
             job.options["dependency"] = f"{kind}:{chance.choice(past)}"
 
 
+class Closed(Aspect):
+    """Nodes that are kept for others for some minutes soon."""
+
+    def prepare(self, slurm, chance):
+        first = chance.randint(1, 8)
+        slurm.run(
+            "scontrol", "create", "reservation", "ReservationName=kept", "Users=root",
+            f"Nodes=n[{first:02}-{first + chance.randint(1, 4):02}]", f"StartTime=now+{chance.randint(60, 150)}seconds",
+            f"Duration={chance.randint(2, 4)}",
+        )  # fmt: skip
+
+
 MIXED: tuple[tuple[type[Aspect], ...], ...] = (
-    (Shapes, Gpus, WholeNodes), (Arrays, Throttled), (Priorities,), (Memory,), (Features,), (OthersLimited, OwnLimits),
-    (Tiers, Several), (Later,), (Licences,),
+    (Shapes, Gpus, WholeNodes), (Arrays, Throttled), (Priorities, FairShares), (Memory,), (Features,),
+    (OthersLimited, OwnLimits), (Tiers, Several), (Later,), (Licences,), (Closed,),
 )  # fmt: skip
 """Of each of these a cluster has one at the most."""
+
+COVERING: tuple[tuple[type[Aspect], ...], ...] = (
+    (Priorities, OthersLimited, OwnLimits), (Gpus, Memory, Later), (FairShares, OthersLimited),
+    (WholeNodes, Tiers, Closed), (Priorities, OwnLimits, Several), (Throttled, Licences, Features),
+    (FairShares, OthersLimited, OwnLimits), (Shapes, Priorities, Later, Closed),
+)  # fmt: skip
+"""Eight sites that have all that there is between them; half have priorities and limits."""
 
 
 def drawn(
@@ -80,31 +135,31 @@ def drawn(
     if kinds is not None:
         aspects = [kind() for kind in kinds]
     site = site_of(aspects, chance)
-    site.jobs = chance.randint(30, 55)
+    site.jobs = chance.randint(24, 34)
     site.scheduling |= {"bf_interval": str(CYCLE), "sched_interval": chance.choice(("20", "60"))}
     site.lines |= {"MinJobAge": "100000", "SlurmctldDebug": "debug", "SlurmctldLogFile": "/dev/stderr"}  # with times
     return site, aspects, chance
 
 
 def queue(
-    site: Site, aspects: Sequence[Aspect], chance: random.Random, past: list[int], longest: int, spread: int
-) -> Iterator[tuple[Asked, int, int]]:
-    """Yield jobs, how long they run, and after how many seconds they are submitted: 0, those of the snapshot.
+    site: Site, aspects: Sequence[Aspect], chance: random.Random, past: list[int], spread: int
+) -> Iterator[tuple[Asked, int]]:
+    """Yield jobs, and after how many seconds they are submitted: 0, those of the snapshot.
 
     The numbers of those that were submitted are added to `past` meanwhile.
     """
-    arrivals = sorted(chance.randint(1, spread) for _ in range(site.jobs * 2 // 5))
+    arrivals = sorted(chance.randint(1, spread) for _ in range(site.jobs // 2))
     arrivals = [0] * (site.jobs - len(arrivals)) + arrivals
     for at in arrivals:
         largest = chance.choice((site.cpus // 8, site.cpus // 4, site.cpus // 2))
         options: dict[str, str | None] = {
-            "ntasks": str(chance.randint(1, max(largest, 1))), "time": str(chance.randint(1, 10)),
+            "ntasks": str(chance.randint(1, max(largest, 1))), "time": str(chance.randint(1, LONGEST_LIMIT)),
         }  # fmt: skip
         job = Asked(options, chance.choice((ASKER, *OTHERS)))
         for aspect in aspects:
             aspect.job(job, chance, past)
         job.options["time"] = job.options["time"] or "1"
-        yield job, chance.randint(SHORTEST, longest), at
+        yield job, at
 
 
 @dataclass
@@ -137,6 +192,8 @@ class Recorded:
         By number: what was published before it was submitted, where that was read.
     said
         By number: the first start that squeue --start said of it, and when.
+    load
+        Load averages of the machine meanwhile.
     """
 
     release: str
@@ -158,6 +215,7 @@ class Recorded:
     log: list[tuple[float, str]] = field(default_factory=list)
     views: dict[int, Cluster] = field(default_factory=dict)
     said: dict[int, tuple[int, int]] = field(default_factory=dict)
+    load: list[float] = field(default_factory=list)
 
 
 def record(
@@ -165,11 +223,19 @@ def record(
     seed: str,
     *,
     jobs: int | None = None,
-    longest: int = LONGEST,
+    longest: int = 1 << 20,
     spread: int = SPREAD,
     kinds: Sequence[type[Aspect]] | None = None,
 ) -> Recorded:
-    """Let a real Slurm run a queue to its end; of these kinds, its state is read before each later submission."""
+    """Let a real Slurm run a queue to its end, and read its state before each later submission.
+
+    Parameters
+    ----------
+    longest
+        No job sleeps for more seconds.
+    kinds
+        What the site does; by default a mixture.
+    """
     site, aspects, chance = drawn(release, seed, kinds)
     site.jobs = jobs or site.jobs
     with site.slurm(release, rest=False) as slurm:
@@ -179,7 +245,9 @@ def record(
             slurm.run("scontrol", "update", f"PartitionName={name}", "State=DOWN")
         past: list[int] = []
         submitted: list[tuple[int, Asked, int, int]] = []
-        for job, seconds, at in queue(site, aspects, chance, past, longest, spread):
+        for job, at in queue(site, aspects, chance, past, spread):
+            limit = 60 * int(job.options["time"] or 1)
+            seconds = min(Habits.of(release, seed, job.user).seconds(limit, chance), longest)
             id = _submit(slurm, job, seconds)
             if id is not None:
                 past.append(id)
@@ -188,8 +256,10 @@ def record(
         for id, _, _, at in submitted:
             if at:
                 slurm.run("scancel", str(id))
+        for aspect in aspects:
+            aspect.prepare(slurm, chance)
         time.sleep(1)
-        cluster = reader.cluster("private")
+        cluster = _reader(slurm).cluster("private")  # one that has read nothing reads all
         opened = int(time.time())
         for name in names:
             slurm.run("scontrol", "update", f"PartitionName={name}", "State=UP")
@@ -210,10 +280,10 @@ def record(
             if depends := job.options.get("dependency"):
                 kind, _, other = depends.partition(":")
                 job.options["dependency"] = f"{kind}:{renamed.get(int(other), int(other))}"
-            view = None if kinds is None else reader.cluster("private")
+            view = _reader(slurm).cluster("private")
             now = int(time.time())
             new = _submit(slurm, job, seconds)
-            if new is not None and view is not None:
+            if new is not None:
                 found.views[new] = view
             if new is not None and id in asked:
                 renamed[id] = new
@@ -229,6 +299,7 @@ def record(
         watch.ended.set()
         watch.join()
         found.priorities, found.cpus, found.said = watch.priorities, watch.cpus, watch.said
+        found.load = watch.load
         if not found.cycles:
             found.cycles = sorted(watch.cycles)
     return found
@@ -253,9 +324,11 @@ class _Watch(threading.Thread):
         self.priorities: dict[int, list[tuple[int, int]]] = {}
         self.cpus: dict[Key, dict[str, int]] = {}
         self.said: dict[int, tuple[int, int]] = {}
+        self.load: list[float] = []
 
     def run(self) -> None:
         while not self.ended.wait(2):
+            self.load.append(os.getloadavg()[0])
             with contextlib.suppress(Exception):
                 self.cycles.add(self.slurm.last_cycle())
                 now = int(time.time())
@@ -295,7 +368,7 @@ def _submit(slurm: PrivateSlurm, job: Asked, seconds: int) -> int | None:
 def _finish(slurm: PrivateSlurm, found: Recorded, opened: int) -> None:
     """Wait until nothing runs and nothing has started for long, and read what has happened."""
     quiet = time.monotonic()
-    while time.time() < opened + PATIENCE and time.monotonic() < quiet + 75:
+    while time.time() < opened + PATIENCE and time.monotonic() < quiet + 45:
         states = slurm.run("squeue", "-h", "-o", "%T").split()
         if not states:
             break

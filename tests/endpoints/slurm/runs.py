@@ -32,13 +32,15 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import mean
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import pytest
 from private_slurm import RELEASES
-from recorded_runs import CYCLE, Key, Recorded, record
+from recorded_runs import COVERING, CYCLE, Key, Recorded, record
+from sites import Aspect
 
 from gas.compiled import compiled
 from gas.slurm.cycle import run_cycle
@@ -46,6 +48,7 @@ from gas.slurm.forward import run_forward
 from gas.slurm.main_pass import run_pass
 from gas.slurm.starts import Known, Run, Start
 
+UNKNOWN = ("", "not known", "Slurm does not start it")
 EPILOG = 1
 """Seconds until something starts where a job has ended, on a machine of a few cores that plays dozens of nodes."""
 
@@ -60,6 +63,12 @@ class Judged:
         Whether the engine starts it so behind predecessors that agree.
     unaided
         Whether it does so in one run from the snapshot, whatever has become of those before.
+    submitted
+        When it was, from the opening on.
+    alone
+        When the engine starts it in that one run.
+    load
+        Of the machine, in the mean.
     """
 
     release: str
@@ -77,6 +86,16 @@ class Judged:
     words: str = ""
     kinds: tuple[str, ...] = ()
     unaided: bool = False
+    submitted: int = 0
+    alone: int | None = None
+    load: float = 0.0
+
+    @property
+    def waits(self) -> tuple[int, int] | None:
+        """How long it waited, and would have by that one run; None if it starts in one of them only."""
+        if self.slurm is None or self.alone is None:
+            return None
+        return self.slurm - self.submitted, self.alone - self.submitted
 
 
 def seconds_of(found: Recorded, late: int | None = None) -> dict[int, int | list[int]]:
@@ -160,7 +179,8 @@ def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
 def judge(found: Recorded, *, causes: bool = True) -> list[Judged]:
     """Judge every job behind predecessors that agree."""
     judged: dict[Key, Judged] = {}
-    base = found.cluster.now
+    base, submitted = found.cluster.now, {job.id: at for at, job in found.arrivals}
+    load = round(mean(found.load or [0.0]), 2)
     unaided: dict[Key, Start] = {}
     while len(judged) < len(found.waiting):
         known = {key: known_of(found, key) for key in judged if key in found.starts}
@@ -181,7 +201,8 @@ def judge(found: Recorded, *, causes: bool = True) -> list[Judged]:
                 found.by.get(key, "submission"), "" if own is None else own.by,
                 None if own is None or theirs is None else {*own.nodes} == {*found.nodes[key]}, agrees,
                 "" if agrees or not causes else cause_of(found, key, known), found.words.get(key[0], ""),
-                found.kinds, agree(found, key, unaided.get(key)),
+                found.kinds, agree(found, key, unaided.get(key)), submitted.get(key[0], base) - base,
+                unaided[key].start - base if key in unaided else None, load,
             )  # fmt: skip
             if not agrees or judged[key].same_nodes is False:
                 break
@@ -197,10 +218,10 @@ def clusters(count: int, releases: Sequence[str], first: int) -> Iterator[tuple[
         yield releases[number % len(releases)], str(first + number // len(releases))
 
 
-def _record_to(folder: Path, release: str, seed: str) -> str:
+def _record_to(folder: Path, release: str, seed: str, kinds: Sequence[type[Aspect]] | None) -> str:
     path = folder / f"{release}-{seed}.pickle"
     try:
-        found = record(release, seed)
+        found = record(release, seed, kinds=kinds)
     except (Exception, pytest.skip.Exception) as problem:  # the others go on
         return f"{release} {seed}: {type(problem).__name__}: {problem}"
     path.write_bytes(pickle.dumps(found))
@@ -217,7 +238,9 @@ def record_all(asked: argparse.Namespace) -> None:
         if not (folder / f"{release}-{seed}.pickle").exists()
     ]
     with ProcessPoolExecutor(asked.at_once, max_tasks_per_child=1) as pool:
-        for done in as_completed([pool.submit(_record_to, folder, *one) for one in wanted]):
+        kinds = [COVERING[int(seed) % len(COVERING)] if asked.covering else None for _, seed in wanted]
+        jobs = [pool.submit(_record_to, folder, *one, of) for one, of in zip(wanted, kinds, strict=True)]
+        for done in as_completed(jobs):
             print(done.result(), flush=True)
 
 
@@ -253,15 +276,19 @@ def write_page(asked: argparse.Namespace) -> None:
 
 def table(found: Sequence[Judged]) -> str:
     """Return how many agree, by release, and why the others do not."""
-    lines = ["| release | clusters | jobs | agree | same nodes | unaided |", "|---|---:|---:|---:|---:|---:|"]
+    lines = [
+        "| release | clusters | jobs | agree | or cause known | same nodes | unaided | mean wait | of the engine |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
     for release in [*sorted({one.version for one in found}), "all"]:
         own = [one for one in found if release in (one.version, "all")]
         placed = [one for one in own if one.same_nodes is not None]
         lines.append(
             f"| {release} | {len({(one.release, one.seed) for one in own})} | {len(own)} "
             f"| {_part(sum(one.agrees for one in own), len(own))} "
+            f"| {_part(sum(one.agrees or one.cause not in UNKNOWN for one in own), len(own))} "
             f"| {_part(sum(bool(one.same_nodes) for one in placed), len(placed))} "
-            f"| {_part(sum(one.unaided for one in own), len(own))} |"
+            f"| {_part(sum(one.unaided for one in own), len(own))} | {_mean_waits(own)} |"
         )
     causes = Counter(one.cause or "not known" for one in found if not one.agrees)
     lines += [
@@ -281,9 +308,10 @@ HEAD = """\
 `forward`) says when and where each starts. A job *agrees* if it starts within one cycle of the backfill scheduler
 ({cycle} s) of when Slurm starts it, in the same partition, or in neither run, behind predecessors that agree: where one
 does not, the engine begins anew with all that has started so far where Slurm started it. *Unaided*: in one run from the
-snapshot, whatever came before. `tests/endpoints/slurm/runs.py` says more; this page is made by
-`python tests/endpoints/slurm/runs.py record FOLDER`, `... compare FOLDER -o found.jsonl` and
-`... page found.jsonl -o measured_runs.md`.
+snapshot, whatever came before; the engine's mean wait is that of this one run. The load average is of a machine of 2
+cores, which others used too: what that delays, cycles of both schedulers, is among the causes.
+`tests/endpoints/slurm/runs.py` says more; this page is made by `python tests/endpoints/slurm/runs.py record FOLDER`,
+`... compare FOLDER -o found.jsonl` and `... page found.jsonl -o measured_runs.md`.
 
 """
 
@@ -296,7 +324,19 @@ def page_of(found: Sequence[Judged]) -> str:
         versions=", ".join(sorted({one.version for one in found})), date=time.strftime("%Y-%m-%d", time.gmtime()),
         seeds=", ".join(map(str, seeds)),
     )  # fmt: skip
-    lines = ["", "## By what there is at the site", "", "| kind | clusters | jobs | agree |", "|---|---:|---:|---:|"]
+    lines = [
+        "", "## By queue", "",
+        "| release, seed | what there is | load | jobs | agree | or cause known | mean wait | of the engine |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]  # fmt: skip
+    for release, seed in dict.fromkeys((one.release, one.seed) for one in found):
+        own = [one for one in found if (one.release, one.seed) == (release, seed)]
+        known = sum(one.agrees or one.cause not in UNKNOWN for one in own)
+        lines.append(
+            f"| {release} {seed} | {', '.join(own[0].kinds)} | {own[0].load:g} | {len(own)} "
+            f"| {_part(sum(one.agrees for one in own), len(own))} | {_part(known, len(own))} | {_mean_waits(own)} |"
+        )
+    lines += ["", "## By what there is at the site", "", "| kind | clusters | jobs | agree |", "|---|---:|---:|---:|"]
     kinds = sorted({kind for one in found for kind in one.kinds})
     for kind in [*kinds, "none of these"]:
         own = [one for one in found if kind in one.kinds or (kind not in kinds and not one.kinds)]
@@ -316,6 +356,15 @@ def page_of(found: Sequence[Judged]) -> str:
     return head + table(found) + "\n" + "\n".join(lines) + "\n"
 
 
+def _mean_waits(own: Sequence[Judged]) -> str:
+    """Return how long those waited that start in both, and by how much that is less or more in the engine's one run."""
+    waits = [one.waits for one in own if one.waits is not None]
+    if not waits:
+        return "- | -"
+    theirs, ours = mean(one for one, _ in waits), mean(one for _, one in waits)
+    return f"{theirs:.0f} s | {ours:.0f} s ({ours / max(theirs, 1) - 1:+.1%})"
+
+
 def _at(second: int | None, by: str) -> str:
     return "never" if second is None else f"{second} s ({by})"
 
@@ -332,7 +381,8 @@ def main() -> None:
     one.add_argument("--clusters", type=int, default=42)
     one.add_argument("--releases", default=",".join(RELEASES))
     one.add_argument("--first", type=int, default=1, help="the first seed")
-    one.add_argument("--at-once", type=int, default=3)
+    one.add_argument("--at-once", type=int, default=2)
+    one.add_argument("--covering", action="store_true", help="no mixtures: eight kinds of sites, by the seed")
     one.set_defaults(run=record_all)
     two = commands.add_parser("compare", help="run the engine from their snapshots")
     two.add_argument("folders", nargs="+")

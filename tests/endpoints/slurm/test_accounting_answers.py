@@ -70,6 +70,6 @@ def test_questions_are_short_and_name_how_long_an_answer_is_good():
     asked = questions("u1")
     assert tuple(asked) == QUESTIONS
     assert {name: one.lifetime for name, one in asked.items()} == {
-        "config": 600, "limits": 60, "shares": 60, "qos": 600, "associations": 600, "accounts": 600,
+        "config": 600, "limits": 15, "shares": 15, "qos": 600, "associations": 600, "accounts": 600,
     }  # fmt: skip
     assert asked["limits"].command[-1] == "users=u1"

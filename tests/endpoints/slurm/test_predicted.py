@@ -1,0 +1,65 @@
+"""How recorded starts are predicted by agents, and the page about it."""
+
+import sys
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from made_clusters import NOW, cluster, job, running
+
+sys.path.append(str(Path(__file__).parent))  # beside it; what tests share is above
+predicted, recorded = import_module("predicted"), import_module("recorded_runs")
+replayed = import_module("replayed")
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Return what a Slurm of 8 CPUs did: one job runs, one waits, one is submitted half a minute later."""
+    first = job(1, 8, 4, submitted=NOW - 10, user="games")
+    waits = job(2, 6, 2, submitted=NOW - 5, user="news")
+    comes = job(3, 3, 3, submitted=NOW + 30, user="games", priority=0)
+    one = recorded.Recorded("24.11", "1", ("Priorities",), cluster(first, waits), [(NOW + 30, comes)])
+    with_first = cluster(running(1, "n0", "n1", cpus=8, end=240, user="games"), waits)
+    one.views[3] = replace(with_first, now=NOW + 30, planned=NOW + 28)
+    for id, start, end in ((1, 0, 100), (2, 101, 150), (3, 150, 170)):
+        one.starts[id, None], one.ends[id, None] = NOW + start, NOW + end
+        one.nodes[id, None], one.partitions[id, None] = ("n0", "n1"), "p"
+    one.words = {
+        1: "--ntasks=8 --time=4 sleep 100 games", 2: "--ntasks=6 --time=2 sleep 49 news",
+        3: "--ntasks=3 --time=3 sleep 20 games",
+    }  # fmt: skip
+    one.said, one.load = {2: (NOW + 10, NOW + 240)}, [1.0, 2.0]
+    return one
+
+
+def test_what_waits_is_watched_and_what_comes_is_submitted(found):
+    (two, three) = predicted.judged(found)
+    assert [(one.job, one.later, one.started, one.said, one.load) for one in (two, three)] == [
+        (2, False, 71, 210, 1.5), (3, True, 120, None, 1.5),
+    ]  # fmt: skip
+    for one in (two, three):
+        assert 0 <= one.low <= one.median <= one.high
+        assert one.inside, "the job that runs ends as those of its user did"
+
+
+def test_at_each_instant_it_answers_what_was_known_then(found):
+    slurm = replayed.Replayed(found)
+    slurm.user = "news"
+    slurm.now = NOW + 30
+    assert [(one.id, one.state) for one in slurm.jobs()] == [(1, "RUNNING"), (2, "PENDING"), (3, "PENDING")]
+    lines = slurm.accounting("p", 90).decode().splitlines()
+    assert lines[0] == replayed.FIELDS
+    assert lines[-1] == f"1|games|4:00|30|{NOW - 10}|{NOW}|Unknown|8|1|RUNNING|wrap", "only that had started"
+    submitted = [int(line.split("|")[4]) for line in lines[1:]]
+    assert len(submitted) == 3 * replayed.WEEKS + 1
+    assert max(submitted[:-1]) < NOW - replayed.WEEK + recorded.SPREAD + 1
+
+
+def test_the_page_compares_with_similar_jobs_and_with_squeue():
+    one = predicted.Predicted("24.11.5", "1", 2, False, 6, "longer", 50, 100, 200, 600, 120, 1.5)
+    other = replace(one, seed="2", said=None, started=300, later=True)
+    page = predicted.page_of([one, other])
+    assert "2 starts in 2 queues" in page
+    assert "| waiting soon after the opening | 1 | 100% | 100% | 150 | 100% | 0 | 20 | 1 | 480 | 20 |" in page
+    assert "| submitted later | 1 | 0% | 0% | 150 |" in page
