@@ -80,7 +80,7 @@ class Popen:
             child.files[1] = child.files[2] = process.files[stdout.fileno()]
             process.files[stdout.fileno()].references += 2
         self.args, self.pid, self.returncode = program, child.pid, None
-        unseen, pause = machine.present.wrapper_began(child)
+        unseen, pause = machine.present.wrapper_began(program[-1])
 
         def become_wrapper() -> None:
             child.arguments = list(program)

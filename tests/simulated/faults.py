@@ -7,6 +7,7 @@ import re
 import signal
 import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from gas.errors import GasError
@@ -220,3 +221,22 @@ class Faults(Users):
 
     def _slow_wrapper(self) -> None:
         pass  # in `wrapper_began`
+
+    def _late_wrapper(self) -> None:
+        self.next_comes_late = True
+
+    def comes_late(self, directory: str) -> float:
+        """Kill the service, which is up again a second later, and plans the job again: that second is what counts.
+
+        The job's user may cancel it then.
+        """
+        kernel, rng = self.kernel, self.rng
+        kernel.at(kernel.now, self.kill_service)
+        kernel.at(kernel.now + 1, self._restart)
+        if rng.random() < 0.5:
+            id = int(Path(directory).name.partition(".")[0])
+            asked = next((each for each in self.oracle.asked.values() if each.id == id), None)
+            kernel.at(kernel.now + rng.uniform(1, 2), lambda: self.cancel_job(asked))
+        pause = rng.uniform(0.9, 3.0)
+        self.oracle.disturb(kernel.now + pause + 5)
+        return pause

@@ -266,8 +266,8 @@ class Kernel:
         self.failures: list[str] = []
         self.changed: Callable[[Process], None] = lambda process: None
         self.began: Callable[[Process, str], None] = lambda process, token: None  # a job's command is executed
-        # returns for how long a wrapper cannot be seen, and how long it takes to come up after that
-        self.wrapper_began: Callable[[Process], tuple[float, float]] = lambda process: (0.0, 0.0)
+        # returns for how long the wrapper of a job's directory cannot be seen, and how long it takes to come up then
+        self.wrapper_began: Callable[[str], tuple[float, float]] = lambda directory: (0.0, 0.0)
         self.unforeseen: Callable[[Task, BaseException], None] = self._unforeseen
         self.descriptors_exhausted = False
         self.boot()

@@ -44,6 +44,7 @@ FAULTS: dict[str, bool] = {
     "killed wrapper": True,
     "stopped wrapper": True,
     "slow wrapper": True,
+    "late wrapper": True,  # kill -9 of the service with a wrapper made that comes up when the service does again
 }
 """The kinds of faults, and which are put in unless a run says otherwise."""
 
@@ -121,6 +122,7 @@ class Service:
         self.restoring: Backup | None = None
         self.restore_began = False
         self.tokens = 0
+        self.next_comes_late = False  # of the wrappers that are made
         self.down_since = 0.0
         self.why_down = ""
 
@@ -261,7 +263,10 @@ class Service:
                 self.note(f"{token} is gone")
             self.oracle.ends(token)
 
-    def wrapper_began(self, process: Process) -> tuple[float, float]:
+    def wrapper_began(self, directory: str) -> tuple[float, float]:
+        if self.next_comes_late:
+            self.next_comes_late = False
+            return self.comes_late(directory), 0.0
         if "slow wrapper" in self.enabled and self.rng.random() < 0.05:
             self.faults_done["slow wrapper"] += 1
             self.oracle.outages += 1
@@ -269,6 +274,10 @@ class Service:
             self.oracle.disturb(self.kernel.now + pause + 5)
             return (pause, 0.0) if self.rng.random() < 0.5 else (0.0, pause)
         return 0.0, self.rng.choice([0.0, 0.02, 0.05])
+
+    def comes_late(self, directory: str) -> float:
+        """Return for how long the wrapper of a job, which is made at present, cannot be seen."""
+        raise NotImplementedError
 
     def watch(self, kind: str, path: str, done: bool) -> None:
         """Put in what is wrong with the disk, and count down to a crash."""

@@ -88,6 +88,11 @@ def begun_before_it_is_written():
     return replaced(store.Store, "write", late)
 
 
+def waiting_jobs_left_to_late_wrappers():
+    """What an earlier life handed to a wrapper of which nothing is to be seen is planned again, and no more."""
+    return replaced(runner.processes, "withdraw", lambda directory: True)
+
+
 @contextmanager
 def wrappers_that_take_what_is_taken():
     """A second wrapper runs the command of the first."""
@@ -155,6 +160,9 @@ MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
     ),
     "wrappers take what is taken": (
         wrappers_that_take_what_is_taken, only("kill", "kill at an operation"), "executed again|are in use"
+    ),
+    "late wrappers start what waits": (
+        waiting_jobs_left_to_late_wrappers, only("late wrapper"), "cancelled before|while it waits|are in use"
     ),
     "new shapes are not written": (
         shapes_not_written, only("kill"), "may have|is gone|not foreseen|cannot start"

@@ -87,7 +87,9 @@ class Users(Service):
         return self.rng.choice(known[-recent:]) if known else None
 
     def cancel(self) -> None:
-        asked = self._some(12)
+        self.cancel_job(self._some(12))
+
+    def cancel_job(self, asked: Asked | None) -> None:
         if asked is None or asked.id is None:
             return
         id = asked.id
