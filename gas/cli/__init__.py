@@ -40,6 +40,7 @@ Its modules:
     traces          traces list, get
     selection       options that select jobs of a log and scale its load
     logs            reading the logs that a command names
+    log_files       the files in folders of logs, and the names of files written for each log
     progress        a progress bar on standard error
     backtest_report  what backtest says: sentences, tables, a page, JSON
     savings_report  what it says of choosing by predictions

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -17,28 +19,31 @@ from gas.cli.options import Json
 from gas.cli.progress import progress
 from gas.cli.selection import First, From, Month, Strict, Until, selected
 from gas.cli.tables import check_outputs, many, print_json, print_table, remark, say, write_text
+from gas.errors import BadInput, outcome_of
+from workloads import LogError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gas.cli.backtest_report import Extent
+    from gas.cli.backtest_report import Backtested
     from gas.cli.partial_file import PartialFile
     from gas.prediction.backtest import Outcome
-    from gas.prediction.classes import JobClass
     from gas.prediction.recorded import RecordedQueue
     from gas.prediction.savings import Savings
+    from gas.report.blocks import Table
+    from workloads import Log
 
 __all__ = ["backtest_command"]
 
 
 def backtest_command(
-    log: Annotated[
-        str,
+    logs: Annotated[
+        list[str],
         typer.Argument(
             metavar="LOG",
-            help="SWF, what sacct prints, CSV, Parquet or Batsim; plain or gzip; - for standard input. Jobs need a "
-            "wait and a run time.",
+            help="SWF, what sacct prints, CSV, Parquet or Batsim; plain or gzip; - for standard input; or a folder of "
+            "such files. Jobs need a wait and a run time.",
         ),
     ],
     jobs: Annotated[
@@ -74,13 +79,18 @@ def backtest_command(
     first: First = None,
     strict: Strict = False,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write each prediction and outcome as CSV.")
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write each prediction and outcome as CSV; {trace} is replaced."
+        ),
     ] = None,
     plot: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Draw predictions and outcomes, .png, .svg or .pdf.")
+        str | None,
+        typer.Option("--plot", metavar="FILE", help="Draw predictions and outcomes, .png, .svg or .pdf; {trace} too."),
     ] = None,
     report: Annotated[
-        str | None, typer.Option("--report", "-r", metavar="FILE", help="Write the report with pictures as HTML.")
+        str | None,
+        typer.Option("--report", "-r", metavar="FILE", help="Write the report with pictures as HTML; {trace} too."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -91,13 +101,14 @@ def backtest_command(
     For jobs throughout the log, the wait is predicted from the queue at their submission, as `gas plan --predict` does,
     and compared with the recorded wait, whichever scheduler made the log. Only what was known at each submission is
     used. After an interruption, the same command goes on where it was.
+
+    Several logs, and those of a folder, come one after the other, and a table of all in the end; in file names, {trace}
+    is replaced by the name of the log. One that cannot be used is reported and skipped, and the exit code is that of
+    the first. Other files of a folder are passed over and named.
     """
-    from gas.cli.backtest_report import Extent, report_of, wire_of
-    from gas.cli.partial_file import partial_file
-    from gas.prediction.backtest import JOBS, places_within
-    from gas.prediction.classes import classes_of
-    from gas.prediction.recorded import RecordedQueue
-    from gas.report.rendering import html, template
+    from gas.cli.backtest_report import wire_of
+    from gas.cli.log_files import files_for, log_files
+    from gas.report.rendering import template
 
     if all_jobs and jobs is not None:
         raise typer.BadParameter("--all and --jobs exclude each other")
@@ -105,50 +116,187 @@ def backtest_command(
         from gas.pictures.canvas import picture_suffix
 
         picture_suffix(plot)
-    check_outputs({"--output": output, "--plot": plot, "--report": report}, [log])
+    if logs.count("-") > 1:
+        raise BadInput("-: standard input can be read only once")
+    paths = log_files(logs)
+    wanted = {"--output": output, "--plot": plot, "--report": report}
+    columns = [files_for(name, option, paths) for option, name in wanted.items()]
+    files = [_Files(*each) for each in zip(*columns, strict=True)]
+    for each in files:
+        check_outputs(dict(zip(wanted, each, strict=True)), paths)
     if report is not None:
         template()  # or hours pass before it is said that jinja2 is missing
-    part = selected(read_log(log, strict=strict), month, since, until, first)
-    recorded = RecordedQueue(part, machine_of(part, processors))
+    threads = threads or len(os.sched_getaffinity(0))
+    asked = _Asked(jobs, all_jobs, samples, processors, seed, threads, month, since, until, first, strict)
+    with ExitStack() as until_all:
+        if paths == logs and len(paths) == 1:
+            show = (lambda found: print_json(wire_of(*found))) if json else _show
+            _backtested(paths[0], asked, files[0], until_all, show=show)
+            return
+        code = _each(paths, [path in logs for path in paths], asked, files, until_all, json=json)
+    if code:
+        raise typer.Exit(code)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is wanted of each log."""
+
+    jobs: int | None
+    all_jobs: bool
+    samples: int
+    processors: int | None
+    seed: int
+    threads: int
+    month: list[str] | None
+    since: str | None
+    until: str | None
+    first: int | None
+    strict: bool
+
+
+class _Files(NamedTuple):
+    """Where to write what is wanted of one log."""
+
+    output: str | None
+    plot: str | None
+    report: str | None
+
+
+class _NoLog(Exception):
+    """A file of a folder that is something else."""
+
+
+def _each(
+    paths: Sequence[str],
+    named: Sequence[bool],
+    asked: _Asked,
+    files: Sequence[_Files],
+    until_all: ExitStack,
+    *,
+    json: bool,
+) -> int:
+    """Backtest one log after the other, and return the exit code: that of the first that cannot be used."""
+    from gas.cli.backtest_report import summary_of, wire_of
+
+    done: list[Backtested] = []
+    failed: list[dict[str, str]] = []
+    passed_over: list[dict[str, str]] = []
+    code, show = 0, (lambda found: None) if json else _show
+    for number, path in enumerate(paths):
+        if not json:
+            say(f"{chr(10) * bool(number)}{path}:")
+        try:
+            done.append(_backtested(path, asked, files[number], until_all, show=show, sure=named[number]))
+        except _NoLog as why:
+            passed_over.append({"path": path, "why": str(why).partition(";")[0]})
+        except Exception as error:
+            outcome = outcome_of(error)
+            if outcome is None and os.environ.get("GAS_DEBUG"):
+                raise
+            what = str(error) if outcome else f"internal error ({type(error).__name__}: {error}); please report it"
+            what = what.removeprefix(f"{path}: ").removeprefix(f"{Path(path).name}: ")
+            remark(f"{path}: {what}")
+            failed.append({"path": path, "error": what})
+            code = code or (1 if outcome is None else outcome.exit_code)
+    if not done and not failed:
+        first = passed_over[0]
+        raise BadInput(f"none of {many(len(paths), 'file')} is a log; the first, {first['path']}: {first['why']}")
+    if json:
+        wire = {"schema": "gas.backtests/1", "logs": [wire_of(*one) for one in done]}
+        print_json({**wire, "failed": failed, "passed_over": passed_over})
+        return code
+    say()
+    _show_table(summary_of(done))
+    for words, those in (("skipped", failed), ("no log", passed_over)):
+        for one in those:
+            say(f"{words}: {one['path']}: {one.get('error') or one['why']}")
+    return code
+
+
+def _backtested(
+    path: str,
+    asked: _Asked,
+    files: _Files,
+    until_all: ExitStack,
+    *,
+    show: Callable[[Backtested], None],
+    sure: bool = True,
+) -> Backtested:
+    """Backtest one log, and write what is wanted of it.
+
+    Parameters
+    ----------
+    until_all
+        What has been simulated is kept until this is left, and after it if that is by an error.
+
+    Raises
+    ------
+    _NoLog
+        It is none, and need not be one (sure).
+    """
+    from gas.cli.backtest_report import Backtested, Extent, report_of
+    from gas.cli.log_files import is_said_to_be_log
+    from gas.cli.partial_file import partial_file
+    from gas.prediction.backtest import JOBS, places_within
+    from gas.prediction.classes import classes_of
+    from gas.prediction.recorded import RecordedQueue
+    from gas.report.rendering import html
+
+    try:
+        log = read_log(path, strict=asked.strict)
+    except (BadInput, LogError) as error:
+        if sure or is_said_to_be_log(path):
+            raise
+        raise _NoLog(str(error).removeprefix(f"{Path(path).name}: ")) from None
+    part = selected(log, asked.month, asked.since, asked.until, asked.first)
+    recorded = RecordedQueue(part, _machine(part, asked.processors))
     for reason, count in recorded.jobs.skipped.items():
         remark(f"{part.name}: {many(count, 'job')} left out: {reason}")
-    places = recorded.places(jobs) if all_jobs or jobs is not None else places_within(recorded)
+    some = asked.all_jobs or asked.jobs is not None
+    places = recorded.places(asked.jobs) if some else places_within(recorded)
     possible = len(recorded.places(None))
     longest = int(recorded.waiting(places).max())
-    extent = Extent(
-        len(recorded),
-        recorded.unlimited,
-        recorded.left_out,
-        possible,
-        possible if all_jobs else jobs or JOBS,
-        samples,
-        longest,
-    )
-    threads = threads or len(os.sched_getaffinity(0))
-    kept = partial_file(recorded, places, remark, samples=samples, seed=seed)
-    done = False
+    wanted = possible if asked.all_jobs else asked.jobs or JOBS
+    extent = Extent(len(recorded), recorded.unlimited, recorded.left_out, possible, wanted, asked.samples, longest)
+    kept = partial_file(recorded, places, remark, samples=asked.samples, seed=asked.seed)
     try:
-        outcomes = _outcomes(recorded, places, samples, seed, threads, kept)
-        savings = _savings(recorded, places, outcomes, seed, threads)
+        outcomes = _outcomes(recorded, places, asked.samples, asked.seed, asked.threads, kept)
+        savings = _savings(recorded, places, outcomes, asked.seed, asked.threads)
         classes = classes_of(recorded, places, outcomes)
-        if output is not None:
-            write_text(output, _table(outcomes))
-        if plot is not None:
+        found = Backtested(part, extent, outcomes, classes, savings)
+        if files.output is not None:
+            write_text(files.output, _table(outcomes))
+        if files.plot is not None:
             from gas.pictures.backtest import draw_backtest
 
-            draw_backtest(outcomes, plot, log=part)
-        if report is not None:
-            page = report_of(part, extent, outcomes, classes, savings)
-            write_text(report, html(page))
-        if json:
-            print_json(wire_of(part, extent, outcomes, classes, savings))
-        else:
-            _show(extent, outcomes, classes, savings)
-        done = True
-    finally:
-        if not done and kept.keeps:
+            draw_backtest(outcomes, files.plot, log=part)
+        if files.report is not None:
+            write_text(files.report, html(report_of(*found)))
+        show(found)
+    except BaseException:
+        if kept.keeps:
             remark(f"{len(kept):,} of {len(places):,} submissions are simulated; repeat the command to go on")
-        kept.close(done=done)
+        kept.close(done=False)
+        raise
+    until_all.push(lambda kind, *_: kept.close(done=kind is None))
+    return found
+
+
+def _machine(log: Log, processors: int | None) -> int:
+    """Return the processors of a machine: as given, as in the header, or as many as were in use at once."""
+    from workloads.load import most_in_use
+
+    try:
+        return machine_of(log, processors)
+    except BadInput:
+        if not (used := most_in_use(log)):
+            raise
+        remark(
+            f"{log.name}: does not say how many processors the machine has; taken as {used:,}, the most in use at once "
+            "(--processors gives the number)"
+        )
+        return used
 
 
 def _outcomes(
@@ -192,28 +340,28 @@ def _announce_compiling() -> None:
         remark("first use: compiling the predictor (up to a minute)")
 
 
-def _show(extent: Extent, outcomes: Sequence[Outcome], classes: Sequence[JobClass], savings: Savings) -> None:
+def _show(found: Backtested) -> None:
     from gas.cli.backtest_report import bad_sentences, good_sentences, tables_of
     from gas.cli.savings_report import savings_sentences
 
+    _, extent, outcomes, classes, savings = found
     for sentences in (good_sentences(outcomes, classes), bad_sentences(classes), savings_sentences(savings)):
         for sentence in sentences:
             say(sentence)
     for sentence in extent.sentences(outcomes):
         say(sentence)
     for table in tables_of(outcomes, classes):
-        left = [column.title for column in table.columns if column.left]
         say()
-        print_table(
-            [column.title for column in table.columns],
-            [[cell.text for cell in row] for row in table.cells],
-            left=left,
-            whole=left,
-        )
+        _show_table(table)
     say()
     say("factor 2: of the jobs that waited for more than 10 minutes, those predicted within a factor of two")
     say("Gas nearer: jobs for which Gas was nearer than the best simple prediction")
     say("!: below the bound beyond doubt; ± is half of a 90% interval over parts of the log")
+
+
+def _show_table(table: Table) -> None:
+    titles, left = [column.title for column in table.columns], [column.title for column in table.columns if column.left]
+    print_table(titles, [[cell.text for cell in row] for row in table.cells], left=left, whole=left)
 
 
 def _table(outcomes: Sequence[Outcome]) -> str:

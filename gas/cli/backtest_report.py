@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gas.cli.savings_report import savings_blocks, savings_sentences, savings_wire
 from gas.intervals import Interval
@@ -18,7 +18,7 @@ from gas.printable import many
 from gas.report.blocks import Block, Bullets, Cell, Column, Picture, Report, Section, Table, Text, heads
 from workloads import Log
 
-__all__ = ["Extent", "bad_sentences", "good_sentences", "report_of", "tables_of", "wire_of"]
+__all__ = ["Backtested", "Extent", "bad_sentences", "good_sentences", "report_of", "summary_of", "tables_of", "wire_of"]
 
 _SCORES = ("median error", "mean error", "≤ 1 min", "≤ 10 min", "factor 2")
 
@@ -76,6 +76,16 @@ class Extent:
         if self.unlimited:
             found.append(f"{many(self.unlimited, 'job')} without walltime count with {shortly(UNLIMITED)}.")
         return found
+
+
+class Backtested(NamedTuple):
+    """A log that was backtested, and what came of it."""
+
+    log: Log
+    extent: Extent
+    outcomes: Sequence[Outcome]
+    classes: Sequence[JobClass]
+    savings: Savings
 
 
 def good_sentences(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> list[str]:
@@ -177,6 +187,30 @@ def tables_of(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> tuple
         *heads("jobs", "90% intervals held", "median error", "waited > 10 min", "factor 2", "Gas nearer"),
     )
     return ways, Table(columns, rows)
+
+
+def summary_of(logs: Sequence[Backtested]) -> Table:
+    """Return the table of several logs: how good predictions were for each, and how many classes are worse."""
+    rows = []
+    for one in logs:
+        everybody, parts, name = one.classes[0], one.classes[1:], best_baseline(one.outcomes)
+        both = answered(one.outcomes, name)
+        worse = sum(each.too_narrow or each.far_off or each.no_better for each in parts)
+        judged = sum(each.jobs >= FEWEST for each in parts)
+        rows.append(
+            (
+                one.log.name,
+                f"{everybody.jobs:,}",
+                _marked(everybody.held, everybody.jobs, everybody.too_narrow),
+                _seconds(scores_of(both, "median").median_error),
+                _seconds(scores_of(both, name).median_error),
+                f"{everybody.delayed:,}",
+                _marked(everybody.within_factor_2, everybody.delayed, everybody.far_off),
+                f"{worse} of {judged}",
+            )
+        )
+    titles = "jobs", "90% intervals held", "median error", "best simple", "waited > 10 min", "factor 2", "classes worse"
+    return Table((Column("log", left=True), *heads(*titles)), tuple(rows))
 
 
 def _ways(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, ...]]:

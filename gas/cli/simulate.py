@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from documents.extras import way_to_install
+from gas.cli.log_files import stem_of
 from gas.cli.logs import LARGEST_MACHINE, check_readable, machine_of, read_log_and_digest
 from gas.cli.progress import progress
 from gas.cli.selection import First, From, Month, ScaleLoad, Strict, Units, Until, check_load, scaled, selected
@@ -23,7 +24,6 @@ from gas.errors import BadInput, Missing, outcome_of
 from gas.policies.finding import OwnPolicy, find_policies
 from gas.simulation.schedule import POLICIES, Order, Policy
 from workloads import Overrun
-from workloads.formats import SUFFIXES
 from workloads.sacct_header import Unit
 
 if TYPE_CHECKING:
@@ -232,13 +232,7 @@ class _Asked:
 
 def file_of(template: str, trace: str, policy: str) -> str:
     """Return the name of the file for a policy on a log."""
-    return template.replace("{policy}", policy).replace("{trace}", _stem(trace))
-
-
-def _stem(trace: str) -> str:
-    name = "stdin" if trace == "-" else Path(trace).name
-    name = name.removesuffix(".gz")
-    return Path(name).stem if Path(name).suffix in SUFFIXES else name
+    return template.replace("{policy}", policy).replace("{trace}", stem_of(trace))
 
 
 def _files(
@@ -277,7 +271,7 @@ def _files(
         wanted.append(f"{{trace}}, since there are {len(traces)} logs")
     if wanted:
         raise BadInput(f"{option} {template}: the name must contain {' and '.join(wanted)}")
-    if len({_stem(trace) for trace in traces}) < len(traces):
+    if len({stem_of(trace) for trace in traces}) < len(traces):
         raise BadInput(f"{option} {template}: logs of the same name would share a file; rename one")
     for file in files.values():
         if not Path(file).parent.is_dir():

@@ -1,8 +1,10 @@
 """`gas backtest`: how good predictions would have been on a recorded log."""
 
 import csv
+import gzip
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,9 @@ from made_accounting import made_sacct
 from made_up import busy_log
 from typer.testing import CliRunner
 
+import gas.prediction.savings
 from gas.cli.backtest import backtest_command
+from gas.cli.log_files import files_for
 from gas.cli.logs import read_log
 from gas.cli.partial_file import partial_file
 from gas.errors import BadInput, GasError
@@ -87,7 +91,7 @@ def test_an_interrupted_backtest_goes_on_where_it_was_and_says_the_same(run, log
 
 def test_what_cannot_be_written_costs_no_predictions(run, log, tmp_path):
     asked = (log, "--jobs", "20", "--samples", "3", "--json")
-    failed = run(*asked, "--output", tmp_path / "nowhere" / "each.csv")
+    failed = run(*asked, "--output", tmp_path)
     assert failed.exit_code != 0
     assert "20 of 20 submissions are simulated; repeat the command to go on" in failed.stderr
     assert "20 of 20 submissions were simulated before an interruption; going on" in run(*asked).stderr
@@ -177,3 +181,93 @@ def test_jobs_that_clocks_put_into_disorder_are_counted_and_the_rest_is_backtest
     assert result.exit_code == 0, result.output
     assert "40 malformed lines left out: ended before its Submit" in result.stderr
     assert "20 recorded starts" in result.stdout
+
+
+# ---------------------------------------------------------------------------------------------------------- folders
+
+
+@pytest.fixture
+def folder(log, tmp_path):
+    """Logs as one finds them, good and bad, and files that are something else."""
+    there = tmp_path / "logs"
+    (there / "deeper").mkdir(parents=True)
+    text = log.read_text()
+    lines = [line for line in text.splitlines() if not line.startswith(";")]
+    (there / "a.swf").write_text(text)
+    (there / "deeper" / "packed.swf.gz").write_bytes(gzip.compress(text.encode()))
+    broken = "".join(f"{line[: len(line) // 2] if i % 9 == 0 else line}\n" for i, line in enumerate(lines[:60]))
+    (there / "headless").write_text(broken)
+    (there / "history.txt").write_text(made_sacct(120, seed=3))
+    (there / "cut.swf.gz").write_bytes(gzip.compress(text.encode())[:300])
+    (there / "empty.swf").touch()
+    (there / "README.md").write_text("# Logs\n\n1 2 3\n")
+    (there / "notes.txt").touch()
+    (there / "picture.png").write_bytes(b"\x89PNG\r\n\0\0")
+    (there / ".hidden.swf").touch()
+    return there
+
+
+def test_a_folder_is_backtested_log_by_log_and_what_was_skipped_is_named(run, folder, tmp_path):
+    result = run(folder, "--jobs", 20, "--samples", 2, "--report", tmp_path / "{trace}.html")
+    assert result.exit_code == 2, result.output  # two of its logs are no use
+    table, _, skipped = result.stdout.partition("skipped: ")
+    rows = [line.split()[0] for line in table.splitlines()[-4:]]
+    assert rows == ["a.swf", "packed.swf.gz", "headless", "history.txt"]
+    assert "cut.swf.gz: the gzip file ends too early" in skipped
+    assert "empty.swf: is empty; a log has one line a job" in skipped
+    others = [line.split(": ")[1] for line in skipped.splitlines() if line.startswith("no log: ")]
+    assert [Path(one).name for one in others] == ["README.md", "notes.txt", "picture.png"]
+    assert {path.stem for path in tmp_path.glob("*.html")} == {"a", "packed", "headless", "history"}
+    assert "does not say how many processors the machine has; taken as" in result.stderr
+
+
+def test_only_other_files_in_a_folder_are_no_failure_and_json_is_one_object(run, folder):
+    for name in ("cut.swf.gz", "empty.swf"):
+        (folder / name).unlink()
+    result = run(folder, "--jobs", 20, "--samples", 2, "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert [one["log"] for one in document["logs"]] == ["a.swf", "packed.swf.gz", "headless", "history.txt"]
+    assert (document["failed"], len(document["passed_over"])) == ([], 3)
+
+
+def test_of_several_logs_none_takes_the_others_with_it_and_what_was_simulated_is_kept_until_all_is_done(
+    run, log, tmp_path, monkeypatch
+):
+    other = tmp_path / "other.swf"
+    other.write_text(log.read_text().replace(" 300 ", " 301 "))
+    choices = gas.prediction.savings.choices
+
+    def fails(recorded, *args, **options):
+        if (recorded.start - recorded.jobs.submit == 301).any():
+            raise ZeroDivisionError("a fault")
+        return choices(recorded, *args, **options)
+
+    asked = (other, log, "--jobs", "20", "--samples", "2")
+    monkeypatch.setattr("gas.prediction.savings.choices", fails)
+    result = run(*asked)
+    assert result.exit_code == 1
+    assert "other.swf: internal error (ZeroDivisionError: a fault); please report it" in result.stderr
+    assert "20 recorded starts" in result.stdout
+    monkeypatch.setattr("gas.prediction.savings.choices", choices)
+    again = run(*asked)
+    assert again.exit_code == 0
+    assert again.stderr.count("20 of 20 submissions were simulated before an interruption; going on") == 1
+
+
+def test_what_cannot_be_asked_of_a_folder_is_refused(run, folder, log, tmp_path):
+    (tmp_path / "nothing").mkdir()
+    assert "is an empty folder" in str(run(tmp_path / "nothing").exception)
+    (tmp_path / "nothing" / "README").write_text("Logs are elsewhere.")
+    assert "none of 1 file is a log; the first, " in str(run(tmp_path / "nothing").exception)
+    assert "must contain {trace}" in str(run(folder, "--report", tmp_path / "one.html").exception)
+    assert "there is no folder" in str(run(folder, "--report", tmp_path / "no" / "{trace}.html").exception)
+    assert "would overwrite an input" in str(run(folder, "--output", folder / "{trace}.swf").exception)
+    assert "can be read only once" in str(run("-", "-").exception)
+
+
+def test_logs_of_one_name_are_written_to_files_with_numbers(folder, tmp_path):
+    paths = ["a/x.swf", "b/x.swf.gz", "b/y.txt"]
+    assert files_for(str(tmp_path / "{trace}.html"), "--report", paths) == [
+        str(tmp_path / name) for name in ("x.html", "x-2.html", "y.html")
+    ]

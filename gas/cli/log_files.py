@@ -1,0 +1,83 @@
+"""The files of a command that takes logs and folders of logs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from gas.cli.logs import check_readable
+from gas.errors import BadInput
+from workloads import LogError
+from workloads.formats import SUFFIXES, format_of
+
+__all__ = ["TRACE", "files_for", "is_said_to_be_log", "log_files", "stem_of"]
+
+TRACE = "{trace}"
+"""Stands for the name of the log in the names of files that are written."""
+
+_OF_LOGS = (".swf", ".sacct", ".psv")
+"""Suffixes that only logs have; others are those of tables and texts too."""
+
+
+def log_files(paths: Sequence[str]) -> list[str]:
+    """Return the paths with the files of a folder in place of it, also of folders in it, by name; not hidden ones.
+
+    Raises
+    ------
+    BadInput
+        One cannot be read, or a folder is empty.
+    """
+    check_readable([path for path in paths if not Path(path).is_dir()])
+    found: dict[str, None] = {}
+    for path in paths:
+        if path == "-" or not Path(path).is_dir():
+            found[path] = None
+            continue
+        inside = (one.relative_to(path) for one in Path(path).rglob("*") if one.is_file())
+        files = sorted(str(Path(path) / one) for one in inside if not any(part.startswith(".") for part in one.parts))
+        if not files:
+            raise BadInput(f"{path}: is an empty folder; name a folder with logs, or a log")
+        found.update(dict.fromkeys(files))
+    return list(found)
+
+
+def is_said_to_be_log(path: str) -> bool:
+    """Return whether a file of a folder is a log by its name or its header: one that cannot be used is an error."""
+    if Path(path.removesuffix(".gz")).suffix.lower() in _OF_LOGS:
+        return True
+    try:
+        return format_of(path) == "sacct"
+    except (OSError, LogError):
+        return False
+
+
+def stem_of(path: str) -> str:
+    """Return the name of a log without folder and suffix."""
+    name = "stdin" if path == "-" else Path(path).name
+    name = name.removesuffix(".gz")
+    return Path(name).stem if Path(name).suffix in SUFFIXES else name
+
+
+def files_for(template: str | None, option: str, paths: Sequence[str]) -> list[str | None]:
+    """Return the name of the file that is written for each log; of two logs of one name, the later gets a number.
+
+    Raises
+    ------
+    BadInput
+        All would be written to one file, or there is no such folder.
+    """
+    if template is None:
+        return [None] * len(paths)
+    if len(paths) > 1 and TRACE not in template:
+        raise BadInput(f"{option} {template}: the name must contain {TRACE}, since there are several files")
+    seen: Counter[str] = Counter()
+    found: list[str | None] = []
+    for path in paths:
+        stem = stem_of(path)
+        seen[stem] += 1
+        name = template.replace(TRACE, stem if seen[stem] == 1 else f"{stem}-{seen[stem]}")
+        if not Path(name).parent.is_dir():
+            raise BadInput(f"{option} {name}: there is no folder {Path(name).parent}; create it first")
+        found.append(name)
+    return found
