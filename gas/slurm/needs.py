@@ -169,4 +169,4 @@ class Needs:
             row[fitting.MEMORY] = node
             row[fitting.ALL_MEMORY] = self.with_memory and node == 0
         elif cpu is not None:
-            row[fitting.TASK_MEMORY] = cpu * per_task
+            row[fitting.TASK_MEMORY], row[fitting.CPU_MEMORY] = cpu * per_task, cpu

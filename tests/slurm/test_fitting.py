@@ -147,3 +147,17 @@ def test_a_node_gives_the_cpus_of_its_gpus_at_the_least(version, asked, nodes):
 def test_a_node_without_the_cpus_of_its_gpus_waits():
     made = with_nodes(cluster(running(1, "n0", end=600, cpus_on={"n0": 1}), nodes=1), gres=[(Gres("gpu", "", 4),)])
     assert planned(made, job(cpus=1, tasks_asked=1, **TWO_EACH)) == (600, [0])
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({"memory_per_cpu": 500}, [0]), ({"memory_per_cpu": 501}, [1]), ({"memory_per_cpu": 2001}, None),
+        ({"memory_per_node": 4000}, [0]), ({"memory_per_cpu": 2000, "tasks_per_node": 2}, [0]),
+    ],
+)  # fmt: skip
+def test_a_whole_node_has_memory_for_all_of_its_cpus(asked, found):
+    """Seen on 24.11 and 26.05: one CPU with 900 MB, exclusive, never starts on nodes of 8 CPUs and 4,000 MB."""
+    partitions = (Partition("p", ("n0", "n1"), selection="CR_CPU_MEMORY"),)
+    made = with_nodes(cluster(nodes=2, cpus=8, partitions=partitions), memory=[4000, 16000])
+    assert places(made, cpus=asked.get("tasks_per_node", 1), exclusive=True, **asked) == found
