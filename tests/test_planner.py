@@ -603,6 +603,48 @@ def test_the_losers_are_told_why():
     assert thrifty.turnaround(thrifty.best) == 23
 
 
+def test_of_two_that_cost_the_same_the_later_one_is_no_trade_off():
+    result = plan(exactly({1: 39, 2: 20, 4: 10, 8: 7}), AvailabilityList.of([0], [8]))
+    assert [(c.processors, c.finish, c.processor_seconds) for c in result.undominated] == [
+        (8, 7, 56), (4, 10, 40), (1, 39, 39),
+    ]  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------------------------- layouts
+
+
+class OnNodes(NodeAvailability):
+    """Nodes of six a100 at most, or of one h100; a request starts as many seconds from now as it has nodes."""
+
+    def largest_node(self, device):
+        return {"a100": 6, "h100": 1}.get(device, 0)
+
+    def anchors_of(self, sizes, walltimes, layouts, first):
+        return np.array([one.nodes for one in layouts], np.int64)
+
+
+@pytest.mark.parametrize(
+    ("per_node", "layouts", "reasons"),
+    [
+        ([4, 1], [f"{shape} {device}" for shape, device in (
+            ("3x4", "a100"), ("12x1", "h100"), ("12x1", "a100"), ("7x1", "h100"), ("7x1", "a100"),
+            ("1x4", "a100"), ("4x1", "h100"), ("4x1", "a100"),
+        )], []),
+        (4, ["3x4 a100", "1x4 a100"], ["7 GPUs cannot be spread evenly over the fewest nodes of up to 4"]),
+        ([8, 9], [], ["gpus_per_node is 8, and no node has more than 6 GPUs of type h100 or a100 or v100"] * 3),
+    ],
+)  # fmt: skip
+def test_sizes_are_planned_in_the_layouts_that_the_nodes_allow_and_the_others_are_named(per_node, layouts, reasons):
+    resources = {"gpu_type": ["h100", "a100", "v100"], "gpus_per_node": per_node}
+    speedup = {"model": "table", "times": {"4": 500, "7": 300, "12": 200}}
+    tables = {"name": "train", "unit": "gpus", "speedup": speedup, "resources": resources}
+    there = OnNodes("gpus", "estimate", 0, "1", np.array([6] * 12), Spans.of([]), tuple("abcdefghijkl"))
+    result = plan(Application.from_tables(tables, "here"), there)
+    assert [str(c.layout) for c in result.candidates] == layouts
+    assert all(c.start == c.layout.nodes for c in result.candidates)
+    assert [one.reason for one in result.rejected] == reasons
+
+
 def test_downeys_model_plans_as_it_stands():
     # A = 4, sigma = 0 is S = min(n, A): 100 s, 50, 34 (33.3 rounded up), 25, and no gain beyond.
     result = plan(Application(Downey(100, 4, 0), safety=1), AvailabilityList.of([0], [6]))

@@ -109,6 +109,18 @@ def made(request, clock):
     return made
 
 
+@pytest.mark.parametrize(("part", "address"), [(None, "made"), ("gpu", "made#gpu")])
+def test_its_address_names_the_part_that_it_is_restricted_to(part, address):
+    assert Endpoint("made", Scheduler(), part, None, 30.0, Spans(30, 10, 10)).address == address
+
+
+def test_a_scheduler_that_does_not_answer_is_asked_until_patience_is_over(made, clock):
+    made.transport.faults = {"submit": ["lost"], "ask": [*[""] * 1, *["no"] * 1000], "cancel": []}
+    with pytest.raises(InDoubt, match="the scheduler cannot be asked: no answer"):
+        made.submit(REQUEST, JOB, "k")
+    assert clock[0] == 30.0
+
+
 def test_what_is_lost_is_searched_for_as_long_as_it_takes(made, clock):
     made.transport.faults["submit"] = ["lost"]
     with pytest.raises(InDoubt, match="lost; the request may have got through .key k"):

@@ -12,10 +12,11 @@ from gas.compiled import kernel
 from gas.profile import holes
 from gas.profile.blocks import STAMP, USED, blocks_of, check, empty_blocks, profile_in, with_rows
 from gas.profile.changes import give_back as give_back_in_blocks
+from gas.profile.changes import take as take_in_blocks
 from gas.profile.flat import NEVER, earliest_fit
 from gas.profile.flat import give_back as give_back_in_arrays
 from gas.profile.flat import take as take_in_arrays
-from gas.s3.placing import A_MOVE, AGAIN_FROM_THE_HEAD, NO_LIMIT, ONCE, UNTIL_NOTHING_MOVES, place, promote
+from gas.s3.placing import A_MOVE, A_PASS, AGAIN_FROM_THE_HEAD, NO_LIMIT, ONCE, UNTIL_NOTHING_MOVES, place, promote
 from gas.s3.queue import (
     NEXT,
     NOT_LOOKED_AT,
@@ -398,6 +399,23 @@ def test_a_move_costs_patience_as_five_looks_do(moves):
     assert promote(blocks, queue, 0, UNTIL_NOTHING_MOVES, (1 + A_MOVE) * moves) == moves
     assert queue.used[UNFINISHED] == 1
     assert queue.jobs[Q_START, :6].tolist() == [10 * n if n < moves else 100 + 10 * n for n in range(6)]
+
+
+@pytest.mark.parametrize(("patience", "moves"), [(7, 1), (8, 2)])
+def test_another_pass_costs_patience_as_a_look_at_one_in_64_jobs_does(patience, moves):
+    """The second job moves first, at five looks; its old place is what lets the first one move in the next pass."""
+    blocks, queue = with_rows(empty_blocks(MACHINE, 0), 400), empty_queue(2 * A_PASS)
+    for start, end, busy in [(0, 10, 6), (10, 20, 6), (20, 30, 4), (30, 1000, 1)]:
+        take_in_blocks(blocks, start, end, busy)
+    for job, processors in enumerate([4, 2, *[MACHINE] * (2 * A_PASS - 2)]):
+        append(queue, blocks, job, processors, 10, 0, place(blocks, processors, 10, 0))
+    assert starts(queue)[:3] == [30, 20, 1000]
+    assert promote(blocks, queue, 0, UNTIL_NOTHING_MOVES) == 0
+    give_back_in_blocks(blocks, 0, 10, 2)
+    give_back_in_blocks(blocks, 20, 30, 2)
+    assert promote(blocks, queue, 0, UNTIL_NOTHING_MOVES, patience) == moves
+    assert queue.used[UNFINISHED] == (moves == 1)
+    assert starts(queue)[:3] == [30 if moves == 1 else 20, 0, 1000]
 
 
 @pytest.mark.thorough(but=12)

@@ -6,8 +6,9 @@ import pytest
 from earlier_stores import without_shapes
 
 from gas.errors import Conflict, StoreDamaged
+from gas.service import store as store_module
 from gas.service.database import open_database
-from gas.service.jobs import Job, JobRequest, Reshape, Shape
+from gas.service.jobs import LONG_COMMAND, Job, JobRequest, Reshape, Shape
 from gas.service.listing import Wanted
 from gas.service.store import SCHEMA_VERSION, Store
 
@@ -108,6 +109,34 @@ def test_a_key_belongs_to_its_user(path):
     hers = replace(JOB, id=2, request=replace(REQUEST, user="bob"))
     store.write(new=[JOB, hers])
     assert (store.by_key("alice", "k"), store.by_key("bob", "k")) == (JOB, hers)
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("bytes_of_command", "letters_of_environment", "with_command"),
+    [(LONG_COMMAND, 1, True), (LONG_COMMAND + 1, 1, False), (20, 2**16 - 20, True), (20, 2**16, False)],
+)
+def test_a_list_of_ended_jobs_leaves_out_commands_that_are_long_or_lie_with_a_long_environment(
+    path, bytes_of_command, letters_of_environment, with_command
+):
+    store = Store(path)
+    command = ("x" * (bytes_of_command - len('[""]')),)
+    request = replace(REQUEST, command=command, environment={"A": "y" * letters_of_environment})
+    store.write(new=[replace(JOB, request=request, state="completed", finished=20)])
+    (listed,) = store.recent(1)
+    assert (listed.request.command, listed.request.command_bytes) == (command if with_command else (), bytes_of_command)
+    store.close()
+
+
+def test_of_ended_jobs_that_were_listed_only_the_latest_are_kept_in_memory(path, monkeypatch):
+    monkeypatch.setattr(store_module, "_ENDED_KEPT", 3)
+    store = Store(path)
+    requests = [replace(REQUEST, key=f"k{id}") for id in range(1, 6)]
+    ended = [replace(JOB, id=id, request=one, state="failed", finished=20) for id, one in enumerate(requests, 1)]
+    store.write(new=ended)
+    for _ in range(2):
+        assert [job.id for job in store.recent(5)] == [5, 4, 3, 2, 1]
+        assert len(store._ended) == 3
     store.close()
 
 
