@@ -16,6 +16,7 @@ from gas.profile.changes import take as take_in_blocks
 from gas.profile.flat import NEVER, earliest_fit
 from gas.profile.flat import give_back as give_back_in_arrays
 from gas.profile.flat import take as take_in_arrays
+from gas.s3 import placing
 from gas.s3.placing import A_MOVE, A_PASS, AGAIN_FROM_THE_HEAD, NO_LIMIT, ONCE, UNTIL_NOTHING_MOVES, place, promote
 from gas.s3.queue import (
     NEXT,
@@ -416,6 +417,23 @@ def test_another_pass_costs_patience_as_a_look_at_one_in_64_jobs_does(patience, 
     assert promote(blocks, queue, 0, UNTIL_NOTHING_MOVES, patience) == moves
     assert queue.used[UNFINISHED] == (moves == 1)
     assert starts(queue)[:3] == [30 if moves == 1 else 20, 0, 1000]
+
+
+@pytest.mark.parametrize(("hole", "start"), [(9, 90_000), (10, 1020)])
+def test_a_pass_that_is_filtered_looks_at_a_job_that_just_fills_a_new_hole(monkeypatch, hole, start):
+    """The hole opens when the second job moves, and ends long before the start of the first one."""
+    blocks, queue = with_rows(empty_blocks(MACHINE, 0), 20), empty_queue()
+    for begin, end, busy in [(0, 1020, 6), (1020, 1020 + hole, 4), (1020 + hole, 90_000, 3)]:
+        take_in_blocks(blocks, begin, end, busy)
+    for job, (processors, walltime) in enumerate([(4, 10), (2, hole)]):
+        append(queue, blocks, job, processors, walltime, 0, place(blocks, processors, walltime, 0))
+    assert starts(queue) == [90_000, 1020]
+    promote(blocks, queue, 0, UNTIL_NOTHING_MOVES)
+    monkeypatch.setattr(placing, "MANY", 1)
+    give_back_in_blocks(blocks, 0, hole, 2)
+    give_back_in_blocks(blocks, 1020, 1020 + hole, 2)
+    promote(blocks, queue, 0, UNTIL_NOTHING_MOVES)
+    assert starts(queue) == [start, 0]
 
 
 @pytest.mark.thorough(but=12)
