@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FEWEST", "Interval", "better", "by_months", "interval", "signed", "sure", "sureness", "within"]
+__all__ = ["FEWEST", "Interval", "better", "by_months", "interval", "ratio_by_months", "signed", "sure", "sureness"]
+__all__ += ["within"]
 
 FEWEST: Final = 4
 """Months that `by_months` takes. Two or three may be alike by chance, and the interval as narrow as one likes."""
@@ -55,23 +56,38 @@ def sureness(seeds: int) -> str:
 def by_months(values: NDArray[np.float64], months: Sequence[Hashable]) -> Interval:
     """Return the mean of values, and half of its 90% interval after Student with months as batches.
 
-    Months weigh by how many values they have; the interval is that of a ratio of sums over batches (Cochran, Sampling
-    Techniques, 6.3). With fewer than `FEWEST` months there is none.
+    Months weigh by how many values they have. With fewer than `FEWEST` months there is no interval.
     """
     if not len(values):
         return Interval(0.0, None)
     index = {month: i for i, month in enumerate(dict.fromkeys(months))}
     of = np.array([index[month] for month in months])
-    counts = np.bincount(of)
-    mean = float(values.mean())
-    if len(index) < FEWEST:
-        return Interval(mean, None)
+    return ratio_by_months(np.bincount(of, weights=values), np.bincount(of))
+
+
+def ratio_by_months(sums: NDArray[Any], bases: NDArray[Any], *, level: float = 0.9) -> Interval:
+    """Return the ratio of two sums, and half of its interval after Student with months as batches.
+
+    The ratio is that of the sums over all months, so that months weigh by their bases (Cochran, Sampling Techniques,
+    6.3). With fewer than `FEWEST` months there is no interval.
+
+    Parameters
+    ----------
+    sums, bases
+        A value each month; all bases together are not 0.
+    level
+        Of the interval; higher where one of several comparisons decides.
+    """
+    ratio = float(np.sum(sums) / np.sum(bases))
+    count = len(sums)
+    if count < FEWEST:
+        return Interval(ratio, None)
     from scipy.stats import t
 
-    count = len(index)
-    residual = np.bincount(of, weights=values) - mean * counts
+    residual = sums - ratio * bases
     spread = float(np.sqrt((residual**2).sum() / (count - 1)))
-    return Interval(mean, float(t.ppf(0.95, count - 1)) * spread / (float(counts.mean()) * float(np.sqrt(count))))
+    width = float(t.ppf(0.5 + level / 2, count - 1)) * spread / (abs(float(np.mean(bases))) * float(np.sqrt(count)))
+    return Interval(ratio, width)
 
 
 def sure(found: Interval) -> bool:

@@ -1,0 +1,77 @@
+"""What will be free when, and on which size a job would end first by it."""
+
+from __future__ import annotations
+
+from experiments.malleate.state import (
+    ADOPTS,
+    FIRST,
+    HOLDS,
+    LAST,
+    MACHINE,
+    NOW,
+    ROW,
+    RUNNING,
+    SIZE,
+    TIME,
+    WAITING,
+    WALLTIME,
+    Elastic,
+)
+from gas.compiled import lean_kernel
+from gas.profile.flat import earliest_fit, take
+
+__all__ = ["choose", "mold_again", "place", "plan_of_running"]
+
+
+@lean_kernel
+def plan_of_running(state: Elastic) -> None:
+    """Make the plan that of running jobs, by their walltimes."""
+    plan, now, work = state.plan, state.now, state.work
+    plan.starts[0], plan.free[0], plan.used[0] = now[NOW], state.rules[MACHINE], 1
+    for k in range(now[RUNNING]):
+        job = state.running[k]
+        take(plan, now[NOW], max(work[HOLDS, job], now[NOW] + 1), state.table[SIZE, work[ROW, job]])
+
+
+@lean_kernel
+def place(state: Elastic, job: int, row: int) -> int:
+    """Give a waiting job its earliest place in the plan; return when it starts."""
+    duration, size = state.table[WALLTIME, row], state.table[SIZE, row]
+    begin = earliest_fit(state.plan, size, duration, state.now[NOW])
+    take(state.plan, begin, begin + duration, size)
+    return begin
+
+
+@lean_kernel
+def best_row(state: Elastic, job: int) -> int:
+    """Return the size on which a job would end first by the plan, of several the smallest.
+
+    A request must fit for its walltime, and ends after its execution time, which the speed-up model says.
+    """
+    table, best, soonest = state.table, -1, 0
+    for row in range(state.jobs[FIRST, job], state.jobs[LAST, job]):
+        begin = earliest_fit(state.plan, table[SIZE, row], table[WALLTIME, row], state.now[NOW])
+        end = begin + table[TIME, row]
+        if best < 0 or end < soonest:
+            best, soonest = row, end
+    return best
+
+
+@lean_kernel
+def choose(state: Elastic, job: int) -> None:
+    """Choose an arriving job's size by what is free beside those that run and wait."""
+    plan_of_running(state)
+    for q in range(state.now[WAITING]):
+        place(state, state.queue[q], state.work[ROW, state.queue[q]])
+    state.work[ROW, job] = best_row(state, job)
+
+
+@lean_kernel
+def mold_again(state: Elastic) -> None:
+    """Choose the size of every waiting adopter again, in order of the queue."""
+    plan_of_running(state)
+    for q in range(state.now[WAITING]):
+        job = state.queue[q]
+        if state.jobs[ADOPTS, job]:
+            state.work[ROW, job] = best_row(state, job)
+        place(state, job, state.work[ROW, job])

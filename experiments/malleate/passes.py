@@ -1,0 +1,150 @@
+"""Passes over the queue: EASY backfilling with jobs that start on one of several sizes, and planning all again.
+
+With jobs of one size, the first is EASY as `gas.simulation.queueing` has it (a test compares them): a pass starts jobs
+from the head of the queue while they can start; the first that cannot gets its shadow time, when enough processors
+will be free by the walltimes, and others start if they end by then or leave enough.
+"""
+
+from __future__ import annotations
+
+from experiments.malleate.forecast import best_row, place, plan_of_running
+from experiments.malleate.rules import AT_START, FIXED, KEEP_OWN, PLAN_AGAIN, START_OWN, START_SMALLEST
+from experiments.malleate.sizes import grow, shrink, spare, start
+from experiments.malleate.state import (
+    ADOPTS,
+    DISCIPLINE,
+    FREE,
+    HOLDS,
+    LAST,
+    NOW,
+    OWN,
+    ROW,
+    RUNNING,
+    RUNS,
+    SIZE,
+    WAITING,
+    WHEN,
+    Elastic,
+    lowest,
+    planned,
+)
+from gas.compiled import lean_kernel
+
+__all__ = ["look"]
+
+
+@lean_kernel
+def look(state: Elastic) -> None:
+    """Start the jobs that can, after something was submitted or has ended."""
+    if state.rules[DISCIPLINE] == PLAN_AGAIN:
+        _plan_again(state)
+        return
+    _from_the_head(state)
+    if state.now[WAITING] > 0 and state.now[FREE] > 0:
+        _backfill(state)
+    if state.rules[RUNS] != FIXED and state.now[FREE] > 0:
+        grow(state)
+
+
+@lean_kernel
+def _from_the_head(state: Elastic) -> None:
+    """Start jobs from the head of the queue, for which others shrink if they can, until one cannot start."""
+    now = state.now
+    while now[WAITING] > 0:
+        job = state.queue[0]
+        row = _row_within(state, job, now[FREE])
+        if row < 0 and state.rules[RUNS] != FIXED:
+            wanted = state.table[SIZE, _least_row(state, job)] - now[FREE]
+            if spare(state) >= wanted:
+                shrink(state, wanted)
+                row = _row_within(state, job, now[FREE])
+        if row < 0:
+            return
+        _take_out(state, 0)
+        start(state, job, row)
+
+
+@lean_kernel
+def _backfill(state: Elastic) -> None:
+    """Start jobs behind the head that do not delay it: those that run could shrink for it, too."""
+    now, work, table = state.now, state.work, state.table
+    wanted = table[SIZE, _least_row(state, state.queue[0])]
+    gathered, shadow, k = now[FREE] + spare(state), now[NOW], 0
+    while gathered < wanted:
+        shadow = work[HOLDS, state.running[k]]
+        while k < now[RUNNING] and work[HOLDS, state.running[k]] == shadow:
+            gathered += _floor_size(state, state.running[k])
+            k += 1
+    extra = gathered - wanted
+    q = 1
+    while q < now[WAITING] and now[FREE] > 0:
+        job = state.queue[q]
+        row = _row_within(state, job, now[FREE])
+        if row >= 0 and now[NOW] + planned(state, job, row) > shadow and table[SIZE, row] > extra:
+            row = _row_within(state, job, min(now[FREE], extra))
+        if row < 0:
+            q += 1
+            continue
+        if now[NOW] + planned(state, job, row) > shadow:
+            extra -= table[SIZE, row]
+        _take_out(state, q)
+        start(state, job, row)
+
+
+@lean_kernel
+def _floor_size(state: Elastic, job: int) -> int:
+    """Return how many processors a job gives back when it ends, beside those that it could give back before."""
+    if state.rules[RUNS] == FIXED or not state.jobs[ADOPTS, job]:
+        return state.table[SIZE, state.work[ROW, job]]  # type: ignore[no-any-return]
+    row = state.jobs[OWN, job] if state.rules[RUNS] == KEEP_OWN else lowest(state, job)
+    return state.table[SIZE, row]  # type: ignore[no-any-return]
+
+
+@lean_kernel
+def _least_row(state: Elastic, job: int) -> int:
+    """Return the smallest size on which a waiting job would start."""
+    if not state.jobs[ADOPTS, job]:
+        return state.jobs[OWN, job]  # type: ignore[no-any-return]
+    if state.rules[WHEN] == AT_START or state.rules[RUNS] in (START_SMALLEST, START_OWN):
+        return lowest(state, job)
+    return state.work[ROW, job]  # type: ignore[no-any-return]
+
+
+@lean_kernel
+def _row_within(state: Elastic, job: int, processors: int) -> int:
+    """Return on which size a waiting job would start with so many processors free, -1 if on none."""
+    table, least = state.table, _least_row(state, job)
+    most = least
+    if state.jobs[ADOPTS, job]:
+        if state.rules[WHEN] == AT_START:
+            most = state.jobs[LAST, job] - 1
+        elif state.rules[RUNS] == START_OWN:
+            most = state.jobs[OWN, job]
+    while most >= least and table[SIZE, most] > processors:
+        most -= 1
+    return most if most >= least else -1
+
+
+@lean_kernel
+def _plan_again(state: Elastic) -> None:
+    """Plan the queue anew in its order, and start the jobs whose places begin now."""
+    now = state.now
+    plan_of_running(state)
+    q = 0
+    while q < now[WAITING]:
+        job = state.queue[q]
+        if state.jobs[ADOPTS, job]:
+            state.work[ROW, job] = best_row(state, job)
+        if place(state, job, state.work[ROW, job]) == now[NOW]:
+            _take_out(state, q)
+            start(state, job, state.work[ROW, job])
+        else:
+            q += 1
+
+
+@lean_kernel
+def _take_out(state: Elastic, q: int) -> None:
+    queue, now = state.queue, state.now
+    now[WAITING] -= 1
+    for i in range(q, now[WAITING]):
+        queue[i] = queue[i + 1]

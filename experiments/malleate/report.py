@@ -1,0 +1,343 @@
+"""The report: what each strategy changes, who loses, and on what it hangs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from experiments.framework.claims import summary_section
+from experiments.framework.columns import Shown, table_of
+from experiments.framework.method import method_section
+from experiments.framework.origin import Origin, origin_section
+from experiments.framework.records import Field, Records
+from experiments.framework.sites import Site
+from experiments.malleate.claims import MALLEABLE, claims
+from experiments.malleate.pictures import draw_changes, draw_shares
+from experiments.malleate.recipes import RECIPES
+from experiments.malleate.results import FULL_SEEDS, Results, strategy_names
+from experiments.malleate.rules import STRATEGIES
+from experiments.malleate.run import ON_S3
+from experiments.published import Measure, overall
+from gas.intervals import Interval
+from gas.report.blocks import Bullets, Cell, Column, Picture, Report, Section, Table, Text, fewer, no, not_the_full, yes
+
+__all__ = ["TABLES", "malleate_report"]
+
+_ON_LINES = ("slurm", "oar", "gas", "gas-predicted", "gas-again", "malleable-own", "malleable-keep")
+
+_IN_SETTINGS = ("gas", "gas-predicted", "gas-again", MALLEABLE)
+
+_MEASURES: Mapping[Measure, str] = {"response": "mean response time (s)", "slowdown": "mean bounded slowdown"}
+
+_NEAR = 2.0
+"""Per cent within which a published figure of rigid jobs is reproduced."""
+
+
+def malleate_report(study: Results, origin: Origin) -> Report:
+    """Return the report; the same study of the same origin gives the same bytes."""
+    sites = [(Site(log.source.trace, study.processors(log), (), 0), log) for log in study.logs]
+    sections = (
+        _first_look(study),
+        summary_section(
+            claims(study), caption="A statement has a verdict only where the intervals of all logs decide it."
+        ),
+        _strategies(),
+        _by_share(study),
+        _other_means(study),
+        _losers(study),
+        _settings(study),
+        _baselines(study),
+        method_section("experiments.malleate", survey=RECIPES["survey"][0], cost=study.options.cost),
+        origin_section(sites, origin),
+    )
+    less = [*study.missing, fewer(study.options.seeds, FULL_SEEDS, "seed")]
+    less += [] if study.options.others else ["other terms were not run"]
+    return Report("Mold or malleate?", _lead(study), sections, not_the_full(less))
+
+
+def _title(name: str) -> str:
+    return "Gas under S³, by its promises" if name == ON_S3 else STRATEGIES[name].title
+
+
+def _most(study: Results) -> int:
+    return max(study.percents(study.base))
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = min(values), max(values)
+    return f"{low:.0f}%" if round(low) == round(high) else f"{low:.0f} to {high:.0f}%"
+
+
+def _lead(study: Results) -> str:
+    most = _most(study)
+    saved = {
+        name: [-found.mean for log in study.logs if (found := study.change(log, most, name)) is not None]
+        for name in ("gas-predicted", MALLEABLE)
+    }
+    shares = [
+        100 * found.mean
+        for log in study.logs
+        if (found := study.share(log, most, "gas-predicted", MALLEABLE)) is not None
+    ]
+    if not saved[MALLEABLE] or not shares:
+        return "No log was simulated."
+    return (
+        "A moldable job can run on several sizes, one of which is chosen before it starts. A malleable job changes its "
+        "size while it runs, for which the application, its runtime and the scheduler must be changed. How much of "
+        "what malleable jobs promise is there for the taking, with schedulers as they are? On "
+        f"{len(study.logs)} logs of real machines, with jobs that could run on other sizes than they did, mean "
+        f"turn-around times are {_span(saved[MALLEABLE])} shorter if all jobs are malleable, and "
+        f"{_span(saved['gas-predicted'])} shorter if all choose their sizes by Gas's predictions at submission: "
+        f"{_span(shares)} of that, by log. Both depend on the speed-ups, which no log states and which are drawn here."
+    )
+
+
+def _first_look(study: Results) -> Section:
+    most = _most(study)
+    names = [name for name in strategy_names(study) if name != "rigid"]
+    changes = {
+        (log.source.trace, name): found
+        for log in study.logs
+        for name in names
+        if (found := study.change(log, most, name)) is not None
+    }
+    titles = {name: _title(name) for name in names if any(key[1] == name for key in changes)}
+    picture = Picture(
+        "changes",
+        draw_changes([log.source.trace for log in study.logs], titles, changes),
+        "Lines at the ends of bars are 90% intervals over months.",
+    )
+    rows = []
+    for name in titles:
+        row: list[Cell | str] = [titles[name]]
+        for log in study.logs:
+            found = changes.get((log.source.trace, name))
+            row.append("" if found is None else found.text(1))
+        rows.append(tuple(row))
+    rigid: list[Cell | str] = ["mean of rigid jobs (h)"]
+    for log in study.logs:
+        total, jobs = (study.sums(log, study.base, most, "rigid", what) for what in ("turnaround", "jobs"))
+        rigid.append("" if total is None or jobs is None else f"{total.sum() / max(jobs.sum(), 1) / 3600:.2f}")
+    columns = (Column("", left=True), *(Column(log.source.trace, "change of the mean (%)") for log in study.logs))
+    return Section(
+        "What choosing sizes and changing them saves",
+        (picture, Table(columns, (tuple(rigid), *rows), f"{most}% of the jobs adopt. ± is half of a 90% interval.")),
+    )
+
+
+def _strategies() -> Section:
+    items = tuple(f"{one.title}: {one.about}" for one in STRATEGIES.values())
+    return Section("What is compared", (Bullets(items),))
+
+
+def _by_share(study: Results) -> Section:
+    percents = study.percents(study.base)
+    found = {
+        (log.source.trace, name, percent): value
+        for log in study.logs
+        for name in _ON_LINES
+        for percent in percents
+        if (value := study.change(log, percent, name)) is not None
+    }
+    titles = {name: _title(name) for name in _ON_LINES}
+    picture = Picture(
+        "shares",
+        draw_shares([log.source.trace for log in study.logs], titles, found, percents),
+        "Change of the mean turn-around time of all jobs. Bands are 90% intervals over months.",
+    )
+    return Section("How many must take part", (picture,))
+
+
+def _other_means(study: Results) -> Section:
+    most = _most(study)
+    rows = []
+    for name in strategy_names(study)[1:]:
+        for log in study.logs:
+            wait, response, slowdown = (
+                study.change(log, most, name, what=what) for what in ("wait", "log", "slowdown")
+            )
+            median, before = (study.mean_of(log, most, which, "median") for which in (name, "rigid"))
+            used = study.mean_of(log, most, name, "used")
+            if wait is None or response is None or slowdown is None or median is None or not before or used is None:
+                continue
+            rows.append(
+                (
+                    _title(name),
+                    log.source.trace,
+                    wait.text(1),
+                    response.text(1),
+                    f"{100 * (median / before - 1):.1f}",
+                    slowdown.text(1),
+                    f"{100 * (used - 1):+.1f}",
+                )
+            )
+    columns = (
+        Column("", left=True),
+        Column("log", left=True),
+        Column("mean wait", "change (%)"),
+        Column("geometric mean turn-around", "change (%)"),
+        Column("median turn-around", "change (%)"),
+        Column("mean bounded slowdown", "change (%)"),
+        Column("processor time used", "change (%)"),
+    )
+    text = (
+        "A few long waits make up most of a mean. The geometric mean and the median say what a typical job has. Jobs "
+        "on larger sizes use more processor time for the same work. The slowdown is over the run time of the log."
+    )
+    return Section("Other means", (Text(text), Table(columns, tuple(rows), f"{most}% of the jobs adopt.")))
+
+
+@dataclass(frozen=True)
+class _Lost:
+    """Who lost and won with a strategy on a log."""
+
+    title: str
+    log: str
+    percent: int
+    later: Interval | None
+    sooner: Interval | None
+    adopters: Interval | None
+    others: Interval | None
+    users: float | None
+
+
+def _text_of(found: Interval | None) -> str:
+    return "" if found is None else found.text(1)
+
+
+def _losers(study: Results) -> Section:
+    percents = [one for one in (20, 60, 100) if one in study.percents(study.base)]
+    rows = [
+        _Lost(
+            _title(name),
+            log.source.trace,
+            percent,
+            study.part(log, percent, name, "later"),
+            study.part(log, percent, name, "sooner"),
+            study.change(log, percent, name, group="adopters"),
+            study.change(log, percent, name, group="others"),
+            study.mean_of(log, percent, name, "users_later"),
+        )
+        for name in ("slurm", "oar", "gas-predicted", MALLEABLE)
+        for log in study.logs
+        for percent in percents
+    ]
+    columns: Sequence[Shown[_Lost]] = (
+        Shown("", lambda one: one.title, left=True),
+        Shown("log", lambda one: one.log, left=True),
+        Shown("adopters (%)", lambda one: str(one.percent)),
+        Shown("later", lambda one: _text_of(one.later), "jobs, by more than a minute (%)"),
+        Shown("sooner", lambda one: _text_of(one.sooner), "jobs, by more than a minute (%)"),
+        Shown("adopters", lambda one: _text_of(one.adopters), "change of mean turn-around (%)"),
+        Shown("others", lambda one: _text_of(one.others), "change of mean turn-around (%)"),
+        Shown("users who lose (%)", lambda one: "" if one.users is None else f"{100 * one.users:.0f}"),
+    )
+    caption = "Users who lose: of those with ten jobs or more, those whose mean turn-around time grows by more than 5%."
+    return Section("Who loses", (table_of(rows, columns, caption),))
+
+
+def _settings(study: Results) -> Section:
+    rows = []
+    for setting in study.settings:
+        for log in study.logs:
+            if not study.results_of(log, setting, 100):
+                continue
+            changes = (study.change(log, 100, name, setting=setting) for name in _IN_SETTINGS)
+            share = study.share(log, 100, "gas-predicted", MALLEABLE, setting=setting)
+            terms = setting.name if setting != study.base else "as above"
+            rows.append((terms, log.source.trace, *map(_text_of, changes), "" if share is None else share.text(2)))
+    columns = (
+        Column("terms", left=True),
+        Column("log", left=True),
+        *(Column(_title(name), "change of mean turn-around (%)") for name in _IN_SETTINGS),
+        Column("by prediction / malleable", "saved"),
+    )
+    text = (
+        "One thing at a time is different, with one seed and all jobs as adopters. Under another load, rigid jobs are "
+        "simulated under that load, too."
+    )
+    return Section("On what it hangs", (Text(text), Table(columns, tuple(rows))))
+
+
+def _baselines(study: Results) -> Section:
+    printed = {(one.trace, one.policy, one.measure): one.mean for one in overall()}
+    rows = []
+    for run, result in study.baselines():
+        trace = run.log.source.trace
+        for measure, words in _MEASURES.items():
+            there = printed.get((trace, run.policy, measure))
+            if there is None:
+                continue
+            here = result[measure]
+            off = 100 * (here / there - 1)
+            verdict = yes() if abs(off) <= _NEAR else no()
+            digits = 0 if measure == "response" else 1
+            rows.append(
+                (f"{trace}, {run.policy}", words, f"{there:,.{digits}f}", f"{here:,.{digits}f}", f"{off:+.1f}", verdict)
+            )
+    columns = (
+        Column("rigid jobs", left=True),
+        Column("", left=True),
+        Column("published"),
+        Column("here"),
+        Column("difference (%)"),
+        Column(f"within {_NEAR:.0f}%", left=True),
+    )
+    text = (
+        "Whether rigid jobs come out as published: Mu'alem and Feitelson (2001), Table 4. Their logs are other "
+        "versions of these, which is not tested as a cause of differences. The traces of Cori, Eagle and Theta are not "
+        "at hand, so figures of the studies of malleable jobs themselves are not reproduced."
+    )
+    return Section("A published baseline", (Text(text), Table(columns, tuple(rows))))
+
+
+def _rows(study: Results) -> list[Mapping[str, object]]:
+    found: list[Mapping[str, object]] = []
+    for run, result in study.pairs:
+        for name, figures in result.get("strategies", {}).items():
+            for at, month in enumerate(result["months"]):
+                for group in ("all", "adopters", "others"):
+                    sums = {("log_sum" if key == "log" else key): values[at] for key, values in figures[group].items()}
+                    if sums["jobs"]:
+                        found.append(
+                            {
+                                "log": run.log.name,
+                                "terms": run.setting.name,
+                                "percent": run.percent,
+                                "seed": run.seed,
+                                "strategy": name,
+                                "month": month,
+                                "group": group,
+                                **sums,
+                            }
+                        )
+    return found
+
+
+TABLES = {
+    "malleate-months": Records[Results](
+        "a row for each strategy, month of a log and group of jobs; sums are over the jobs submitted in the month",
+        _rows,
+        {
+            "run": (
+                Field("log", "log"),
+                Field("terms", "what is different from the base"),
+                Field("percent", "share of jobs that adopt", "%"),
+                Field("seed", "random seed"),
+                Field("strategy", "strategy"),
+                Field("month", "month of submission"),
+                Field("group", "all, adopters or others"),
+            ),
+            "sums": (
+                Field("jobs", "number of jobs"),
+                Field("turnaround", "sum of turn-around times", "s"),
+                Field("wait", "sum of waits", "s"),
+                Field("log_sum", "sum of natural logarithms of turn-around times in seconds"),
+                Field("slowdown", "sum of bounded slowdowns"),
+                Field("later", "jobs that end more than a minute later than as rigid jobs"),
+                Field("sooner", "jobs that end more than a minute sooner"),
+            ),
+        },
+    )
+}
+"""By the names of their files."""

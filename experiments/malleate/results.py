@@ -1,0 +1,289 @@
+"""Which runs the study has, and what came out: changes against rigid jobs, with intervals over months."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.framework.ledger import Configuration, Result
+from experiments.framework.logs import Found
+from experiments.framework.results import LogResults
+from experiments.framework.sites import SITES
+from experiments.framework.study import Computed
+from experiments.malleate.rules import STRATEGIES
+from experiments.malleate.run import BASELINE, ON_S3
+from gas.intervals import Interval, ratio_by_months
+
+__all__ = ["BASE", "FULL_SEEDS", "PERCENTS", "VARIANTS", "Options", "Results", "Run"]
+__all__ += ["Setting", "malleate_runs", "strategy_names", "summarised"]
+
+PERCENTS: Final = (20, 40, 60, 80, 100)
+"""Of jobs that adopt; those of Zojer, Posner and Özden, who also have 0."""
+
+FULL_SEEDS: Final = 10
+
+_FEWEST_JOBS: Final = 50
+"""Of a month that counts."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """On what terms the strategies are compared."""
+
+    name: str
+    recipe: str = "survey"
+    cost: int = 15
+    load: float = 1.0
+    perfect: bool = False
+
+
+BASE: Final = Setting("base")
+
+VARIANTS: Final = (
+    Setting("changing sizes costs nothing", cost=0),
+    Setting("changing sizes costs 60 s", cost=60),
+    Setting("changing sizes costs 300 s", cost=300),
+    Setting("load × 0.8", load=0.8),
+    Setting("load × 1.1", load=1.1),
+    Setting("Amdahl's law", recipe="amdahl"),
+    Setting("estimates are the run times", perfect=True),
+)
+"""Each with all jobs as adopters and one seed."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user chooses."""
+
+    seed: int = 0
+    seeds: int = FULL_SEEDS
+    others: bool = True
+    """Whether other terms are run, too."""
+    cost: int = BASE.cost
+    """Seconds without progress after each change of size."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A log with a share of adopters on some terms; or a published figure of rigid jobs."""
+
+    log: Found
+    setting: Setting
+    percent: int
+    seed: int
+    on_s3: bool = False
+    policy: str = ""
+
+    @property
+    def processors(self) -> int:
+        """Of the machine: of a baseline as in the paper that has the figure, else as in the Gas paper."""
+        known = {site.trace: site.processors for site in SITES}
+        source = self.log.source
+        return source.processors if self.policy else known.get(source.trace, source.processors)
+
+    @property
+    def configuration(self) -> Configuration:
+        """What determines its result, see `experiments.malleate.run.malleate_run`."""
+        perfect = self.setting.perfect or self.log.source.estimates == "perfect"
+        common = {
+            "log": self.log.sha256,
+            "processors": self.processors,
+            "estimates": "perfect" if perfect else "users",
+        }
+        if self.policy:
+            return {**common, "recipe": BASELINE, "policy": self.policy}
+        return {
+            **common,
+            "recipe": self.setting.recipe,
+            "percent": self.percent,
+            "seed": self.seed,
+            "cost": self.setting.cost,
+            "load": self.setting.load,
+            "months": list(self.log.months),
+            "s3": self.on_s3,
+        }
+
+
+def malleate_runs(options: Options, logs: Sequence[Found]) -> list[Run]:
+    """Return all runs of the study with the logs at hand."""
+    base = replace(BASE, cost=options.cost)
+    found = []
+    for log in logs:
+        for seed in range(options.seed, options.seed + options.seeds):
+            found += [Run(log, base, percent, seed, on_s3=seed == options.seed) for percent in PERCENTS]
+        if options.others:
+            variants = [one for one in VARIANTS if not (one.perfect and log.source.estimates == "perfect")]
+            found += [Run(log, one, 100, options.seed) for one in variants]
+        if log.source.trace in {site.trace for site in SITES} and not log.own:
+            found += [Run(log, base, 0, 0, policy=policy) for policy in ("conservative", "easy")]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Results(LogResults[Options, Run]):
+    """All runs and their results, in the same order."""
+
+    level: float = 0.9
+    """Of all intervals."""
+
+    def results_of(self, log: Found, setting: Setting, percent: int) -> list[Result]:
+        """Return the results of all seeds."""
+        key = (log, setting, percent)
+        return [result for run, result in self.pairs if not run.policy and (run.log, run.setting, run.percent) == key]
+
+    def processors(self, log: Found) -> int:
+        """Return the processors of a log's machine."""
+        return next(run.processors for run in self.runs if run.log == log and not run.policy)
+
+    @property
+    def base(self) -> Setting:
+        """The terms of most runs."""
+        return replace(BASE, cost=self.options.cost)
+
+    @property
+    def settings(self) -> list[Setting]:
+        """All terms that have runs."""
+        return list(dict.fromkeys(run.setting for run in self.runs if not run.policy))
+
+    def percents(self, setting: Setting) -> list[int]:
+        """Return the shares of adopters of some terms."""
+        return sorted({run.percent for run in self.runs if run.setting == setting and not run.policy})
+
+    def sums(
+        self, log: Found, setting: Setting, percent: int, strategy: str, what: str, group: str = "all"
+    ) -> NDArray[np.float64] | None:
+        """Return sums over the jobs of each month, of all seeds together; None where there are none."""
+        of = [
+            one["strategies"][strategy][group][what]
+            for one in self.results_of(log, setting, percent)
+            if _has(one, strategy)
+        ]
+        return np.sum(np.array(of, np.float64), axis=0) if of else None
+
+    def change(
+        self,
+        log: Found,
+        percent: int,
+        strategy: str,
+        *,
+        setting: Setting | None = None,
+        what: str = "turnaround",
+        group: str = "all",
+    ) -> Interval | None:
+        """Return the change of a mean against rigid jobs in per cent, with its interval over months."""
+        found = self.ratio(log, percent, strategy, setting=setting, what=what, group=group)
+        if found is None:
+            return None
+        return Interval(100 * (found.mean - 1), None if found.half_width is None else 100 * found.half_width)
+
+    def ratio(
+        self,
+        log: Found,
+        percent: int,
+        strategy: str,
+        *,
+        setting: Setting | None = None,
+        what: str = "turnaround",
+        group: str = "all",
+    ) -> Interval | None:
+        """Return a mean over that of rigid jobs; of "log" the ratio of geometric means."""
+        setting = setting or self.base
+        parts = self._both(log, setting, percent, strategy, what, group)
+        if parts is None:
+            return None
+        with_it, rigid, jobs = parts
+        if what == "log":
+            mean = ratio_by_months(with_it - rigid, jobs, level=self.level)
+            low = float(np.exp(mean.mean))
+            return Interval(low, None if mean.half_width is None else low * mean.half_width)
+        return ratio_by_months(with_it, rigid, level=self.level)
+
+    def share(
+        self, log: Found, percent: int, strategy: str, other: str, *, setting: Setting | None = None
+    ) -> Interval | None:
+        """Return which share of what another strategy saves of turn-around times a strategy saves.
+
+        None where the other saves nothing.
+        """
+        setting = setting or self.base
+        one = self._both(log, setting, percent, strategy, "turnaround", "all")
+        two = self._both(log, setting, percent, other, "turnaround", "all")
+        if one is None or two is None or two[1].sum() <= two[0].sum():
+            return None
+        return ratio_by_months(one[1] - one[0], two[1] - two[0], level=self.level)
+
+    def against(self, log: Found, percent: int, strategy: str, other: str) -> Interval | None:
+        """Return by how many per cent the mean turn-around time with a strategy differs from that with another."""
+        one = self._both(log, self.base, percent, strategy, "turnaround", "all")
+        two = self._both(log, self.base, percent, other, "turnaround", "all")
+        if one is None or two is None:
+            return None
+        found = ratio_by_months(one[0], two[0], level=self.level)
+        return Interval(100 * (found.mean - 1), None if found.half_width is None else 100 * found.half_width)
+
+    def part(self, log: Found, percent: int, strategy: str, what: str, group: str = "all") -> Interval | None:
+        """Return a share of jobs in per cent, as of those that end later."""
+        count = self._kept(self.sums(log, self.base, percent, strategy, "jobs", group), log, percent)
+        values = self._kept(self.sums(log, self.base, percent, strategy, what, group), log, percent)
+        if count is None or values is None or not count.sum():
+            return None
+        found = ratio_by_months(values, count, level=self.level)
+        return Interval(100 * found.mean, None if found.half_width is None else 100 * found.half_width)
+
+    def mean_of(
+        self, log: Found, percent: int, strategy: str, what: str, setting: Setting | None = None
+    ) -> float | None:
+        """Return the mean over seeds of what is one number of a run."""
+        of = [
+            one["strategies"][strategy][what]
+            for one in self.results_of(log, setting or self.base, percent)
+            if _has(one, strategy)
+        ]
+        known = [value for value in of if value is not None]
+        return float(np.mean(known)) if known else None
+
+    def baselines(self) -> Iterable[tuple[Run, Result]]:
+        """Return the runs for published figures."""
+        return [(run, result) for run, result in self.pairs if run.policy]
+
+    def _both(
+        self, log: Found, setting: Setting, percent: int, strategy: str, what: str, group: str
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return sums by month with a strategy and of rigid jobs, over the same seeds, and how many jobs there are."""
+        results = [one for one in self.results_of(log, setting, percent) if _has(one, strategy)]
+        if not results:
+            return None
+        of = [
+            np.sum([one["strategies"][name][group][column] for one in results], axis=0)
+            for name, column in ((strategy, what), ("rigid", what), ("rigid", "jobs"))
+        ]
+        kept = np.sum([one["strategies"]["rigid"]["all"]["jobs"] for one in results], axis=0) >= _FEWEST_JOBS * len(
+            results
+        )
+        kept &= of[2] > 0
+        return (of[0][kept], of[1][kept], of[2][kept]) if kept.any() else None
+
+    def _kept(self, values: NDArray[np.float64] | None, log: Found, percent: int) -> NDArray[np.float64] | None:
+        jobs = self.sums(log, self.base, percent, "rigid", "jobs")
+        seeds = len(self.results_of(log, self.base, percent))
+        return None if values is None or jobs is None else values[jobs >= _FEWEST_JOBS * seeds]
+
+
+def _has(result: Mapping[str, Any], strategy: str) -> bool:
+    return strategy in result.get("strategies", {})
+
+
+def summarised(computed: Computed[Options, Run]) -> Results:
+    """Return what came out."""
+    return Results.of(computed)
+
+
+def strategy_names(study: Results) -> list[str]:
+    """Return the names of strategies in the order of tables; rigid jobs first."""
+    names = list(STRATEGIES)
+    at = names.index("gas-predicted")
+    return [*names[:at], ON_S3, *names[at:]] if any(run.on_s3 for run in study.runs) else names

@@ -1,0 +1,123 @@
+"""The ways to run jobs that the study compares, as values; kernels take their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["AT_START", "AT_SUBMISSION", "EVER_AGAIN", "NEVER", "STRATEGIES", "Strategy"]
+__all__ += ["EASY", "FIXED", "KEEP_OWN", "PLAN_AGAIN", "START_OWN", "START_SMALLEST"]
+
+# Under which discipline jobs wait.
+EASY, PLAN_AGAIN = 0, 1
+
+# When an adopter's size is chosen.
+NEVER, AT_SUBMISSION, EVER_AGAIN, AT_START = 0, 1, 2, 3
+
+# What becomes of an adopter that runs.
+FIXED, START_SMALLEST, START_OWN, KEEP_OWN = 0, 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """What adopters do, and what their scheduler does with them. Other jobs are rigid under the same scheduler.
+
+    Attributes
+    ----------
+    title
+        In reports.
+    group
+        "rigid", "moldable" or "malleable".
+    about
+        In a sentence.
+    when
+        An adopter's size is chosen.
+    samples
+        Simulations of the queue by which a size is chosen; 0 if it is chosen by walltimes.
+    discipline
+        Of the queue.
+    runs
+        What becomes of an adopter that runs.
+    from_own
+        Whether sizes below its own are left out of the range of an adopter.
+    """
+
+    title: str
+    group: str
+    about: str
+    when: int = NEVER
+    samples: int = 0
+    discipline: int = EASY
+    runs: int = FIXED
+    from_own: bool = False
+
+
+STRATEGIES: Final[Mapping[str, Strategy]] = {
+    "rigid": Strategy("rigid", "rigid", "Every job keeps the size that the log has. EASY backfilling."),
+    "slurm": Strategy(
+        "Slurm, -N min-max",
+        "moldable",
+        "A job starts as soon as its smallest size is free, on the largest of its sizes that is free then. It has one "
+        "time limit, that of its smallest size. EASY backfilling.",
+        when=AT_START,
+    ),
+    "slurm-own": Strategy(
+        "Slurm, -N own-max",
+        "moldable",
+        "The same with the job's own size as the smallest of its range.",
+        when=AT_START,
+        from_own=True,
+    ),
+    "oar": Strategy(
+        "OAR, moldable",
+        "moldable",
+        "At every event the whole queue is planned again in order of submission, and each job takes the size that ends "
+        "first by walltimes.",
+        when=EVER_AGAIN,
+        discipline=PLAN_AGAIN,
+    ),
+    "gas": Strategy(
+        "Gas, by walltimes",
+        "moldable",
+        "At its submission a job takes the size that ends first by the availability list: running jobs hold their "
+        "processors for their walltimes, and those that wait follow in order. EASY backfilling.",
+        when=AT_SUBMISSION,
+    ),
+    "gas-predicted": Strategy(
+        "Gas, by prediction",
+        "moldable",
+        "At its submission a job takes the size that ends first in the mean of simulations of its queue, in which the "
+        "run times of other jobs are drawn from what their users' last jobs used of their walltimes.",
+        when=AT_SUBMISSION,
+        samples=5,
+    ),
+    "gas-again": Strategy(
+        "Gas, again while queued",
+        "moldable",
+        "As by walltimes, and waiting jobs choose again every ten minutes, without losing their places.",
+        when=EVER_AGAIN,
+    ),
+    "malleable-smallest": Strategy(
+        "malleable, smallest first",
+        "malleable",
+        "A job starts on its smallest size; those that run shrink to their smallest sizes so that the first in the "
+        "queue starts, and grow where processors are left.",
+        runs=START_SMALLEST,
+    ),
+    "malleable-own": Strategy(
+        "malleable, own size first",
+        "malleable",
+        "A job starts on its own size if it can, else on a smaller one; shrinking and growing are the same.",
+        runs=START_OWN,
+    ),
+    "malleable-keep": Strategy(
+        "malleable, own size kept",
+        "malleable",
+        "A job starts on its own size and never shrinks below it; it grows where processors are left.",
+        runs=KEEP_OWN,
+    ),
+}
+"""By the names in tables. Those of malleable jobs are after the common pools and KeepPref of Zojer, Posner and Özden,
+Evaluating Malleable Job Scheduling in HPC Clusters using Real-World Workloads, arXiv:2602.17318, 2026.
+"""

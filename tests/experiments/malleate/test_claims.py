@@ -1,0 +1,77 @@
+"""Verdicts only where intervals decide: noise is not resolved, and a sure effect is."""
+
+import numpy as np
+import pytest
+from thorough import rounds
+
+from experiments.framework.logs import Found, Source
+from experiments.malleate.claims import claims, found_on_all
+from experiments.malleate.results import Options, Results, malleate_runs, strategy_names
+from gas.intervals import Interval
+from workloads import Header
+
+LOGS = [
+    Found(Source(name, name, 64, "users", 1000), name, None, name, Header(), own=True)
+    for name in ("one", "two", "three")
+]
+MONTHS = [f"2001-{month:02}" for month in range(1, 13)]
+
+
+def result_of(run, generator, effect):
+    """Return a result in which strategies multiply turn-around times by `effect` in the mean, with noise by month."""
+    rigid = generator.lognormal(10, 0.5, len(MONTHS))
+    strategies = {}
+    for name in [*strategy_names(Results(Options(), [run], [{}])), "gas-s3"]:
+        factor = 1.0 if name == "rigid" else effect * generator.lognormal(-0.045, 0.3, len(MONTHS))  # whose mean is 1
+        sums = {
+            "jobs": [100] * len(MONTHS), "turnaround": (100 * rigid * factor).tolist(), "wait": [1.0] * len(MONTHS),
+            "log": np.log(rigid * factor).tolist(), "slowdown": (rigid * factor).tolist(),
+            "later": (100 * generator.uniform(0, 0.2, len(MONTHS))).tolist(), "sooner": [1.0] * len(MONTHS),
+        }  # fmt: skip
+        strategies[name] = {
+            **dict.fromkeys(("all", "adopters", "others"), sums),
+            "median": 1.0,
+            "used": 1.0,
+            "users_later": 0.1,
+        }
+    return {"jobs": 1200, "moldable": 1200, "months": MONTHS, "strategies": strategies}
+
+
+def study_of(seed, effect):
+    generator = np.random.default_rng(seed)
+    options = Options(seeds=1, others=False)
+    runs = malleate_runs(options, LOGS)
+    return Results(options, runs, [result_of(run, generator, effect) for run in runs])
+
+
+def test_noise_is_not_resolved_in_95_of_100_statements_or_more():
+    verdicts = []
+    for seed in range(rounds(90)):
+        of = {claim.text: claim.holds for claim in claims(study_of(seed, 1.0))}
+        true = ("by 37 to 67%", "at least half")  # what is not at the edge between true and false here
+        verdicts += [holds for text, holds in of.items() if not any(words in text for words in true)]
+    assert len(verdicts) >= 240
+    assert np.mean([holds is None for holds in verdicts]) >= 0.95
+
+
+def test_a_large_effect_is_found():
+    of = {claim.text: claim.holds for claim in claims(study_of(1, 0.5))}
+    assert of["If 100% of the jobs are malleable (own size first), the mean turn-around time falls."] is True
+    assert of["It falls by 37 to 67%, as was published for three other machines."] in (True, None)
+
+
+@pytest.mark.parametrize(
+    ("found", "holds"),
+    [
+        ([Interval(-5, 1), Interval(-9, 2)], True),
+        ([Interval(-5, 1), Interval(9, 2)], False),
+        ([Interval(-5, 1), Interval(-1, 2)], None),
+        ([Interval(-5, 1), Interval(-1, None)], None),
+        ([None, None, None], None),
+    ],
+)
+def test_a_statement_holds_where_every_log_decides_for_it(found, holds):
+    study = Results(Options(), malleate_runs(Options(seeds=1), LOGS), [])
+    of = dict(zip([log.name for log in LOGS], found, strict=False))
+    below = lambda one: one.mean + one.half_width < 0 or (None if one.mean - one.half_width <= 0 else False)  # noqa: E731
+    assert found_on_all(study, lambda _, log: of.get(log.name), below)[0] is holds

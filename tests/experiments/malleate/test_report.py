@@ -1,0 +1,94 @@
+"""``gas experiment malleate`` on made-up logs: the report, its table, and verdicts from the table alone."""
+
+import csv
+import re
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+
+@pytest.fixture(scope="module")
+def table(reported):
+    with (reported / "malleate-months.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def changes(table, strategy, percent, group="all", other="rigid", level=0.9):
+    """Return the change of the mean turn-around time in per cent and half its interval by log, from the table alone."""
+    sums, jobs = defaultdict(float), defaultdict(float)
+    for row in table:
+        if row["terms"] == "base" and int(row["percent"]) == percent and row["strategy"] in (strategy, other):
+            key = row["log"], row["month"], row["strategy"]
+            if row["group"] == group:
+                sums[key] += float(row["turnaround"])
+            if row["group"] == "all":
+                jobs[key[:2]] += int(row["jobs"]) / 2
+    found = {}
+    for log in dict.fromkeys(row["log"] for row in table):
+        months = [month for of, month in jobs if of == log and jobs[of, month] >= 50 and (log, month, strategy) in sums]
+        one = np.array([sums[log, month, strategy] for month in months])
+        two = np.array([sums[log, month, other] for month in months])
+        ratio = one.sum() / two.sum()
+        width = None
+        if len(months) >= 4:
+            spread = np.sqrt(((one - ratio * two) ** 2).sum() / (len(months) - 1))
+            width = 100 * t.ppf(0.5 + level / 2, len(months) - 1) * spread / (two.mean() * np.sqrt(len(months)))
+        found[log] = 100 * (ratio - 1), width
+    return found
+
+
+def test_the_table_alone_gives_the_changes_of_the_first_look(reported, table):
+    page = (reported / "malleate.md").read_text()
+    rows = re.findall(r"^\| malleable, own size first \| (.*) \|$", page, re.MULTILINE)
+    shown = [cell.strip() for cell in rows[0].split("|")]
+    here = changes(table, "malleable-own", 100).values()
+    assert shown == [f"{mean:.1f}" + (f" ± {width:.1f}" if width is not None else "") for mean, width in here]
+
+
+def test_verdicts_are_those_of_the_table_alone(reported, table):
+    page = (reported / "malleate.md").read_text()
+    for text, strategy, percent, group, other in (
+        ("If 100% of the jobs are malleable (own size first)", "malleable-own", 100, "all", "rigid"),
+        ("If 100% of the jobs choose their sizes by Gas's predictions", "gas-predicted", 100, "all", "rigid"),
+        (
+            "Choosing by predictions leaves the mean lower than choosing by walltimes",
+            "gas-predicted",
+            100,
+            "all",
+            "gas",
+        ),
+        ("With 20% of adopters, those who choose by predictions gain", "gas-predicted", 20, "adopters", "rigid"),
+    ):
+        found = changes(table, strategy, percent, group, other)
+        surely = changes(table, strategy, percent, group, other, level=1 - 0.1 / len(found)).values()
+        known = [width is not None for _, width in surely]
+        against = any(width is not None and mean > width for mean, width in surely)
+        for_it = all(known) and all(mean + width < 0 for mean, width in found.values())
+        expected = "no" if against else "yes" if for_it else "not resolved"
+        assert re.search(rf"^\| {expected} \| {re.escape(text)}", page, re.MULTILINE), (text, expected)
+
+
+def test_adopters_of_a_small_share_are_among_those_of_a_larger_one(table):
+    count = {
+        int(row["percent"]): int(row["jobs"])
+        for row in table
+        if row["group"] == "adopters" and row["strategy"] == "gas" and row["month"] == table[0]["month"]
+    }
+    assert sorted(count.values()) == [count[percent] for percent in sorted(count)]
+
+
+def test_groups_add_up(table):
+    sums = defaultdict(float)
+    for row in table:
+        key = tuple(row[name] for name in ("log", "percent", "strategy", "month"))
+        sums[key] += float(row["turnaround"]) * (-1 if row["group"] == "all" else 1)
+    assert max(map(abs, sums.values())) < 0.01
+
+
+def test_the_first_page_says_what_is_compared_and_how_much_is_gained(reported):
+    page = (reported / "malleate.md").read_text()
+    lead = page.split("##")[0]
+    assert re.search(r"shorter if all jobs are malleable, and .* shorter if all choose their sizes by Gas's", lead)
+    assert "which no log states" in " ".join(lead.split())
