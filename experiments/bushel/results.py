@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found
-from experiments.framework.results import SiteResults
+from experiments.framework.results import Seeded, SiteResults
 from experiments.framework.sites import Site, at_sites
 from experiments.framework.study import Computed
 from experiments.moldable import substitution
@@ -78,13 +78,10 @@ FULL_SEEDS = 3
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Seeded):
     """What a user chooses."""
 
-    seed: int = 0
     seeds: int = FULL_SEEDS
-    others: bool = True
-    """Whether other terms are run, too."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from experiments.framework.logs import Found
 from experiments.framework.sites import Site
 from experiments.framework.study import Computed, HasConfiguration
 
-__all__ = ["LogResults", "SiteResults", "StudyResults"]
+__all__ = ["LogResults", "Seeded", "SiteResults", "StudyResults"]
 
 
 class HasLog(HasConfiguration, Protocol):
@@ -31,6 +31,16 @@ class AtSite(HasLog, Protocol):
     def site(self) -> Site:
         """The machine."""
         ...
+
+
+@dataclass(frozen=True)
+class Seeded:
+    """What a user chooses of a study that is repeated with several seeds."""
+
+    seed: int = 0
+    seeds: int = 1
+    others: bool = True
+    """Whether other terms are run, too."""
 
 
 Options = TypeVar("Options")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found
-from experiments.framework.results import LogResults
+from experiments.framework.results import LogResults, Seeded
 from experiments.framework.sites import SITES
 from experiments.framework.study import Computed
 from experiments.malleate.rules import STRATEGIES
@@ -56,13 +56,10 @@ VARIANTS: Final = (
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Seeded):
     """What a user chooses."""
 
-    seed: int = 0
     seeds: int = FULL_SEEDS
-    others: bool = True
-    """Whether other terms are run, too."""
     cost: int = BASE.cost
     """Seconds without progress after each change of size."""
 

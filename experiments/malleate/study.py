@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from experiments.framework.options import FirstSeed, Seeds, whole_number
+from experiments.framework.options import FirstSeed, OtherTerms, Seeds, whole_number
 from experiments.framework.study import Study
 from experiments.malleate.claims import claims
 from experiments.malleate.report import TABLES, malleate_report
@@ -20,20 +18,12 @@ __all__ = ["STUDY"]
 def malleate_options(
     seed: FirstSeed = 0,
     seeds: Seeds = FULL_SEEDS,
-    others: Annotated[
-        bool, typer.Option("--other-terms/--no-other-terms", help="Also other costs, loads, speed-ups and estimates.")
-    ] = True,
-    cost: Annotated[
-        int, whole_number("--cost", 0, 86400, help="Seconds without progress after each change of size.")
-    ] = BASE.cost,
+    others: OtherTerms = True,
+    cost: Annotated[int, whole_number("--cost", 0, 86400, help="Seconds that each change of size takes.")] = BASE.cost,
 ) -> Options:
     """Compare choosing sizes at submission with malleable jobs.
 
-    Draws speed-ups for the jobs of real logs and lets 20 to 100% of them choose or change their sizes: as Slurm, OAR
-    and Gas let jobs choose before they start, and as malleable jobs that grow and shrink while they run. Counts who
-    ends later, too.
-
-    With four logs and two processors it takes about 20 minutes; with --quick, one.
+    Draws speed-ups for jobs of real logs; a share of them choose sizes as with Slurm, OAR or Gas, or grow and shrink.
     """
     return Options(seed, seeds, others, cost)
 

@@ -38,12 +38,8 @@ def power_options(
         float, typer.Option("--accuracy", metavar="X", help="Execution time of a benchmark / walltime, at most 1.")
     ] = 1.0,
     policy: Annotated[str, typer.Option("--policy", metavar="NAME", help="A policy that plans starts.")] = "s3",
-    filled: Annotated[
-        bool, typer.Option("--filled/--measured-sizes", help="Also sizes between the measured ones, or not.")
-    ] = True,
-    era: Annotated[
-        bool, typer.Option("--era/--as-measured", help="Slow times down to nodes of the 1990s, or do not.")
-    ] = True,
+    filled: Annotated[bool, typer.Option("--filled/--measured-sizes", help="Also sizes between measured ones.")] = True,
+    era: Annotated[bool, typer.Option("--era/--as-measured", help="Times as on nodes of the 1990s.")] = True,
 ) -> Options:
     """Compare Gas with requests of fixed size, one job at a time.
 
