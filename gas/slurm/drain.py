@@ -218,7 +218,7 @@ def drain(until: int, leaves: int, seconds: NDArray[np.int64], line: Line, pace:
     leaves
         When jobs start again on the nodes that others are leaving.
     seconds
-        How long each task takes.
+        How long each task takes, `LONGEST` for until its limit.
     """
     numbers = flow.numbers
     while numbers[NOW] <= until:

@@ -4,8 +4,7 @@ The main scheduler passes when an epilog has run, batch_sched_delay after its la
 and every sched_interval (slurmctld, _slurmctld_background; job_scheduler.c, schedule); a submitted job that comes first
 is tried at once (job_mgr.c, job_allocate). The backfill scheduler runs bf_interval after its last cycle if something
 has changed (backfill.c, backfill_agent). Instants are whole seconds; what is due in the same one comes in the order
-ends, starts that are known, submissions, main scheduler, backfill scheduler. Jobs end well, and at their time limit at
-the latest.
+ends, starts that are known, submissions, main scheduler, backfill scheduler. Jobs end well.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def run_forward(
     ----------
     seconds
         How long jobs really take from their start, by number; of arrays one for each waiting task. A job that is not
-        named takes all of its time limit.
+        named takes all of its time limit; it may also be more, as Slurm ends jobs up to a minute after their limits.
     arrivals
         Who is submitted later, at which epoch second: jobs as they wait, with numbers of their own. One with priority 0
         gets the one that its site would give it.
@@ -399,7 +398,7 @@ class Forward:
         limit = int(self.state.running.end[at]) - now
         took = self.seconds.get(job.id, limit)
         real = took if isinstance(took, int) else int(took[waiting.number_of(record)])
-        real = min(real, limit) - int(self.coarse * (now - self.cluster.now)) // 2  # it would have started before
+        real -= int(self.coarse * (now - self.cluster.now)) // 2  # it would have started before
         end = now + max(real, 1)
         nodes = self.holders.nodes(at)
         names = tuple(self.state.names[place] for place in nodes.tolist())

@@ -49,7 +49,7 @@ class Holders:
 
     @classmethod
     def of(cls, cluster: Cluster, state: State, seconds: Mapping[int, int | Sequence[int]]) -> Holders:
-        """Return those that run now, which really take so many seconds from their start, else until their limits.
+        """Return those that run now, which really take so many seconds from their start; if unsaid, until their limits.
 
         Of jobs that are not shown `seconds` names the place among all, inverted (``~place``), and counts from now.
         """
@@ -59,7 +59,7 @@ class Holders:
             licences = np.array([job.licences.get(name, 0) for name in state.licence_names], np.int64)
             took = seconds.get(job.id)
             begun, limit = job.start or now, end_of(job, now)
-            end = limit if not isinstance(took, int) else min(begun + took, limit)
+            end = limit if not isinstance(took, int) else begun + took
             partition = job.partitions[0] if job.partitions else ""
             who.append(Holder(job.id, None, -1, partition, begun, max(end, now), licences if job.licences else none))
         for at in range(len(who), int(state.running.total[0])):  # what is in use by jobs that are not shown

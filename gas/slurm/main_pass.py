@@ -183,7 +183,7 @@ def run_pass(
                 if singly or records.array[at] < 0:
                     break
                 continue
-            if outcome == BUSY and own < 0 and overlapped:
+            if outcome == NOT_THERE and own < 0 and overlapped:  # not even on idle ones (_pick_best_nodes)
                 outcome = RESERVED
             if begun == 0:
                 plans.state[at] = outcome

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from gas.compiled import lean_kernel
 from gas.slurm.flow import ENDING, LAST_START, NOW, STARTS, Flow, Line, Pace, Site
 from gas.slurm.will_run import add
+from gas.times import LONGEST
 
 __all__ = ["leave", "pop", "probed", "started"]
 
@@ -86,7 +87,9 @@ def started(record: int, slot: int, seconds: NDArray[np.int64], line: Line, pace
     """Note that the next task of a record has started, as the running job of a slot."""
     now, place = flow.numbers[NOW], line.place[record]
     task = line.first_run[place + 1] - line.first_run[place] - flow.tasks[place]
-    real = min(seconds[line.first_run[place] + task], site.running.end[slot] - now)
+    real = seconds[line.first_run[place] + task]
+    if real >= LONGEST:
+        real = site.running.end[slot] - now
     real -= int(pace.coarse * (now - pace.begin)) // 2  # it would have started before
     run = line.first_run[place] + task
     flow.slots[slot] = run

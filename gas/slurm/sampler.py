@@ -25,10 +25,9 @@ from gas.slurm.placement import fit_idle
 from gas.slurm.rows import Found, empty_plans
 from gas.slurm.table import empty_table
 from gas.slurm.will_run import Running
+from gas.times import LONGEST
 
 __all__ = ["Room", "Sampler", "compile_ahead", "outside"]
-
-FAR = 1 << 60
 
 
 def outside(begin: Beginning) -> str:
@@ -158,7 +157,7 @@ class Sampler:
         return Room(site, flow)
 
     def ends(self, seconds: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return when they really end who run at the beginning: after so many seconds, or at their limits.
+        """Return when they really end who run at the beginning: after so many seconds, `LONGEST` for at their limits.
 
         Seconds count from the start of a job, and from now for those that are not shown.
         """
@@ -167,7 +166,7 @@ class Sampler:
         begun = np.full(self.holders, now, np.int64)
         for at, job in enumerate(state.running_jobs):
             limits[at], begun[at] = end_of(job, now), job.start or now
-        return np.maximum(np.minimum(begun + np.minimum(seconds, FAR), limits), now)
+        return np.maximum(np.where(seconds >= LONGEST, limits, begun + seconds), now)
 
     def run(
         self,
@@ -187,7 +186,7 @@ class Sampler:
         ends
             Of those that run at the beginning.
         seconds
-            How long each task takes.
+            How long each task takes, `LONGEST` for until its limit.
         awaited, gone
             Places: who is waited for, and who is not there at all.
         ghosts

@@ -31,8 +31,12 @@ def test_jobs_start_in_their_order_as_others_end():
     ]  # fmt: skip
 
 
-def test_a_job_ends_at_its_limit_at_the_latest():
-    assert ran(cluster(job(1, 8, minutes=1)), {1: 1000}) == [(1, 0, 60, "main")]
+def test_a_job_ends_at_its_limit_unless_it_is_known_to_end_sooner_or_later():
+    """Slurm looks every half a minute whether jobs are over their limits, and gives them KillWait then."""
+    assert ran(cluster(job(1, 8, minutes=1)), {}) == [(1, 0, 60, "main")]
+    assert ran(cluster(job(1, 8, minutes=1), job(2, 8)), {1: 85, 2: 5})[1][1] == 85
+    made = cluster(running(9, "n0", "n1", end=20, cpus=8), job(1, 8))  # since a minute
+    assert ran(made, {1: 5, 9: 110})[0][1] == 50
 
 
 def test_one_that_does_not_fit_closes_its_partition_until_the_backfill_scheduler_comes():

@@ -54,6 +54,14 @@ def test_a_reservation_closes_nothing():
     assert started(made) == [(2, [0, 1])]
 
 
+@pytest.mark.parametrize(("cpus", "found"), [(8, [(2, [0])]), (4, [])])
+def test_one_that_would_start_beside_the_reservation_if_nothing_ran_closes_its_partition(cpus, found):
+    """Seen on 22.05, 24.11 and 26.05: it waits for nodes then, not for the reservation."""
+    kept = Reservation("kept", NOW + 60, NOW + 1000, ("n0",), users=("x",))
+    made = cluster(running(9, "n1", end=600), job(1, cpus + 4), job(2, 4, minutes=1), nodes=3, reservations=(kept,))
+    assert started(made) == found
+
+
 def test_only_so_many_are_tried():
     jobs = [job(n, 1) for n in range(1, 5)]
     assert [one[0] for one in started(cluster(*jobs), partition_job_depth="2")] == [1, 2]
