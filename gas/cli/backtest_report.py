@@ -272,7 +272,8 @@ _METHOD = (
 _LIMITS = (
     "The log shows neither reservations nor limits, holds, dependencies and nodes that were down; where they decide, "
     "starts are later than predicted until the outcomes have taught the intervals.",
-    "The simulation takes the machine as one pool of processors; partitions count in the learned waits only.",
+    "Partitions are taken to have processors of their own as long as the most that each had in use so far add up to no "
+    "more than the machine has; else the simulation takes the machine as one pool.",
     "± is half of a 90% interval over twelve consecutive parts of the log. A class is marked (!) only if its whole "
     f"interval is below the bound ({HELD:.0%} of the intervals held, {FACTOR_SHARE:.0%} within a factor of two, Gas "
     "nearer in half of the cases); of twenty classes, one may be marked by chance.",

@@ -11,6 +11,7 @@ from what similar jobs used and other jobs arriving, and returns the distributio
     forward    the queue simulated forward with such run times, by the simulator's own engine
     together   the same for all candidates at once, where the queue is long and they are many
     slurm      a Slurm's queue run forward by its own schedulers instead
+    partitions  which partitions of a machine have processors of their own
     past       the history of a log up to an instant: use of walltimes, and arrivals
     history    such a log, with the names of its users and jobs
     forecast   when candidates are likely to start and finish

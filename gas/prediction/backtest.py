@@ -300,7 +300,15 @@ def _simulate(recorded: RecordedQueue, past: Past, place: int, samples: int, see
     jobs, snapshot = recorded.jobs, recorded.snapshot(place)
     of_it = jobs.processors[[place]], jobs.estimate[[place]], jobs.run_time[[place]]
     found = forecast(
-        snapshot, past, *of_it, samples=samples, seed=seed, policy=policy, alone=1, least=_LEAST, visits=_VISITS
+        snapshot,
+        recorded.past_of(place, past),
+        *of_it,
+        samples=samples,
+        seed=seed,
+        policy=policy,
+        alone=1,
+        least=_LEAST,
+        visits=_VISITS,
     )
     latest, waits = int(found.latest[0]) - snapshot.now, np.sort(found.starts[:, 0]) - snapshot.now
     return Simulated(place, snapshot.waiting, latest, waits)

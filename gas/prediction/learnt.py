@@ -154,6 +154,7 @@ def seen_at(
     start: NDArray[np.int64],
     end: NDArray[np.int64],
     queue: NDArray[np.int64],
+    room: NDArray[np.int64],
     places: NDArray[np.intp],
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Return what was seen at submissions (`queue_states`), and of which jobs: some, and others to learn from."""
@@ -162,4 +163,4 @@ def seen_at(
     wanted[places] = True
     wanted[:: -(-count // _MOST)] = True
     of_jobs = jobs.processors, jobs.estimate, jobs.run_time, jobs.user, queue
-    return queue_states(jobs.submit, start, end, *of_jobs, jobs.machine, wanted), wanted
+    return queue_states(jobs.submit, start, end, *of_jobs, jobs.machine, wanted, room=room), wanted

@@ -37,6 +37,8 @@ class Past:
         those that are asked about.
     name
         A number for the script or program of each, -1 where it has none; None where no names are known.
+    queue
+        A number for the queue or partition of each.
     """
 
     def __init__(
@@ -48,6 +50,8 @@ class Past:
         end: NDArray[np.int64],
         user: NDArray[np.int64],
         name: NDArray[np.int64] | None = None,
+        *,
+        queue: NDArray[np.int64] | None = None,
     ) -> None:
         ended = end != NEVER
         name = np.full(len(submit), -1) if name is None else name
@@ -55,7 +59,8 @@ class Past:
         self.usage = Usage(Ended(*(column[ended] for column in columns)))
         """What is known by now of the shares of their walltimes that jobs use."""
         self._submit, self._processors, self._walltime, self._run_time = submit, processors, walltime, run_time
-        self._end = end
+        self._end, self._queue = end, queue
+        self._of_queue: dict[int, Past] = {}
         self._now: int | None = None
 
     @classmethod
@@ -99,8 +104,17 @@ class Past:
     def anew(self) -> Past:
         """Return the same log as it is known at no instant yet, for another thread: they share what they hold."""
         again = copy(self)
-        again.usage, again._now = copy(self.usage), None
+        again.usage, again._now, again._of_queue = copy(self.usage), None, {}
         return again
+
+    def of_queue(self, queue: int) -> Past:
+        """Return this past with the arrivals of one queue alone; both know of the same jobs that have ended."""
+        if queue not in self._of_queue:
+            found, rows = copy(self), self._queue == queue
+            for name in ("_submit", "_processors", "_walltime", "_run_time", "_end"):
+                setattr(found, name, getattr(self, name)[rows])
+            self._of_queue[queue] = found
+        return self._of_queue[queue]
 
     @property
     def ended(self) -> int:

@@ -86,6 +86,7 @@ def queue_states(
     machine: int,
     wanted: NDArray[np.bool_],
     *,
+    room: NDArray[np.int64] | None = None,
     machine_code: bool = True,
 ) -> NDArray[np.float32]:
     """Return what is seen at each submission: shape ``(jobs, len(FEATURES))``.
@@ -96,13 +97,17 @@ def queue_states(
         Ascending.
     wanted
         Jobs of which it is asked; the rows of others are zeros.
+    room
+        How many processors the queue of each has to itself at its submission, 0 where queues share those of the
+        machine: who waits and runs elsewhere is not seen then.
     """
     columns = [submit, start, end, processors, walltime, run_time]
     request = np.array([user, processors, walltime])
     named = (np.unique(one, axis=-1, return_inverse=True)[1].ravel() for one in (user, queue, request))
     jobs = np.array([*columns, *named], np.int64)
     seen = np.zeros((len(submit), len(FEATURES)), np.float32)
-    machine_of(machine_code)(look)(jobs, queue, machine, np.argsort(start, kind="stable"), wanted, seen)
+    room = np.zeros(len(submit), np.int64) if room is None else room
+    machine_of(machine_code)(look)(jobs, queue, machine, room, np.argsort(start, kind="stable"), wanted, seen)
     for name, instants in zip(LAST_HOUR, (submit, start, end), strict=True):
         since, now = np.searchsorted(np.sort(instants), [submit - 3_600, submit])
         seen[wanted, FEATURES.index(name)] = (now - since)[wanted]
@@ -114,6 +119,7 @@ def look(
     jobs: NDArray[np.int64],
     queue: NDArray[np.int64],
     machine: int,
+    room: NDArray[np.int64],
     by_start: NDArray[np.int64],
     wanted: NDArray[np.bool_],
     seen: NDArray[np.float32],
@@ -147,12 +153,25 @@ def look(
                 kept += 1
         running = kept
         if wanted[job]:
-            those = waits[:waiting], runs[:running]
-            _describe(jobs, job, those, machine, memory, share, seen[job])
+            those, size = (waits[:waiting], runs[:running]), machine
+            if room[job] > 0:
+                those, size = (_of_queue(jobs, job, those[0]), _of_queue(jobs, job, those[1])), room[job]
+            _describe(jobs, job, those, size, memory, share, seen[job])
             seen[job, 4] = queue[job]
         memory[0][SUBMITTED, jobs[USER, job]] = jobs[SUBMIT, job]
         waits[waiting] = job
         waiting += 1
+
+
+@kernel
+def _of_queue(jobs: NDArray[np.int64], job: int, others: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return those of the others that are in the queue of a job."""
+    found, kept = np.empty(len(others), np.int64), 0
+    for other in others:
+        if jobs[QUEUE, other] == jobs[QUEUE, job]:
+            found[kept] = other
+            kept += 1
+    return found[:kept]
 
 
 @kernel

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gas.errors import BadInput
 from gas.prediction.forward import NO_ARRIVALS, Arrivals
 from gas.prediction.learnt import seen_at
+from gas.prediction.partitions import room_of_each
 from gas.prediction.past import Past
 from gas.prediction.similar import Similar
 from gas.prediction.snapshot import UNPLANNED, Snapshot
@@ -71,6 +72,9 @@ class RecordedQueue:
         """The number of the queue of each, or of the partition where the log has no queues."""
         self.queues = log.header.queues if by_queue else log.header.partitions
         """Their names, where the log gives them."""
+        of_jobs = self.jobs.submit, self.start, self.end, self.jobs.processors, self.queue, self.jobs.machine
+        self.room = room_of_each(*of_jobs) if still is None else np.zeros(len(self.rows), np.int64)
+        """How many processors the partition of each has to itself at its submission; 0 where partitions share them."""
         self._last_end = np.maximum.accumulate(self.end)
 
         self.zero = log.start_time
@@ -89,7 +93,12 @@ class RecordedQueue:
     def past(self) -> Past:
         """Return what can be learnt from it, instant by instant."""
         jobs = self.jobs
-        return Past(jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, self.end, jobs.user, jobs.executable)
+        columns = jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, self.end, jobs.user, jobs.executable
+        return Past(*columns, queue=self.queue)
+
+    def past_of(self, place: int, past: Past) -> Past:
+        """Return that past as it matters to a job: arrivals in its own partition alone, if that has processors."""
+        return past.of_queue(int(self.queue[place])) if self.room[place] else past
 
     def similar(self) -> Similar:
         """Return what jobs of like size and walltime waited, instant by instant."""
@@ -97,7 +106,7 @@ class RecordedQueue:
 
     def seen(self, places: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Return what was seen at submissions, and of which jobs; see `gas.prediction.learnt.seen_at`."""
-        return seen_at(self.jobs, self.start, self.end, self.queue, places)
+        return seen_at(self.jobs, self.start, self.end, self.queue, self.room, places)
 
     def places(self, jobs: int | None) -> NDArray[np.intp]:
         """Return so many of the jobs that can be predicted, evenly over the log; all for None.
@@ -124,6 +133,7 @@ class RecordedQueue:
     def snapshot(self, place: int) -> Snapshot:
         """Return who ran and waited when a job was submitted, without it and those after it in the log.
 
+        They are those of its partition, if that has processors of its own.
         Some logs record more processors in use than their machine has; it has as many then.
         """
         jobs, now, here = self.jobs, int(self.jobs.submit[place]), self._here(place)
@@ -137,7 +147,8 @@ class RecordedQueue:
             columns = [np.concatenate([still[ran], of]) for still, of in zip(self._still, columns, strict=True)]
             running = np.concatenate([ran[ran], running])
         processors, walltime, start, user, submit, name = columns
-        machine = max(jobs.machine, int(processors[running].sum()))
+        room = int(self.room[place]) or jobs.machine
+        machine = max(room, int(processors[running].sum()), int(processors.max(initial=1)))
         return Snapshot(
             now=now, machine=machine, processors=processors, walltime=walltime, start=start, running=running,
             user=user, submit=submit, name=name,
@@ -155,10 +166,12 @@ class RecordedQueue:
         if self._still:
             _, lasts, start, *_ = self._still
             run_time = np.concatenate([lasts[start <= now], run_time])
-        begin, end = place + 1, int(np.searchsorted(jobs.submit, now + seconds, side="right"))
-        if begin == end:
+        later = np.arange(place + 1, int(np.searchsorted(jobs.submit, now + seconds, side="right")))
+        if self.room[place]:
+            later = later[self.queue[later] == self.queue[place]]
+        if not later.size:
             return run_time[None], NO_ARRIVALS
-        later = slice(begin, min(end, begin + _MOST_LATER))
+        later = later[:_MOST_LATER]
         limit = jobs.estimate[later]
         lasts = np.clip(jobs.run_time[later], 1, limit)
         return run_time[None], Arrivals(np.array([[jobs.submit[later], jobs.processors[later], limit, lasts]]))
@@ -167,16 +180,18 @@ class RecordedQueue:
         """Return who ran or waited when a job was submitted, of those before it in the log."""
         now = int(self.jobs.submit[place])
         first = int(np.searchsorted(self._last_end[:place], now, side="right"))  # before it all have ended
-        return first + np.flatnonzero(self.end[first:place] > now)
+        here = first + np.flatnonzero(self.end[first:place] > now)
+        return here[self.queue[here] == self.queue[place]] if self.room[place] else here
 
     def waiting(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Return how many jobs waited at these submissions, of those before each in the log."""
-        submit = self.jobs.submit
-        now = submit[places]
-        at_once = np.concatenate([[0], np.cumsum(self.start == submit)])
-        after_it = at_once[np.searchsorted(submit, now, side="right")] - at_once[places]  # started, and come after it
-        started = np.searchsorted(np.sort(self.start), now, side="right") - after_it
-        found: NDArray[np.int64] = places - started
+        """Return how many jobs of its `snapshot` waited at each of these submissions."""
+        found = np.zeros(len(places), np.int64)
+        apart = self.room[places] > 0
+        found[~apart] = _waiting(self.jobs.submit, self.start, places[~apart])
+        for number in np.unique(self.queue[places[apart]]).tolist():
+            rows = np.flatnonzero(self.queue == number)
+            of = apart & (self.queue[places] == number)
+            found[of] = _waiting(self.jobs.submit[rows], self.start[rows], np.searchsorted(rows, places[of]))
         return found
 
     def known_of_user(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
@@ -210,3 +225,13 @@ class RecordedQueue:
         """The first place at whose submission `FEWEST` jobs had ended."""
         ended = np.sort(self.end)
         return len(self) if len(ended) < FEWEST else int(np.searchsorted(self.jobs.submit, ended[FEWEST - 1], "right"))
+
+
+def _waiting(submit: NDArray[np.int64], start: NDArray[np.int64], places: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Return how many jobs waited at these submissions, of those before each."""
+    now = submit[places]
+    at_once = np.concatenate([[0], np.cumsum(start == submit)])
+    after_it = at_once[np.searchsorted(submit, now, side="right")] - at_once[places]  # started, and come after it
+    started = np.searchsorted(np.sort(start), now, side="right") - after_it
+    found: NDArray[np.int64] = places - started
+    return found

@@ -103,8 +103,8 @@ def choices(
             snapshot = recorded.snapshot(place)
             sizes, walltimes, lasts = _requests(recorded, place, snapshot.machine)
             made = forecast(
-                snapshot, own, sizes, walltimes, lasts, samples=samples, seed=seed, policy=policy, alone=len(sizes),
-                least=_LEAST, visits=_VISITS,
+                snapshot, recorded.past_of(place, own), sizes, walltimes, lasts, samples=samples, seed=seed,
+                policy=policy, alone=len(sizes), least=_LEAST, visits=_VISITS,
             )  # fmt: skip
             run_times, later = recorded.hindsight(place, int(made.latest.max()) - snapshot.now)
             candidates = np.array([sizes, walltimes])

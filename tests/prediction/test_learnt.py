@@ -20,7 +20,7 @@ def learnt(wait, size, every=400):
     columns = {name: np.asarray(values, np.float64) for name, values in columns.items()}
     jobs = rigid_jobs(Log.from_columns(columns, header=Header.of([("MaxProcs", 1000)])))
     start = jobs.submit + np.asarray(wait)
-    seen = seen_at(jobs, start, start + 60, np.zeros(count, np.int64), np.arange(count))
+    seen = seen_at(jobs, start, start + 60, np.zeros(count, np.int64), np.zeros(count, np.int64), np.arange(count))
     return LearntWaits(*seen, jobs.submit, start)
 
 
