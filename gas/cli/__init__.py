@@ -42,7 +42,8 @@ Its modules:
     logs            reading the logs that a command names
     log_files       the files in folders of logs, and the names of files written for each log
     progress        a progress bar on standard error
-    backtest_report  what backtest says: sentences, tables, a page, JSON
+    backtest_report  what backtest shows: tables, a page, JSON
+    backtest_words  what it says: how good predictions were, for whom not, what was cut
     savings_report  what it says of choosing by predictions
     partial_file    what an interrupted backtest has simulated
     tables          all output: lines, tables and JSON on standard output, notes on standard error

@@ -235,7 +235,8 @@ def _backtested(
     _NoLog
         It is none, and need not be one (sure).
     """
-    from gas.cli.backtest_report import Backtested, Extent, report_of
+    from gas.cli.backtest_report import Backtested, report_of
+    from gas.cli.backtest_words import Extent
     from gas.cli.log_files import is_said_to_be_log
     from gas.cli.partial_file import partial_file
     from gas.prediction.backtest import JOBS, places_within
@@ -341,7 +342,8 @@ def _announce_compiling() -> None:
 
 
 def _show(found: Backtested) -> None:
-    from gas.cli.backtest_report import bad_sentences, good_sentences, tables_of
+    from gas.cli.backtest_report import tables_of
+    from gas.cli.backtest_words import bad_sentences, good_sentences
     from gas.cli.savings_report import savings_sentences
 
     _, extent, outcomes, classes, savings = found

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gas.intervals import Interval, by_months
 from gas.prediction.backtest import Outcome
+from gas.prediction.learnt import SHORT
 from gas.prediction.recorded import RecordedQueue
 from gas.prediction.scores import BASELINES, FACTOR_FROM, WAITS, within_factor_2
 from gas.times import duration_text
@@ -38,6 +39,8 @@ _PARTS = 12
 
 _MOST_QUEUES = 12
 """So many queues, the largest ones, are classes of their own."""
+
+_PREDICTED = "predicted wait"
 
 _WALLTIMES = ((0, 1_800), (1_800, 14_400), (14_400, 43_200), (43_200, 86_400), (86_400, None))
 _SIZES = ((1, 2), (2, 9), (9, 33), (33, 129), (129, 513), (513, None))
@@ -61,7 +64,7 @@ class JobClass:
     held
         The share of 90% intervals that held.
     within_factor_2
-        Of those that waited; None where none did.
+        Of those that waited; None where none did, or in a class of those that are predicted to start too soon for that.
     median_error
         In seconds.
     beaten
@@ -111,6 +114,7 @@ def classes_of(recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequ
     found = []
     for kind, name, of in members_of(recorded, places, outcomes):
         delayed, told_apart = of & (wait > FACTOR_FROM), of & (np.abs(nearer) == 1)
+        possible = delayed.any() and not (kind == _PREDICTED and median[of].max() < SHORT)
         found.append(
             JobClass(
                 kind,
@@ -118,7 +122,7 @@ def classes_of(recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequ
                 int(of.sum()),
                 int(delayed.sum()),
                 by_months(inside[of], part[of].tolist()),
-                by_months(near[delayed], part[delayed].tolist()) if delayed.any() else None,
+                by_months(near[delayed], part[delayed].tolist()) if possible else None,
                 float(np.median(error[of])),
                 by_months((nearer[told_apart] + 1) / 2, part[told_apart].tolist()) if told_apart.any() else None,
                 int(told_apart.sum()),
@@ -161,7 +165,7 @@ def _kinds(
     """Yield kind, name and members of each class that has any."""
     jobs = recorded.jobs
     by_bounds = [
-        ("predicted wait", median, WAITS, _durations),
+        (_PREDICTED, median, WAITS, _durations),
         ("recorded wait", wait, WAITS, _durations),
         ("processors", jobs.processors[places], _SIZES, _numbers),
         ("walltime", jobs.estimate[places], _WALLTIMES, _durations),

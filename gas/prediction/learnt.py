@@ -21,7 +21,7 @@ from gas.prediction.queue_state import queue_states
 from gas.prediction.tails import Tails
 from workloads import RigidJobs
 
-__all__ = ["FEWEST", "LAST", "NOTHING", "Learnt", "LearntWaits", "middle_of", "seen_at"]
+__all__ = ["FEWEST", "LAST", "NOTHING", "SHORT", "Learnt", "LearntWaits", "middle_of", "seen_at"]
 
 FEWEST = 30
 """How many jobs must have started before anything is learnt."""
@@ -37,7 +37,7 @@ _AGAIN = 100
 
 _LEVELS = (np.arange(POINTS) + 0.5) / POINTS
 
-_SHORT = 270
+SHORT = 270
 """A median of fewer seconds is not within a factor of two of a wait above ten minutes."""
 
 _UNIT_SECONDS = 600.0
@@ -143,7 +143,7 @@ def middle_of(waits: NDArray[np.int64]) -> float:
     jobs that start at once or much later, few wait for minutes.
     """
     median = float(np.median(waits))
-    if median >= _SHORT:
+    if median >= SHORT:
         return median
     apart = np.log1p(np.abs(waits[:, None] - waits[None, :]) / _UNIT_SECONDS)
     return float(waits[int(np.argmin(apart.mean(axis=1)))])

@@ -1,0 +1,176 @@
+"""What ``gas backtest`` says in sentences: how good predictions were, for whom they were not, and what was cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gas.intervals import Interval
+from gas.prediction.backtest import Outcome
+from gas.prediction.classes import FACTOR_SHARE, FEWEST, HELD, JobClass, best_baseline, shortly
+from gas.prediction.ledger import INTERVAL
+from gas.prediction.recorded import UNLIMITED
+from gas.prediction.scores import FACTOR_FROM, NAMES, answered, scores_of
+from gas.printable import many
+
+__all__ = ["Extent", "bad_sentences", "good_sentences", "of_few", "percent", "seconds_text", "share_text"]
+
+_NAMED = 6
+"""So many classes are named among those for whom predictions are not good."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much of a log was predicted.
+
+    Attributes
+    ----------
+    jobs
+        Usable jobs of the log, `unlimited` of them without a walltime; `left_out` are not usable: their wait or run
+        time is unknown, or they were cancelled while they waited.
+    possible
+        Those of them that could be predicted, after the first had ended.
+    wanted
+        How many were to be predicted.
+    samples
+        How often each queue was to be simulated.
+    longest
+        The longest queue at a prediction, in jobs.
+    """
+
+    jobs: int
+    unlimited: int
+    left_out: int
+    possible: int
+    wanted: int
+    samples: int
+    longest: int
+
+    def sentences(self, outcomes: Sequence[Outcome]) -> list[str]:
+        """Return what was predicted, and what was cut."""
+        count = len(outcomes)
+        if count == self.possible:
+            found = [f"Predicted at each of {self.possible:,} submissions, all but the first of the log."]
+        else:
+            found = [f"Predicted at {count:,} of {self.possible:,} submissions, evenly over the log."]
+        if count < min(self.wanted, self.possible):
+            found.append(
+                f"These are fewer than {self.wanted:,}, because queues were long, up to {many(self.longest, 'job')}; "
+                f"--jobs {self.wanted} predicts as many, and takes longer."
+            )
+        if short := sum(one.samples < self.samples for one in outcomes):
+            least = min(one.samples for one in outcomes)
+            found.append(
+                f"At {short:,} of them the queue was so long that it was simulated only {least} to {self.samples - 1} "
+                f"times instead of {self.samples}."
+            )
+        if self.left_out:
+            found.append(f"{many(self.left_out, 'job')} left out: no wait or run time, or cancelled while waiting.")
+        if self.unlimited:
+            found.append(f"{many(self.unlimited, 'job')} without walltime count with {shortly(UNLIMITED)}.")
+        return found
+
+
+def good_sentences(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> list[str]:
+    """Return how good the predictions are, in a few sentences."""
+    everybody, name = classes[0], best_baseline(outcomes)
+    both = answered(outcomes, name)
+    gas, other = scores_of(both, "median"), scores_of(both, name)
+    held = of_few(everybody.held, everybody.jobs)
+    found = [f"{INTERVAL:.0%} intervals held {held} of {many(len(outcomes), 'recorded start')}."]
+    if other.jobs:
+        rival = f"{seconds_text(other.median_error)} for the best simple prediction ({NAMES[name]})"
+        without = len(outcomes) - len(both)
+        fewer = f"; it said nothing of {many(without, 'job')}, left out of this comparison" if without else ""
+        found.append(f"The median error is {seconds_text(gas.median_error)}, against {rival}{fewer}.")
+    if everybody.within_factor_2 is not None:
+        waited = [one for one in both if one.wait > FACTOR_FROM]
+        its, others = (scores_of(waited, way).median_error for way in ("median", name))
+        against = beside = ""
+        if other.within_factor_2 is not None:
+            where = f"; Gas for the same jobs: {percent(gas.within_factor_2)}" if len(both) < len(outcomes) else ""
+            against = f" ({NAMES[name]}: {percent(other.within_factor_2)}{where})"
+            beside = f", and half of them to within {seconds_text(its)} ({NAMES[name]}: {seconds_text(others)})"
+        found.append(
+            f"Of the {many(everybody.delayed, 'job')} that waited for more than {shortly(FACTOR_FROM)}, "
+            f"{of_few(everybody.within_factor_2, everybody.delayed)} were predicted within a factor of two{against}"
+            f"{beside}."
+        )
+    else:
+        found.append(f"No job waited for more than {shortly(FACTOR_FROM)}: there was little to predict.")
+    return found
+
+
+def bad_sentences(classes: Sequence[JobClass]) -> list[str]:
+    """Return for whom predictions are not good, beyond doubt; and what cannot be said."""
+    everybody, parts = classes[0], classes[1:]
+    if everybody.jobs < FEWEST:
+        return [f"These are too few to say for whom predictions are good: at least {FEWEST} are needed."]
+    if everybody.held.half_width is None:
+        return ["The log is too short to say for whom predictions are good."]
+    narrow = _listed([(one, one.jobs, one.held) for one in parts if one.too_narrow], HELD)
+    far = _listed([(one, one.delayed, one.within_factor_2) for one in parts if one.far_off], FACTOR_SHARE)
+    beaten = _listed([(one, one.told_apart, one.beaten) for one in parts if one.no_better], 0.5)
+    found = [
+        f"{what}{' on the whole, and clearly' if at_all else ''} for: {which}." if which else f"{what}."
+        for what, at_all, which in (
+            (f"Fewer than {HELD:.0%} of the intervals held", everybody.too_narrow, narrow),
+            (
+                f"Fewer than {FACTOR_SHARE:.0%} of the waits above {shortly(FACTOR_FROM)} are within a factor of two",
+                everybody.far_off,
+                far,
+            ),
+            (
+                "The simple prediction was nearer than Gas in most cases in which they differ",
+                everybody.no_better,
+                beaten,
+            ),
+        )
+        if at_all or which
+    ]
+    found += [
+        f"Of the {one.jobs:,} jobs of {one.kind} {one.name}, {one.delayed:,} ({one.delayed / one.jobs:.0%}) waited for "
+        f"more than {shortly(FACTOR_FROM)}."
+        for one in parts
+        if one.within_factor_2 is None and one.delayed and one.jobs >= FEWEST
+    ]
+    few = sum(one.jobs < FEWEST for one in parts)
+    if not found and few < len(parts):
+        found.append(
+            f"For none of {len(parts) - few} classes of jobs is it beyond doubt that fewer than {HELD:.0%} of the "
+            f"intervals held, or that fewer than {FACTOR_SHARE:.0%} of the waits are within a factor of two."
+        )
+    if few:
+        found.append(f"{few} of {len(parts)} classes have fewer than {FEWEST} predictions and cannot be judged.")
+    return found
+
+
+def _listed(classes: Sequence[tuple[JobClass, int, Interval | None]], bound: float) -> str:
+    """Return the classes with their figures, of so many jobs each; those first that lack most of their bound."""
+    known = [(one, count, share) for one, count, share in classes if share is not None]
+    worst = sorted(known, key=lambda each: each[1] * (each[2].mean - bound))
+    parts = [f"{one.kind} {one.name} ({share_text(share)} of {count:,})" for one, count, share in worst[:_NAMED]]
+    return "; ".join(parts) + (f"; and {len(worst) - _NAMED} more classes" if len(worst) > _NAMED else "")
+
+
+def of_few(found: Interval | None, count: int) -> str:
+    """Return a share, without its interval if it is of few: that would be narrow by chance."""
+    return share_text(Interval(found.mean, None) if found is not None and count < FEWEST else found)
+
+
+def seconds_text(value: float | None) -> str:
+    """Return seconds in words, a dash for None."""
+    return "–" if value is None else shortly(round(value))
+
+
+def percent(value: float | None) -> str:
+    """Return a share in per cent, a dash for None."""
+    return "–" if value is None else f"{100 * value:.0f}%"
+
+
+def share_text(found: Interval | None) -> str:
+    """Return a share in per cent with half of its interval, if there is one."""
+    if found is None:
+        return "–"
+    width = "" if found.half_width is None else f" ± {100 * found.half_width:.0f}"
+    return f"{100 * found.mean:.0f}{width}%"
