@@ -347,19 +347,27 @@ _beside: dict[str, Any] = {}
 def compile_beside(function: Callable[..., Any], statement: str) -> bool:
     """Run a Python statement that compiles a kernel in a process of its own, once, which goes on where this one ends.
 
-    Return whether it is on its way: not where its machine code cannot be kept, or the process failed.
+    Return whether it is on its way, here or by another process of the user: they start one together, not one each. It
+    is not where its machine code cannot be kept, or the process failed.
     """
     import subprocess
 
     if statement not in _beside:
         folders = os.pathsep.join(filter(os.path.isabs, sys.path))  # the current folder may be anybody's
+        directory = cache_directory(function)
         try:
-            _make(cache_directory(function))
-            _beside[statement] = subprocess.Popen(
-                [sys.executable, "-c", statement], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, start_new_session=True, cwd="/", env=os.environ | {"PYTHONPATH": folders},
-            )  # fmt: skip
-        except OSError:  # read-only, or no more processes are allowed
+            _make(directory)
+            with (directory / "beside").open("w") as lock:  # the new process holds it to its end
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return True
+                _beside[statement] = subprocess.Popen(
+                    [sys.executable, "-c", statement], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL, start_new_session=True, cwd="/", pass_fds=[lock.fileno()],
+                    env=os.environ | {"PYTHONPATH": folders},
+                )  # fmt: skip
+        except OSError:  # read-only, a file system without locks, or no more processes are allowed
             _beside[statement] = None
     return _beside[statement] is not None and not _beside[statement].poll()
 

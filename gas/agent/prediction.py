@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -28,17 +28,18 @@ from gas.endpoints import (
     RequeueingEndpoint,
     SchedulingEndpoint,
 )
-from gas.errors import BadInput, GasError, Unreachable
+from gas.errors import BadInput, Conflict, GasError, Unreachable
 from gas.planner import Candidate, Plan
 from gas.prediction import LEAST_ENDED, NotPredicted
 from gas.prediction.choice import PredictedPlan, candidates_on, choose
 from gas.prediction.forecast import SAMPLES, Forecast, forecast
+from gas.prediction.forward import follow_each
 from gas.prediction.history import History
 from gas.prediction.ledger import LEAST, Ledger
 from gas.prediction.past import Past
 from gas.prediction.reshaping import LikelyReshaping, likely_reshaping, starts_in_place, worth_following
 from gas.prediction.similar import Similar
-from gas.prediction.slurm import BY_THEMSELVES
+from gas.prediction.slurm import BY_THEMSELVES, compile_ahead
 from gas.prediction.snapshot import Snapshot
 from gas.printable import many
 from gas.reshaping import Reshaping
@@ -51,6 +52,8 @@ MOST_SHAPES = 12
 
 FRESH_SECONDS = 3_600.0
 """For so long what a scheduler has said of its past holds, where one job is looked at again and again."""
+
+_COMPILING = "first use: compiling the predictor (up to two minutes)"
 
 FEW = 100
 """From fewer jobs than these little can be learnt, which is said."""
@@ -76,6 +79,7 @@ class Predictor:
         self._similar: dict[str, list[NDArray[np.int64]]] = {}
         self._said: set[str] = set()
         self._asked_at = time.monotonic()
+        self._later = False  # machine code is being made for the next time
 
     def plan(
         self,
@@ -156,22 +160,22 @@ class Predictor:
         threads = len(os.sched_getaffinity(0))
         made_by: Callable[[Past], tuple[Forecast | NotPredicted, Sequence[str]]]
         remarks: tuple[str, ...] = ()
-        later = False
         if isinstance(endpoint, SchedulingEndpoint):
             requests = [(c.processors, c.walltime, c.layout) for c in candidates]
             queue = endpoint.queue(answer.availability, requests, max(not_before or 0, found.now))
             policy, snapshot = "slurm", queue.snapshot(history.users, history.names)
             planned = [c.start for c in candidates]
-            later = _compiles_for_later() and queue.large  # a small one is simulated meanwhile, in plain Python
-            if later:
-                remarks += ("first use: from the next time on, in about a minute, its queue is simulated",)
+            self._later = _compiles_for_later()  # a small queue is simulated meanwhile, in plain Python
+
+            def compiles() -> bool:
+                if not self._later:
+                    self._say_once(_COMPILING)
+                return not self._later
 
             def made_by(past: Past) -> tuple[Forecast | NotPredicted, Sequence[str]]:
-                if later:
-                    return NotPredicted(0, "its simulator is being compiled"), ()
                 return queue.forecast(
                     past, lasts, planned, history.users, history.names, samples=self._samples, seed=options.seed,
-                    threads=threads, clock=time.monotonic,
+                    threads=threads, clock=time.monotonic, compiles=compiles,
                 )  # fmt: skip
         else:
             policy, snapshot, remarks = endpoint.policy, endpoint.snapshot(history.users), endpoint.queue_remarks
@@ -193,7 +197,7 @@ class Predictor:
         saying = _saying_what_takes_long(
             answer.name, self._samples, self._remark, isinstance(endpoint, SchedulingEndpoint)
         )
-        with nullcontext() if later else saying:
+        with saying:
             made, further = made_by(past)
         if isinstance(made, NotPredicted):
             further = *further, f"{made} ({made.why})"
@@ -316,6 +320,8 @@ class Predictor:
     ) -> NDArray[np.int64] | None:
         """Return when a job would start in shapes that have their priorities, a row for each sample."""
         queue = endpoint.queue_with(id, [(one.processors, one.walltime, one.layout) for one in shapes], first)
+        if queue.uncompiled(0):
+            self._compile_first()
         past, _, _, remarks = self._past(endpoint, history, queue.snapshot(history.users, history.names))
         for remark in remarks:
             self._say_once(f"{endpoint.name}: {remark}")
@@ -323,7 +329,7 @@ class Predictor:
             made, further = queue.forecast(
                 past, [one.execution_time for one in shapes], [one.start for one in shapes], history.users,
                 history.names, samples=self._samples, seed=self.options.seed,
-                threads=len(os.sched_getaffinity(0)), clock=time.monotonic,
+                threads=len(os.sched_getaffinity(0)), clock=time.monotonic, compiles=self._compile_first,
             )  # fmt: skip
         if isinstance(made, NotPredicted):
             further.append(f"{made} ({made.why}); plans decide")
@@ -331,12 +337,22 @@ class Predictor:
             self._say_once(f"{endpoint.name}: {remark}")
         return made.starts if isinstance(made, Forecast) else None
 
+    def _compile_first(self) -> bool:
+        """Make the machine code that samples of a queue need; raise `Conflict`, as the queue is old by then."""
+        self._say_once(_COMPILING)
+        compile_ahead()
+        raise Conflict("the predictor has been compiled; the queue is read again")
+
     def _learnt(self, endpoint: Endpoint, history: History, snapshot: Snapshot, strangers: bool) -> tuple[str, ...]:
         """Read the ledger of a scheduler, brought up to date once; return what should be known of it."""
+        from gas.compiled import available, is_ready
+
         own = self.options.history is None
         partly = not endpoint.shows_all or (own and strangers and len(history.users) == 1)
         if endpoint.name not in self._ledgers:
-            log = history.log("cpus") if own and not partly else None
+            log = history.log("cpus") if own and not partly and not self._later else None
+            if log is not None and available() and not is_ready(follow_each):
+                self._say_once(_COMPILING)
             ledger = brought_up_to_date(endpoint, log, snapshot, self._remark, follows_s3=_follows_s3(endpoint))
             self._ledgers[endpoint.name] = Ledger(ledger.outcomes, prior=0) if partly else ledger
         known = self._ledgers[endpoint.name].coverage().outcomes
@@ -358,7 +374,7 @@ def _compiles_for_later() -> bool:
 
     if not available() or is_ready(drain):
         return False
-    return compile_beside(drain, "from gas.slurm.sampler import compile_ahead; compile_ahead()")
+    return compile_beside(drain, "from gas.prediction.slurm import compile_ahead; compile_ahead()")
 
 
 def _follows_s3(endpoint: Endpoint) -> bool:
@@ -404,22 +420,19 @@ def _saying_what_takes_long(
 ) -> Iterator[None]:
     """Say what takes so long, if it does; `scheduling`: the scheduler's own scheduling is run forward."""
     from gas.compiled import available, is_ready
-    from gas.prediction.forward import follow_each
     from gas.prediction.together import follow_all
-    from gas.slurm.drain import drain
 
-    compiling = "first use: compiling the predictor (up to half a minute)"
     only_one_kept = False
     if not available():
         remark(f"without numba this takes a hundred times as long: {way_to_install('sim')}")
-    elif not is_ready(drain if scheduling else follow_each):
-        remark(compiling)
+    elif not scheduling and not is_ready(follow_each):
+        remark(_COMPILING)
     elif not scheduling:
         only_one_kept = not is_ready(follow_all)
 
     def tell() -> None:
         if only_one_kept and is_ready(follow_all):  # which only many candidates need, and these do
-            remark(compiling)
+            remark(_COMPILING)
         remark(f"{scheduler}: simulating its queue {samples:,} times")
 
     timer = threading.Timer(1.0, tell)

@@ -20,22 +20,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import WORTH_COMPILING
+from gas.compiled import WORTH_COMPILING, available, is_ready
 from gas.errors import BadInput
 from gas.prediction import LEAST_SAMPLES, NotPredicted
-from gas.prediction.forecast import SAMPLES, Forecast
+from gas.prediction.forecast import SAMPLES, Forecast, forecast
 from gas.prediction.forward import Arrivals
 from gas.prediction.past import Past
 from gas.prediction.snapshot import UNPLANNED, Snapshot
 from gas.slurm.beginning import Beginning
 from gas.slurm.cluster import Cluster, Job
+from gas.slurm.drain import drain
 from gas.slurm.forward import Forward
 from gas.slurm.order import HOLDING, end_of, limit_of
 from gas.slurm.priority import own_priority
-from gas.slurm.sampler import Room, Sampler, outside
+from gas.slurm.sampler import Room, Sampler, compile_samples, outside
 from gas.times import LONGEST
 
-__all__ = ["SECONDS", "Queue"]
+__all__ = ["SECONDS", "Queue", "compile_ahead"]
 
 SECONDS = 10.0
 """How long samples take at the most: half for all candidates together, half for the best, each by itself."""
@@ -54,6 +55,14 @@ TASKS = 40
 """Of how many tasks of an array run times are drawn; others take those again."""
 
 
+def compile_ahead() -> None:
+    """Compile all that predictions of a Slurm need, its own schedulers last: a minute or two, once on a machine."""
+    one, runs = np.ones(1, np.int64), np.ones(1, np.bool_)
+    past = Past(one, one, 60 * one, one, 2 * one, -one)
+    forecast(Snapshot(9, 1, one, 60 * one, one, runs, -one), past, 1, 60, 60, samples=1)
+    compile_samples()
+
+
 @dataclass(frozen=True, eq=False)
 class Queue:
     """What a Slurm has published, and the jobs that its candidates would be.
@@ -70,10 +79,12 @@ class Queue:
     jobs: tuple[Job | None, ...]
     unseen_until: int | None = None
 
-    @property
-    def large(self) -> bool:
-        """Whether its samples need machine code."""
-        return len(self.cluster.jobs) ** 2 * len(self.cluster.nodes) * 10 > WORTH_COMPILING
+    def uncompiled(self, arrivals: int) -> bool:
+        """Return whether its samples need machine code that is missing, where so many jobs may come later."""
+        if not available() or is_ready(drain):
+            return False
+        waiting = sum(1 if job.tasks is None else len(job.tasks) for job in self.cluster.jobs if job.pending)
+        return (waiting + arrivals + len(self.jobs)) ** 2 * len(self.cluster.nodes) * 10 > WORTH_COMPILING
 
     def snapshot(self, users: Mapping[str, int], names: Mapping[str, int] | None = None) -> Snapshot:
         """Return who runs and who waits on the whole machine, in CPUs; a task of an array is a job.
@@ -114,6 +125,7 @@ class Queue:
         threads: int = 1,
         seconds: float = SECONDS,
         clock: Callable[[], float] | None = None,
+        compiles: Callable[[], bool] = lambda: True,
     ) -> tuple[Forecast | NotPredicted, list[str]]:
         """Return the forecast for the candidates, and what should be known of it.
 
@@ -129,6 +141,9 @@ class Queue:
             How long all takes at the most, but for compiling; samples that are not done then do not count.
         clock
             By which that is; without one all samples are made.
+        compiles
+            Called where machine code is needed and missing; whether it is made first, which takes a minute or two. Else
+            there is no forecast.
 
         Raises
         ------
@@ -138,13 +153,17 @@ class Queue:
         if samples < 1:
             raise BadInput(f"samples {samples}: at least 1 is needed; several hundred are usual")
         clock = clock or (lambda: 0.0)
-        begun = clock()
-        snapshot, generator = self.snapshot(users, names), np.random.default_rng(seed)
-        run_times = past.usage.draw(snapshot, samples, generator)
-        now = snapshot.now
+        now = self.cluster.now
         latest = np.maximum(np.array(planned, np.int64), now)
         ahead = int((latest - now).max(initial=0))
         coming = past.arrivals(now, min(2 * ahead + 3600, HORIZON))
+        if self.uncompiled(coming.jobs.shape[0] * coming.jobs.shape[2]):
+            if not compiles():
+                return NotPredicted(0, "first use: its simulator is being compiled, for about a minute"), []
+            compile_ahead()
+        begun = clock()
+        snapshot, generator = self.snapshot(users, names), np.random.default_rng(seed)
+        run_times = past.usage.draw(snapshot, samples, generator)
         run = _Runs(self, run_times, coming, generator, clock)
         lasts = np.array(execution_times, np.int64)
         all_of_them, few = range(len(lasts)), len(lasts) <= BY_THEMSELVES

@@ -16,9 +16,12 @@ from gas.slurm.beginning import Beginning
 from gas.slurm.bench import bench_of
 from gas.slurm.clock import Clock
 from gas.slurm.cluster import Cluster, Job, Node, Partition
+from gas.slurm.cycle import run_cycle
 from gas.slurm.drain import drain
 from gas.slurm.flow import Flow, Line, Pace, Site
+from gas.slurm.forward import Forward
 from gas.slurm.machine import Use, idle_of
+from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import end_of
 from gas.slurm.placement import fit_idle
@@ -27,7 +30,7 @@ from gas.slurm.table import empty_table
 from gas.slurm.will_run import Running
 from gas.times import LONGEST
 
-__all__ = ["Room", "Sampler", "compile_ahead", "outside"]
+__all__ = ["Room", "Sampler", "compile_samples", "outside"]
 
 
 def outside(begin: Beginning) -> str:
@@ -44,12 +47,13 @@ def outside(begin: Beginning) -> str:
     return ", ".join(name for name, there in reasons.items() if there)
 
 
-def compile_ahead() -> None:
-    """Compile what samples need: half a minute, once on a machine."""
-    for one in (fit_idle, drain):
+def compile_samples() -> None:
+    """Compile what samples need, `drain` last: a minute or two, once on a machine."""
+    for one in (fit_idle, run_pass, run_cycle, drain):
         compiled(one)
     one_job = Job(1, "", "", "PENDING", ("p",), 1, 1, time_limit=60, tasks_asked=1)
     begin = Beginning.of(Cluster("", 0, "", (Node("n", 1),), (one_job,), (), (Partition("p", ("n",)),)))
+    Forward(begin, {1: 1}).run(120)
     sampler, first = Sampler(begin), np.zeros(1, np.int64)
     sampler.run(sampler.room(), first[:0], first + 1, first, first[:0], 60)
 

@@ -10,7 +10,7 @@ from gas import Agent, Application, PlanOptions
 from gas.agent import prediction
 from gas.agent.options import Forecasting
 from gas.endpoints import FileEndpoint, S3Endpoint
-from gas.errors import BadInput
+from gas.errors import BadInput, Conflict
 from gas.prediction import NotPredicted
 from gas.prediction.history import History
 from speedup_models import Table
@@ -122,6 +122,13 @@ def test_machine_code_for_samples_is_made_beside_the_first_answer(monkeypatch):
     ready.append(True)
     assert not prediction._compiles_for_later()
     assert len(begun) == 1
+
+
+def test_a_watch_waits_for_machine_code_and_then_reads_the_queue_anew(remarks, monkeypatch):
+    monkeypatch.setattr(prediction, "compile_ahead", lambda: remarks.append("compiled"))
+    with pytest.raises(Conflict, match="the queue is read again"):
+        prediction.Predictor(Forecasting(), remarks.append)._compile_first()
+    assert remarks == ["first use: compiling the predictor (up to two minutes)", "compiled"]
 
 
 def test_where_machine_code_cannot_be_kept_none_is_waited_for(monkeypatch):

@@ -144,9 +144,40 @@ def test_from_fewer_than_ten_samples_in_time_nothing_is_predicted(candidates):
     assert len(few.starts) == 3, "as many as were asked for"
 
 
-def test_a_queue_is_large_from_some_dozen_jobs_on():
-    assert not Queue(cluster(hour_long(1, "n0", cpus=4)), ()).large
-    assert Queue(cluster(*(job(number) for number in range(1, 200))), ()).large
+@pytest.fixture
+def cold(monkeypatch):
+    """A machine on which nothing is compiled; return what is done about it: with a clock on which that takes a day."""
+    did, clock = [], [0.0]
+
+    def compile_ahead():
+        did.append("compiled")
+        clock[0] += 86_400
+
+    monkeypatch.setattr("gas.prediction.slurm.is_ready", lambda kernel: bool(did))
+    monkeypatch.setattr("gas.prediction.slurm.compile_ahead", compile_ahead)
+    return did, lambda: clock[0]
+
+
+def test_a_short_queue_needs_no_machine_code_and_a_long_one_or_a_long_array_does(cold):
+    many = job(3, 1, tasks=Tasks((range(1000),)), array=3)
+    assert not Queue(cluster(hour_long(1, "n0", cpus=4)), ()).uncompiled(10)
+    assert Queue(cluster(hour_long(1, "n0", cpus=4)), ()).uncompiled(1000)
+    assert Queue(cluster(many), ()).uncompiled(0)
+    cold[0].append("compiled")
+    assert not Queue(cluster(many), ()).uncompiled(0)
+
+
+def test_compiling_does_not_count_for_the_time_that_samples_have(cold):
+    did, clock = cold
+    queue = Queue(cluster(*(job(number, priority=9) for number in range(1, 150))), (candidate(),))
+    asked = past(), [60], [NOW], {}
+    found, _ = queue.forecast(*asked, samples=12, clock=clock, compiles=lambda: did.append("asked"))
+    assert (found.samples, did) == (0, ["asked"])
+    assert "first use: its simulator is being compiled" in found.why
+    did.clear()
+    found, remarks = queue.forecast(*asked, samples=12, clock=clock)
+    assert (len(found.starts), did) == (12, ["compiled"])
+    assert not remarks
 
 
 def test_what_does_not_start_is_said_and_no_start_is_past():

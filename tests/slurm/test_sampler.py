@@ -8,9 +8,11 @@ from slurm_standing import a_cluster, an_accounting
 from gas.slurm.accounting import Bounds
 from gas.slurm.beginning import Beginning
 from gas.slurm.cluster import Gres, Licence, Scheduling, Tasks
+from gas.slurm.cycle import run_cycle
 from gas.slurm.drain import drain
+from gas.slurm.main_pass import run_pass
 from gas.slurm.placement import fit_idle
-from gas.slurm.sampler import Sampler, compile_ahead, outside
+from gas.slurm.sampler import Sampler, compile_samples, outside
 
 NOBODY = np.zeros(0, np.int64)
 
@@ -34,8 +36,8 @@ def test_what_samples_need_is_compiled_ahead_by_a_run_of_one_job(monkeypatch):
     asked = []
     monkeypatch.setattr("gas.slurm.sampler.compiled", asked.append)
     monkeypatch.setattr("gas.slurm.sampler.fastest", lambda kernel, steps: lambda *given: asked.append(kernel(*given)))
-    compile_ahead()
-    assert asked == [fit_idle, drain, 0]  # it has started at once
+    compile_samples()
+    assert asked == [fit_idle, run_pass, run_cycle, drain, 0]  # it has started at once
 
 
 def test_licences_come_back_when_jobs_end():
