@@ -9,14 +9,14 @@ The main path, from top to bottom::
     Agent(application, endpoints)    agent         asks schedulers, plans, submits once, reshapes and watches
 
 and under it, from the bottom: `times`, `errors`, `printable` and `json_text` (what others wrote, safe for a terminal
-and within memory), `compiled` and `machine_code` (kernels, compiled), `profile` (free processors over time: one
-contract, several forms), `resources` (what a unit of a size brings along), `placeholders` (of commands), `report`
-(pages of tables and pictures), `intervals` (means with theirs), `reading` (applications and lists from files), `s3`
-(the scheduler, pure), `slurm` (Slurm's schedulers, pure), `simulation` (any log through any policy), `policies` (those
-of others, in Python), `prediction` (likely starts, from how jobs have used their walltimes), `endpoints` (schedulers
-that can be asked), `pictures`, `notebook` (how it shows plans and schedules), `agent` (asks, chooses, submits, reshapes
-and watches for one application), `workflows`, `service` (S³ over HTTP), `cli`, `bundle` (one file for login nodes),
-`manual` (man gas).
+and within memory), `compiled` and `machine_code` (kernels, compiled), `heap` (what happens next), `profile` (free
+processors over time: one contract, several forms), `resources` (what a unit of a size brings along), `placeholders` (of
+commands), `report` (pages of tables and pictures), `intervals` (means with theirs), `reading` (applications and lists
+from files), `s3` (the scheduler, pure), `slurm` (Slurm's schedulers, pure), `simulation` (any log through any policy),
+`policies` (those of others, in Python), `prediction` (likely starts, from how jobs have used their walltimes),
+`endpoints` (schedulers that can be asked), `pictures`, `notebook` (how it shows plans and schedules), `agent` (asks,
+chooses, submits, reshapes and watches for one application), `workflows`, `service` (S³ over HTTP), `cli`, `bundle` (one
+file for login nodes), `manual` (man gas).
 Imports point down that list only.
 """
 

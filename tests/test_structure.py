@@ -22,7 +22,7 @@ FLOORS = [
     {"speedup_models", "workloads"},
     {"gas.machine_code"},
     {"gas.errors", "gas.compiled", "gas.collector", "gas.printable", "gas.json_text"},
-    {"gas.times", "gas.profile", "gas.resources", "gas.placeholders", "gas.report", "gas.intervals"},
+    {"gas.times", "gas.heap", "gas.profile", "gas.resources", "gas.placeholders", "gas.report", "gas.intervals"},
     {"gas.walk"},
     {"gas.availability", "gas.application"},
     {"gas.planner", "gas.reading"},
@@ -44,6 +44,7 @@ FLOORS = [
 """From the bottom; a module imports from its own package and from lower floors only."""
 
 PURE = [
+    "gas.heap",
     "gas.profile",
     "gas.walk",
     "gas.availability",

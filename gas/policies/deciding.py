@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 from documents.fields import nearest
 from gas.compiled import announce, available, compiled
 from gas.errors import BadInput
+from gas.heap import TIME
 from gas.policies.view import Job, Machine, comes, ends, is_waiting, starts
 from gas.policies.wording import ARRIVE, COMPLETE, KERNEL, MAKING, METHODS, NOTHING, START, in_words, where_in
 from gas.printable import many
 from gas.profile.flat import ENDLESS
 from gas.s3.queue import Q_JOB
 from gas.simulation.engine import FINISHED, FULL, NO_JOB, run
-from gas.simulation.heap import TIME
 from gas.simulation.inputs import checked_machine, reach_of
 from gas.simulation.queueing import start_all
 from gas.simulation.schedule import NEVER_STARTED, Schedule, checked_overrun

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import available, compiled, kernel
 from gas.errors import BadInput
+from gas.heap import empty_heap, push
 from gas.prediction.parts import in_parts
 from gas.prediction.snapshot import UNPLANNED, Snapshot
 from gas.profile.blocks import empty_blocks, with_rows
@@ -29,7 +30,6 @@ from gas.s3.placing import place
 from gas.s3.queue import append, empty_queue
 from gas.simulation.branching import copy_into
 from gas.simulation.engine import FULL, run
-from gas.simulation.heap import empty_heap, push
 from gas.simulation.schedule import POLICIES, Policy
 from gas.simulation.state import (
     ALIVE,

@@ -12,7 +12,6 @@ The main path is `simulate.simulate`, with `engine.run` under it. Its modules, f
 
     schedule    what a simulation did with jobs: `Schedule`; the names of policies and orders
     inputs      what a simulation can be given, and how far that may lead
-    heap        what happens first
     state       everything that a simulation is at an instant, as arrays
     planning    the policies that plan every job, with the kernels of S³
     ranking     priorities, and a queue in their order

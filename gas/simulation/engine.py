@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 from gas.compiled import inlined_kernel, lean_kernel
+from gas.heap import TIME, pop
 from gas.profile.changes import forget
 from gas.profile.flat import ENDLESS
 from gas.s3.queue import Q_JOB
-from gas.simulation.heap import TIME, pop
 from gas.simulation.planning import begin, enter, leave_plan, revise, start_due
 from gas.simulation.planning import withdraw as withdraw_planned
 from gas.simulation.queueing import completes, join, look, reserve

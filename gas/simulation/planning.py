@@ -7,12 +7,12 @@ promotion walks the queue. `gas guide rules`, 3 to 5.
 from __future__ import annotations
 
 from gas.compiled import lean_kernel
+from gas.heap import push
 from gas.profile.changes import give_back, take
 from gas.profile.flat import ENDLESS
 from gas.profile.holes import first_fit
 from gas.s3.placing import AGAIN_FROM_THE_HEAD, ONCE, UNTIL_NOTHING_MOVES, place, promote
 from gas.s3.queue import Q_JOB, Q_PROCESSORS, Q_START, Q_WALLTIME, append
-from gas.simulation.heap import push
 from gas.simulation.state import (
     ALIVE,
     CONSERVATIVE,

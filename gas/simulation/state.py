@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import inlined_kernel
+from gas.heap import CREATED, JOB, TIME, empty_heap
 from gas.profile.blocks import Blocks, empty_blocks, room_for, with_rows
 from gas.profile.flat import ENDLESS
 from gas.s3.queue import Queue, empty_queue, with_queue_room
-from gas.simulation.heap import CREATED, JOB, TIME, empty_heap
 from gas.simulation.schedule import (
     ADJUSTMENTS,
     NEVER_STARTED,
@@ -84,7 +84,7 @@ class State(NamedTuple):
         since, if it is ranked); under planning policies jobs that have started since may still stand in it, under the
         others it begins at FRONT.
     ends
-        A heap (`gas.simulation.heap`) of completions.
+        A heap (`gas.heap`) of completions.
     starts
         A heap of starts, where they are events (order `event`).
     held

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
+from gas.heap import TIME, pop
 from gas.slurm.cycle import run_cycle
 from gas.slurm.flow import (
     ASKED,
@@ -32,7 +33,7 @@ from gas.slurm.main_pass import STARTED as PASSED
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import put
 from gas.slurm.rows import STARTED, Closures, Parameters
-from gas.slurm.runs import leave, pop, probed, started
+from gas.slurm.runs import leave, probed, started
 from gas.slurm.search import FAR
 from gas.slurm.turns import age, comes_first, insert, write_queue
 
@@ -137,8 +138,9 @@ def _instant(seconds: NDArray[np.int64], leaves: int, line: Line, pace: Pace, fl
     """Do what is due now, in the order of `gas.slurm.forward`."""
     numbers = flow.numbers
     now, ended = numbers[NOW], False
-    while numbers[ENDING] > 0 and flow.end[0] <= now:
-        leave(pop(flow), flow, site)
+    while numbers[ENDING] > 0 and flow.ends[TIME, 0] <= now:
+        leave(pop(flow.ends, numbers[ENDING]), flow, site)
+        numbers[ENDING] -= 1
         ended = True
     if 0 <= leaves <= now and site.leaving.any():
         site.leaving[:] = False
@@ -183,7 +185,7 @@ def _next_event(leaves: int, line: Line, flow: Flow, closures: Closures) -> int:
     numbers, following = flow.numbers, NEVER
     now = numbers[NOW]
     if numbers[ENDING] > 0:
-        following = flow.end[0]
+        following = flow.ends[TIME, 0]
     if numbers[COMING] < len(flow.comes):
         following = min(following, flow.comes[numbers[COMING]])
     if leaves > now:

@@ -95,8 +95,8 @@ class Flow(NamedTuple):
         (-1 before).
     awaited
         Places that are waited for.
-    end, run, slots
-        A heap of the ends of what runs: when, and its number; and by place in `Running`, the number.
+    ends, slots
+        A heap (`gas.heap`) of the ends of what runs, by its numbers; and by place in `Running`, the number.
     licences
         By number of what runs.
     comes, comer
@@ -111,8 +111,7 @@ class Flow(NamedTuple):
     tasks: NDArray[np.int64]
     begun: NDArray[np.int64]
     awaited: NDArray[np.int64]
-    end: NDArray[np.int64]
-    run: NDArray[np.int64]
+    ends: NDArray[np.int64]
     slots: NDArray[np.int64]
     licences: NDArray[np.int64]
     comes: NDArray[np.int64]

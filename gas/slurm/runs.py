@@ -6,47 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
+from gas.heap import push
 from gas.slurm.flow import ENDING, LAST_START, NOW, STARTS, Flow, Line, Pace, Site
 from gas.slurm.will_run import add
 from gas.times import LONGEST
 
-__all__ = ["leave", "pop", "probed", "started"]
-
-
-@lean_kernel
-def _push(end: int, run: int, flow: Flow) -> None:
-    at = flow.numbers[ENDING]
-    flow.numbers[ENDING] += 1
-    while at > 0:
-        above = (at - 1) // 2
-        if flow.end[above] < end or (flow.end[above] == end and flow.run[above] < run):
-            break
-        flow.end[at], flow.run[at] = flow.end[above], flow.run[above]
-        at = above
-    flow.end[at], flow.run[at] = end, run
-
-
-@lean_kernel
-def pop(flow: Flow) -> int:
-    """Take what ends first out of the heap, and return its number."""
-    found = flow.run[0]
-    flow.numbers[ENDING] -= 1
-    last = flow.numbers[ENDING]
-    end, run, at = flow.end[last], flow.run[last], 0
-    while 2 * at + 1 < last:
-        below = 2 * at + 1
-        right = below + 1
-        if right < last and (
-            flow.end[right] < flow.end[below]
-            or (flow.end[right] == flow.end[below] and flow.run[right] < flow.run[below])
-        ):
-            below = right
-        if end < flow.end[below] or (end == flow.end[below] and run < flow.run[below]):
-            break
-        flow.end[at], flow.run[at] = flow.end[below], flow.run[below]
-        at = below
-    flow.end[at], flow.run[at] = end, run
-    return int(found)
+__all__ = ["leave", "probed", "started"]
 
 
 @lean_kernel
@@ -95,7 +60,8 @@ def started(record: int, slot: int, seconds: NDArray[np.int64], line: Line, pace
     flow.slots[slot] = run
     for one in range(len(site.licences)):
         flow.licences[run, one] = site.records.licences[record, one]
-    _push(now + max(real, 1), run, flow)
+    push(flow.ends, flow.numbers[ENDING], now + max(real, 1), run, run)
+    flow.numbers[ENDING] += 1
     flow.tasks[place] -= 1
     if flow.begun[place] < 0:
         flow.begun[place] = now

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import compiled, fastest, is_ready
+from gas.heap import CREATED, TIME, empty_heap
 from gas.slurm.beginning import Beginning
 from gas.slurm.bench import bench_of
 from gas.slurm.clock import Clock
@@ -155,7 +156,7 @@ class Sampler:
 
         flow = Flow(
             numbers(size), numbers(size), np.zeros(size), np.zeros(jobs, np.bool_), numbers(jobs), numbers(jobs),
-            numbers(jobs), none, numbers(runs), numbers(runs), numbers(len(running.end)),
+            numbers(jobs), none, empty_heap(runs), numbers(len(running.end)),
             np.zeros((runs, len(state.licences)), np.int64), none, none, numbers(12),
         )  # fmt: skip
         return Room(site, flow)
@@ -215,7 +216,7 @@ class Sampler:
         flow.order[: len(order)] = order
         by_end = np.argsort(ends, kind="stable")
         first = int(self.first_run[-1])
-        flow.end[: self.holders], flow.run[: self.holders] = ends[by_end], first + by_end
+        flow.ends[TIME, : self.holders], flow.ends[CREATED:, : self.holders] = ends[by_end], first + by_end
         flow.slots[: self.holders] = first + np.arange(self.holders)
         flow.licences[first:] = self.held
         clock, now = self.clock, self.begin.cluster.now

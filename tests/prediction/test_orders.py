@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from thorough import ALL
 
 from gas.compiled import compiled
 from gas.prediction.orders import EASY, GREEDY, start_in_order
@@ -13,7 +14,8 @@ def start(queue, running=(), free=0, order=None, rule=EASY):
     order = np.arange(len(queue)) if order is None else np.array(order)
     arguments = free, held, left, bound, np.ascontiguousarray(np.array(queue, np.int64).T), order, rule
     found = start_in_order(*arguments)
-    assert compiled(start_in_order)(*arguments) == found
+    if ALL:  # seconds to compile
+        assert compiled(start_in_order)(*arguments) == found
     return found
 
 

@@ -52,7 +52,18 @@ def half(busy):
     return int(np.sort(busy.submit)[400])
 
 
-@pytest.mark.parametrize("name", [name for name, make in METHODS.items() if make and name not in WITHOUT])
+SLOW = ("boosting", "network")
+"""They take seconds to learn, by the same records as the others."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.thorough if name in SLOW else ())
+        for name, make in METHODS.items()
+        if make and name not in WITHOUT
+    ],
+)
 def test_no_method_knows_the_future(busy, half, name):
     def predict(queue, places):
         return predicted(METHODS[name](), queue, places)

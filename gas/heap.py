@@ -1,4 +1,4 @@
-"""A heap of events: what happens first, and what was created first among what happens at the same time.
+"""A heap of events, for kernels: what happens first, and what was created first among what happens at the same time.
 
 An array of three rows, instant, number of creation and job, of which the first ``count`` columns are in use.
 """
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
 
-__all__ = ["empty_heap", "pop", "push"]
+__all__ = ["CREATED", "JOB", "TIME", "empty_heap", "pop", "push"]
 
 TIME, CREATED, JOB = 0, 1, 2
 
