@@ -145,13 +145,18 @@ def members_of(
 
 
 def best_baseline(outcomes: Sequence[Outcome]) -> str:
-    """Return which of the `BASELINES` has the least median error, of the jobs for which all said something."""
+    """Return which of the `BASELINES` has the least median error, of the jobs for which all said something.
+
+    Jobs that waited for more than ten minutes decide, where there are such: of most others, any is right.
+    """
     wait = waits_of(outcomes, "wait")
     errors = np.abs(np.array([waits_of(outcomes, name) - wait for name in BASELINES]))
-    known = errors[:, ~np.isnan(errors).any(axis=0)]
-    if not known.size:
+    known = ~np.isnan(errors).any(axis=0)
+    waited = known & (wait > FACTOR_FROM)
+    errors = errors[:, waited if waited.any() else known]
+    if not errors.size:
         return BASELINES[-1]
-    return BASELINES[int(np.argmin(np.median(known, axis=1) + 1e-9 * known.mean(axis=1)))]
+    return BASELINES[int(np.argmin(np.median(errors, axis=1) + 1e-9 * errors.mean(axis=1)))]
 
 
 def waits_of(outcomes: Sequence[Outcome], name: str) -> NDArray[np.float64]:

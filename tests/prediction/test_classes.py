@@ -72,6 +72,21 @@ def test_gas_is_compared_with_the_best_baseline_job_by_job():
     assert best_baseline([outcome(0, 5, 5)]) == "planned"  # nothing similar is known
 
 
+def test_the_best_baseline_is_that_which_is_nearer_for_jobs_that_waited():
+    """Of jobs on an idle machine nearly any prediction is right."""
+    at_once = [outcome(i, 0, 0, similar=100, planned=0) for i in range(9)]
+    assert best_baseline(at_once) == "planned"
+    assert best_baseline([*at_once, outcome(9, 6000, 6000, similar=5000, planned=60_000)]) == "similar"
+
+
+def test_jobs_that_are_predicted_to_start_at_once_cannot_be_within_a_factor_of_two_of_a_wait():
+    outcomes = [outcome(i, 6000 if i % 10 == 0 else 0, 0 if i % 2 == 0 else 4000) for i in range(400)]
+    classes = found_in(queue_of(400), outcomes)
+    at_once = classes["predicted wait", "under 1m"]
+    assert (at_once.jobs, at_once.delayed, at_once.within_factor_2, at_once.far_off) == (200, 40, None, False)
+    assert classes["", "all"].within_factor_2.mean == 0.0
+
+
 def test_users_by_how_many_of_their_jobs_had_ended_and_partitions_by_name_are_classes():
     queue = queue_of(400, queues=2)
     queue.queues = {0: "batch", 1: "gpu"}
