@@ -186,7 +186,11 @@ def new_shape(chosen: Candidate, found: Reshaping) -> str:
     start, finish = _instants(chosen, found)
     before = "" if found.current is None else f" instead of {found.current.processors}"
     walltime = duration_text(chosen.walltime)
-    return f"{chosen.size_text}{before}, walltime {walltime}, to start {start} and to finish {finish}"
+    later, current = "", found.current
+    if current is not None and chosen.kind == current.kind == "promise" and chosen.start > current.start:
+        given, kept = (relative_text(one.start, found.now) for one in (chosen, current))
+        later = f" (promised to start {given} instead of {kept} at the latest)"
+    return f"{chosen.size_text}{before}, walltime {walltime}, to start {start}{later} and to finish {finish}"
 
 
 def _instants(one: Candidate, found: Reshaping) -> tuple[str, str]:

@@ -67,7 +67,7 @@ FEATURES: Final = (
     *(f"start: {order}" for order in ORDERS),
 )  # fmt: skip
 """Times and work (in seconds of the whole machine) are logarithms of minutes; -1 is not known. How late the longest
-waiting job of a size is, is told from what the last ones waited."""
+waiting job of a size is, is counted from what the last ones waited."""
 
 _REMEMBERED, _MORE, _STARTS = (
     FEATURES.index(name) for name in (REMEMBERED[0], "processors waiting of user", f"start: {ORDERS[0]}")

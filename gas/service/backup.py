@@ -1,7 +1,7 @@
 """Copies of a store: made while it is in use, put back, checked, and what is sound of a damaged one saved.
 
-A backup is one SQLite file with every job and fact of the store at one instant. Outputs of jobs and tokens are files of
-their own, which any other program can copy.
+A backup is one SQLite file with every job and fact of the store at one instant, and the ledger of predictions as it was
+last written. Outputs of jobs and tokens are files of their own, which any other program can copy.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from pathlib import Path
 from gas.errors import BadInput, Conflict, NotFound, StoreDamaged, StoreFailed
 from gas.service.database import first_problem, open_database
 from gas.service.jobs import Job, Reshape
+from gas.service.ledger import FILE as PREDICTIONS
+from gas.service.ledger import put_back, put_in, taken_out
 from gas.service.mark import Mark, MarkFile
 from gas.service.reconciling import directories
 from gas.service.rows import DamagedRow, job_of, reshape_of, seal
@@ -84,6 +86,7 @@ def back_up(state: Path, target: Path) -> tuple[Path, int]:
         with closing(open_database(source)) as database, closing(open_database(part)) as copy:
             database.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
+            put_in(copy, state)
         problems, jobs = problems_of(part)
         if problems:
             raise StoreDamaged(f"{source}: is damaged ({problems[0]}), and no backup was made; see `gas check`")
@@ -135,11 +138,13 @@ def restore(backup: Path, state: Path) -> Restored:
             path.unlink(missing_ok=True)
         shutil.copyfile(backup, fresh)
         fresh.chmod(0o600)
+        predictions = taken_out(fresh)
         highest = max([0, *before, *(id for id, _ in found)])
         mark = MarkFile((state / STORE).with_suffix(".mark"))
         known, ended, restored = _made_ready(fresh, before, highest, _furthest(mark, (interrupted or state) / STORE))
         _sync(fresh)
         aside = _put_aside(state) or interrupted
+        put_back(predictions, state, aside)
         fresh.rename(state / STORE)
         _sync(state)
         mark.write(restored)
@@ -386,7 +391,7 @@ def _give_to_owner(state: Path, aside: Path | None) -> None:
     """Give the files to the owner of the state directory, also if root has restored them."""
     owner = state.stat()
     if os.geteuid() == 0 and owner.st_uid != 0:
-        files = [each for each in state.glob(f"{Path(STORE).stem}.*") if each.is_file()]
+        files = [each for each in (*state.glob(f"{Path(STORE).stem}.*"), state / PREDICTIONS) if each.is_file()]
         for path in [*files, *([aside, *aside.iterdir()] if aside is not None else [])]:
             os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 

@@ -2,18 +2,22 @@
 
 The scheduler is kept out of it. Starts are read from the feed of changes, as a client reads it, and the file is written
 by a thread of its own, at most every `SAVE_SECONDS`: a service that is killed loses some predictions, and a disk that
-hangs holds up nobody. At the next start, what has become of the others is looked up in the store.
+hangs delays no request. At the next start, what has become of the others is looked up in the store.
 """
 
 from __future__ import annotations
 
 import logging
+import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from documents.whole_file import whole_file
 from gas.errors import GasError
 from gas.service.feed import Feed
 from gas.service.jobs import Job
@@ -25,7 +29,7 @@ if TYPE_CHECKING:  # a service without predictions needs none of it
     from gas.endpoints.ledger_file import LedgerFile
     from gas.prediction.ledger import Ledger, Made
 
-__all__ = ["FILE", "SAVE_SECONDS", "KeptLedger"]
+__all__ = ["FILE", "SAVE_SECONDS", "KeptLedger", "put_back", "put_in", "taken_out"]
 
 FILE = "predictions.json"
 """Its name in the state directory."""
@@ -166,20 +170,24 @@ class KeptLedger:
     def _look_up(self) -> None:
         """Ask what has become of all jobs without an outcome: some changes have been missed."""
         with self._mutex:
-            seen, open = self._feed.last, list(self._ledger.open)
-        for who in open:
-            try:
-                job = self._find(int(who))
-            except (GasError, ValueError):  # it was forgotten, or the store is another one
-                job = None
+            before, open = self._seen, list(self._ledger.open)
+            self._seen = self._feed.last  # what another thread notes meanwhile is read from its own position on
+        try:
+            for who in open:
+                try:
+                    job = self._find(int(who))
+                except (GasError, ValueError):  # it was forgotten, or the store is another one
+                    job = None
+                with self._mutex:
+                    self._changed = True
+                    if job is None:
+                        self._ledger.withdrawn(who)
+                    else:
+                        self._take(job)
+        except BaseException:
             with self._mutex:
-                if job is None:
-                    self._ledger.withdrawn(who)
-                else:
-                    self._take(job)
-        with self._mutex:
-            self._seen = seen
-            self._changed = True
+                self._seen = min(self._seen, before)  # all are looked up again
+            raise
 
     def _take(self, job: Job | None) -> None:
         """Take in how a job stands; the mutex is held."""
@@ -230,3 +238,35 @@ class KeptLedger:
         if text not in self._said:
             self._said.add(text)
             log.warning("%s", text, exc_info=exc_info, extra={"event": "ledger"})
+
+
+# ----------------------------------------------------------------------------------------------------------- backups
+
+
+def put_in(copy: sqlite3.Connection, state: Path) -> None:
+    """Write the ledger of a state directory into a backup, in a table of its own; nothing if there is none."""
+    with suppress(FileNotFoundError):
+        content = (state / FILE).read_bytes()
+        copy.execute("CREATE TABLE beside (name TEXT PRIMARY KEY, content BLOB NOT NULL)")
+        copy.execute("INSERT INTO beside VALUES (?, ?)", (FILE, content))
+
+
+def taken_out(path: Path) -> bytes | None:
+    """Take the ledger of predictions out of a copy of a backup; None if it holds none."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'beside'").fetchone() is None:
+            return None
+        row = database.execute("SELECT content FROM beside WHERE name = ?", (FILE,)).fetchone()
+        database.execute("DROP TABLE beside")
+    return None if row is None else bytes(row[0])
+
+
+def put_back(predictions: bytes | None, state: Path, aside: Path | None) -> None:
+    """Write the ledger that a backup held; the one that it replaces is put aside."""
+    if predictions is not None:
+        path = state / FILE
+        if aside is not None and path.exists():
+            path.rename(aside / path.name)
+        with whole_file(path) as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(predictions)

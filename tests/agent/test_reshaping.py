@@ -1,5 +1,7 @@
 """A waiting job is given another shape if that is worth it, or the one that is asked for."""
 
+from dataclasses import replace
+
 import made_reshaping
 import pytest
 from made_endpoints import Queue
@@ -7,9 +9,11 @@ from made_endpoints import Queue
 from gas import Application
 from gas.agent import reshaping
 from gas.agent.options import ReshapeOptions
-from gas.agent.reshaping import reshape, reshaping_endpoint
+from gas.agent.reshaping import new_shape, reshape, reshaping_endpoint
 from gas.endpoints import S3Endpoint
 from gas.errors import BadInput, Conflict, StalePlan, Unreachable
+from gas.planner import Candidate, Plan
+from gas.reshaping import Reshaping
 from speedup_models import Table
 
 APP = Application(Table.of({2: 240.0, 4: 125.0, 8: 68.0, 16: 40.0}), name="lu")
@@ -108,6 +112,16 @@ def test_on_s3_a_job_is_given_a_shape_that_finishes_sooner_and_its_promise(s3, w
     assert (done.changed, done.job["processors"], done.job["walltime"], done.job["run_time"]) == (True, 2, 264, 236)
     assert done.job["promise"] == done.chosen.start < waiting["promise"]
     assert s3.job(waiting["id"])["reshaped"] is not None
+
+
+def test_a_promise_that_gets_later_is_named():
+    now, kept = 1_731_000_000, Candidate("s3", 4, 100, 100, 1_731_003_600, "promise")
+    later = Candidate("s3", 16, 50, 50, kept.start + 7_200, "promise")
+    found = Reshaping(now, kept, later, 60, Plan("lu", "exact", now, later, [later, kept]))
+    assert "(promised to start in 3h00m instead of in 1h00m at the latest)" in new_shape(later, found)
+    assert "promised" not in new_shape(kept, found)
+    by_plan = replace(later, kind="estimate")
+    assert "promised" not in new_shape(by_plan, found), "of plans nothing is promised"
 
 
 def test_when_the_schedule_changes_meanwhile_the_job_is_planned_again(s3, waiting, monkeypatch):

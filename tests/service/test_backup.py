@@ -193,6 +193,25 @@ def test_a_backup_of_a_running_service_is_whole_and_private(machine, tmp_path):
     store.close()
 
 
+def test_a_backup_holds_the_ledger_of_predictions_and_what_it_replaces_is_kept(machine, tmp_path):
+    machine.live.submit(asks("alice", "true", start=2**31))
+    machine.stop()
+    ledger = machine.state / "predictions.json"
+    ledger.write_text("then")
+    back_up(machine.state, tmp_path / "backup")
+    assert check(tmp_path / "backup") == ([], 1)
+    ledger.write_text("since")
+    restored = restore(tmp_path / "backup", machine.state)
+    assert ledger.read_text() == "then"
+    assert ledger.stat().st_mode & 0o777 == 0o600
+    assert (restored.aside / ledger.name).read_text() == "since"
+    ledger.unlink()
+    back_up(machine.state, tmp_path / "without")
+    ledger.write_text("now")
+    restore(tmp_path / "without", machine.state)
+    assert ledger.read_text() == "now", "a backup without one replaces none"
+
+
 def test_restoring_names_what_is_lost_and_keeps_what_it_replaces(machine, tmp_path):
     machine.live.submit(asks("alice", "true", start=2**31))
     back_up(machine.state, tmp_path / "backup")

@@ -116,6 +116,36 @@ def test_changes_that_the_feed_has_dropped_are_looked_up(scheduler, tmp_path):
     assert known(tmp_path) == ([400], [2])
 
 
+def test_what_is_noted_while_others_are_looked_up_is_read_from_its_own_position(scheduler, tmp_path):
+    """Job 2 is predicted from a schedule in which it waits, starts, and is noted while a thread looks job 1 up."""
+    scheduler.feed = Feed(room=6)
+    kept = opened(tmp_path, scheduler)
+    predict(kept, scheduler, 1)
+    for id in range(10, 20):
+        scheduler.becomes(id, "queued")
+    scheduler.becomes(2, "queued", 1100)
+    position = kept.position
+    made = kept.predict(100, np.arange(0, 1000, 10), 1000)
+    scheduler.becomes(2, "running", 300)
+    looked_up, noting = threading.Event(), threading.Event()
+
+    def find(id):
+        looked_up.set()
+        assert noting.wait(10)
+        return scheduler.find(id)
+
+    kept._find = find
+    reader = threading.Thread(target=kept.settle)
+    reader.start()
+    assert looked_up.wait(10)
+    settled, kept.settle = kept.settle, lambda: None  # the other thread stops here
+    kept.note({2: made}, position)
+    kept.settle = settled
+    noting.set()
+    reader.join(10)
+    assert kept.coverage["outcomes"] == 1
+
+
 # --------------------------------------------------------------------------------------------------- what it is for
 
 
