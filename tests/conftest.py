@@ -97,6 +97,16 @@ def own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
     monkeypatch.setenv("COLUMNS", "160")
 
 
+@pytest.fixture(autouse=True)
+def no_compiler_beside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process compiles in the background, for half a minute: answers would depend on when it ends.
+
+    Where everything is tried, it does.
+    """
+    if not thorough.ALL:
+        monkeypatch.setattr("gas.compiled.compile_beside", lambda kernel, statement: True)
+
+
 @pytest.fixture
 def tmp_path(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch

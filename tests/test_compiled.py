@@ -386,6 +386,11 @@ def test_settings_of_numba_in_the_current_folder_are_not_read(tmp_path):
     assert done.stdout.split() == ["False", "False"], done.stderr
 
 
+@pytest.fixture
+def no_compiler_beside():
+    """Here it is what is tested."""
+
+
 def test_a_process_beside_compiles_once_and_knows_no_module_of_the_current_folder(tmp_path, monkeypatch):
     (tmp_path / "gas.py").write_text("raise SystemExit(3)")
     monkeypatch.chdir(tmp_path)

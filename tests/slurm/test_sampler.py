@@ -13,6 +13,7 @@ from gas.slurm.drain import drain
 from gas.slurm.main_pass import run_pass
 from gas.slurm.placement import fit_idle
 from gas.slurm.sampler import Sampler, compile_samples, outside
+from gas.times import LONGEST
 
 NOBODY = np.zeros(0, np.int64)
 
@@ -48,9 +49,11 @@ def test_licences_come_back_when_jobs_end():
     assert begun.tolist() == [NOW + 100]
 
 
-def test_who_runs_ends_at_its_limit_at_the_latest_and_not_before_now():
+def test_who_runs_ends_after_its_seconds_but_not_before_now_or_at_its_limit_if_they_are_not_known():
     begin = Beginning.of(cluster(running(9, "n0", end=900), running(8, "n1", end=100)))
-    assert (Sampler(begin).ends(np.array([5, 10_000])) - NOW).tolist() == [0, 100]
+    sampler, before = Sampler(begin), begin.state.running_jobs[1].start - NOW
+    assert (sampler.ends(np.array([5, 10_000])) - NOW).tolist() == [0, before + 10_000]
+    assert (sampler.ends(np.array([5, LONGEST])) - NOW).tolist() == [0, 100]
 
 
 @pytest.mark.parametrize(
