@@ -39,7 +39,7 @@ from gas.prediction.ledger import LEAST, Ledger
 from gas.prediction.past import Past
 from gas.prediction.reshaping import LikelyReshaping, likely_reshaping, starts_in_place, worth_following
 from gas.prediction.similar import Similar
-from gas.prediction.slurm import BY_THEMSELVES, compile_ahead
+from gas.prediction.slurm import BY_THEMSELVES, WITHIN, compile_ahead
 from gas.prediction.snapshot import Snapshot
 from gas.printable import many
 from gas.reshaping import Reshaping
@@ -292,7 +292,10 @@ class Predictor:
             return None
         likely = dict(zip(shapes, starts.T, strict=True))
         ledger, risk = self._ledgers[endpoint.name], self.options.risk
-        return likely_reshaping(found, likely, ledger=ledger, risk=risk, threshold=threshold, least=least)
+        within = 0 if isinstance(endpoint, PlacedEndpoint) else WITHIN
+        return likely_reshaping(
+            found, likely, ledger=ledger, within=within, risk=risk, threshold=threshold, least=least
+        )
 
     def _starts_in_place(
         self, endpoint: PlacedEndpoint, id: int, history: History, shapes: Sequence[Candidate], not_before: int | None

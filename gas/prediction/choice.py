@@ -367,7 +367,8 @@ def _corrected(
     promised = np.array(bound, np.int64)
     waits = np.sort(np.minimum(np.maximum(found.starts, plan.now), promised), axis=0).T - plan.now
     latest = (np.minimum(found.latest, promised) - plan.now).tolist()
-    made = [ledger.predict(plan.now, *each) for each in zip(waits, latest, similar, strict=True)]
+    three = zip(waits, latest, similar, strict=True)
+    made = [ledger.predict(plan.now, *each, within=found.within) for each in three]
     made = [  # nothing comes after a promise, whatever came after plans
         replace(one, low=min(one.low, one.latest), high=min(one.high, one.latest)) if c.kind == "promise" else one
         for one, c in zip(made, candidates, strict=True)

@@ -55,6 +55,8 @@ class Forecast(Shown):
     alone
         Which candidates were followed by themselves; the others all in one simulation a sample, which is less
         exact for small ones (`gas.prediction.together`).
+    within
+        By so many seconds instants may be wrong, as the clock of the scheduler is not known better.
     """
 
     now: int
@@ -62,6 +64,7 @@ class Forecast(Shown):
     starts: NDArray[np.int64]
     execution_time: NDArray[np.int64]
     alone: NDArray[np.bool_]
+    within: int = 0
 
     def __repr__(self) -> str:
         samples, candidates = self.starts.shape

@@ -190,6 +190,7 @@ class Ledger:
         latest: int,
         similar: NDArray[np.int64] = _NOBODY,
         *,
+        within: int = 0,
         kind: str | None = None,
         afterwards: bool = False,
     ) -> Made:
@@ -201,12 +202,15 @@ class Ledger:
             Waits in seconds, sorted; those that have waited like it may be none.
         latest
             The wait if all jobs used up their walltimes.
+        within
+            By so many seconds instants of the simulation may be wrong; the interval is as much wider at either end.
         kind
             Of `KINDS`; by default what the simulation says.
         """
         kind = kind_of(simulated) if kind is None else kind
         waits = mixture(self.weight(kind), simulated, similar) if similar.size else simulated
         low, high = ends_of(self.levels(kind), waits, 0, latest)
+        low, high = max(low - within, min(low, 0)), high + within
         return Made(now, kind, waits, latest, low, high, simulated, similar, afterwards)
 
     def levels(self, kind: str, share: float = INTERVAL) -> tuple[float, float]:

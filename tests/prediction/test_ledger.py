@@ -194,3 +194,11 @@ def test_it_is_bounded():
 def test_what_is_no_ledger_is_refused(wire):
     with pytest.raises(BadInput, match="is not a ledger of predictions"):
         Ledger.of_wire(wire)
+
+
+def test_an_interval_is_wider_by_what_the_clock_of_its_scheduler_leaves_open():
+    exact, wider = (Ledger().predict(0, np.full(50, 600), 600, within=within) for within in (0, 3))
+    assert (wider.low, wider.high) == (exact.low - 3, exact.high + 3)
+    at_once = Ledger().predict(0, np.zeros(50, np.int64), 0, within=3)
+    assert (at_once.kind, at_once.low, at_once.high) == ("at once", 0, 3)
+    assert at_once.outcome(2).held

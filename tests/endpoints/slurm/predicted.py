@@ -2,7 +2,7 @@
 
 `python tests/endpoints/slurm/runs.py record FOLDER --covering` lets private Slurms, one release after the other, run
 queues to their end (`recorded_runs`). `python tests/endpoints/slurm/predicted.py compare FOLDER -o found.jsonl`
-predicts the jobs of those that have priorities or limits, and goes on where it stopped;
+predicts their jobs, and goes on where it stopped;
 `... page found.jsonl -o measured_starts.md` makes the page.
 
 Each job is predicted as its user would have it: one that waits soon after the opening by `Agent.watch`, one that comes
@@ -74,6 +74,10 @@ class Predicted:
         As Slurm did.
     load
         Of the machine, in the mean.
+    limited
+        Its site has priorities or limits.
+    old_shares
+        What was published of shares was up to a minute old when it was predicted.
     """
 
     version: str
@@ -88,6 +92,8 @@ class Predicted:
     said: int | None
     started: int
     load: float
+    limited: bool = True
+    old_shares: bool = False
 
     @property
     def inside(self) -> bool:
@@ -134,14 +140,17 @@ def _in_turn(found: Recorded) -> Iterator[tuple[Job, int, bool]]:
 
 
 def _said(found: Recorded, job: Job) -> bool:
-    return not NOT_SAID & _asked(found, job).options.keys()
+    """Return whether a job asks for what Gas can ask for: not for tasks on a number of nodes that may vary."""
+    options = _asked(found, job).options.keys()
+    return not NOT_SAID & options and not {"ntasks", "nodes"} <= options
 
 
 def _asked(found: Recorded, job: Job) -> Asked:
     """Return what a job asked for."""
     words = [word.removeprefix("--") for word in found.words[job.id].split() if word.startswith("--")]
     pairs = (word.partition("=") for word in words)
-    return Asked({name: value if equals else None for name, equals, value in pairs}, job.user)
+    options = {name: value if equals else None for name, equals, value in pairs}
+    return Asked(options, job.user, unit="tasks" if "ntasks" in options else "nodes")
 
 
 def _predicted(slurm: Replayed, asked: Asked, job: Job, later: bool, samples: int) -> Made | str:
@@ -154,7 +163,8 @@ def _predicted(slurm: Replayed, asked: Asked, job: Job, later: bool, samples: in
     if later:
         agent.submit(["true"], PlanOptions(forecasting=forecasting, choices=False))
         assert slurm.sent is not None
-        assert (slurm.sent.shape.tasks, slurm.sent.shape.minutes) == (size, seconds // 60), "it is the same job"
+        shape = slurm.sent.shape
+        assert (shape.tasks or shape.nodes, shape.minutes) == (size, seconds // 60), "it is the same job"
     else:
 
         def seen(event: object) -> None:
@@ -179,6 +189,7 @@ def judged(found: Recorded, *, samples: int = SAMPLES) -> Iterator[Predicted | s
             found.cluster.version, found.seed, job.id, later, job.cpus, made.kind, made.low,
             round(float(np.median(made.waits))), made.high, None if said is None else said[1] - made.now,
             max(start - made.now, 0), round(float(np.mean(found.load or [0.0])), 2),
+            bool(KINDS.intersection(found.kinds)), found.old_shares,
         )  # fmt: skip
 
 
@@ -186,9 +197,9 @@ def judged(found: Recorded, *, samples: int = SAMPLES) -> Iterator[Predicted | s
 
 
 def _compared(path: Path) -> tuple[list[Predicted], list[str], float]:
-    found: Recorded = pickle.loads(path.read_bytes())
+    found = Recorded(**vars(pickle.loads(path.read_bytes())))
     began = time.process_time()
-    rows = list(judged(found)) if KINDS.intersection(found.kinds) else []
+    rows = list(judged(found))
     made = [one for one in rows if isinstance(one, Predicted)]
     return made, [one for one in rows if isinstance(one, str)], time.process_time() - began
 
@@ -230,11 +241,11 @@ def of_similar(found: Sequence[Predicted], one: Predicted) -> tuple[float, float
 HEAD = """\
 # Predicted starts against real Slurms
 
-{jobs} starts in {queues} queues with priorities and limits, which private Slurms {versions} ran to their end, measured
-{date}: jobs ask for minutes, and fail at once, run into their limits or use a share of them as their users do. What
-Gas's agents predict of each, in {samples} samples, from what was published before and from accounting, is compared with
-its start. *Inside*: it starts in the interval of 90%; *nearly*: or within a cycle of the backfill scheduler ({cycle} s)
-of it. *Similar jobs*: the interval that waits of jobs of similar size in the other queues give.
+{jobs} starts in {queues} queues, most with priorities and limits, which private Slurms {versions} ran to their end
+until {date}: jobs ask for minutes, and fail at once, run into their limits or use a share of them as their users do.
+What Gas's agents predict of each, in {samples} samples, from what was published before and from accounting, is compared
+with its start. *Inside*: it starts in the interval of 90%; *nearly*: or within a cycle of the backfill scheduler
+({cycle} s) of it. *Similar jobs*: the interval that waits of jobs of similar size in the other queues give.
 Errors are of the median, and of what `squeue --start` said first, where it said anything.
 The load average of the machine of 2 cores, which others used too, was {least} to {most} in the mean of a queue.
 `tests/endpoints/slurm/predicted.py` says more, and makes this page.
@@ -258,6 +269,9 @@ def page_of(found: Sequence[Predicted]) -> str:
         (version, [one for one in found if one.version == version]) for version in sorted({o.version for o in found})
     ]
     groups += [
+        ("with priorities or limits", [one for one in found if one.limited]),
+        ("of these, known shares of users up to a minute old", [one for one in found if one.old_shares]),
+        ("without", [one for one in found if not one.limited]),
         ("waiting soon after the opening", [one for one in found if not one.later]),
         ("submitted later", [one for one in found if one.later]),
         *(

@@ -50,7 +50,7 @@ LONGEST_LIMIT = 4
 """Jobs ask for so many minutes at the most."""
 SPREAD = 150
 """Within so many seconds the later ones are submitted."""
-PATIENCE = 900
+PATIENCE = 600
 Key = tuple[int, int | None]
 
 
@@ -194,6 +194,8 @@ class Recorded:
         By number: the first start that squeue --start said of it, and when.
     load
         Load averages of the machine meanwhile.
+    old_shares
+        Views were read by one transport that kept users' shares for a minute.
     """
 
     release: str
@@ -216,6 +218,7 @@ class Recorded:
     views: dict[int, Cluster] = field(default_factory=dict)
     said: dict[int, tuple[int, int]] = field(default_factory=dict)
     load: list[float] = field(default_factory=list)
+    old_shares: bool = False
 
 
 def record(

@@ -30,7 +30,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean
 
@@ -49,6 +49,9 @@ from gas.slurm.main_pass import run_pass
 from gas.slurm.starts import Known, Run, Start
 
 UNKNOWN = ("", "not known", "Slurm does not start it")
+SECONDS = ((1, 0), (0, 0), (2, 0), (1, 2), (1, 4), (2, 2))
+"""How long epilogs take, and how much later the first cycle is, in runs that show what depends on such seconds."""
+
 EPILOG = 1
 """Seconds until something starts where a job has ended, on a machine of a few cores that plays dozens of nodes."""
 
@@ -69,6 +72,8 @@ class Judged:
         When the engine starts it in that one run.
     load
         Of the machine, in the mean.
+    by_seconds
+        The least and the largest mean wait of its queue in runs of the engine with other seconds (`SECONDS`).
     """
 
     release: str
@@ -89,6 +94,7 @@ class Judged:
     submitted: int = 0
     alone: int | None = None
     load: float = 0.0
+    by_seconds: tuple[float, float] = (0.0, 0.0)
 
     @property
     def waits(self) -> tuple[int, int] | None:
@@ -121,15 +127,18 @@ def engine(
 ) -> Run:  # fmt: skip
     """Run the engine from the snapshot, with both schedulers in step with Slurm's at first.
 
+    It begins when Slurm first does something: partitions are opened one by one, which takes seconds.
     To see what depends on seconds, epilogs take so long, the first cycle is so much later, and the ends in a certain
     second are noticed in the next one.
     """
     base = found.cluster.now
-    cycle = next((int(one) for one in found.cycles if one >= base), base) + later
+    cycle = next((int(one) for one in found.cycles if one >= base), base)
     full = next((int(at) for at, of_all in found.passes if of_all and at >= base), None)
+    opened = min([cycle, *(int(at) for at, _ in found.passes if at >= base), *found.starts.values()])
+    cycle += later
     return run_forward(
-        found.cluster, seconds_of(found, late), found.arrivals, known=known, first_cycle=cycle, first_pass=full,
-        epilog=epilog, until=until,
+        replace(found.cluster, now=opened), seconds_of(found, late), found.arrivals, known=known, first_cycle=cycle,
+        first_pass=full, epilog=epilog, until=until,
     )  # fmt: skip
 
 
@@ -141,8 +150,10 @@ def known_of(found: Recorded, key: Key) -> Known:
 def agree(found: Recorded, key: Key, own: Start | None) -> bool:
     """Whether the engine starts a job as Slurm did."""
     theirs = found.starts.get(key)
-    if theirs is None or own is None:
-        return theirs is None and own is None
+    if theirs is None:  # before it was no longer looked at
+        return own is None or own.start > max((at for at, _ in found.log), default=1 << 40)
+    if own is None:
+        return False
     return abs(theirs - own.start) <= CYCLE and found.partitions[key] == own.partition
 
 
@@ -181,6 +192,7 @@ def judge(found: Recorded, *, causes: bool = True) -> list[Judged]:
     judged: dict[Key, Judged] = {}
     base, submitted = found.cluster.now, {job.id: at for at, job in found.arrivals}
     load = round(mean(found.load or [0.0]), 2)
+    by_seconds = mean_waits(found) if causes else (0.0, 0.0)
     unaided: dict[Key, Start] = {}
     while len(judged) < len(found.waiting):
         known = {key: known_of(found, key) for key in judged if key in found.starts}
@@ -202,11 +214,23 @@ def judge(found: Recorded, *, causes: bool = True) -> list[Judged]:
                 None if own is None or theirs is None else {*own.nodes} == {*found.nodes[key]}, agrees,
                 "" if agrees or not causes else cause_of(found, key, known), found.words.get(key[0], ""),
                 found.kinds, agree(found, key, unaided.get(key)), submitted.get(key[0], base) - base,
-                unaided[key].start - base if key in unaided else None, load,
+                unaided[key].start - base if key in unaided else None, load, by_seconds,
             )  # fmt: skip
             if not agrees or judged[key].same_nodes is False:
                 break
     return [judged[key] for key in sorted(judged, key=lambda key: (judged[key].slurm or 1 << 40, key[0]))]
+
+
+def mean_waits(found: Recorded) -> tuple[float, float]:
+    """Return the least and the largest mean wait, where seconds are other ones."""
+    submitted = {job.id: at for at, job in found.arrivals}
+    means = []
+    for epilog, later in SECONDS:
+        run = engine(found, {}, epilog, later)
+        begun = {(one.job, one.task): one.start for one in run.starts}
+        waits = [begun[key] - submitted.get(key[0], found.cluster.now) for key in found.starts if key in begun]
+        means.append(round(mean(waits or [0]), 1))
+    return min(means), max(means)
 
 
 # -- commands
@@ -308,8 +332,9 @@ HEAD = """\
 `forward`) says when and where each starts. A job *agrees* if it starts within one cycle of the backfill scheduler
 ({cycle} s) of when Slurm starts it, in the same partition, or in neither run, behind predecessors that agree: where one
 does not, the engine begins anew with all that has started so far where Slurm started it. *Unaided*: in one run from the
-snapshot, whatever came before; the engine's mean wait is that of this one run. The load average is of a machine of 2
-cores, which others used too: what that delays, cycles of both schedulers, is among the causes.
+snapshot, whatever came before; the engine's mean wait is that of this one run; *by seconds*: those of runs in which
+epilogs take 0 to 2 s and cycles begin 0 to 4 s later. The load average is of a machine of 2 cores, which others used
+too: what that delays, cycles of both schedulers, is among the causes.
 `tests/endpoints/slurm/runs.py` says more; this page is made by `python tests/endpoints/slurm/runs.py record FOLDER`,
 `... compare FOLDER -o found.jsonl` and `... page found.jsonl -o measured_runs.md`.
 
@@ -326,15 +351,16 @@ def page_of(found: Sequence[Judged]) -> str:
     )  # fmt: skip
     lines = [
         "", "## By queue", "",
-        "| release, seed | what there is | load | jobs | agree | or cause known | mean wait | of the engine |",
-        "|---|---|---:|---:|---:|---:|---:|---:|",
+        "| queue | what there is | load | jobs | agree | or cause known | mean wait | of the engine | by seconds |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
     ]  # fmt: skip
     for release, seed in dict.fromkeys((one.release, one.seed) for one in found):
         own = [one for one in found if (one.release, one.seed) == (release, seed)]
         known = sum(one.agrees or one.cause not in UNKNOWN for one in own)
         lines.append(
             f"| {release} {seed} | {', '.join(own[0].kinds)} | {own[0].load:g} | {len(own)} "
-            f"| {_part(sum(one.agrees for one in own), len(own))} | {_part(known, len(own))} | {_mean_waits(own)} |"
+            f"| {_part(sum(one.agrees for one in own), len(own))} | {_part(known, len(own))} | {_mean_waits(own)} "
+            f"| {own[0].by_seconds[0]:.0f} to {own[0].by_seconds[1]:.0f} s |"
         )
     lines += ["", "## By what there is at the site", "", "| kind | clusters | jobs | agree |", "|---|---:|---:|---:|"]
     kinds = sorted({kind for one in found for kind in one.kinds})
