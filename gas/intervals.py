@@ -2,21 +2,22 @@
 
 Two rules, for two questions. `interval` takes one value a seed (or one a month, each counting the same): how much a
 figure changes if chance is drawn again. `by_months` takes values of jobs with the months that they are of, from four
-months on: how much it would change in other months of such a log. With fewer values than a rule takes there is no
-interval, and no verdict that hangs on one.
+months on: how much it would change in other months of such a log; `ratio_by_months` and `jackknife_by_months` are the
+same of a ratio of sums and of any statistic. With fewer values than a rule takes there is no interval, and no verdict
+that hangs on one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FEWEST", "Interval", "better", "by_months", "interval", "ratio_by_months", "signed", "sure", "sureness"]
-__all__ += ["within"]
+__all__ = ["FEWEST", "Interval", "better", "by_months", "interval", "jackknife_by_months", "ratio_by_months", "signed"]
+__all__ += ["sure", "sureness", "within"]
 
 FEWEST: Final = 4
 """Months that `by_months` takes. Two or three may be alike by chance, and the interval as narrow as one likes."""
@@ -53,7 +54,7 @@ def sureness(seeds: int) -> str:
     return f"± is half of a 90% interval over {seeds} seeds." if seeds > 1 else "One seed: there are no intervals."
 
 
-def by_months(values: NDArray[np.float64], months: Sequence[Hashable]) -> Interval:
+def by_months(values: NDArray[Any], months: Sequence[Hashable]) -> Interval:
     """Return the mean of values, and half of its 90% interval after Student with months as batches.
 
     Months weigh by how many values they have. With fewer than `FEWEST` months there is no interval.
@@ -88,6 +89,33 @@ def ratio_by_months(sums: NDArray[Any], bases: NDArray[Any], *, level: float = 0
     spread = float(np.sqrt((residual**2).sum() / (count - 1)))
     width = float(t.ppf(0.5 + level / 2, count - 1)) * spread / (abs(float(np.mean(bases))) * float(np.sqrt(count)))
     return Interval(ratio, width)
+
+
+def jackknife_by_months(
+    statistic: Callable[[NDArray[np.bool_]], float], months: Sequence[Hashable], *, level: float = 0.9
+) -> Interval:
+    """Return a statistic of values, and half of its interval after Student with months as batches.
+
+    For what is no ratio of sums, as a standard deviation: it is computed again without each of the months in turn
+    (Efron and Stein, Annals of Statistics 9, 1981). With fewer than `FEWEST` months there is no interval.
+
+    Parameters
+    ----------
+    statistic
+        Of the values that a mask keeps.
+    months
+        Of each value.
+    """
+    index = {month: i for i, month in enumerate(dict.fromkeys(months))}
+    of, count = np.array([index[month] for month in months], np.int64), len(index)
+    whole = statistic(np.ones(len(of), np.bool_))
+    if count < FEWEST:
+        return Interval(whole, None)
+    from scipy.stats import t
+
+    without = np.array([statistic(of != month) for month in range(count)])
+    spread = float(np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum()))
+    return Interval(whole, float(t.ppf(0.5 + level / 2, count - 1)) * spread)
 
 
 def sure(found: Interval) -> bool:

@@ -11,6 +11,7 @@ from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
 from experiments.framework.sites import Site
+from experiments.framework.verdicts import BY_INTERVALS
 from experiments.malleate.claims import MALLEABLE, claims
 from experiments.malleate.pictures import draw_changes, draw_shares
 from experiments.malleate.recipes import RECIPES
@@ -38,9 +39,7 @@ def malleate_report(study: Results, origin: Origin) -> Report:
     sites = [(Site(log.source.trace, study.processors(log), (), 0), log) for log in study.logs]
     sections = (
         _first_look(study),
-        summary_section(
-            claims(study), caption="A statement has a verdict only where the intervals of all logs decide it."
-        ),
+        summary_section(claims(study), caption=BY_INTERVALS),
         _strategies(),
         _by_share(study),
         _other_means(study),

@@ -14,6 +14,7 @@ from experiments.framework.logs import Found
 from experiments.framework.results import LogResults, Seeded
 from experiments.framework.sites import SITES
 from experiments.framework.study import Computed
+from experiments.framework.verdicts import LEVEL
 from experiments.malleate.rules import STRATEGIES
 from experiments.malleate.run import BASELINE, ON_S3
 from gas.intervals import Interval, ratio_by_months
@@ -124,7 +125,7 @@ def malleate_runs(options: Options, logs: Sequence[Found]) -> list[Run]:
 class Results(LogResults[Options, Run]):
     """All runs and their results, in the same order."""
 
-    level: float = 0.9
+    level: float = LEVEL
     """Of all intervals."""
 
     def results_of(self, log: Found, setting: Setting, percent: int) -> list[Result]:

@@ -106,11 +106,11 @@ def cost_runs(runs: Sequence[MonthRun]) -> list[MonthRun]:
 class Outcomes:
     """Columns of the outcomes of several runs (see `experiments.moldable.outcomes.Outcome`).
 
-    `gas`, `static` and `best` are turn-around times in seconds.
+    `gas`, `static` and `best` are turn-around times in seconds; `months` are those of the runs, with their logs.
     """
 
-    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        self.rows = rows
+    def __init__(self, rows: Sequence[Mapping[str, Any]], months: Sequence[tuple[str, str]] = ()) -> None:
+        self.rows, self.months = rows, months
         self.gas, self.static, self.best, self.promised, self.user = (
             self._column(name) for name in ("gas", "static", "best", "promised", "user")
         )
@@ -165,16 +165,22 @@ class Results(SiteResults[Options, MonthRun]):
         self, terms: Terms | None = None, *, trace: str = "", group: str = "", seed: int | None = None, month: str = ""
     ) -> Outcomes:
         """Return the outcomes on some terms (the study's own), of a log, a class of constraints or a seed."""
-        return Outcomes(self.rows(terms, trace=trace, group=group, seed=seed, month=month))
+        found = self._chosen(terms, trace, group, seed, month)
+        return Outcomes([row for _, row in found], [(run.site.trace, run.month) for run, _ in found])
 
     def rows(
         self, terms: Terms | None = None, *, trace: str = "", group: str = "", seed: int | None = None, month: str = ""
     ) -> list[Mapping[str, Any]]:
         """Return the same as runs gave them."""
+        return [row for _, row in self._chosen(terms, trace, group, seed, month)]
+
+    def _chosen(
+        self, terms: Terms | None, trace: str, group: str, seed: int | None, month: str
+    ) -> list[tuple[MonthRun, Mapping[str, Any]]]:
         chosen = GROUPS[group] if group else ()
         terms = self.options.terms if terms is None else terms
         return [
-            row
+            (run, row)
             for run, result in self.pairs
             if run.terms == terms and trace in ("", run.site.trace) and seed in (None, run.seed)
             if month in ("", run.month)

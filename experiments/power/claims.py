@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.framework.claims import Claim
+from experiments.framework.verdicts import Part, above, below, decided, decided_claim
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import Outcomes, Results
 from experiments.moldable.terms import Terms, perfect
 from experiments.published import PAPER_LOSES
-from gas.intervals import interval
+from gas.intervals import by_months, jackknife_by_months
 
 __all__ = ["claims", "gain", "survivors"]
 
@@ -30,9 +33,7 @@ def claims(study: Results, terms: Terms | None = None) -> list[Claim]:
     parts = [(name, found) for name, found in parts if len(found) > 1]
     found = [
         _below("Gas's mean turn-around time is below static's in every log and class", parts, np.mean),
-        _below(
-            "the standard deviation of Gas's turn-around times is below static's, too", parts, partial(np.std, ddof=1)
-        ),
+        _below("the standard deviation of Gas's turn-around times is below static's, too", parts, np.std),
         _free_gain_more(study, terms),
     ]
     if terms == study.options.terms:
@@ -40,11 +41,15 @@ def claims(study: Results, terms: Terms | None = None) -> list[Claim]:
     return found
 
 
-def _below(text: str, parts: list[tuple[str, Outcomes]], measure: object) -> Claim:
-    assert callable(measure)
-    figures = [(name, measure(found.gas), measure(found.static)) for name, found in parts]
-    here = "; ".join(f"{name} {gas:,.0f} against {static:,.0f}" for name, gas, static in figures)
-    return Claim(text, all(gas < static for _, gas, static in figures) if figures else None, here)
+def _below(text: str, parts: list[tuple[str, Outcomes]], measure: Callable[[NDArray[np.int64]], Any]) -> Claim:
+    def part(of: Outcomes) -> Part:
+        def ratio(kept: NDArray[np.bool_]) -> float:
+            return float(measure(of.gas[kept])) / max(float(measure(of.static[kept])), 1e-9)
+
+        return lambda level: jackknife_by_months(ratio, of.months, level=level)
+
+    claim = decided_claim(text, {name: part(of) for name, of in parts}, below(1), digits=2, unit="")
+    return replace(claim, here=f"ratio: {claim.here}") if parts else claim
 
 
 def _free_gain_more(study: Results, terms: Terms) -> Claim:
@@ -52,19 +57,33 @@ def _free_gain_more(study: Results, terms: Terms) -> Claim:
     text = "benchmarks that accept any number of processors gain more than the others"
     if len(gains) < 2 or "any" not in gains:
         return Claim(text, None, "not every class took part")
-    others = max(value for group, value in gains.items() if group != "any")
+    every = study.outcomes(terms)
+    of = np.array([next(group for group in gains if row["benchmark"] in GROUPS[group]) for row in every.rows])
+
+    def against(group: str) -> Part:
+        def advantage(kept: NDArray[np.bool_]) -> float:
+            sums = [
+                every.static[kept & (of == one)].sum() / max(every.gas[kept & (of == one)].sum(), 1)
+                for one in ("any", group)
+            ]
+            return float(np.log(max(sums[0], 1e-9)) - np.log(max(sums[1], 1e-9)))
+
+        return lambda level: jackknife_by_months(advantage, every.months, level=level)
+
+    holds, _ = decided({group: against(group) for group in gains if group != "any"}, above(0))
     here = ", ".join(f"{group} {value:.1f} times" for group, value in gains.items())
-    return Claim(text, gains["any"] > others, here)
+    return Claim(text, holds, here, untested="not resolved")
 
 
 def _loses(study: Results) -> Claim:
     text = f"Gas does worse than static in {PAPER_LOSES}% of the runs"
-    of_seeds = [study.outcomes(seed=seed) for seed in study.seeds]
-    shares = [100 * float(found.loses.mean()) for found in of_seeds if len(found)]
-    if not shares:
+    found = study.outcomes()
+    if not len(found):
         return Claim(text, None, "")
-    found = interval(shares)
-    return Claim(text, None, f"{found.text(1)}%")  # a figure to look at: nothing says how near is near
+    lost = by_months(100.0 * found.loses, found.months)
+    of_logs = [(site.trace, study.outcomes(trace=site.trace)) for site, _ in study.logs]
+    each = ", ".join(f"{name} {by_months(100.0 * of.loses, of.months).text(1)}%" for name, of in of_logs if len(of))
+    return Claim(text, None, f"{lost.text(1)}% ({each})", reported=True)  # nothing says how near is near
 
 
 def _perfect(study: Results) -> Claim:

@@ -1,13 +1,11 @@
 """Verdicts only where intervals decide: noise is not resolved, and a sure effect is."""
 
 import numpy as np
-import pytest
 from thorough import rounds
 
 from experiments.framework.logs import Found, Source
-from experiments.malleate.claims import claims, found_on_all
+from experiments.malleate.claims import claims
 from experiments.malleate.results import Options, Results, malleate_runs, strategy_names
-from gas.intervals import Interval
 from workloads import Header
 
 LOGS = [
@@ -58,20 +56,3 @@ def test_a_large_effect_is_found():
     of = {claim.text: claim.holds for claim in claims(study_of(1, 0.5))}
     assert of["If 100% of the jobs are malleable (own size first), the mean turn-around time falls."] is True
     assert of["It falls by 37 to 67%, as was published for three other machines."] in (True, None)
-
-
-@pytest.mark.parametrize(
-    ("found", "holds"),
-    [
-        ([Interval(-5, 1), Interval(-9, 2)], True),
-        ([Interval(-5, 1), Interval(9, 2)], False),
-        ([Interval(-5, 1), Interval(-1, 2)], None),
-        ([Interval(-5, 1), Interval(-1, None)], None),
-        ([None, None, None], None),
-    ],
-)
-def test_a_statement_holds_where_every_log_decides_for_it(found, holds):
-    study = Results(Options(), malleate_runs(Options(seeds=1), LOGS), [])
-    of = dict(zip([log.name for log in LOGS], found, strict=False))
-    below = lambda one: one.mean + one.half_width < 0 or (None if one.mean - one.half_width <= 0 else False)  # noqa: E731
-    assert found_on_all(study, lambda _, log: of.get(log.name), below)[0] is holds

@@ -61,8 +61,8 @@ def test_verdicts_are_those_of_the_table_alone(reported, table):
         ),
         ("With 20% of adopters, those who choose by predictions gain", "gas-predicted", 20, "adopters", "rigid"),
     ):
-        found = changes(table, strategy, percent, group, other)
-        surely = changes(table, strategy, percent, group, other, level=1 - 0.1 / len(found)).values()
+        found = changes(table, strategy, percent, group, other, level=0.98)
+        surely = changes(table, strategy, percent, group, other, level=1 - 0.02 / len(found)).values()
         known = [width is not None for _, width in surely]
         against = any(width is not None and mean > width for mean, width in surely)
         for_it = all(known) and all(mean + width < 0 for mean, width in found.values())

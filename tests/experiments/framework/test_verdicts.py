@@ -1,0 +1,66 @@
+"""Verdicts only where intervals decide, allowing for the number of parts."""
+
+import numpy as np
+import pytest
+
+from experiments.framework.verdicts import DECIDES, LEVEL, above, below, between, decided, decided_claim
+from gas.intervals import Interval, ratio_by_months
+
+
+def parts(*values):
+    """Return parts whose intervals are half as wide again where they decide, and twice as wide among several."""
+    widths = {LEVEL: 1.0, DECIDES: 1.5}
+
+    def part(value):
+        if value is None or value.half_width is None:
+            return lambda level: value
+        return lambda level: Interval(value.mean, value.half_width * widths.get(level, 2.0))
+
+    return {str(at): part(value) for at, value in enumerate(values)}
+
+
+@pytest.mark.parametrize(
+    ("values", "holds"),
+    [
+        ([Interval(-5, 1), Interval(-9, 2)], True),
+        ([Interval(-5, 1), Interval(9, 2)], False),
+        ([Interval(-5, 1), Interval(3.5, 2)], None),  # against it alone, but not among two
+        ([Interval(-5, 1), Interval(-2.5, 2)], None),  # the shown interval is below, that of the verdict is not
+        ([Interval(-5, 1), Interval(-1, 2)], None),
+        ([Interval(-5, 1), Interval(-1, None)], None),
+        ([Interval(-5, 1), None], True),
+        ([None, None], None),
+        ([], None),
+    ],
+)
+def test_a_statement_holds_where_every_part_decides_for_it_and_fails_where_one_surely_decides_against(values, holds):
+    assert decided(parts(*values), below(0))[0] is holds
+
+
+def test_tests_are_open_where_the_interval_crosses_a_limit():
+    inside, across, outside = Interval(5, 1), Interval(9.5, 1), Interval(12, 1)
+    assert [between(0, 10)(one) for one in (inside, across, outside)] == [True, None, False]
+    assert [above(10)(one) for one in (inside, across, outside)] == [False, None, True]
+    assert below(10)(Interval(5, None)) is None
+
+
+def test_a_claim_names_each_part_and_that_it_is_not_resolved():
+    claim = decided_claim("it falls", parts(Interval(-5, 1), Interval(1, 2)), below(0))
+    assert (claim.verdict, claim.here) == ("not resolved", "0 -5.0 ± 1.0%; 1 1.0 ± 2.0%")
+    assert decided_claim("it falls", {}, below(0)).verdict == "no verdict"
+
+
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_of_noise_at_least_95_of_100_statements_are_not_resolved(count):
+    generator = np.random.default_rng(count)
+    resolved = 0
+    for _ in range(300):
+        months = generator.lognormal(0, 0.5, (count, 2, 12))
+        noise = {
+            str(at): lambda level, one=one: Interval(
+                *vars(ratio_by_months(one[0] - one[1], one[1], level=level)).values()
+            )
+            for at, one in enumerate(months)
+        }
+        resolved += decided(noise, below(0))[0] is not None
+    assert resolved / 300 <= 0.05

@@ -1,0 +1,71 @@
+"""Verdicts of the report, found again from its table of outcomes alone by a computation of its own."""
+
+import csv
+import re
+
+import numpy as np
+from scipy.stats import t
+
+from experiments.moldable.terms import BASE
+
+GROUPS = {"MG": "power-of-two", "LU": "power-of-two", "SP": "perfect-square", "BT": "perfect-square", "EP": "any"}
+
+
+def sides(rows, statistic, parts, limit):
+    """Return on which side of a limit the 98% jackknife interval of each part is, and one for that many parts."""
+    found = []
+    for part in parts:
+        mine = [row for row in rows if part(row)]
+        months = sorted({(row["log"], row["month"]) for row in mine})
+        count = len(months)
+        if count < 4:
+            found.append((0, 0))
+            continue
+        whole = statistic(mine)
+        without = [statistic([row for row in mine if (row["log"], row["month"]) != month]) for month in months]
+        error = np.sqrt((count - 1) / count * np.sum((np.array(without) - np.mean(without)) ** 2))
+        widths = [t.ppf(0.5 + level / 2, count - 1) * error for level in (0.98, 1 - 0.02 / len(parts))]
+        found.append(tuple(-1 if whole + width < limit else int(whole - width > limit) for width in widths))
+    return found
+
+
+def verdict(found):
+    """Return what the statement that all are below the limit gets."""
+    if any(among == 1 for _, among in found):
+        return "no"
+    return "yes" if all(alone == -1 for alone, _ in found) else "not resolved"
+
+
+def ratio(of):
+    return lambda rows: of([int(row["gas"]) for row in rows]) / of([int(row["static"]) for row in rows])
+
+
+def test_verdicts_on_means_and_deviations_are_those_of_the_table_alone(reported):
+    folder = reported[0]
+    with (folder / "power-outcomes.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["terms"] == BASE.name]
+    page = (folder / "power.md").read_text()
+    parts = [lambda row, log=log: row["log"] == log for log in sorted({row["log"] for row in rows})]
+    parts += [lambda row, group=group: GROUPS[row["benchmark"]] == group for group in sorted(set(GROUPS.values()))]
+    for words, of in (
+        ("Gas's mean turn-around time is below static's", np.mean),
+        ("the standard deviation of", np.std),
+    ):
+        expected = verdict(sides(rows, ratio(of), parts, 1.0))
+        assert re.search(rf"^\| {expected} \| {re.escape(words)}", page, re.MULTILINE), (words, expected)
+
+
+def test_the_share_of_lost_runs_and_its_interval_are_those_of_the_table_alone(reported):
+    folder = reported[0]
+    with (folder / "power-outcomes.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["terms"] == BASE.name]
+    months = sorted({(row["log"], row["month"]) for row in rows})
+    of = [
+        [int(row["gas"]) > int(row["static"]) for row in rows if (row["log"], row["month"]) == month]
+        for month in months
+    ]
+    count, lost = np.array([len(one) for one in of]), np.array([sum(one) for one in of])
+    share = lost.sum() / count.sum()
+    error = np.sqrt(((lost - share * count) ** 2).sum() / (len(months) - 1) / len(months)) / count.mean()
+    shown = f"{100 * share:.1f} ± {100 * t.ppf(0.95, len(months) - 1) * error:.1f}%"
+    assert shown in (folder / "power.md").read_text()
