@@ -11,6 +11,7 @@ from experiments.backfilling.models_report import amounts_section, changes_secti
 from experiments.backfilling.results import BASE, DOUBLED, LOADS, PAPER_JOBS, Options, Results, batch_jobs
 from experiments.framework.claims import Claim
 from experiments.framework.columns import Shown, numbered, table_of
+from experiments.framework.items import Compared, Pair, items_section
 from experiments.framework.logs import Found
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, remarks, thanks, version_of_log
@@ -41,9 +42,20 @@ def backfilling_report(study: Results, origin: Origin) -> Report:
         changes_section(study),
         amounts_section(study),
         _method(study.options),
+        items_section("backfilling", "backfilling", _compared(study)),
     ]
     title = f"EASY against conservative backfilling{'' if study.options.full else ': not the full study'}"
     return Report(title, _lead(study), tuple(s for s in sections if s is not None), form(study.options))
+
+
+def _compared(study: Results) -> dict[str, Compared]:
+    """Return the printed means of Table 1 and ours; the sign is that of the difference of both schemes."""
+    pairs: list[Pair] = []
+    for cell in study.cells:
+        easy, conservative = (cell.ours.easy, cell.ours.conservative) if cell.ours else (None, None)
+        pairs.append(Pair(cell.paper.easy, easy))
+        pairs.append(Pair(cell.paper.conservative, conservative, cell.agrees, cell.resolved))
+    return {"Table 1": Compared(tuple(pairs), "version of the log (not tested); rules (Sensitivity to the rules)")}
 
 
 def form(options: Options) -> str:

@@ -21,6 +21,7 @@ from experiments.bushel.pictures import Lines, Role, draw_lines
 from experiments.bushel.results import FULL_SEEDS, KINDS, OPPONENTS, PERCENTS, Kind, Results
 from experiments.framework.claims import NO_INTERVALS, summary_section
 from experiments.framework.columns import Shown, table_of
+from experiments.framework.items import Compared, Pair, items_section
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
@@ -72,6 +73,7 @@ def bushel_report(study: Results, origin: Origin) -> Report:
         drawn_section(study),
         terms_section(study),
         users_section(study),
+        items_section("supercomputers", "bushel", _compared(study)),
         origin_section(study.logs, origin),
     )
     return Report("Many moldable jobs: the Bushel of AppLeS", _lead(study), sections, banner(study))
@@ -98,6 +100,25 @@ def _lead(study: Results) -> str:
         "Cirne and F. Berman, "
         "Application Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, 1999, section 5.3."
     )
+
+
+def _compared(study: Results) -> dict[str, Compared]:
+    """Return the printed means of Tables 5.8 to 5.17 and ours, with static requests of the replaced job's size."""
+    cause = "the static request; tested in Which opponent did the paper have?, which does not explain all"
+    pairs: dict[str, list[Pair]] = {}
+    for (trace, percent), printed in load_ratios().items():
+        asked = study.mean(trace, KINDS["thirds", "own"], percent, "requested_load_ratio")
+        pairs.setdefault("Table 5.8", []).append(Pair(printed, None if asked is None else asked.mean))
+    for one in bushel():
+        for who, printed in (("gas", one.gas), ("static", one.static)):
+            mean = study.mean(one.trace, KINDS[one.mix, "own"], one.percent, who, "mean")
+            pairs.setdefault(f"Table {one.table}", []).append(Pair(printed, None if mean is None else mean.mean))
+    for table, percent in bushel_details():
+        for who, of in (("gas", table.gas), ("static", table.static)):
+            for statistic, printed in of.items():
+                mean = study.mean(table.of, KINDS["thirds", "own"], percent, who, statistic)
+                pairs.setdefault(f"Table {table.number}", []).append(Pair(printed, None if mean is None else mean.mean))
+    return {name: Compared(tuple(of), cause) for name, of in pairs.items()}
 
 
 def _likeness(study: Results) -> Section:

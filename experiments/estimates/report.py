@@ -24,6 +24,7 @@ from experiments.estimates.pictures import draw_means, draw_use
 from experiments.estimates.results import FULL_SEEDS, RESAMPLES, TRACES, USERS, Change, Results
 from experiments.framework.claims import summary_section
 from experiments.framework.columns import Shown, numbered, table_of
+from experiments.framework.items import Compared, Pair, items_section
 from experiments.framework.logs import Found
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section, remarks, thanks, version_of_log
@@ -62,6 +63,31 @@ def banner(study: Results) -> str:
     return not_the_full([*study.missing, seeds, "" if study.options.others else models])
 
 
+def _compared(study: Results, cells: Sequence[Mean]) -> dict[str, Compared]:
+    """Return the printed figures of Tables 2 to 4 and ours; signs are of changes from exact or to doubled ones."""
+    cause = "version of the log (not tested); rules (columns of causes)"
+    of_counts = tuple(Pair(one.paper.jobs, one.ours) for one in counts(study))
+    of_factors = tuple(
+        Pair(
+            one.paper,
+            None if one.ours is None else one.ours.mean,
+            one.agrees,
+            one.change is not None and one.change.of_weeks,
+        )
+        for one in cells
+    )
+    doubled = []
+    for one in doublings(study):
+        ours = one.ours or (None, None)
+        doubled.append(Pair(one.paper[0], ours[0]))
+        doubled.append(Pair(one.paper[1], ours[1], one.agrees, one.change is not None and one.change.of_weeks))
+    return {
+        "Table 2": Compared(of_counts, "version of the log (jobs that are missing; not tested further)"),
+        "Table 3": Compared(of_factors, cause),
+        "Table 4": Compared(tuple(doubled), cause),
+    }
+
+
 def estimates_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     cells = means(study)
@@ -76,6 +102,7 @@ def estimates_report(study: Results, origin: Origin) -> Report:
         _table4(study),
         beyond_section(study),
         _method(study),
+        items_section("backfilling", "estimates", _compared(study, cells)),
         origin_section(sites, origin),
     ]
     found = tuple(section for section in sections if section is not None)

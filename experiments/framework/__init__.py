@@ -10,6 +10,7 @@ compiling     the simulator is compiled once, before worker processes start
 results       what came of a study: runs, and their results
 claims        statements and whether they hold
 verdicts      whether a statement holds, where intervals decide: the one rule
+items         where each table and figure of a paper is, and how near ours are
 columns       tables by their columns: the title of each, and what it shows of a row
 method        how a study was done, from the text beside it
 origin        what made a report, so that it can be made again

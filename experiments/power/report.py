@@ -8,6 +8,7 @@ import numpy as np
 
 from experiments.framework.claims import summary_section, verdict
 from experiments.framework.columns import Shown, table_of
+from experiments.framework.items import Compared, Pair, items_section
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
@@ -75,6 +76,7 @@ def power_report(study: Results, origin: Origin) -> Report:
         _users(study),
         _other_terms(study),
         _months(study),
+        items_section("supercomputers", "power", _compared(study)),
         origin_section(study.logs, origin),
     ]
     return Report("One moldable job: what Gas does for its user", _lead(study), tuple(sections), banner(study))
@@ -99,6 +101,23 @@ def _lead(study: Results) -> str:
         f"runs (paper, all logs: {PAPER_LOSES}%). Static requests: {OPPONENTS[study.options.terms.opponent]}. The "
         f"paper is: {_PAPER}."
     )
+
+
+def _compared(study: Results) -> dict[str, Compared]:
+    """Return the printed figures of Tables 5.1 to 5.7 and ours."""
+    found = {}
+    for table in one_apples():
+        part = _part(study, table)
+        pairs = [
+            Pair(printed[statistic], value(times) if len(part) else None)
+            for printed, times in ((table.gas, part.gas), (table.static, part.static))
+            for statistic, value in _STATISTICS.items()
+        ]
+        found[f"Table {table.number}"] = Compared(
+            tuple(pairs),
+            "months, static requests and eras of times: On other terms. No terms that were tested fit all.",
+        )
+    return found
 
 
 def _part(study: Results, table: Turnaround) -> Outcomes:

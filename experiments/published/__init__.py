@@ -32,7 +32,7 @@ from typing import Literal, get_args
 __all__ = ["MEASURES", "POLICIES", "TRACES", "Difference", "Measure", "Month", "Overall", "Turnaround", "overall"]
 __all__ += ["FACTORS", "HISTORY", "Count", "Share", "UnderEstimates", "bushel", "bushel_details", "load_ratios"]
 __all__ += ["PAPER_LOSES", "one_apples", "table1", "table2", "table3"]
-__all__ += ["Gain", "Printed", "Spread", "walltime_gains", "walltime_spread", "walltime_text"]
+__all__ += ["Gain", "Item", "Printed", "Spread", "items", "walltime_gains", "walltime_spread", "walltime_text"]
 
 Measure = Literal["response", "slowdown"]
 """Mean response time in seconds, and mean unclamped bounded slowdown."""
@@ -335,6 +335,28 @@ def walltime_gains() -> tuple[Gain, ...]:
         )
         for row in _rows("tang-gains.csv")
     )
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or figure of a paper, or several alike."""
+
+    paper: str
+    """"backfilling", "supercomputers" or "walltime"."""
+    name: str
+    shows: str
+    study: str
+    """Which has it; "" if none."""
+    section: str
+    """How the title of its section begins."""
+    absent: str
+    """Why no study has it."""
+
+
+@cache
+def items() -> tuple[Item, ...]:
+    """Return all tables and figures of the three papers, in their order."""
+    return tuple(Item(*row.values()) for row in _rows("items.csv"))
 
 
 def _rows(name: str) -> list[dict[str, str]]:

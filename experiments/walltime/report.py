@@ -8,6 +8,7 @@ from itertools import product
 
 from experiments.framework.claims import Claim, summary_section
 from experiments.framework.columns import Shown, table_of
+from experiments.framework.items import items_section
 from experiments.framework.logs import Found
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section, remarks, thanks, version_of_log
@@ -105,6 +106,7 @@ def walltime_report(study: Results, origin: Origin) -> Report:
         _logs(study),
         *accuracy_sections(study),
         _method(study),
+        items_section("walltime", "walltime", {}),
         origin_section(sites, origin),
     ]
     return Report(

@@ -1,0 +1,110 @@
+"""Where each table and figure of a paper is, and how near our figures are to the printed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from experiments.framework.columns import Shown, table_of
+from experiments.published import Item, items
+from gas.report.blocks import Section, Text
+
+__all__ = ["NEAR", "Compared", "Pair", "items_section"]
+
+NEAR: Final = 10.0
+"""Per cent within which a printed figure is met."""
+
+_STUDIES: Final = "gas experiment "
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A printed figure and ours; None where we have none.
+
+    Attributes
+    ----------
+    agrees
+        Of a difference, whether its sign is the printed one.
+    resolved
+        Whether its interval excludes 0.
+    """
+
+    printed: float
+    ours: float | None
+    agrees: bool | None = None
+    resolved: bool = False
+
+    @property
+    def is_near(self) -> bool:
+        """Whether both are within 10% of each other, by the printed one."""
+        return self.ours is not None and abs(self.ours - self.printed) * 100 <= NEAR * abs(self.printed)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The figures of an item."""
+
+    pairs: tuple[Pair, ...]
+    cause: str = ""
+    """Why they differ, and whether that was tested."""
+
+    @property
+    def known(self) -> list[Pair]:
+        """Those of which we have a figure."""
+        return [pair for pair in self.pairs if pair.ours is not None]
+
+
+def items_section(paper: str, study: str, compared: Mapping[str, Compared]) -> Section:
+    """Return the list of a paper's items, with how near our figures are to those of the items that this study has.
+
+    Parameters
+    ----------
+    paper
+        As `experiments.published.Item.paper`.
+    study
+        The name of the study of the report.
+    compared
+        By the names of items.
+    """
+
+    def cells(item: Item) -> str:
+        found = compared.get(item.name)
+        return f"{len(found.known)} of {len(found.pairs)}" if found else ""
+
+    def near(item: Item) -> str:
+        found = compared.get(item.name)
+        return f"{sum(pair.is_near for pair in found.known)}" if found else ""
+
+    def signs(item: Item) -> str:
+        resolved = [pair for pair in compared[item.name].known if pair.resolved] if item.name in compared else []
+        return f"{sum(bool(pair.agrees) for pair in resolved)} of {len(resolved)}" if resolved else ""
+
+    def where(item: Item) -> str:
+        if not item.study:
+            return item.absent
+        title = item.section.rstrip(": ")
+        return title if item.study == study else f"{_STUDIES}{item.study}"
+
+    rows: Iterable[Item] = [item for item in items() if item.paper == paper]
+    table = table_of(
+        rows,
+        (
+            Shown("item", lambda item: item.name, left=True),
+            Shown("shows", lambda item: item.shows, left=True),
+            Shown("where, or why not", where, left=True),
+            Shown("figures compared", cells),
+            Shown(f"within {NEAR:.0f}%", near),
+            Shown("signs that agree, of those resolved", signs),
+            Shown(
+                "cause of differences",
+                lambda item: compared[item.name].cause if item.name in compared else "",
+                left=True,
+            ),
+        ),
+    )
+    text = (
+        "All tables and figures of the paper. Figures compared: printed ones of which there is one here, of all. A "
+        "sign is resolved if the interval of our difference excludes 0."
+    )
+    return Section("Items of the paper", (Text(text), table))

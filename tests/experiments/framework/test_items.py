@@ -1,0 +1,51 @@
+"""Every table and figure of the papers is in a report, or says why not."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import experiments
+from experiments.framework.items import Compared, Pair, items_section
+from experiments.published import items
+
+FOLDER = Path(experiments.__file__).parent
+PAPERS = {
+    "backfilling": {f"Table {n}" for n in range(1, 5)} | {f"Fig. {n}" for n in range(1, 10)},
+    "supercomputers": {f"Table 5.{n}" for n in range(1, 18)}
+    | {f"Fig. {n}" for n in ("1.1", "1.2", "4.1", "4.2", "4.3", "4.4", "4.5", "4.6", "4.7")}
+    | {f"Fig. 5.{n}" for n in range(1, 12)},
+    "walltime": {f"Table {n}" for n in range(1, 4)} | {f"Fig. {n}" for n in range(1, 18)},
+}
+
+
+def names_of(item):
+    """Return the names that stand for one, as of Fig. 5.2 to 5.8."""
+    match = re.fullmatch(r"(.*?)(\d+)\.(\d+) to \2\.(\d+)", item.name)
+    if not match:
+        return [item.name]
+    kind, chapter, first, last = match.groups()
+    return [f"{kind}{chapter}.{n}" for n in range(int(first), int(last) + 1)]
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_no_table_and_no_figure_is_missing(paper):
+    assert PAPERS[paper] <= {name for item in items() if item.paper == paper for name in names_of(item)}
+
+
+@pytest.mark.parametrize("item", items(), ids=lambda item: f"{item.paper} {item.name}")
+def test_an_item_is_in_a_section_of_a_study_or_says_why_it_is_in_none(item):
+    assert bool(item.study) is bool(item.section) is not bool(item.absent)
+    if item.study:
+        sources = "".join(path.read_text() for path in sorted((FOLDER / item.study).glob("*.py")))
+        assert f'"{item.section}' in sources
+
+
+def test_the_list_counts_figures_within_a_tenth_and_signs_that_are_resolved():
+    pairs = (Pair(100, 105, True, True), Pair(100, 120, False, True), Pair(100, 99, True), Pair(100, None))
+    section = items_section("backfilling", "backfilling", {"Table 1": Compared(pairs, "another log")})
+    table = section.blocks[1]
+    row = next(row for row in table.rows if row[0] == "Table 1")
+    assert row[2:] == ("Table 1", "3 of 4", "2", "1 of 2", "another log")
+    other = next(row for row in table.rows if row[0] == "Table 2")
+    assert other[2:] == ("gas experiment estimates", "", "", "", "")
