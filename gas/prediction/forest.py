@@ -111,9 +111,9 @@ class Forest:
 
     def picked(self, seen: NDArray[np.float32]) -> Picked:
         """Return the waits of the leaves where a job belongs."""
-        rows, weight = self._pick(self._rows, self._nodes, self._levels, self._counts, seen)
-        order = np.argsort(rows, kind="stable")
-        return Picked(self._waits[rows[order]], weight[order])
+        weight = self._pick(self._rows, self._nodes, self._levels, self._counts, seen)
+        rows = np.flatnonzero(weight)
+        return Picked(self._waits[rows], weight[rows])
 
 
 _SPLIT, _LEFT, _BEGIN, _END = range(4)
@@ -207,25 +207,16 @@ def pick(
     all_levels: NDArray[np.float32],
     counts: NDArray[np.float64],
     seen: NDArray[np.float32],
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the past jobs of the leaves where a job belongs, and the share of each in its leaf."""
-    leaf = np.zeros(len(all_rows), np.int64)
-    found = 0
+) -> NDArray[np.float64]:
+    """Return of each past job its share in the leaves where a job belongs, 0 for those of other leaves."""
+    weight = np.zeros(len(counts))
     for tree in range(len(all_rows)):
-        nodes, node = all_nodes[tree], 0
+        nodes, rows, node = all_nodes[tree], all_rows[tree], 0
         while nodes[_SPLIT, node] >= 0:
             node = nodes[_LEFT, node] + (0 if seen[nodes[_SPLIT, node]] <= all_levels[tree, node] else 1)
-        leaf[tree] = node
-        found += nodes[_END, node] - nodes[_BEGIN, node]
-    rows, weight = np.empty(found, np.int64), np.empty(found)
-    at = 0
-    for tree in range(len(all_rows)):
-        begin, end = all_nodes[tree, _BEGIN, leaf[tree]], all_nodes[tree, _END, leaf[tree]]
         total = 0.0
-        for k in range(begin, end):
-            total += counts[all_rows[tree, k]]
-        for k in range(begin, end):
-            rows[at] = all_rows[tree, k]
-            weight[at] = counts[rows[at]] / total
-            at += 1
-    return rows, weight
+        for k in range(nodes[_BEGIN, node], nodes[_END, node]):
+            total += counts[rows[k]]
+        for k in range(nodes[_BEGIN, node], nodes[_END, node]):
+            weight[rows[k]] += counts[rows[k]] / total
+    return weight
