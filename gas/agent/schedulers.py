@@ -20,6 +20,7 @@ from documents.fields import FieldError
 from gas.availability import Availability
 from gas.endpoints import Answer, Endpoint, FileEndpoint, JobEndpoint, ask
 from gas.endpoints.asking import ask_again
+from gas.endpoints.endpoint import Choosing
 from gas.errors import BadInput, GasError, Unreachable
 from gas.planner import Limits
 from gas.times import duration_text, iso_time
@@ -163,8 +164,6 @@ def _made(configuration: Configuration, name: str, *, alone: bool) -> Endpoint:
     made = configuration.endpoint(plain, alone=alone)
     if plain == name:
         return made
-    from gas.agent.scripts import Choosing
-
     if not isinstance(made, Choosing):
         raise BadInput(f"-e {name}: {plain} has no accounts and QOS to choose from")
     return made.chosen(_CHOICE.split(name)[1:])

@@ -13,7 +13,7 @@ from gas.endpoints import Endpoint
 from gas.errors import BadInput, GasError, Infeasible
 from gas.planner import counts_processors
 
-__all__ = ["Asking", "Choosing", "command_script", "for_jobs"]
+__all__ = ["Asking", "command_script", "for_jobs"]
 
 MOST_BYTES = 4 * 2**20
 """The largest script that Slurm takes by default (slurm.conf(5), max_script_size)."""
@@ -27,14 +27,6 @@ class Asking(Protocol):
 
     def asking(self, **more: Any) -> Endpoint:
         """Return it as one of jobs that ask for more."""
-
-
-@runtime_checkable
-class Choosing(Protocol):
-    """A scheduler whose jobs are on an account and have a QOS."""
-
-    def chosen(self, words: Sequence[str]) -> Endpoint:
-        """Return it as one of jobs with these: ``["account=abc", "qos=high"]``."""
 
 
 def for_jobs(

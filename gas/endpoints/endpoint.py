@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # a simulator hangs on it, which planning does not need
     from gas.simulation.schedule import Policy
 
 __all__ = [
+    "Choosing",
     "Endpoint",
     "InDoubt",
     "JobDescription",
@@ -403,3 +404,11 @@ def limits_from(fields: Fields) -> Limits:
     if longest is not None:
         longest = min(parse_duration(longest, fields.where("max_walltime")), LONGEST)
     return Limits(most, longest, fields.number("speed", 1.0, minimum=SLOWEST, maximum=FASTEST))
+
+
+@runtime_checkable
+class Choosing(Protocol):
+    """A scheduler whose jobs are on an account and have a QOS."""
+
+    def chosen(self, words: Sequence[str]) -> Endpoint:
+        """Return it as one of jobs with these: ``["account=abc", "qos=high"]``."""
