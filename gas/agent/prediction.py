@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from documents.extras import way_to_install
 from gas.agent.ledgers import brought_up_to_date
 from gas.agent.options import AUTO, Forecasting
+from gas.compiled import available, is_ready
 from gas.endpoints import (
     Answer,
     Endpoint,
@@ -38,7 +39,6 @@ from gas.prediction.history import History
 from gas.prediction.ledger import LEAST, Ledger
 from gas.prediction.past import Past
 from gas.prediction.reshaping import LikelyReshaping, likely_reshaping, starts_in_place, worth_following
-from gas.prediction.similar import Similar
 from gas.prediction.slurm import BY_THEMSELVES, WITHIN, compile_ahead
 from gas.prediction.snapshot import Snapshot
 from gas.printable import many
@@ -174,8 +174,8 @@ class Predictor:
 
             def made_by(past: Past) -> tuple[Forecast | NotPredicted, Sequence[str]]:
                 return queue.forecast(
-                    past, lasts, planned, history.users, history.names, samples=self._samples, seed=options.seed,
-                    threads=threads, clock=time.monotonic, compiles=compiles,
+                    history.of_queues(past, queue.rivals), lasts, planned, history.users, history.names,
+                    samples=self._samples, seed=options.seed, threads=threads, clock=time.monotonic, compiles=compiles,
                 )  # fmt: skip
         else:
             policy, snapshot, remarks = endpoint.policy, endpoint.snapshot(history.users), endpoint.queue_remarks
@@ -193,7 +193,8 @@ class Predictor:
         for remark in remarks:
             self._say_once(f"{answer.name}: {remark}")
         if not _follows_s3(endpoint) and (not_before is None or not_before <= found.now):
-            self._similar[answer.name] = _similar(endpoint, history, snapshot, candidates)
+            names = queue.partitions if isinstance(endpoint, SchedulingEndpoint) else [()] * len(candidates)
+            self._similar[answer.name] = _similar(endpoint, history, snapshot, candidates, names)
         saying = _saying_what_takes_long(
             answer.name, self._samples, self._remark, isinstance(endpoint, SchedulingEndpoint)
         )
@@ -301,8 +302,6 @@ class Predictor:
         self, endpoint: PlacedEndpoint, id: int, history: History, shapes: Sequence[Candidate], not_before: int | None
     ) -> NDArray[np.int64]:
         """Return when a job would start in shapes that keep its place: a row for each sample."""
-        from gas.compiled import available
-
         snapshot, place = endpoint.place(id, history.users)
         past, _, _, remarks = self._past(endpoint, history, snapshot)
         for remark in (*endpoint.queue_remarks, *remarks):
@@ -330,9 +329,10 @@ class Predictor:
             self._say_once(f"{endpoint.name}: {remark}")
         with _saying_what_takes_long(endpoint.name, self._samples, self._say_once, True):
             made, further = queue.forecast(
-                past, [one.execution_time for one in shapes], [one.start for one in shapes], history.users,
-                history.names, samples=self._samples, seed=self.options.seed,
-                threads=len(os.sched_getaffinity(0)), clock=time.monotonic, compiles=self._compile_first,
+                history.of_queues(past, queue.rivals), [one.execution_time for one in shapes],
+                [one.start for one in shapes], history.users, history.names, samples=self._samples,
+                seed=self.options.seed, threads=len(os.sched_getaffinity(0)), clock=time.monotonic,
+                compiles=self._compile_first,
             )  # fmt: skip
         if isinstance(made, NotPredicted):
             further.append(f"{made} ({made.why}); plans decide")
@@ -348,8 +348,6 @@ class Predictor:
 
     def _learnt(self, endpoint: Endpoint, history: History, snapshot: Snapshot, strangers: bool) -> tuple[str, ...]:
         """Read the ledger of a scheduler, brought up to date once; return what should be known of it."""
-        from gas.compiled import available, is_ready
-
         own = self.options.history is None
         partly = not endpoint.shows_all or (own and strangers and len(history.users) == 1)
         if endpoint.name not in self._ledgers:
@@ -389,17 +387,20 @@ def _follows_s3(endpoint: Endpoint) -> bool:
 
 
 def _similar(
-    endpoint: Endpoint, history: History, snapshot: Snapshot, candidates: Sequence[Candidate]
+    endpoint: Endpoint,
+    history: History,
+    snapshot: Snapshot,
+    candidates: Sequence[Candidate],
+    partitions: Sequence[Sequence[str]],
 ) -> list[NDArray[np.int64]]:
-    """Return for each candidate the waits of the last jobs that were like it, sorted; none if sizes do not compare."""
+    """Return for each candidate the waits of the last jobs that were like it; none if sizes do not compare."""
     if endpoint.unit not in ("cpus", "nodes"):
         return []
     try:
-        log = history.log("nodes" if endpoint.unit == "nodes" else "cpus")
+        requests = [(one.processors, one.walltime) for one in candidates]
+        return history.similar("nodes" if endpoint.unit == "nodes" else "cpus", snapshot, requests, partitions)
     except (BadInput, LogError):  # it does not say how many nodes jobs had
         return []
-    similar, now = Similar.of_log(log, snapshot.machine), snapshot.now - log.start_time
-    return [similar.waits(now, c.processors, c.walltime) for c in candidates]
 
 
 def _asked(endpoint: Endpoint, name: str, remark: Callable[[str], object]) -> History:
@@ -422,7 +423,6 @@ def _saying_what_takes_long(
     scheduler: str, samples: int, remark: Callable[[str], object], scheduling: bool
 ) -> Iterator[None]:
     """Say what takes so long, if it does; `scheduling`: the scheduler's own scheduling is run forward."""
-    from gas.compiled import available, is_ready
     from gas.prediction.together import follow_all
 
     only_one_kept = False

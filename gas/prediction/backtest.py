@@ -259,10 +259,10 @@ def rehearsed(
     since = max((one.start for one in ledger.outcomes if one.afterwards), default=-LATEST)
     places = recorded.starts_after(since - recorded.zero, most)
     own = Ledger(ledger.outcomes)
-    similar, nobody = recorded.similar(), np.zeros(0, np.int64)
+    similar, none = recorded.similar(by_queue=True), np.zeros(0, np.int64)
 
     def beside(place: int) -> NDArray[np.int64]:
-        return similar.waits(*recorded.asked(place)) if mixes else nobody
+        return similar.waits(*recorded.asked(place), int(recorded.queue[place])) if mixes else none
 
     past = recorded.past()
     chosen = (place for done, place in enumerate(places.tolist()) if in_time(done / len(places)))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gas.errors import BadInput
-from gas.prediction.past import Past
+from gas.prediction.past import Past, queues_of
+from gas.prediction.similar import ANY, Similar
 from gas.prediction.snapshot import Snapshot
 from gas.times import iso_time
 from workloads import Log
@@ -71,6 +75,49 @@ class History:
                 f"{iso_time(snapshot.now)}, so there is no history to learn from"
             )
         return past
+
+    def similar(
+        self,
+        unit: Unit,
+        snapshot: Snapshot,
+        requests: Sequence[tuple[int, int]],
+        queues: Sequence[Sequence[str]],
+    ) -> list[NDArray[np.int64]]:
+        """Return for requests the waits of the last jobs like each that had started before a snapshot, sorted.
+
+        Parameters
+        ----------
+        unit
+            What its processors are.
+        requests
+            Processors and walltime of each.
+        queues
+            The names of the queues that each may start in: of the first that is known here the jobs are taken; of all,
+            where a request has none.
+
+        Raises
+        ------
+        BadInput, LogError
+            It does not say how many of these units jobs had.
+        """
+        log, numbers = self.log(unit), self.queues(unit)
+        chosen = [next((numbers[name] for name in names if name in numbers), ANY) for names in queues]
+        by_queue = ANY not in chosen
+        found, now = Similar.of_log(log, snapshot.machine, by_queue=by_queue), snapshot.now - log.start_time
+        return [
+            found.waits(now, *request, queue if by_queue else ANY)
+            for request, queue in zip(requests, chosen, strict=True)
+        ]
+
+    def queues(self, unit: Unit = "cpus") -> Mapping[str, int]:
+        """Return the numbers of its queues, or partitions, by name."""
+        return {name: number for number, name in queues_of(self.log(unit))[1].items()}
+
+    def of_queues(self, past: Past, names: Iterable[str]) -> Past:
+        """Return its past with the arrivals of these queues alone; with all if it has none of them."""
+        numbers = self.queues()
+        known = sorted(numbers[name] for name in names if name in numbers)
+        return past.of_queue(*known) if known else past
 
     def _check(self, log: Log) -> None:
         """Refuse a log without usable jobs, whatever the machine."""

@@ -6,6 +6,7 @@ ended no run time. So the same class serves a live machine, whose log is all pas
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 
 import numpy as np
@@ -17,7 +18,7 @@ from gas.prediction.usage import Ended, Usage
 from workloads import Log, rigid_jobs
 from workloads.replay import NEVER, ends
 
-__all__ = ["STREAMS", "Past"]
+__all__ = ["STREAMS", "Past", "queues_of"]
 
 STREAMS = 8
 """Of how many weeks (or days) the arrivals are taken for the time to come."""
@@ -60,7 +61,7 @@ class Past:
         """What is known by now of the shares of their walltimes that jobs use."""
         self._submit, self._processors, self._walltime, self._run_time = submit, processors, walltime, run_time
         self._end, self._queue = end, queue
-        self._of_queue: dict[int, Past] = {}
+        self._of_queue: dict[tuple[int, ...], Past] = {}
         self._now: int | None = None
 
     @classmethod
@@ -86,6 +87,7 @@ class Past:
             np.where(end == NEVER, NEVER, end + first),
             jobs.user,
             jobs.executable,
+            queue=queues_of(log)[0][jobs.row],
         )
 
     def learn(self, now: int) -> None:
@@ -107,10 +109,11 @@ class Past:
         again.usage, again._now, again._of_queue = copy(self.usage), None, {}
         return again
 
-    def of_queue(self, queue: int) -> Past:
-        """Return this past with the arrivals of one queue alone; both know of the same jobs that have ended."""
+    def of_queue(self, *queue: int) -> Past:
+        """Return this past with the arrivals of some queues alone; both know of the same jobs that have ended."""
         if queue not in self._of_queue:
-            found, rows = copy(self), self._queue == queue
+            assert self._queue is not None, "the queues of its jobs are known"
+            found, rows = copy(self), np.isin(self._queue, queue)
             for name in ("_submit", "_processors", "_walltime", "_run_time", "_end"):
                 setattr(found, name, getattr(self, name)[rows])
             self._of_queue[queue] = found
@@ -149,6 +152,13 @@ class Past:
         walltime = self._walltime[rows]
         run_time = np.where(ended, np.minimum(self._run_time[rows], walltime), walltime)
         return np.array([self._submit[rows] + shift, self._processors[rows], walltime, run_time])
+
+
+def queues_of(log: Log) -> tuple[NDArray[np.int64], Mapping[int, str]]:
+    """Return the queue of each job, and their names by number; partitions where a log has no queues, as sacct's."""
+    if (log.queue >= 0).any():
+        return log.queue, log.header.queues
+    return log.partition, log.header.partitions
 
 
 def _padded(streams: list[NDArray[np.int64]]) -> NDArray[np.int64]:

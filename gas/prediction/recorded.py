@@ -11,7 +11,7 @@ from gas.errors import BadInput
 from gas.prediction.forward import NO_ARRIVALS, Arrivals
 from gas.prediction.learnt import seen_at
 from gas.prediction.partitions import room_of_each
-from gas.prediction.past import Past
+from gas.prediction.past import Past, queues_of
 from gas.prediction.similar import Similar
 from gas.prediction.snapshot import UNPLANNED, Snapshot
 from workloads import Log, RigidJobs, rigid_jobs
@@ -67,11 +67,9 @@ class RecordedQueue:
         self.end: NDArray[np.int64] = ends(log)[self.jobs.row]
         self.start: NDArray[np.int64] = np.ceil(log.submit + log.wait).astype(np.int64)[self.jobs.row]
         self.start = np.maximum(self.start, self.jobs.submit)
-        by_queue = bool((log.queue >= 0).any())
-        self.queue = (log.queue if by_queue else log.partition)[self.jobs.row]  # sacct knows partitions alone
-        """The number of the queue of each, or of the partition where the log has no queues."""
-        self.queues = log.header.queues if by_queue else log.header.partitions
-        """Their names, where the log gives them."""
+        queue, self.queues = queues_of(log)
+        self.queue: NDArray[np.int64] = queue[self.jobs.row]
+        """The number of the queue of each, or of the partition where the log has no queues, named by `queues`."""
         of_jobs = self.jobs.submit, self.start, self.end, self.jobs.processors, self.queue, self.jobs.machine
         self.room = room_of_each(*of_jobs) if still is None else np.zeros(len(self.rows), np.int64)
         """How many processors the partition of each has to itself at its submission; 0 where partitions share them."""
@@ -100,9 +98,10 @@ class RecordedQueue:
         """Return that past as it matters to a job: arrivals in its own partition alone, if that has processors."""
         return past.of_queue(int(self.queue[place])) if self.room[place] else past
 
-    def similar(self) -> Similar:
-        """Return what jobs of like size and walltime waited, instant by instant."""
-        return Similar(self.jobs.submit, self.start, self.jobs.processors, self.jobs.estimate)
+    def similar(self, *, by_queue: bool = False) -> Similar:
+        """Return what jobs of like size and walltime waited, instant by instant; `by_queue` of the same queue only."""
+        queue = self.queue if by_queue else None
+        return Similar(self.jobs.submit, self.start, self.jobs.processors, self.jobs.estimate, queue)
 
     def seen(self, places: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Return what was seen at submissions, and of which jobs; see `gas.prediction.learnt.seen_at`."""

@@ -7,9 +7,13 @@ from collections import defaultdict, deque
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.prediction.past import queues_of
 from workloads import Log, rigid_jobs
 
 __all__ = ["SIMILAR", "Similar"]
+
+ANY = -1
+"""The queue of all, where jobs of several are alike."""
 
 SIMILAR = 50
 """The last so many jobs of a class are those that a job is like."""
@@ -22,6 +26,8 @@ class Similar:
     ----------
     submit, start, processors, walltime
         A column each, int64; instants in the same seconds as those that are asked about.
+    queue
+        The number of the queue or partition of each, where only jobs of the same one are alike; None for all.
     """
 
     def __init__(
@@ -30,28 +36,32 @@ class Similar:
         start: NDArray[np.int64],
         processors: NDArray[np.int64],
         walltime: NDArray[np.int64],
+        queue: NDArray[np.int64] | None = None,
     ) -> None:
+        self._queue = np.full(len(submit), ANY) if queue is None else queue
         self._submit, self._start, self._processors, self._walltime = submit, start, processors, walltime
         self._order = np.argsort(start, kind="stable")
         self._known = 0
-        self._waits: defaultdict[tuple[int, int], deque[int]] = defaultdict(lambda: deque(maxlen=SIMILAR))
+        self._waits: defaultdict[tuple[int, int, int], deque[int]] = defaultdict(lambda: deque(maxlen=SIMILAR))
 
     @classmethod
-    def of_log(cls, log: Log, processors: int) -> Similar:
-        """Return those of a log, in its seconds, on a machine of so many processors."""
+    def of_log(cls, log: Log, processors: int, *, by_queue: bool = False) -> Similar:
+        """Return those of a log, in its seconds, on a machine of so many processors; `by_queue` of the same only."""
         known = log.select((log.requested_time > 0) & (log.wait >= 0))
         jobs = rigid_jobs(known, processors)
         start = np.ceil(known.submit + known.wait).astype(np.int64)[jobs.row]
-        return cls(jobs.submit, start, jobs.processors, jobs.estimate)
+        return cls(
+            jobs.submit, start, jobs.processors, jobs.estimate, queues_of(known)[0][jobs.row] if by_queue else None
+        )
 
-    def waits(self, now: int, processors: int, walltime: int) -> NDArray[np.int64]:
+    def waits(self, now: int, processors: int, walltime: int, queue: int = ANY) -> NDArray[np.int64]:
         """Return the waits of the last ones that were like a job and had started before an instant, sorted."""
         while self._known < len(self._order) and self._start[one := int(self._order[self._known])] < now:
-            like = _class_of(int(self._processors[one]), int(self._walltime[one]))
+            like = _class_of(int(self._processors[one]), int(self._walltime[one]), int(self._queue[one]))
             self._waits[like].append(int(self._start[one] - self._submit[one]))
             self._known += 1
-        return np.sort(np.array(self._waits.get(_class_of(processors, walltime), ()), np.int64))
+        return np.sort(np.array(self._waits.get(_class_of(processors, walltime, queue), ()), np.int64))
 
 
-def _class_of(processors: int, walltime: int) -> tuple[int, int]:
-    return processors.bit_length(), walltime.bit_length()
+def _class_of(processors: int, walltime: int, queue: int) -> tuple[int, int, int]:
+    return processors.bit_length(), walltime.bit_length(), queue

@@ -84,6 +84,18 @@ class Queue:
     jobs: tuple[Job | None, ...]
     unseen_until: int | None = None
 
+    @property
+    def partitions(self) -> tuple[tuple[str, ...], ...]:
+        """The partitions that a candidate may start in, for each."""
+        return tuple(() if job is None else job.partitions for job in self.jobs)
+
+    @property
+    def rivals(self) -> frozenset[str]:
+        """The partitions whose jobs may take nodes that a candidate could have."""
+        own = {name for names in self.partitions for name in names}
+        nodes = {node for one in self.cluster.partitions if one.name in own for node in one.nodes}
+        return frozenset(one.name for one in self.cluster.partitions if not nodes.isdisjoint(one.nodes))
+
     def uncompiled(self, arrivals: int) -> bool:
         """Return whether its samples need machine code that is missing, where so many jobs may come later."""
         if not available() or is_ready(drain):

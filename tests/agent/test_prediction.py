@@ -9,6 +9,7 @@ import pytest
 from gas import Agent, Application, PlanOptions
 from gas.agent import prediction
 from gas.agent.options import Forecasting
+from gas.compiled import compile_beside
 from gas.endpoints import FileEndpoint, S3Endpoint
 from gas.errors import BadInput, Conflict
 from gas.prediction import NotPredicted
@@ -136,4 +137,5 @@ def test_where_machine_code_cannot_be_kept_none_is_waited_for(monkeypatch):
     monkeypatch.setattr("gas.compiled.available", lambda: True)
     monkeypatch.setattr("gas.compiled.is_ready", lambda kernel: False)
     monkeypatch.setattr("gas.compiled._beside", {})
+    monkeypatch.setattr("gas.compiled.compile_beside", compile_beside)
     assert not prediction._compiles_for_later()

@@ -1,5 +1,7 @@
 """A history is a log whose users have names; one that tells nothing says why."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -79,3 +81,34 @@ def test_accounting_is_counted_in_the_unit_that_is_asked_for():
 def test_a_log_that_tells_nothing_says_why(log, told):
     with pytest.raises(BadInput, match=told):
         History.of_log(log).past(at(FIRST + 9 * HOUR))
+
+
+def of_partitions():
+    """Return the history of six jobs, by turns in two partitions; those in the second waited."""
+    header = Header.of(
+        [("Version", "2.2"), ("UnixStartTime", FIRST), ("TimeZoneString", "UTC"),
+         ("Partition", "1 long"), ("Partition", "2 debug")]
+    )  # fmt: skip
+    same = {"run_time": [1800] * 6, "requested_processors": [1] * 6, "requested_time": [HOUR] * 6, "user": [4] * 6}
+    submit = [0, 1, 2 * HOUR, 3 * HOUR, 24 * HOUR, 24 * HOUR]
+    log = made(submit=submit, wait=[0, 60] * 3, partition=[1, 2] * 3, **same)
+    return History.of_log(replace(log, header=header))
+
+
+def test_arrivals_are_those_of_the_partitions_that_compete():
+    history, day = of_partitions(), FIRST + 24 * HOUR
+    past = history.past(at(day + 1))
+
+    def coming(*names):
+        return history.of_queues(past, names).arrivals(day + 1, 12 * HOUR).jobs[0, 0].tolist()
+
+    assert coming("long") == [day + 2 * HOUR]
+    assert coming("debug") == [day + 3 * HOUR]
+    assert coming("long", "debug") == coming("unheard of") == [day + 2 * HOUR, day + 3 * HOUR]
+
+
+def test_waits_alike_are_those_of_the_same_partition_where_that_is_known():
+    history, now = of_partitions(), at(FIRST + 24 * HOUR)
+    found = history.similar("cpus", now, [(1, HOUR)] * 2, [("gone", "debug"), ("long",)])
+    assert [one.tolist() for one in found] == [[60, 60], [0, 0]]
+    assert history.similar("cpus", now, [(1, HOUR)], [()])[0].tolist() == [0, 0, 60, 60]

@@ -25,3 +25,9 @@ def test_like_a_job_is_who_is_of_its_size_and_walltime_up_to_a_factor_of_two():
 def test_the_last_ones_count():
     similar = Similar(*columns(*((0, n, 1, 60) for n in range(SIMILAR + 10))))
     assert similar.waits(1000, 1, 60).tolist() == list(range(10, SIMILAR + 10))
+
+
+def test_jobs_of_another_queue_are_not_alike_where_queues_count():
+    made = [*columns((0, 7, 4, 600), (0, 8, 4, 600)), np.array([1, 2])]
+    assert Similar(*made).waits(100, 4, 600, 2).tolist() == [8]
+    assert Similar(*made[:4]).waits(100, 4, 600).tolist() == [7, 8]

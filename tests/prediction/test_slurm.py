@@ -12,7 +12,7 @@ from gas.prediction import LEAST_SAMPLES, NotPredicted
 from gas.prediction.past import Past
 from gas.prediction.slurm import HORIZON, TASKS, Queue
 from gas.prediction.snapshot import UNPLANNED
-from gas.slurm.cluster import Gres, Reservation, Tasks
+from gas.slurm.cluster import Gres, Partition, Reservation, Tasks
 from gas.slurm.forward import Forward
 from gas.slurm.settings import Settings
 
@@ -234,3 +234,11 @@ def test_the_kernel_and_the_schedulers_one_pass_at_a_time_give_the_same_samples(
     exact, _ = queue.forecast(past(arrivals=True), *asked, {}, samples=4)
     assert quick.starts.tolist() == exact.starts.tolist()
     assert len(np.unique(quick.starts)) > 1
+
+
+def test_rivals_are_the_partitions_that_share_nodes_with_a_candidate():
+    one, other, all_of_them = (Partition(*given) for given in (("a", ("n0",)), ("b", ("n1",)), ("c", ("n0", "n1"))))
+    made = cluster(partitions=(one, other, all_of_them))
+    queue = Queue(made, (candidate(1, partitions=("a",)), None))
+    assert (queue.rivals, queue.partitions) == ({"a", "c"}, (("a",), ()))
+    assert Queue(made, (candidate(1, partitions=("c",)),)).rivals == {"a", "b", "c"}
