@@ -50,8 +50,8 @@ and plan at the most so many jobs that cannot start: mean waits differ by up to 
 
 WITHIN = 3
 """By so many seconds starts may be wrong: when the main scheduler looked last is not published, and it looks again
-batch_sched_delay later, 3 s by default; and what is submitted comes a moment after the reading. Of 111 starts of real
-Slurms, which their predictions knew to the second, 81% lay in intervals of 90% without it."""
+batch_sched_delay later, 3 s by default; and what is submitted comes a moment after the reading. Without it, 81% of 111
+starts of real Slurms lay in their intervals of 90%."""
 
 HORIZON = 14 * 86_400
 """Who has not started then is taken to start then, and that is said."""

@@ -246,7 +246,7 @@ until {date}: jobs ask for minutes, and fail at once, run into their limits or u
 What Gas's agents predict of each, in {samples} samples, from what was published before and from accounting, is compared
 with its start. *Inside*: it starts in the interval of 90%; *nearly*: or within a cycle of the backfill scheduler
 ({cycle} s) of it. *Similar jobs*: the interval that waits of jobs of similar size in the other queues give.
-Errors are of the median, and of what `squeue --start` said first, where it said anything.
+Widths are medians; errors are those of the median, and of what `squeue --start` said first, where it said anything.
 The load average of the machine of 2 cores, which others used too, was {least} to {most} in the mean of a queue.
 `tests/endpoints/slurm/predicted.py` says more, and makes this page.
 
@@ -291,8 +291,8 @@ def _line(name: str, own: Sequence[Predicted], found: Sequence[Predicted]) -> st
     said = [one for one in own if one.said is not None]
     cells = [
         name, str(len(own)), f"{sum(one.inside for one in own) / len(own):.0%}",
-        f"{sum(one.nearly for one in own) / len(own):.0%}", f"{np.mean([one.high - one.low for one in own]):.0f}",
-        f"{covered / len(own):.0%}", f"{np.mean([high - low for low, high in similar]):.0f}",
+        f"{sum(one.nearly for one in own) / len(own):.0%}", f"{np.median([one.high - one.low for one in own]):.0f}",
+        f"{covered / len(own):.0%}", f"{np.median([high - low for low, high in similar]):.0f}",
         _median([one.median - one.started for one in own]), str(len(said)),
         _median([(one.said or 0) - one.started for one in said]), _median([one.median - one.started for one in said]),
     ]  # fmt: skip

@@ -17,8 +17,8 @@ OTHERS = [pytest.param(one, marks=pytest.mark.long) for one in RELEASES if one !
 
 @pytest.mark.parametrize("release", [INSTALLED, *OTHERS])
 def test_jobs_start_in_the_predicted_interval_or_within_a_cycle_of_it(release):
-    found = recorded.record(release, "short", jobs=8, longest=6, spread=8, kinds=[sites.Priorities])
+    found = recorded.record(release, "short", jobs=7, longest=3, spread=4, kinds=[sites.Priorities])
     rows = list(predicted.judged(found, samples=40))
     made = [one for one in rows if isinstance(one, predicted.Predicted)]
-    assert len(made) >= 3, rows
+    assert len(made) >= 2, rows
     assert sum(one.nearly for one in made) >= len(made) - 1, made
