@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from experiments.framework.claims import Claim
 from experiments.framework.logs import Found
 from experiments.framework.verdicts import Part, Test, above, below, between, decided_claim
-from experiments.malleate.results import Results
+from experiments.malleate.results import AMDAHL, Results
 from gas.intervals import Interval
 
 __all__ = ["MALLEABLE", "PUBLISHED", "claims"]
@@ -90,6 +90,16 @@ def claims(study: Results) -> Sequence[Claim]:
             f"With {most}% malleable jobs, fewer than 10% of the jobs end more than a minute later.",
             lambda of, log: of.part(log, most, MALLEABLE, "later"),
             below(10),
+        ),
+        one(
+            "If all jobs choose by predictions and speed up by Amdahl's law, the mean falls, too.",
+            lambda of, log: of.change(log, 100, "gas-predicted", setting=AMDAHL),
+            below(0),
+        ),
+        one(
+            "If all jobs are malleable and speed up by Amdahl's law, the mean falls, too.",
+            lambda of, log: of.change(log, 100, MALLEABLE, setting=AMDAHL),
+            below(0),
         ),
     ]
 

@@ -20,7 +20,11 @@ from experiments.malleate.state import (
 from gas.compiled import lean_kernel
 from gas.profile.flat import earliest_fit, take
 
-__all__ = ["choose", "mold_again", "place", "plan_of_running"]
+__all__ = ["MOST_PLANNED", "choose", "mold_again", "place", "plan_of_running"]
+
+
+MOST_PLANNED = 1000
+"""Jobs of the queue that are planned. What joins a longer one keeps its own size: no list says when it would start."""
 
 
 @lean_kernel
@@ -60,6 +64,8 @@ def best_row(state: Elastic, job: int) -> int:
 @lean_kernel
 def choose(state: Elastic, job: int) -> None:
     """Choose an arriving job's size by what is free beside those that run and wait."""
+    if state.now[WAITING] > MOST_PLANNED:
+        return
     plan_of_running(state)
     for q in range(state.now[WAITING]):
         place(state, state.queue[q], state.work[ROW, state.queue[q]])
@@ -70,7 +76,7 @@ def choose(state: Elastic, job: int) -> None:
 def mold_again(state: Elastic) -> None:
     """Choose the size of every waiting adopter again, in order of the queue."""
     plan_of_running(state)
-    for q in range(state.now[WAITING]):
+    for q in range(min(state.now[WAITING], MOST_PLANNED)):
         job = state.queue[q]
         if state.jobs[ADOPTS, job]:
             state.work[ROW, job] = best_row(state, job)

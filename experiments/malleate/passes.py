@@ -7,7 +7,7 @@ will be free by the walltimes, and others start if they end by then or leave eno
 
 from __future__ import annotations
 
-from experiments.malleate.forecast import best_row, place, plan_of_running
+from experiments.malleate.forecast import MOST_PLANNED, best_row, place, plan_of_running
 from experiments.malleate.rules import AT_START, FIXED, KEEP_OWN, PLAN_AGAIN, START_OWN, START_SMALLEST
 from experiments.malleate.sizes import grow, shrink, spare, start
 from experiments.malleate.state import (
@@ -131,7 +131,7 @@ def _plan_again(state: Elastic) -> None:
     now = state.now
     plan_of_running(state)
     q = 0
-    while q < now[WAITING]:
+    while q < min(now[WAITING], MOST_PLANNED):
         job = state.queue[q]
         if state.jobs[ADOPTS, job]:
             state.work[ROW, job] = best_row(state, job)

@@ -15,11 +15,11 @@ from experiments.framework.verdicts import BY_INTERVALS
 from experiments.malleate.claims import MALLEABLE, claims
 from experiments.malleate.pictures import draw_changes, draw_shares
 from experiments.malleate.recipes import RECIPES
-from experiments.malleate.results import FULL_SEEDS, Results, strategy_names
+from experiments.malleate.results import AMDAHL, FULL_SEEDS, Results, strategy_names
 from experiments.malleate.rules import STRATEGIES
 from experiments.malleate.run import ON_S3
 from experiments.published import Measure, overall
-from gas.intervals import Interval
+from gas.intervals import Interval, sure
 from gas.report.blocks import Bullets, Cell, Column, Picture, Report, Section, Table, Text, fewer, no, not_the_full, yes
 
 __all__ = ["TABLES", "malleate_report"]
@@ -88,6 +88,20 @@ def _lead(study: Results) -> str:
         f"turn-around times are {_span(saved[MALLEABLE])} shorter if all jobs are malleable, and "
         f"{_span(saved['gas-predicted'])} shorter if all choose their sizes by Gas's predictions at submission: "
         f"{_span(shares)} of that, by log. Both depend on the speed-ups, which no log states and which are drawn here."
+        f"{_if_jobs_speed_up_less(study)}"
+    )
+
+
+def _if_jobs_speed_up_less(study: Results) -> str:
+    """Return what choosing does where each job takes more processors than it makes good use of."""
+    found = [study.change(log, 100, "gas-predicted", setting=AMDAHL) for log in study.logs]
+    worse = [value.mean for value in found if value is not None and sure(value) and value.mean > 0]
+    if not worse:
+        return ""
+    known = sum(value is not None for value in found)
+    return (
+        " With speed-ups by Amdahl's law, where large sizes waste more processors, the mean is surely longer on "
+        f"{len(worse)} of {known} logs, by {_span(worse)}, if every job takes the size that ends first for itself."
     )
 
 

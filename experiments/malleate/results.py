@@ -19,7 +19,7 @@ from experiments.malleate.rules import STRATEGIES
 from experiments.malleate.run import BASELINE, ON_S3
 from gas.intervals import Interval, ratio_by_months
 
-__all__ = ["BASE", "FULL_SEEDS", "PERCENTS", "VARIANTS", "Options", "Results", "Run"]
+__all__ = ["AMDAHL", "BASE", "FULL_SEEDS", "PERCENTS", "VARIANTS", "Options", "Results", "Run"]
 __all__ += ["Setting", "malleate_runs", "strategy_names", "summarised"]
 
 PERCENTS: Final = (20, 40, 60, 80, 100)
@@ -44,13 +44,15 @@ class Setting:
 
 BASE: Final = Setting("base")
 
+AMDAHL: Final = Setting("Amdahl's law", recipe="amdahl")
+
 VARIANTS: Final = (
     Setting("changing sizes costs nothing", cost=0),
     Setting("changing sizes costs 60 s", cost=60),
     Setting("changing sizes costs 300 s", cost=300),
     Setting("load × 0.8", load=0.8),
     Setting("load × 1.1", load=1.1),
-    Setting("Amdahl's law", recipe="amdahl"),
+    AMDAHL,
     Setting("estimates are the run times", perfect=True),
 )
 """Each with all jobs as adopters and one seed."""

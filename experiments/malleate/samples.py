@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from experiments.malleate.forecast import MOST_PLANNED
 from experiments.malleate.passes import look
 from experiments.malleate.sizes import complete
 from experiments.malleate.state import (
@@ -62,6 +63,8 @@ def choose_by_samples(state: Elastic, scratch: Elastic, job: int) -> None:
     and wait, and one.
     """
     table, jobs, now, luck = state.table, state.jobs, state.now, state.luck
+    if now[WAITING] > MOST_PLANNED:
+        return
     samples, seed = state.rules[SAMPLES], luck[0]
     best, least = -1, np.int64(2**62)  # the sum of its ends over samples
     for row in range(jobs[LAST, job] - 1, jobs[FIRST, job] - 1, -1):

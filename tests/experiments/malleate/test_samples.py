@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from several_sizes import by_hand, everybody, moldable_of
 
 from experiments.malleate.engine import play
+from experiments.malleate.forecast import MOST_PLANNED
 from experiments.malleate.rules import STRATEGIES
 
 
@@ -38,3 +40,12 @@ def test_a_size_that_starts_at_once_and_runs_shortest_is_chosen_whatever_others_
 def test_of_sizes_that_end_at_the_same_time_the_smallest_is_chosen():
     moldable = by_hand([(0, 1, {1: 100, 2: 100, 4: 100})])
     assert play(moldable, everybody(moldable), STRATEGIES["gas-predicted"]).size.tolist() == [1]
+
+
+@pytest.mark.parametrize("name", ["gas", "gas-predicted"])
+def test_a_job_that_joins_a_long_queue_keeps_its_own_size(name):
+    waiting = [(0, 8, {8: 10})] * (MOST_PLANNED + 2)
+    moldable = by_hand([*waiting, (1, 2, {2: 100, 8: 1})])
+    assert play(moldable, everybody(moldable), STRATEGIES[name]).size[-1] == 2
+    short = by_hand([(0, 8, {8: 10}), (1, 2, {2: 100, 8: 1})])
+    assert play(short, everybody(short), STRATEGIES[name]).size[-1] == 8
