@@ -127,6 +127,8 @@ def _part(study: Results, table: Turnaround) -> Outcomes:
 def _over_months(value: Callable[[np.ndarray], float], times: np.ndarray, found: Outcomes) -> Interval:
     if value in (_STATISTICS["minimum"], _STATISTICS["maximum"]):  # of the months at hand, and of no others
         return Interval(value(times), None)
+    if value is _STATISTICS["mean"]:
+        return by_months(times, found.months)
     return jackknife_by_months(lambda kept: value(times[kept]), found.months)
 
 
