@@ -110,7 +110,9 @@ def waiting(s3):
 def test_on_s3_a_job_is_given_a_shape_that_finishes_sooner_and_its_promise(s3, waiting):
     done = reshape(APP, S3Endpoint("kth", s3.url), waiting["id"], ReshapeOptions(), processors=None, dry_run=False)
     assert (done.changed, done.job["processors"], done.job["walltime"], done.job["run_time"]) == (True, 2, 264, 236)
-    assert done.job["promise"] == done.chosen.start < waiting["promise"]
+    # It can start at once: at the second at which it is changed, which may be one or two after that of the plan.
+    assert done.chosen.start <= done.job["promise"] <= done.chosen.start + 2
+    assert done.job["promise"] < waiting["promise"]
     assert s3.job(waiting["id"])["reshaped"] is not None
 
 
