@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["FEWEST", "Interval", "better", "by_months", "interval", "jackknife_by_months", "ratio_by_months", "signed"]
-__all__ += ["sure", "sureness", "within"]
+__all__ += ["sums_by_month", "sure", "sureness", "within"]
 
 FEWEST: Final = 4
 """Months that `by_months` takes. Two or three may be alike by chance, and the interval as narrow as one likes."""
@@ -61,9 +61,19 @@ def by_months(values: NDArray[Any], months: Sequence[Hashable]) -> Interval:
     """
     if not len(values):
         return Interval(0.0, None)
+    return ratio_by_months(*sums_by_month(months, values, np.ones(len(values))))
+
+
+def sums_by_month(months: Sequence[Hashable], *columns: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return the sums over each month of columns of values, whose months are given."""
+    of = _numbered(months)
+    return [np.bincount(of, weights=values) for values in columns]
+
+
+def _numbered(months: Sequence[Hashable]) -> NDArray[np.int64]:
+    """Return the number of the month of each value, in the order in which months come."""
     index = {month: i for i, month in enumerate(dict.fromkeys(months))}
-    of = np.array([index[month] for month in months])
-    return ratio_by_months(np.bincount(of, weights=values), np.bincount(of))
+    return np.array([index[month] for month in months], np.int64)
 
 
 def ratio_by_months(sums: NDArray[Any], bases: NDArray[Any], *, level: float = 0.9) -> Interval:
@@ -106,8 +116,8 @@ def jackknife_by_months(
     months
         Of each value.
     """
-    index = {month: i for i, month in enumerate(dict.fromkeys(months))}
-    of, count = np.array([index[month] for month in months], np.int64), len(index)
+    of = _numbered(months)
+    count = len(set(of.tolist()))
     whole = statistic(np.ones(len(of), np.bool_))
     if count < FEWEST:
         return Interval(whole, None)

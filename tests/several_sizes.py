@@ -10,12 +10,12 @@ from workloads import RigidJobs
 MACHINE = 64
 
 
-def everybody(moldable):
+def all_adopt(moldable):
     return np.ones(len(moldable.jobs), np.bool_)
 
 
-def nobody(moldable):
-    return ~everybody(moldable)
+def none_adopt(moldable):
+    return ~all_adopt(moldable)
 
 
 def moldable_of(seed, count=300, load=1.1):

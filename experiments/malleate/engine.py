@@ -11,7 +11,7 @@ from experiments.malleate.forecast import choose, mold_again
 from experiments.malleate.passes import look
 from experiments.malleate.rules import AT_SUBMISSION, EASY, EVER_AGAIN, Strategy
 from experiments.malleate.samples import choose_by_samples, note_share
-from experiments.malleate.sizes import complete
+from experiments.malleate.sizes import complete, next_end
 from experiments.malleate.state import (
     ADOPTS,
     CHOSEN_AT,
@@ -74,9 +74,7 @@ def run(state: Elastic, scratch: Elastic) -> None:
 def step(state: Elastic, scratch: Elastic, submitted: int) -> int:
     """Handle all that happens next at one instant, or the next submission; return how many jobs are submitted then."""
     work, now, jobs = state.work, state.now, state.jobs
-    instant = np.int64(2**62)
-    for k in range(now[RUNNING]):
-        instant = min(instant, work[END, state.running[k]])
+    instant = next_end(state)
     if submitted < jobs.shape[1] and jobs[SUBMIT, submitted] < instant:
         now[NOW] = jobs[SUBMIT, submitted]
         chooses = state.rules[WHEN] == AT_SUBMISSION or state.rules[WHEN] == EVER_AGAIN

@@ -8,8 +8,8 @@ will be free by the walltimes, and others start if they end by then or leave eno
 from __future__ import annotations
 
 from experiments.malleate.forecast import MOST_PLANNED, best_row, place, plan_of_running
-from experiments.malleate.rules import AT_START, FIXED, KEEP_OWN, PLAN_AGAIN, START_OWN, START_SMALLEST
-from experiments.malleate.sizes import grow, shrink, spare, start
+from experiments.malleate.rules import AT_START, FIXED, PLAN_AGAIN, START_OWN, START_SMALLEST
+from experiments.malleate.sizes import floor, grow, shrink, spare, start
 from experiments.malleate.state import (
     ADOPTS,
     DISCIPLINE,
@@ -73,7 +73,7 @@ def _backfill(state: Elastic) -> None:
     while gathered < wanted:
         shadow = work[HOLDS, state.running[k]]
         while k < now[RUNNING] and work[HOLDS, state.running[k]] == shadow:
-            gathered += _floor_size(state, state.running[k])
+            gathered += state.table[SIZE, floor(state, state.running[k])]
             k += 1
     extra = gathered - wanted
     q = 1
@@ -89,15 +89,6 @@ def _backfill(state: Elastic) -> None:
             extra -= table[SIZE, row]
         _take_out(state, q)
         start(state, job, row)
-
-
-@lean_kernel
-def _floor_size(state: Elastic, job: int) -> int:
-    """Return how many processors a job gives back when it ends, beside those that it could give back before."""
-    if state.rules[RUNS] == FIXED or not state.jobs[ADOPTS, job]:
-        return state.table[SIZE, state.work[ROW, job]]  # type: ignore[no-any-return]
-    row = state.jobs[OWN, job] if state.rules[RUNS] == KEEP_OWN else lowest(state, job)
-    return state.table[SIZE, row]  # type: ignore[no-any-return]
 
 
 @lean_kernel

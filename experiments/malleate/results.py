@@ -176,9 +176,7 @@ class Results(LogResults[Options, Run]):
     ) -> Interval | None:
         """Return the change of a mean against rigid jobs in per cent, with its interval over months."""
         found = self.ratio(log, percent, strategy, setting=setting, what=what, group=group)
-        if found is None:
-            return None
-        return Interval(100 * (found.mean - 1), None if found.half_width is None else 100 * found.half_width)
+        return None if found is None else _in_per_cent(found, above=1)
 
     def ratio(
         self,
@@ -222,17 +220,12 @@ class Results(LogResults[Options, Run]):
         two = self._both(log, self.base, percent, other, "turnaround", "all")
         if one is None or two is None:
             return None
-        found = ratio_by_months(one[0], two[0], level=self.level)
-        return Interval(100 * (found.mean - 1), None if found.half_width is None else 100 * found.half_width)
+        return _in_per_cent(ratio_by_months(one[0], two[0], level=self.level), above=1)
 
-    def part(self, log: Found, percent: int, strategy: str, what: str, group: str = "all") -> Interval | None:
+    def part(self, log: Found, percent: int, strategy: str, what: str) -> Interval | None:
         """Return a share of jobs in per cent, as of those that end later."""
-        count = self._kept(self.sums(log, self.base, percent, strategy, "jobs", group), log, percent)
-        values = self._kept(self.sums(log, self.base, percent, strategy, what, group), log, percent)
-        if count is None or values is None or not count.sum():
-            return None
-        found = ratio_by_months(values, count, level=self.level)
-        return Interval(100 * found.mean, None if found.half_width is None else 100 * found.half_width)
+        parts = self._both(log, self.base, percent, strategy, what, "all")
+        return None if parts is None else _in_per_cent(ratio_by_months(parts[0], parts[2], level=self.level))
 
     def mean_of(
         self, log: Found, percent: int, strategy: str, what: str, setting: Setting | None = None
@@ -267,10 +260,10 @@ class Results(LogResults[Options, Run]):
         kept &= of[2] > 0
         return (of[0][kept], of[1][kept], of[2][kept]) if kept.any() else None
 
-    def _kept(self, values: NDArray[np.float64] | None, log: Found, percent: int) -> NDArray[np.float64] | None:
-        jobs = self.sums(log, self.base, percent, "rigid", "jobs")
-        seeds = len(self.results_of(log, self.base, percent))
-        return None if values is None or jobs is None else values[jobs >= _FEWEST_JOBS * seeds]
+
+def _in_per_cent(found: Interval, *, above: float = 0) -> Interval:
+    """Return a ratio in per cent, or by how much it is above a number."""
+    return Interval(100 * (found.mean - above), None if found.half_width is None else 100 * found.half_width)
 
 
 def _has(result: Mapping[str, Any], strategy: str) -> bool:

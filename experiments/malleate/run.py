@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
-from experiments.malleate.engine import play
+from experiments.malleate.engine import Played, play
 from experiments.malleate.recipes import RECIPES
 from experiments.malleate.rules import STRATEGIES
 from experiments.moldable.choosing import Bushel, with_gas
@@ -41,15 +41,6 @@ _ACTIVE: Final = 10
 
 _WORSE: Final = 1.05
 """Mean turn-around time over that with rigid jobs, from which on a user has lost."""
-
-
-@dataclass(frozen=True)
-class _World:
-    """Jobs as they came out."""
-
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    used: NDArray[np.float64]
 
 
 def malleate_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
@@ -83,7 +74,8 @@ def malleate_run(configuration: Configuration, *, files: Mapping[str, str]) -> R
     moldable = RECIPES[configuration["recipe"]][1](jobs, generator)
     jobs = replace(jobs, submit=_spread(jobs.submit, configuration["load"]))
     moldable = replace(moldable, jobs=jobs)
-    worlds = {name: _played(moldable, adopts, name, configuration["cost"]) for name in STRATEGIES}
+    cost = configuration["cost"]
+    worlds = {name: play(moldable, adopts, strategy, cost=cost) for name, strategy in STRATEGIES.items()}
     if configuration["s3"]:
         worlds[ON_S3] = _on_s3(moldable, adopts)
     rigid = worlds["rigid"]
@@ -109,23 +101,17 @@ def _spread(submit: NDArray[np.int64], load: float) -> NDArray[np.int64]:
     return submit[0] + ((submit - submit[0]) / load).astype(np.int64) if len(submit) else submit
 
 
-def _played(moldable: MoldableJobs, adopts: NDArray[np.bool_], name: str, cost: int) -> _World:
-    played = play(moldable, adopts, STRATEGIES[name], cost=cost)
-    return _World(played.start, played.end, played.used)
-
-
-def _on_s3(moldable: MoldableJobs, adopts: NDArray[np.bool_]) -> _World:
+def _on_s3(moldable: MoldableJobs, adopts: NDArray[np.bool_]) -> Played:
     places = np.flatnonzero(adopts)
     schedule = with_gas(Bushel(moldable.jobs, places, [moldable.requests(place) for place in places.tolist()]))
-    return _World(
-        schedule.start, schedule.end, schedule.jobs.processors * (schedule.end - schedule.start).astype(float)
-    )
+    size = schedule.jobs.processors
+    return Played(schedule.start, schedule.end, size * (schedule.end - schedule.start).astype(float), size)
 
 
 def _figures(
     jobs: RigidJobs,
-    world: _World,
-    rigid: _World,
+    world: Played,
+    rigid: Played,
     adopts: NDArray[np.bool_],
     month: NDArray[np.int64],
     counted: NDArray[np.bool_],

@@ -11,7 +11,7 @@ import numpy as np
 
 from experiments.malleate.forecast import MOST_PLANNED
 from experiments.malleate.passes import look
-from experiments.malleate.sizes import complete
+from experiments.malleate.sizes import complete, next_end
 from experiments.malleate.state import (
     ACCURACY,
     END,
@@ -124,13 +124,10 @@ def _start_in(scratch: Elastic, size: int, walltime: int) -> int:
         look(scratch)
         if scratch.work[START, job] >= 0:
             return scratch.work[START, job]  # type: ignore[no-any-return]
-        instant = scratch.work[END, scratch.running[0]]
-        for k in range(now[RUNNING]):
-            instant = min(instant, scratch.work[END, scratch.running[k]])
-        now[NOW] = instant
+        now[NOW] = next_end(scratch)
         k = 0
         while k < now[RUNNING]:
-            if scratch.work[END, scratch.running[k]] == instant:
+            if scratch.work[END, scratch.running[k]] == now[NOW]:
                 complete(scratch, scratch.running[k])
             else:
                 k += 1
@@ -149,11 +146,11 @@ def _run_time(state: Elastic, job: int, walltime: int, age: int) -> int:
 @lean_kernel
 def _share(state: Elastic, job: int) -> float:
     """Draw from the shares of its user's last jobs, or of all users' where few are known."""
-    user, everybody = state.jobs[USER, job], len(state.known) - 1
-    if state.known[everybody] == 0:
+    user, of_all = state.jobs[USER, job], len(state.known) - 1
+    if state.known[of_all] == 0:
         return 1.0
     count = state.known[user]
-    of = user if _uniform(state) * (count + _LEAST_OF_USER) < count else everybody
+    of = user if _uniform(state) * (count + _LEAST_OF_USER) < count else of_all
     at = int(_uniform(state) * min(state.known[of], LAST_SHARES))
     return state.recent[of, at]  # type: ignore[no-any-return]
 

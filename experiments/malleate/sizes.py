@@ -34,8 +34,9 @@ from experiments.malleate.state import (
     planned,
 )
 from gas.compiled import lean_kernel
+from gas.profile.flat import ENDLESS
 
-__all__ = ["complete", "grow", "shrink", "spare", "start"]
+__all__ = ["complete", "floor", "grow", "next_end", "shrink", "spare", "start"]
 
 
 @lean_kernel
@@ -59,6 +60,15 @@ def complete(state: Elastic, job: int) -> None:
     now[FREE] += size
     now[ENDED] += 1
     done[USED, job] += size * (now[NOW] - done[CHANGED, job])
+
+
+@lean_kernel
+def next_end(state: Elastic) -> int:
+    """Return when the first of the running jobs ends; an instant beyond all if none runs."""
+    instant = ENDLESS
+    for k in range(state.now[RUNNING]):
+        instant = min(instant, state.work[END, state.running[k]])
+    return instant
 
 
 @lean_kernel

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.malleate.rules import Strategy
+from experiments.malleate.rules import AT_START, Strategy
 from experiments.moldable.moldability import MoldableJobs
 from gas.compiled import lean_kernel
 from gas.profile.flat import Profile, empty_profile
@@ -130,7 +130,7 @@ def scratch_of(state: Elastic) -> Elastic:
 @lean_kernel
 def planned(state: Elastic, job: int, row: int) -> int:
     """Return for how many seconds a job would hold the processors of a size by its walltime."""
-    from_range = state.rules[WHEN] == 3 and state.jobs[ADOPTS, job]
+    from_range = state.rules[WHEN] == AT_START and state.jobs[ADOPTS, job]
     return state.table[WALLTIME, lowest(state, job) if from_range else row]  # type: ignore[no-any-return]
 
 

@@ -35,7 +35,7 @@ from experiments.moldable.terms import BASE
 from experiments.power.claims import claims, gain, survivors
 from experiments.power.pictures import draw_regret
 from experiments.published import PAPER_LOSES, Turnaround, one_apples
-from gas.intervals import Interval, by_months, jackknife_by_months, ratio_by_months
+from gas.intervals import Interval, by_months, jackknife_by_months, ratio_by_months, sums_by_month
 from gas.printable import many
 from gas.report.blocks import Cell, Column, Picture, Report, Section, Table, Text, fewer, heads, not_the_full
 
@@ -124,10 +124,11 @@ def _part(study: Results, table: Turnaround) -> Outcomes:
     return study.outcomes(group=table.of) if table.of in GROUPS else study.outcomes(trace=table.of)
 
 
-def _over_months(value: Callable[[np.ndarray], float], times: np.ndarray, found: Outcomes) -> Interval:
-    if value in (_STATISTICS["minimum"], _STATISTICS["maximum"]):  # of the months at hand, and of no others
+def _over_months(statistic: str, times: np.ndarray, found: Outcomes) -> Interval:
+    value = _STATISTICS[statistic]
+    if statistic in ("minimum", "maximum"):  # of the months at hand, and of no others
         return Interval(value(times), None)
-    if value is _STATISTICS["mean"]:
+    if statistic == "mean":
         return by_months(times, found.months)
     return jackknife_by_months(lambda kept: value(times[kept]), found.months)
 
@@ -135,11 +136,11 @@ def _over_months(value: Callable[[np.ndarray], float], times: np.ndarray, found:
 def _turnaround(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
     for table in one_apples():
-        if not len(_part(study, table)):
-            continue
         found = _part(study, table)
-        for statistic, value in _STATISTICS.items():
-            gas, static = (_over_months(value, times, found) for times in (found.gas, found.static))
+        if not len(found):
+            continue
+        for statistic in _STATISTICS:
+            gas, static = (_over_months(statistic, times, found) for times in (found.gas, found.static))
             first = statistic == "mean"
             rows.append(
                 (
@@ -171,12 +172,6 @@ def _parts(study: Results) -> dict[str, Outcomes]:
     return {name: outcomes for name, outcomes in found.items() if len(outcomes)}
 
 
-def _sums(found: Outcomes) -> tuple[np.ndarray, np.ndarray]:
-    """Return sums of turn-around times of static requests and of Gas's by month."""
-    _, of = np.unique([" ".join(month) for month in found.months], return_inverse=True)
-    return np.bincount(of, weights=found.static), np.bincount(of, weights=np.maximum(found.gas, 0))
-
-
 def _improvement(study: Results) -> Section:
     parts = _parts(study)
     rows = []
@@ -186,7 +181,7 @@ def _improvement(study: Results) -> Section:
         rows.append(
             (
                 name,
-                ratio_by_months(*_sums(found)).text(1),
+                ratio_by_months(*sums_by_month(found.months, found.static, found.gas)).text(1),
                 f"{np.exp(np.log(found.factor).mean()):,.2f}",
                 *(f"{x:,.2f}" for x in (low, middle, high)),
                 f"{best:,.0f}",

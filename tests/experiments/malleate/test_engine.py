@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from several_sizes import by_hand, everybody, moldable_of, nobody
+from several_sizes import all_adopt, by_hand, moldable_of, none_adopt
 from thorough import some
 
 from experiments.malleate.engine import play
@@ -15,7 +15,7 @@ from gas.simulation.simulate import simulate
 def test_rigid_jobs_start_as_under_easy_backfilling():
     for seed in some(range(12), 2):
         moldable = moldable_of(seed, 600)
-        assert play(moldable, nobody(moldable), STRATEGIES["rigid"]).start.tolist() == (
+        assert play(moldable, none_adopt(moldable), STRATEGIES["rigid"]).start.tolist() == (
             simulate(moldable.jobs, "easy").start.tolist()
         )
 
@@ -23,7 +23,7 @@ def test_rigid_jobs_start_as_under_easy_backfilling():
 @pytest.mark.parametrize("name", [name for name, one in STRATEGIES.items() if one.discipline != PLAN_AGAIN])
 def test_without_adopters_every_strategy_of_easy_backfilling_is_that_of_rigid_jobs(name):
     moldable = moldable_of(4)
-    one, two = (play(moldable, nobody(moldable), STRATEGIES[which]) for which in (name, "rigid"))
+    one, two = (play(moldable, none_adopt(moldable), STRATEGIES[which]) for which in (name, "rigid"))
     assert one.end.tolist() == two.end.tolist()
 
 
@@ -32,21 +32,21 @@ def test_planning_the_whole_queue_again_is_conservative_backfilling_where_estima
         moldable = moldable_of(seed)
         exact = replace(moldable.jobs, estimate=np.maximum(moldable.jobs.run_time, 1))
         moldable = replace(moldable, jobs=exact, walltimes=np.maximum(moldable.times, 1))
-        assert play(moldable, nobody(moldable), STRATEGIES["oar"]).start.tolist() == (
+        assert play(moldable, none_adopt(moldable), STRATEGIES["oar"]).start.tolist() == (
             simulate(exact, "conservative").start.tolist()
         )
 
 
 def test_a_job_of_a_range_starts_on_the_largest_of_its_sizes_that_is_free():
     moldable = by_hand([(0, 5, {5: 100}), (10, 4, {1: 400, 2: 200, 4: 100})])
-    assert play(moldable, everybody(moldable), STRATEGIES["slurm"]).size.tolist() == [5, 2]
-    from_own = play(moldable, everybody(moldable), STRATEGIES["slurm-own"])
+    assert play(moldable, all_adopt(moldable), STRATEGIES["slurm"]).size.tolist() == [5, 2]
+    from_own = play(moldable, all_adopt(moldable), STRATEGIES["slurm-own"])
     assert (from_own.size.tolist(), from_own.start.tolist()) == ([5, 4], [0, 100])
 
 
 def test_by_walltimes_a_job_waits_for_a_larger_size_if_that_ends_first():
     moldable = by_hand([(0, 8, {8: 50}), (10, 1, {1: 300, 8: 100})])
-    played = play(moldable, everybody(moldable), STRATEGIES["gas"])
+    played = play(moldable, all_adopt(moldable), STRATEGIES["gas"])
     assert (played.size.tolist(), played.start.tolist(), played.end.tolist()) == ([8, 8], [0, 50], [50, 150])
 
 
@@ -57,4 +57,4 @@ def test_a_strategy_is_what_it_says():
 
 def test_an_empty_log_ends_at_once():
     empty = by_hand([])
-    assert len(play(empty, everybody(empty), STRATEGIES["rigid"]).end) == 0
+    assert len(play(empty, all_adopt(empty), STRATEGIES["rigid"]).end) == 0

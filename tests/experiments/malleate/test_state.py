@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from several_sizes import everybody, moldable_of
+from several_sizes import all_adopt, moldable_of
 from thorough import some
 
 from experiments.malleate.engine import step
@@ -46,7 +46,7 @@ def test_invariants_hold_at_every_instant_and_every_job_does_its_work(name):
 
 def halfway(name="malleable-own"):
     moldable = moldable_of(3, 60)
-    state = initial(moldable, everybody(moldable), STRATEGIES[name], cost=10)
+    state = initial(moldable, all_adopt(moldable), STRATEGIES[name], cost=10)
     scratch, submitted = scratch_of(state), 0
     while state.now[RUNNING] < 3:
         submitted = step(state, scratch, submitted)
