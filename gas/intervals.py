@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["FEWEST", "Interval", "better", "by_months", "interval", "jackknife_by_months", "ratio_by_months", "signed"]
-__all__ += ["sums_by_month", "sure", "sureness", "within"]
+__all__ += ["sums_by_month", "sure", "sureness"]
 
 FEWEST: Final = 4
 """Months that `by_months` takes. Two or three may be alike by chance, and the interval as narrow as one likes."""
@@ -136,16 +136,6 @@ def sure(found: Interval) -> bool:
 def better(found: Interval) -> bool | None:
     """Return whether a difference is below zero; None where its interval contains zero, or there is none."""
     return found.mean < 0 if sure(found) else None
-
-
-def within(found: Interval, low: float, high: float) -> bool | None:
-    """Return whether a mean lies between two bounds; None where its interval crosses one, or there is none."""
-    if found.half_width is None:
-        return None
-    least, most = found.mean - found.half_width, found.mean + found.half_width
-    if low <= least and most <= high:
-        return True
-    return None if least <= high and most >= low else False
 
 
 def signed(found: Interval, digits: int = 0) -> str:

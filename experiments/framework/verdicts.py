@@ -61,12 +61,15 @@ def above(limit: float) -> Test:
 
 
 def between(low: float, high: float) -> Test:
-    """Return a test: a value is between two limits."""
-    tests = above(low), below(high)
+    """Return a test: a value is between two limits, which count as between."""
 
     def test(found: Interval) -> bool | None:
-        verdicts = {each(found) for each in tests}
-        return False if False in verdicts else None if None in verdicts else True
+        if found.half_width is None:
+            return None
+        least, most = found.mean - found.half_width, found.mean + found.half_width
+        if low <= least and most <= high:
+            return True
+        return None if least <= high and most >= low else False
 
     return test
 

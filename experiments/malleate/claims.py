@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from experiments.framework.claims import Claim
 from experiments.framework.logs import Found
 from experiments.framework.verdicts import Part, Test, above, below, between, decided_claim
-from experiments.malleate.results import AMDAHL, Results
+from experiments.malleate.results import AMDAHL, Case, Results
 from gas.intervals import Interval
 
 __all__ = ["MALLEABLE", "PUBLISHED", "claims"]
@@ -31,7 +31,7 @@ def claims(study: Results) -> Sequence[Claim]:
     least, most = min(study.percents(study.base)), max(study.percents(study.base))
 
     def change(percent: int, strategy: str, group: str = "all") -> Value:
-        return lambda of, log: of.change(log, percent, strategy, group=group)
+        return lambda of, log: of.change(Case(log, of.base, percent, strategy, group=group))
 
     def one(text: str, value: Value, test: Test, digits: int = 1, unit: str = "%") -> Claim:
         parts = {log.source.trace: _of(study, value, log) for log in study.logs}
@@ -55,19 +55,19 @@ def claims(study: Results) -> Sequence[Claim]:
         ),
         one(
             "Choosing by predictions saves at least half of what malleable jobs save.",
-            lambda of, log: of.share(log, most, "gas-predicted", MALLEABLE),
+            lambda of, log: of.share(Case(log, of.base, most, "gas-predicted"), MALLEABLE),
             above(0.5),
             2,
             "",
         ),
         one(
             "Choosing by predictions leaves the mean lower than choosing by walltimes.",
-            lambda of, log: of.against(log, most, "gas-predicted", "gas"),
+            lambda of, log: of.against(Case(log, of.base, most, "gas-predicted"), "gas"),
             below(0),
         ),
         one(
             "Choosing by predictions leaves the mean lower than Slurm's -N min-max.",
-            lambda of, log: of.against(log, most, "gas-predicted", "slurm"),
+            lambda of, log: of.against(Case(log, of.base, most, "gas-predicted"), "slurm"),
             below(0),
         ),
         one(
@@ -83,22 +83,22 @@ def claims(study: Results) -> Sequence[Claim]:
         one(
             f"With {most}% of adopters who choose by predictions, fewer than 10% of the jobs end more than a minute "
             "later than as rigid jobs.",
-            lambda of, log: of.part(log, most, "gas-predicted", "later"),
+            lambda of, log: of.part(Case(log, of.base, most, "gas-predicted", what="later")),
             below(10),
         ),
         one(
             f"With {most}% malleable jobs, fewer than 10% of the jobs end more than a minute later.",
-            lambda of, log: of.part(log, most, MALLEABLE, "later"),
+            lambda of, log: of.part(Case(log, of.base, most, MALLEABLE, what="later")),
             below(10),
         ),
         one(
             "If all jobs choose by predictions and speed up by Amdahl's law, the mean falls, too.",
-            lambda of, log: of.change(log, 100, "gas-predicted", setting=AMDAHL),
+            lambda of, log: of.change(Case(log, AMDAHL, 100, "gas-predicted")),
             below(0),
         ),
         one(
             "If all jobs are malleable and speed up by Amdahl's law, the mean falls, too.",
-            lambda of, log: of.change(log, 100, MALLEABLE, setting=AMDAHL),
+            lambda of, log: of.change(Case(log, AMDAHL, 100, MALLEABLE)),
             below(0),
         ),
     ]

@@ -15,7 +15,7 @@ from experiments.framework.verdicts import BY_INTERVALS
 from experiments.malleate.claims import MALLEABLE, claims
 from experiments.malleate.pictures import draw_changes, draw_shares
 from experiments.malleate.recipes import RECIPES
-from experiments.malleate.results import AMDAHL, FULL_SEEDS, Results, strategy_names
+from experiments.malleate.results import AMDAHL, FULL_SEEDS, Case, Results, strategy_names
 from experiments.malleate.rules import STRATEGIES
 from experiments.malleate.run import ON_S3
 from experiments.published import Measure, overall
@@ -70,13 +70,15 @@ def _span(values: Sequence[float]) -> str:
 def _lead(study: Results) -> str:
     most = _most(study)
     saved = {
-        name: [-found.mean for log in study.logs if (found := study.change(log, most, name)) is not None]
+        name: [
+            -found.mean for log in study.logs if (found := study.change(Case(log, study.base, most, name))) is not None
+        ]
         for name in ("gas-predicted", MALLEABLE)
     }
     shares = [
         100 * found.mean
         for log in study.logs
-        if (found := study.share(log, most, "gas-predicted", MALLEABLE)) is not None
+        if (found := study.share(Case(log, study.base, most, "gas-predicted"), MALLEABLE)) is not None
     ]
     if not saved[MALLEABLE] or not shares:
         return "No log was simulated."
@@ -94,7 +96,7 @@ def _lead(study: Results) -> str:
 
 def _if_jobs_speed_up_less(study: Results) -> str:
     """Return what choosing does where each job takes more processors than it makes good use of."""
-    found = [study.change(log, 100, "gas-predicted", setting=AMDAHL) for log in study.logs]
+    found = [study.change(Case(log, AMDAHL, 100, "gas-predicted")) for log in study.logs]
     worse = [value.mean for value in found if value is not None and sure(value) and value.mean > 0]
     if not worse:
         return ""
@@ -112,7 +114,7 @@ def _first_look(study: Results) -> Section:
         (log.source.trace, name): found
         for log in study.logs
         for name in names
-        if (found := study.change(log, most, name)) is not None
+        if (found := study.change(Case(log, study.base, most, name))) is not None
     }
     titles = {name: _title(name) for name in names if any(key[1] == name for key in changes)}
     picture = Picture(
@@ -150,7 +152,7 @@ def _by_share(study: Results) -> Section:
         for log in study.logs
         for name in _ON_LINES
         for percent in percents
-        if (value := study.change(log, percent, name)) is not None
+        if (value := study.change(Case(log, study.base, percent, name))) is not None
     }
     titles = {name: _title(name) for name in _ON_LINES}
     picture = Picture(
@@ -167,7 +169,7 @@ def _other_means(study: Results) -> Section:
     for name in strategy_names(study)[1:]:
         for log in study.logs:
             wait, response, slowdown = (
-                study.change(log, most, name, what=what) for what in ("wait", "log", "slowdown")
+                study.change(Case(log, study.base, most, name, what=what)) for what in ("wait", "log", "slowdown")
             )
             median, before = (study.mean_of(log, most, which, "median") for which in (name, "rigid"))
             used = study.mean_of(log, most, name, "used")
@@ -225,10 +227,10 @@ def _losers(study: Results) -> Section:
             _title(name),
             log.source.trace,
             percent,
-            study.part(log, percent, name, "later"),
-            study.part(log, percent, name, "sooner"),
-            study.change(log, percent, name, group="adopters"),
-            study.change(log, percent, name, group="others"),
+            study.part(Case(log, study.base, percent, name, what="later")),
+            study.part(Case(log, study.base, percent, name, what="sooner")),
+            study.change(Case(log, study.base, percent, name, group="adopters")),
+            study.change(Case(log, study.base, percent, name, group="others")),
             study.mean_of(log, percent, name, "users_later"),
         )
         for name in ("slurm", "oar", "gas-predicted", MALLEABLE)
@@ -255,8 +257,8 @@ def _settings(study: Results) -> Section:
         for log in study.logs:
             if not study.results_of(log, setting, 100):
                 continue
-            changes = (study.change(log, 100, name, setting=setting) for name in _IN_SETTINGS)
-            share = study.share(log, 100, "gas-predicted", MALLEABLE, setting=setting)
+            changes = (study.change(Case(log, setting, 100, name)) for name in _IN_SETTINGS)
+            share = study.share(Case(log, setting, 100, "gas-predicted"), MALLEABLE)
             terms = setting.name if setting != study.base else "as above"
             rows.append((terms, log.source.trace, *map(_text_of, changes), "" if share is None else share.text(2)))
     columns = (

@@ -19,7 +19,7 @@ from experiments.malleate.rules import STRATEGIES
 from experiments.malleate.run import BASELINE, ON_S3
 from gas.intervals import Interval, ratio_by_months
 
-__all__ = ["AMDAHL", "BASE", "FULL_SEEDS", "PERCENTS", "VARIANTS", "Options", "Results", "Run"]
+__all__ = ["AMDAHL", "BASE", "FULL_SEEDS", "PERCENTS", "VARIANTS", "Case", "Options", "Results", "Run"]
 __all__ += ["Setting", "malleate_runs", "strategy_names", "summarised"]
 
 PERCENTS: Final = (20, 40, 60, 80, 100)
@@ -123,6 +123,20 @@ def malleate_runs(options: Options, logs: Sequence[Found]) -> list[Run]:
     return found
 
 
+@dataclass(frozen=True)
+class Case:
+    """What is compared with rigid jobs: a strategy on a log on some terms, and which figure of which jobs."""
+
+    log: Found
+    setting: Setting
+    percent: int
+    """Of the jobs that adopt the strategy."""
+    strategy: str
+    what: str = "turnaround"
+    group: str = "all"
+    """Or "adopters", or "others"."""
+
+
 @dataclass(frozen=True, eq=False)
 class Results(LogResults[Options, Run]):
     """All runs and their results, in the same order."""
@@ -164,68 +178,43 @@ class Results(LogResults[Options, Run]):
         ]
         return np.sum(np.array(of, np.float64), axis=0) if of else None
 
-    def change(
-        self,
-        log: Found,
-        percent: int,
-        strategy: str,
-        *,
-        setting: Setting | None = None,
-        what: str = "turnaround",
-        group: str = "all",
-    ) -> Interval | None:
-        """Return the change of a mean against rigid jobs in per cent, with its interval over months."""
-        found = self.ratio(log, percent, strategy, setting=setting, what=what, group=group)
-        return None if found is None else _in_per_cent(found, above=1)
+    def change(self, case: Case) -> Interval | None:
+        """Return the change of a mean against rigid jobs in per cent, with its interval over months.
 
-    def ratio(
-        self,
-        log: Found,
-        percent: int,
-        strategy: str,
-        *,
-        setting: Setting | None = None,
-        what: str = "turnaround",
-        group: str = "all",
-    ) -> Interval | None:
-        """Return a mean over that of rigid jobs; of "log" the ratio of geometric means."""
-        setting = setting or self.base
-        parts = self._both(log, setting, percent, strategy, what, group)
-        if parts is None:
+        Of "log", the sums of logarithms, it is that of geometric means.
+        """
+        sums = self._sums(case)
+        if sums is None:
             return None
-        with_it, rigid, jobs = parts
-        if what == "log":
-            mean = ratio_by_months(with_it - rigid, jobs, level=self.level)
-            low = float(np.exp(mean.mean))
-            return Interval(low, None if mean.half_width is None else low * mean.half_width)
-        return ratio_by_months(with_it, rigid, level=self.level)
+        if case.what == "log":
+            mean = ratio_by_months(sums.strategy - sums.rigid, sums.jobs, level=self.level)
+            factor = float(np.exp(mean.mean))
+            found = Interval(factor, None if mean.half_width is None else factor * mean.half_width)
+        else:
+            found = ratio_by_months(sums.strategy, sums.rigid, level=self.level)
+        return _in_per_cent(found, above=1)
 
-    def share(
-        self, log: Found, percent: int, strategy: str, other: str, *, setting: Setting | None = None
-    ) -> Interval | None:
+    def share(self, case: Case, other: str) -> Interval | None:
         """Return which share of what another strategy saves of turn-around times a strategy saves.
 
         None where the other saves nothing.
         """
-        setting = setting or self.base
-        one = self._both(log, setting, percent, strategy, "turnaround", "all")
-        two = self._both(log, setting, percent, other, "turnaround", "all")
-        if one is None or two is None or two[1].sum() <= two[0].sum():
+        one, two = self._sums(case), self._sums(replace(case, strategy=other))
+        if one is None or two is None or two.rigid.sum() <= two.strategy.sum():
             return None
-        return ratio_by_months(one[1] - one[0], two[1] - two[0], level=self.level)
+        return ratio_by_months(one.rigid - one.strategy, two.rigid - two.strategy, level=self.level)
 
-    def against(self, log: Found, percent: int, strategy: str, other: str) -> Interval | None:
-        """Return by how many per cent the mean turn-around time with a strategy differs from that with another."""
-        one = self._both(log, self.base, percent, strategy, "turnaround", "all")
-        two = self._both(log, self.base, percent, other, "turnaround", "all")
+    def against(self, case: Case, other: str) -> Interval | None:
+        """Return by how many per cent a mean with a strategy differs from that with another."""
+        one, two = self._sums(case), self._sums(replace(case, strategy=other))
         if one is None or two is None:
             return None
-        return _in_per_cent(ratio_by_months(one[0], two[0], level=self.level), above=1)
+        return _in_per_cent(ratio_by_months(one.strategy, two.strategy, level=self.level), above=1)
 
-    def part(self, log: Found, percent: int, strategy: str, what: str) -> Interval | None:
-        """Return a share of jobs in per cent, as of those that end later."""
-        parts = self._both(log, self.base, percent, strategy, what, "all")
-        return None if parts is None else _in_per_cent(ratio_by_months(parts[0], parts[2], level=self.level))
+    def part(self, case: Case) -> Interval | None:
+        """Return a share of jobs in per cent, as of those that end "later"."""
+        sums = self._sums(case)
+        return None if sums is None else _in_per_cent(ratio_by_months(sums.strategy, sums.jobs, level=self.level))
 
     def mean_of(
         self, log: Found, percent: int, strategy: str, what: str, setting: Setting | None = None
@@ -243,22 +232,30 @@ class Results(LogResults[Options, Run]):
         """Return the runs for published figures."""
         return [(run, result) for run, result in self.pairs if run.policy]
 
-    def _both(
-        self, log: Found, setting: Setting, percent: int, strategy: str, what: str, group: str
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
-        """Return sums by month with a strategy and of rigid jobs, over the same seeds, and how many jobs there are."""
-        results = [one for one in self.results_of(log, setting, percent) if _has(one, strategy)]
+    def _sums(self, case: Case) -> _Sums | None:
+        """Return sums by month over the same seeds; None where no month has enough jobs."""
+        results = [one for one in self.results_of(case.log, case.setting, case.percent) if _has(one, case.strategy)]
         if not results:
             return None
-        of = [
-            np.sum([one["strategies"][name][group][column] for one in results], axis=0)
-            for name, column in ((strategy, what), ("rigid", what), ("rigid", "jobs"))
-        ]
-        kept = np.sum([one["strategies"]["rigid"]["all"]["jobs"] for one in results], axis=0) >= _FEWEST_JOBS * len(
-            results
-        )
-        kept &= of[2] > 0
-        return (of[0][kept], of[1][kept], of[2][kept]) if kept.any() else None
+
+        def over_seeds(strategy: str, what: str, group: str = case.group) -> NDArray[np.float64]:
+            of = np.array([one["strategies"][strategy][group][what] for one in results], np.float64)
+            return np.asarray(of.sum(axis=0), np.float64)
+
+        jobs = over_seeds("rigid", "jobs")
+        kept = (over_seeds("rigid", "jobs", "all") >= _FEWEST_JOBS * len(results)) & (jobs > 0)
+        if not kept.any():
+            return None
+        return _Sums(over_seeds(case.strategy, case.what)[kept], over_seeds("rigid", case.what)[kept], jobs[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Sums over the jobs of each month that counts."""
+
+    strategy: NDArray[np.float64]
+    rigid: NDArray[np.float64]
+    jobs: NDArray[np.float64]
 
 
 def _in_per_cent(found: Interval, *, above: float = 0) -> Interval:

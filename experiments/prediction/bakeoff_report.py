@@ -9,10 +9,11 @@ import numpy as np
 from experiments.framework.claims import Claim
 from experiments.framework.logs import Found
 from experiments.framework.records import Field, Records
+from experiments.framework.verdicts import between
 from experiments.prediction.bakeoff import COVERED, NAMES, SCORES, Score, Waits, judging_from, split
 from experiments.prediction.results import Results
 from experiments.prediction.waits import RECORDED, TRUTHS
-from gas.intervals import Interval, within
+from gas.intervals import Interval
 from gas.prediction.scores import WAITS
 from gas.report.blocks import Bullets, Cell, Column, Section, Table, Text, heads
 from gas.times import duration_text
@@ -57,7 +58,7 @@ def _holds(where: str, waits: Waits, above: int) -> Claim:
     if not len(part):
         return Claim(text, None, "no such job")
     covered = COVERED.of(part, "gas")
-    return Claim(text, within(covered, low, high), f"{covered.text(1)}% of {len(part):,}")
+    return Claim(text, between(low, high)(covered), f"{covered.text(1)}% of {len(part):,}")
 
 
 def _first(where: str, waits: Waits) -> Claim:

@@ -8,10 +8,11 @@ from typing import Final
 import numpy as np
 
 from experiments.framework.claims import Claim
+from experiments.framework.verdicts import between
 from experiments.prediction.results import Choices, Predictions, Results
 from experiments.prediction.run import REVEALED
 from experiments.published import PAPER_LOSES
-from gas.intervals import FEWEST, Interval, better, signed, within
+from gas.intervals import FEWEST, Interval, better, signed
 
 __all__ = ["COVERED", "SHARE", "SHARP", "claims", "ratio", "ratio_of_medians"]
 
@@ -55,7 +56,7 @@ def _covers(study: Results, trace: str) -> Claim:
         return Claim(text, None, "no job of a held-out month had to wait")
     covered = found.coverage(SHARE)
     below, above = (100 * part.mean() for part in (found.below(SHARE), found.above(SHARE)))
-    verdict = within(covered, low, high)
+    verdict = between(low, high)(covered)
     here = f"{covered.text(1)}% of {len(found):,}, {below:.1f}% start before and {above:.1f}% after"
     return Claim(text, verdict, here + _doubt(verdict, covered))
 

@@ -7,11 +7,12 @@ from itertools import pairwise
 
 from experiments.framework.claims import Claim
 from experiments.framework.logs import Found
+from experiments.framework.verdicts import between
 from experiments.published import walltime_spread, walltime_text
 from experiments.walltime.accuracy import KEYS
 from experiments.walltime.accuracy import PERCENTILES as ALL_PERCENTILES
 from experiments.walltime.results import MEASURES, PERCENTILES, QUEUES, Results, adjusted
-from gas.intervals import Interval, sure, within
+from gas.intervals import Interval, sure
 from workloads.adjustment import Key
 
 __all__ = ["NAMES", "SLIGHT", "advantages", "claims", "surely_better", "underestimated"]
@@ -145,7 +146,7 @@ def _fcfs_regular(study: Results, log: Found) -> Verdict | None:
         return None
     more = {key: gain for key, gain in found.items() if gain.mean - (gain.half_width or 0) > _NOTHING}
     most = max(found.items(), key=lambda one: one[1].mean + (one[1].half_width or 0))
-    holds = _of_all(within(gain, float("-inf"), _NOTHING) for gain in found.values())
+    holds = _of_all(between(float("-inf"), _NOTHING)(gain) for gain in found.values())
     return holds, _words(more) or f"highest interval: {_words(dict([most]))}"
 
 

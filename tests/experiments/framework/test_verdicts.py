@@ -44,6 +44,15 @@ def test_tests_are_open_where_the_interval_crosses_a_limit():
     assert below(10)(Interval(5, None)) is None
 
 
+@pytest.mark.parametrize(
+    ("share", "verdict"),
+    [((90.0, 5.0), True), ((85.0, 0.1), None), ((95.0, 30.0), None), ((84.0, 0.5), False), ((84.0, 1.0), None),
+     ((97.0, 2.5), None), ((97.0, 1.5), False), ((84.0, None), None), ((90.0, None), None)],
+)  # fmt: skip
+def test_a_share_lies_inside_or_outside_only_where_its_whole_interval_does(share, verdict):
+    assert between(85, 95)(Interval(*share)) is verdict
+
+
 def test_a_claim_names_each_part_and_that_it_is_not_resolved():
     claim = decided_claim("it falls", parts(Interval(-5, 1), Interval(1, 2)), below(0))
     assert (claim.verdict, claim.here) == ("not resolved", "0 -5.0 ± 1.0%; 1 1.0 ± 2.0%")

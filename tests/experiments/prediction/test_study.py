@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from study_files import contents
 
 from experiments.framework.sites import SITES
-from gas.intervals import FEWEST, Interval, better, by_months, interval, within
+from gas.intervals import FEWEST, Interval, better, by_months, interval
 
 SHORT = ("--jobs", 5, "--samples", 15, "--runs", 6, "--waits", 60)
 
@@ -58,15 +58,6 @@ def test_the_full_study_has_months_enough_for_an_interval_of_each_log():
 )
 def test_a_difference_has_a_sign_only_where_its_interval_leaves_out_zero(difference, verdict):
     assert better(Interval(*difference)) is verdict
-
-
-@pytest.mark.parametrize(
-    ("share", "verdict"),
-    [((90.0, 5.0), True), ((85.0, 0.1), None), ((95.0, 30.0), None), ((84.0, 0.5), False), ((84.0, 1.0), None),
-     ((97.0, 2.5), None), ((97.0, 1.5), False), ((84.0, None), None), ((90.0, None), None)],
-)  # fmt: skip
-def test_a_share_lies_inside_or_outside_only_where_its_whole_interval_does(share, verdict):
-    assert within(Interval(*share), 85, 95) is verdict
 
 
 @pytest.mark.thorough
