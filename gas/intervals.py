@@ -16,8 +16,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FEWEST", "Interval", "better", "by_months", "interval", "jackknife_by_months", "ratio_by_months", "signed"]
-__all__ += ["sums_by_month", "sure", "sureness"]
+__all__ = ["FEWEST", "Interval", "better", "by_months", "interval", "jackknife_by_months", "jackknifed", "signed"]
+__all__ += ["ratio_by_months", "sums_by_month", "sure", "sureness"]
 
 FEWEST: Final = 4
 """Months that `by_months` takes. Two or three may be alike by chance, and the interval as narrow as one likes."""
@@ -54,14 +54,14 @@ def sureness(seeds: int) -> str:
     return f"± is half of a 90% interval over {seeds} seeds." if seeds > 1 else "One seed: there are no intervals."
 
 
-def by_months(values: NDArray[Any], months: Sequence[Hashable]) -> Interval:
-    """Return the mean of values, and half of its 90% interval after Student with months as batches.
+def by_months(values: NDArray[Any], months: Sequence[Hashable], *, level: float = 0.9) -> Interval:
+    """Return the mean of values, and half of its interval after Student with months as batches.
 
     Months weigh by how many values they have. With fewer than `FEWEST` months there is no interval.
     """
     if not len(values):
         return Interval(0.0, None)
-    return ratio_by_months(*sums_by_month(months, values, np.ones(len(values))))
+    return ratio_by_months(*sums_by_month(months, values, np.ones(len(values))), level=level)
 
 
 def sums_by_month(months: Sequence[Hashable], *columns: NDArray[Any]) -> list[NDArray[Any]]:
@@ -117,14 +117,21 @@ def jackknife_by_months(
         Of each value.
     """
     of = _numbered(months)
-    count = len(set(of.tolist()))
     whole = statistic(np.ones(len(of), np.bool_))
+    return jackknifed(whole, [statistic(of != month) for month in range(len(set(of.tolist())))], level=level)
+
+
+def jackknifed(whole: float, without: Sequence[float], *, level: float = 0.9) -> Interval:
+    """Return a statistic, and half of its interval by its values without each of the months in turn.
+
+    With fewer than `FEWEST` months there is no interval.
+    """
+    count = len(without)
     if count < FEWEST:
         return Interval(whole, None)
     from scipy.stats import t
 
-    without = np.array([statistic(of != month) for month in range(count)])
-    spread = float(np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum()))
+    spread = float(np.sqrt((count - 1) / count * ((np.array(without) - np.mean(without)) ** 2).sum()))
     return Interval(whole, float(t.ppf(0.5 + level / 2, count - 1)) * spread)
 
 

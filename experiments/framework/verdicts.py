@@ -8,13 +8,17 @@ higher by the number of parts (Bonferroni). That no difference was seen is never
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from experiments.framework.claims import Claim
-from gas.intervals import Interval
+from gas.intervals import Interval, jackknifed, ratio_by_months
 
 __all__ = ["BY_INTERVALS", "DECIDES", "LEVEL", "Part", "Test", "above", "below", "between", "decided", "decided_claim"]
+__all__ += ["judged", "left_out", "of_months", "of_sums", "scaled", "sign"]
 
 LEVEL: Final = 0.9
 """Of intervals that are shown."""
@@ -28,6 +32,9 @@ BY_INTERVALS: Final = (
     "interval."
 )
 """The caption where that is so."""
+
+_NAMED: Final = 8
+"""Parts of a statement that are all shown."""
 
 Part: TypeAlias = Callable[[float], Interval | None]
 """Of a part, its value with an interval of a level; None where it has none."""
@@ -74,22 +81,76 @@ def between(low: float, high: float) -> Test:
     return test
 
 
-def decided(parts: Mapping[str, Part], test: Test) -> tuple[bool | None, dict[str, Interval]]:
-    """Return whether a statement holds, None where that is not resolved, and the value of each part that has one."""
+def of_months(values: Iterable[float]) -> Part:
+    """Return the mean of one value a month, each counting the same, as a part."""
+    found = np.array(list(values), np.float64)
+    return of_sums(found, np.ones(len(found)))
+
+
+def of_sums(sums: ArrayLike, bases: ArrayLike) -> Part:
+    """Return the ratio of two sums, of which each has a value a month, as a part; none where the bases are all 0."""
+    above_line, below_line = np.asarray(sums, np.float64), np.asarray(bases, np.float64)
+
+    def part(level: float) -> Interval | None:
+        return ratio_by_months(above_line, below_line, level=level) if below_line.any() else None
+
+    return part
+
+
+def left_out(whole: float, without: Sequence[float]) -> Part:
+    """Return a statistic as a part, from its values without each of the months in turn (the jackknife)."""
+    return lambda level: jackknifed(whole, without, level=level)
+
+
+def scaled(part: Part, by: float, plus: float = 0.0) -> Part:
+    """Return a part in another unit, and from another zero."""
+
+    def other(level: float) -> Interval | None:
+        found = part(level)
+        if found is None:
+            return None
+        return Interval(by * found.mean + plus, None if found.half_width is None else abs(by) * found.half_width)
+
+    return other
+
+
+def sign(part: Part) -> int:
+    """Return 1 where a part is above zero, -1 where it is below, and 0 where that is not resolved."""
+    found = part(DECIDES)
+    holds = None if found is None else above(0)(found)
+    return 0 if holds is None else 1 if holds else -1
+
+
+def judged(parts: Mapping[str, Part], test: Test) -> dict[str, tuple[Interval, bool | None]]:
+    """Return of each part that has a value that value, and whether it is as stated; None where that is not resolved."""
     strictly = 1 - (1 - DECIDES) / max(len(parts), 1)
-    found: dict[str, Interval] = {}
-    verdicts: set[bool | None] = set()
+    found: dict[str, tuple[Interval, bool | None]] = {}
     for name, part in parts.items():
         shown, alone, among = (part(level) for level in (LEVEL, DECIDES, strictly))
-        if shown is None or alone is None or among is None:
-            continue
-        found[name] = shown
-        verdicts.add(False if test(among) is False else test(alone) or None)
-    return (False if False in verdicts else True if verdicts == {True} else None), found
+        if shown is not None and alone is not None and among is not None:
+            found[name] = shown, False if test(among) is False else test(alone) or None
+    return found
+
+
+def decided(parts: Mapping[str, Part], test: Test) -> bool | None:
+    """Return whether a statement holds of all parts; None where that is not resolved."""
+    return _together(holds for _, holds in judged(parts, test).values())
+
+
+def _together(verdicts: Iterable[bool | None]) -> bool | None:
+    every = set(verdicts)
+    return False if False in every else True if every == {True} else None
 
 
 def decided_claim(text: str, parts: Mapping[str, Part], test: Test, *, digits: int = 1, unit: str = "%") -> Claim:
-    """Return a statement with its verdict and the value of each part."""
-    holds, found = decided(parts, test)
-    here = "; ".join(f"{name} {value.text(digits)}{unit}" for name, value in found.items())
-    return Claim(text, holds, here or "not run", untested="not resolved" if found else "no verdict")
+    """Return a statement with its verdict and the value of each part, or of the extreme ones where there are many."""
+    found = judged(parts, test)
+    values = {name: f"{name} {value.text(digits)}{unit}" for name, (value, _) in found.items()}
+    verdicts = [holds for _, holds in found.values()]
+    here = "; ".join(values.values()) or "not run"
+    if len(found) > _NAMED:
+        ends = (of(found, key=lambda name: found[name][0].mean) for of in (min, max))
+        words: dict[bool | None, str] = {True: "so", False: "not", None: "not resolved"}
+        counts = ", ".join(f"{verdicts.count(holds)} {word}" for holds, word in words.items() if holds in verdicts)
+        here = f"of {len(found)}, {counts}; {' to '.join(values[name] for name in ends)}"
+    return Claim(text, _together(verdicts), here, untested="not resolved" if found else "no verdict")

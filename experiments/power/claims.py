@@ -70,7 +70,7 @@ def _free_gain_more(study: Results, terms: Terms) -> Claim:
 
         return lambda level: jackknife_by_months(advantage, every.months, level=level)
 
-    holds, _ = decided({group: against(group) for group in gains if group != "any"}, above(0))
+    holds = decided({group: against(group) for group in gains if group != "any"}, above(0))
     here = ", ".join(f"{group} {value:.1f} times" for group, value in gains.items())
     return Claim(text, holds, here, untested="not resolved")
 

@@ -187,12 +187,15 @@ def keys_of(jobs: Asked, key: Key) -> NDArray[np.int64]:
     return np.where((columns < 0).any(axis=1), -1, number)
 
 
-def spread(jobs: Asked, generator: np.random.Generator, least: int = LEAST) -> list[dict[str, Any]]:
+def spread(
+    jobs: Asked, month: NDArray[np.int64], generator: np.random.Generator, least: int = LEAST
+) -> list[dict[str, Any]]:
     """Return how much R varies among similar jobs (Table 2): the mean of the standard deviations of their groups.
 
     Groups of fewer than `least` jobs are left out. `by_jobs` is the mean in which a group counts by its jobs;
     `at_random` is the mean over groups if the jobs are put into groups of the same sizes at random, which says what
-    the mere division does.
+    the mere division does. `without` has the mean without each of the months in turn, of which `month` is the number
+    for each job.
     """
     found: list[dict[str, Any]] = []
     keys: tuple[Key, ...] = ("all", *KEYS)
@@ -213,8 +216,20 @@ def spread(jobs: Asked, generator: np.random.Generator, least: int = LEAST) -> l
                 "mean": float(own.mean()) if groups else None,
                 "by_jobs": float(np.average(own, weights=count[large])) if groups else None,
                 "at_random": float(mixed.mean()) if groups else None,
+                "without": _without_months(ratio, number[there], month[there], least),
             }
         )
+    return found
+
+
+def _without_months(
+    ratio: NDArray[np.float64], number: NDArray[np.int64], month: NDArray[np.int64], least: int
+) -> list[float | None]:
+    found: list[float | None] = []
+    for one in range(int(month.max(initial=-1)) + 1):
+        kept = month != one
+        large = np.bincount(number[kept]) >= least
+        found.append(float(_deviations(ratio[kept], number[kept])[large].mean()) if large.any() else None)
     return found
 
 

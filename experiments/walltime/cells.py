@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from experiments.framework.logs import Found
+from experiments.framework.verdicts import of_months, scaled, sign
 from experiments.published import Gain, Printed, walltime_gains, walltime_text
 from experiments.walltime.accuracy import PERCENTILES as ALL_PERCENTILES
 from experiments.walltime.claims import underestimated
@@ -222,17 +223,16 @@ class GainCell:
     """With walltimes adjusted to the run times."""
     whole: float | None
     """Of the mean over all jobs."""
+    sign: int
+    """Of ours; 0 where it is not resolved."""
+    above: int
+    """1 where ours is surely above the paper's, -1 where it is surely below; else 0."""
     why: str
 
     @property
-    def inside(self) -> bool:
-        """Whether the paper's lies within our interval."""
-        return abs(self.ours.mean - self.paper.percent) <= (self.ours.half_width or 0)
-
-    @property
-    def same_sign(self) -> bool:
-        """Whether it is better, or worse, in both."""
-        return self.ours.mean * self.paper.percent > 0
+    def same_sign(self) -> bool | None:
+        """Whether it is better, or worse, in both; None where ours is not resolved."""
+        return self.sign * self.paper.percent > 0 if self.sign else None
 
 
 def gain_cells(study: Results) -> list[GainCell]:
@@ -249,15 +249,17 @@ def gain_cells(study: Results) -> list[GainCell]:
             )
             exact = study.gain(log, adjusted(paper.queue, paper.adjustment, None), paper.measure)
             whole = study.whole_gain(log, terms, paper.measure)
-            cell = GainCell(paper, log.source.trace, ours, apart, exact, whole, "")
-            found.append(GainCell(**{**vars(cell), "why": _why(study, log, terms, cell)}))
+            of_log = of_months(study.gains(log, terms, paper.measure).values())
+            signs = sign(of_log), sign(scaled(of_log, 1, -paper.percent))
+            cell = GainCell(paper, log.source.trace, ours, apart, exact, whole, *signs, "")
+            found.append(replace(cell, why=_why(study, log, terms, cell)))
     return found
 
 
 def _why(study: Results, log: Found, terms: Terms, cell: GainCell) -> str:
     """Return what was measured of the difference; that it is not known where that explains nothing."""
-    if cell.inside:
-        return "the paper's lies within the interval"
+    if not cell.above:
+        return "the paper's is not excluded"
     reasons = []
     if cell.exact is not None and cell.paper.percent > 0:
         most = cell.exact.mean + (cell.exact.half_width or 0)

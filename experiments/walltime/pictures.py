@@ -217,10 +217,13 @@ def draw_tested(study: Results) -> bytes:
                 continue
             months = list(use["months"])
             places = range(len(months))
-            axes.plot(places, [use["months"][m] for m in months], color="0.3", linewidth=1.3, label="original")
+            axes.plot(
+                places, [use["months"][m]["accuracy"] for m in months], color="0.3", linewidth=1.3, label="original"
+            )
             for percentile, (colour, marker) in _BY_PERCENTILE.items():
                 cell = study.accuracy(log, _TRIPLE, 1, percentile, 0.5)
-                values = [cell["months"].get(month, np.nan) if cell else np.nan for month in months]
+                of = cell["months"] if cell else {}
+                values = [of[month]["accuracy"] if month in of else np.nan for month in months]
                 axes.plot(places, values, color=colour, marker=marker, markersize=4, label=f"p{percentile}")
             axes.set_xticks(places, months, rotation=90, fontsize=8)
             axes.set_title(log.source.trace, fontsize=10)

@@ -13,6 +13,7 @@ from experiments.framework.logs import Found
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section, remarks, thanks, version_of_log
 from experiments.framework.sites import Site
+from experiments.framework.verdicts import BY_INTERVALS
 from experiments.walltime.account import account_section, points
 from experiments.walltime.accuracy_report import accuracy_sections
 from experiments.walltime.cells import OTHER_LOG, GainCell, TextCell, gain_cells, text_cells
@@ -50,10 +51,11 @@ _PAPER = (
     "W. Tang, N. Desai, D. Buettner and Z. Lan, Job scheduling with adjusted runtime estimates on production "
     "supercomputers, Journal of Parallel and Distributed Computing 73(7), 2013"
 )
-_JUDGED = (
-    "Statements on schedules (Fig. 14 to 17) are judged by 90% intervals over months; * marks one that excludes 0. "
-    "Statements on accuracy compare figures over all jobs as they are."
+_COMPARED = (
+    "Every improvement that the paper's text gives, in per cent. Signs and sizes are compared by 98% intervals over "
+    "months."
 )
+_ABOVE = {1: "above", 0: "not resolved", -1: "below"}
 _FIGURES = {("wfp", "regular"): 14, ("wfp", "selective"): 15, ("fcfs", "regular"): 16, ("fcfs", "selective"): 17}
 
 
@@ -97,7 +99,7 @@ def walltime_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     sites = [(Site(log.source.trace, log.source.processors, (), 0), log) for log in study.logs]
     sections = [
-        summary_section(claims(study), caption=_JUDGED),
+        summary_section(claims(study), caption=BY_INTERVALS),
         account_section(study),
         _improvements(study),
         *(_months(study, queue) for queue in QUEUES),
@@ -165,7 +167,7 @@ def _improved(cell: GainCell) -> str:
 
 
 def _same_sign(cell: GainCell) -> Cell | str:
-    return agreed(cell.same_sign) if sure(cell.ours) else Cell("not resolved", "quiet")
+    return Cell("not resolved", "quiet") if cell.same_sign is None else agreed(cell.same_sign)
 
 
 def _improvements(study: Results) -> Section:
@@ -175,6 +177,7 @@ def _improvements(study: Results) -> Section:
         Shown("log", lambda cell: cell.trace, left=True),
         Shown("here", lambda cell: _text_of(cell.ours), "average over months"),
         Shown("same sign", _same_sign, "average over months"),
+        Shown("against the paper's", lambda cell: _ABOVE[cell.above], "average over months"),
         Shown("months apart", lambda cell: _text_of(cell.apart), "average over months"),
         Shown("over all jobs", lambda cell: "-" if cell.whole is None else f"{cell.whole:+.1f}%"),
         Shown("exact run times", lambda cell: _text_of(cell.exact)),
@@ -199,7 +202,11 @@ def _improvements(study: Results) -> Section:
         "Average improvements",
         (
             Picture("walltime-gains", draw_gains(study), caption),
-            table_of(gain_cells(study), columns, "Every improvement that the paper's text gives, in per cent."),
+            table_of(
+                gain_cells(study),
+                columns,
+                _COMPARED,
+            ),
             Table(
                 tuple(every_head), tuple(every), "All improvements here, in per cent; * where the interval excludes 0."
             ),

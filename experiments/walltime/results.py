@@ -219,12 +219,16 @@ class Results(LogResults[Options, LogRun]):
         found = list(self.gains(log, terms, measure).values())
         return interval(found) if found else None
 
-    def advantage(self, log: Found, terms: Terms, measure: str) -> Interval | None:
-        """Return by how many points selective adjustment gains more than regular, paired by month."""
+    def advantages(self, log: Found, terms: Terms, measure: str) -> list[float]:
+        """Return by how many points selective adjustment gains more than regular, month by month."""
         regular, selective = (
             self.gains(log, replace(terms, adjustment=adjustment), measure) for adjustment in ADJUSTMENTS
         )
-        pairs = [selective[month] - gain for month, gain in regular.items() if month in selective]
+        return [selective[month] - gain for month, gain in regular.items() if month in selective]
+
+    def advantage(self, log: Found, terms: Terms, measure: str) -> Interval | None:
+        """Return the mean of `advantages` with its 90% interval over months."""
+        pairs = self.advantages(log, terms, measure)
         return interval(pairs) if pairs else None
 
     def steady(self, log: Found, queue: str, adjustment: str, measure: str) -> dict[str, float]:

@@ -9,7 +9,7 @@ Each is a pure function of its configuration (see `experiments.framework.ledger`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,7 @@ def _use(log: Log) -> Result:
     if not len(jobs):
         return {"jobs": 0}
     known = (jobs.user >= 0) & (jobs.group >= 0)
+    labels, index = months_of(jobs.submit, log.epoch)
     return {
         "jobs": len(jobs),
         "lines": len(log),
@@ -85,8 +86,8 @@ def _use(log: Log) -> Result:
         "mean_request": float(jobs.request.mean()),
         "mean_run_time": float(jobs.run_time.mean()),
         "used": used(log, jobs),
-        "spread": spread(jobs, np.random.default_rng(0)),
-        "months": _by_month(log, jobs.submit, jobs.ratio),
+        "spread": spread(jobs, index, np.random.default_rng(0)),
+        "months": _by_month(index, labels, accuracy=jobs.ratio),
     }
 
 
@@ -95,6 +96,7 @@ def _accuracy(log: Log, configuration: Configuration) -> Result:
     if not len(jobs):
         return {"jobs": 0}
     by = factors(jobs, configuration["key"], configuration["months"])
+    labels, index = months_of(jobs.submit, log.epoch)
     cells = []
     for column, percentile in enumerate(PERCENTILES):
         for floor in FLOORS:
@@ -105,16 +107,26 @@ def _accuracy(log: Log, configuration: Configuration) -> Result:
                     "percentile": percentile,
                     "floor": floor,
                     **figures(jobs, adjusted),
-                    "months": _by_month(log, jobs.submit, good),
+                    "months": _by_month(index, labels, accuracy=good, short=adjusted < jobs.run_time),
                 }
             )
     return {"jobs": len(jobs), "no_history": int(np.count_nonzero(np.isnan(by[:, 0]))), "cells": cells}
 
 
-def _by_month(log: Log, submit: NDArray[np.int64], values: NDArray[np.float64]) -> dict[str, float]:
-    labels, index = months_of(submit, log.epoch)
-    sums = np.bincount(index, weights=values) / np.bincount(index)
-    return dict(zip(labels, sums.tolist(), strict=True))
+def _by_month(index: NDArray[np.int64], labels: Sequence[str], **columns: NDArray[Any]) -> dict[str, dict[str, Any]]:
+    """Return by month how many jobs there are, and the mean of each column; of "accuracy" the median, too."""
+    jobs = np.bincount(index)
+    means = {name: (np.bincount(index, weights=column) / jobs).tolist() for name, column in columns.items()}
+    order = np.argsort(index, kind="stable")
+    parts = np.split(columns["accuracy"][order], np.cumsum(jobs)[:-1])
+    return {
+        label: {
+            "jobs": int(jobs[i]),
+            "median": float(np.median(parts[i])),
+            **{name: mean[i] for name, mean in means.items()},
+        }
+        for i, label in enumerate(labels)
+    }
 
 
 def _simulation(log: Log, configuration: Configuration) -> Result:

@@ -43,7 +43,29 @@ def _accuracy(study: Results) -> Iterable[SimpleNamespace]:
             for months in study.options.windows:
                 found = study.replay(log, key, months)
                 for cell in found["cells"] if found else ():
-                    yield SimpleNamespace(**cell | {"trace": log.source.trace, "key": key, "months": months}, of=found)
+                    about = {"trace": log.source.trace, "key": key, "months": months, "by_month": cell["months"]}
+                    yield SimpleNamespace(**cell | about, of=found)
+
+
+def _accuracy_months(study: Results) -> Iterable[Mapping[str, Any]]:
+    for log in study.logs:
+        use = study.use(log)
+        for month, of in use["months"].items() if use else ():
+            yield {"trace": log.source.trace, "month": month} | of
+    for cell in _accuracy(study):
+        about = {name: getattr(cell, name) for name in ("trace", "key", "percentile", "floor")}
+        for month, of in vars(cell)["by_month"].items():
+            yield about | {"months": cell.months, "month": month} | of
+
+
+def _spread(study: Results) -> Iterable[Mapping[str, Any]]:
+    for log in study.logs:
+        use = study.use(log)
+        for row in use["spread"] if use else ():
+            about = {"trace": log.source.trace, "key": row["key"]}
+            yield about | {"deviation": row["mean"]}
+            for month, mean in zip(use["months"] if use else (), row["without"], strict=True):
+                yield about | {"without": month, "deviation": mean}
 
 
 def _gains(study: Results) -> Iterable[Mapping[str, Any]]:
@@ -87,7 +109,7 @@ def _published(study: Results) -> Iterable[SimpleNamespace]:
             paper=SimpleNamespace(low=paper.percent, high=paper.percent),
             low=gain.ours.mean - half,
             high=gain.ours.mean + half,
-            inside=gain.inside,
+            inside=False if gain.above else None,
             why=gain.why,
         )
 
@@ -105,6 +127,32 @@ TABLES = {
                 Field("median_accuracy", "median of the same", value="median"),
                 *_CATEGORIES,
             ),
+        },
+    ),
+    "walltime-accuracy-months": Records[Results](
+        "a row for each month of each scheme of adjustment; without a key, of users' own requests",
+        _accuracy_months,
+        {
+            "scheme": (_TRACE, *(_ADJUSTED[name] for name in ("key", "months", "percentile", "floor"))),
+            "jobs of the month": (
+                Field("month", "month of submission"),
+                Field("jobs", "jobs that ran and requested a walltime"),
+                Field("accuracy", "mean of run time over adjusted walltime or the inverse, at most 1"),
+                Field("median", "median of the same"),
+                Field("short", "share of the jobs whose adjusted walltime is too short (UE and BE)"),
+            ),
+        },
+    ),
+    "walltime-spread": Records[Results](
+        "a row for each way in which jobs are similar, with all months and without each",
+        _spread,
+        {
+            "": (
+                _TRACE,
+                _ADJUSTED["key"],
+                Field("without", "month that is left out; empty: none"),
+                Field("deviation", "standard deviation of R in a group of similar jobs, mean over groups of ten jobs"),
+            )
         },
     ),
     "walltime-gains": Records[Results](
@@ -171,7 +219,10 @@ TABLES = {
                 Field("paper_high", "highest value in the paper", value="paper.high"),
                 Field("low", "lowest value here, or start of the 90% interval"),
                 Field("high", "highest value here, or end of the 90% interval"),
-                Field("inside", "whether they agree: ours lies within the paper's, or the paper's within our interval"),
+                Field(
+                    "inside",
+                    'whether ours lies within the paper\'s; of a gain "no" if our 98% interval excludes it, else empty',
+                ),
                 Field("reason", "possible cause of a difference, or what ours measures", value="why"),
             )
         },

@@ -99,7 +99,7 @@ def small_study(made_logs):
     log = next(log for log in find_logs(made_logs)[0] if log.source.trace == "KTH")
     terms = [Terms(), adjusted("wfp", "regular"), adjusted("wfp", "selective")]
     runs = [LogRun(log, "simulation", terms=one) for one in terms]
-    cells = [{"percentile": 85, "floor": floor, "accuracy": 0.6, "median": 0.7} for floor in (0.0, 0.5)]
+    cells = [{"percentile": 85, "floor": floor, "accuracy": 0.6, "median": 0.7, "months": {}} for floor in (0.0, 0.5)]
     runs.append(LogRun(log, "accuracy", "user", 1))
     replay = {"jobs": 12, "no_history": 3, "cells": [cell | dict.fromkeys(CATEGORIES, 3) for cell in cells]}
     return Results(Options(), runs, [simulated(100), simulated(90), simulated(80), replay])

@@ -181,11 +181,13 @@ def test_jobs_are_as_similar_as_the_key_says_and_unknown_users_to_none():
 def test_groups_that_all_use_the_same_do_not_vary_but_random_ones_do():
     users = np.repeat([1, 2, 3], [20, 20, 5])
     jobs = jobs_of(np.where(users == 1, 0.2, 0.8), user=users, group=1)
-    rows = {row["key"]: row for row in spread(jobs, np.random.default_rng(0))}
+    rows = {row["key"]: row for row in spread(jobs, np.arange(45) % 3, np.random.default_rng(0))}
     assert rows["user"]["groups"] == 2  # that of five jobs is too small
     assert rows["user"]["jobs"] == 40
     assert rows["user"]["mean"] == pytest.approx(0, abs=1e-12)
     assert rows["user"]["at_random"] > 0.2
     assert rows["all"]["mean"] == pytest.approx(jobs.ratio.std())
     assert rows["all"]["mean"] == pytest.approx(rows["all"]["at_random"])
+    assert rows["all"]["without"][1] == pytest.approx(jobs.ratio[np.arange(45) % 3 != 1].std())
+    assert rows["user"]["without"] == pytest.approx([0, 0, 0], abs=1e-12)
     assert rows["group"]["by_jobs"] == pytest.approx(rows["all"]["mean"])

@@ -17,7 +17,7 @@ def test_the_report_says_at_the_top_what_was_replaced(reported):
     assert "--intrepid FILE" in text
     assert "Not the full study" not in text
     assert "was not found" in out
-    assert "selective adjustment is no worse" in out
+    assert "selective adjustment is better" in out
 
 
 def test_the_papers_categories_of_jobs_are_explained_where_they_are_first_named(reported):

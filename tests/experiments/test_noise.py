@@ -1,0 +1,22 @@
+"""Fed noise, the verdicts of every study say "not resolved" in at least 95 of 100 cases."""
+
+import made_walltime
+import pytest
+
+from experiments.walltime import claims as walltime
+
+STUDIES = {
+    "walltime": (lambda seed: walltime.claims(made_walltime.made_study(seed, 0)), 8, ("more than 2%", "17%", "0.02")),
+}
+"""By study: what it says of noise that a seed draws; how many draws; words of what noise is surely true or false of."""
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_of_noise_at_least_95_of_100_statements_are_not_resolved(study):
+    claims, draws, decided = STUDIES[study]
+    every = [claim for seed in range(draws) for claim in claims(seed)]
+    judged = [claim for claim in every if not any(words in claim.text for words in decided)]
+    assert len(judged) >= 60
+    assert all(claim.verdict in ("yes", "no", "not resolved") for claim in judged)
+    resolved = [claim.text for claim in judged if claim.holds is not None]
+    assert len(resolved) <= 0.05 * len(judged), resolved

@@ -1,0 +1,82 @@
+"""Verdicts computed again from tables of results alone, by formulas of textbooks and without the code of the studies.
+
+A part of a statement is a value with its standard error and the number of months that it is from. A statement is that
+every part lies between two limits.
+"""
+
+import csv
+import io
+from math import inf, sqrt
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+from scipy.stats import t
+
+from experiments.framework.records import as_csv
+
+CONFIDENCE = 0.98
+FEWEST_MONTHS = 4
+
+
+def table(study, tables, name):
+    """Return the rows of a table of a study as its CSV file has them."""
+    return list(csv.DictReader(io.StringIO(as_csv(tables[name].of(name, study).rows).decode())))
+
+
+def rows_of(path):
+    """Return the rows of a CSV file."""
+    with Path(path).open() as file:
+        return list(csv.DictReader(file))
+
+
+def chosen(rows, **columns):
+    """Return the rows that have these texts in their columns."""
+    return [row for row in rows if all(row[name] == str(value) for name, value in columns.items())]
+
+
+def mean(values):
+    """Return the mean of one value a month as a part."""
+    values = list(values)
+    error = sqrt(sum((value - fmean(values)) ** 2 for value in values) / (len(values) - 1) / len(values))
+    return fmean(values), error, len(values)
+
+
+def ratio(sums, bases):
+    """Return the ratio of two sums of which each has a value a month (Cochran's ratio estimate) as a part."""
+    sums, bases = np.array(sums, float), np.array(bases, float)
+    whole, count = sums.sum() / bases.sum(), len(sums)
+    error = sqrt(((sums - whole * bases) ** 2).sum() / (count - 1) / count) / abs(bases.mean())
+    return whole, error, count
+
+
+def jackknife(whole, without):
+    """Return a statistic as a part, from its values without each of the months in turn."""
+    without = np.array(without, float)
+    count = len(without)
+    return whole, sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum()), count
+
+
+def by(part, factor, plus=0.0):
+    """Return a part in another unit."""
+    return factor * part[0] + plus, abs(factor) * part[1], part[2]
+
+
+def verdict(parts, low=-inf, high=inf):
+    """Return what the statement gets that all parts are between two limits."""
+    parts = [part for part in parts if part is not None]
+    found = []
+    for value, error, months in parts:
+        if months < FEWEST_MONTHS:
+            found.append("not resolved")
+            continue
+        alone, among = (
+            t.ppf(1 - wrong / 2, months - 1) * error for wrong in (1 - CONFIDENCE, (1 - CONFIDENCE) / len(parts))
+        )
+        if value - among > high or value + among < low:
+            found.append("no")
+        else:
+            found.append("yes" if low < value - alone and value + alone < high else "not resolved")
+    if not found:
+        return "no verdict"
+    return "no" if "no" in found else "yes" if set(found) == {"yes"} else "not resolved"
