@@ -20,6 +20,7 @@ from gas.slurm.flow import (
     ENDING,
     FULL,
     LAST,
+    LAST_END,
     LAST_START,
     NOW,
     PRIORITIES,
@@ -232,9 +233,8 @@ def drain(until: int, leaves: int, seconds: NDArray[np.int64], line: Line, pace:
         if not left:
             break
         event = _next_event(leaves, line, flow, site.closures)
-        if event == NEVER and now > max(numbers[LAST_START], pace.begin, pace.boundary) + 2 * (
-            pace.every + pace.interval
-        ):
+        last = max(numbers[LAST_START], numbers[LAST_END], pace.begin, pace.boundary)
+        if event == NEVER and now > last + 2 * (pace.every + pace.interval):
             break  # nothing runs or comes any more, and both schedulers have looked at that in vain
         if not _any_waits(line, flow):
             if event == NEVER or numbers[COMING] >= len(flow.comes):

@@ -17,9 +17,12 @@ from gas.slurm.will_run import Running
 
 __all__ = ["Flow", "Line", "Pace", "Site"]
 
-(WAITING, ENDING, COMING, NOW, BACKFILL, FULL, LAST, CHANGED, ASKED, LAST_START, PRIORITIES, STARTS) = range(12)
+(
+    WAITING, ENDING, COMING, NOW, BACKFILL, FULL, LAST, CHANGED, ASKED, LAST_START, LAST_END, PRIORITIES, STARTS,
+    COUNT,
+) = range(14)  # fmt: skip
 """Columns of `Flow.numbers`: how many wait, run and have come; the clock (`gas.slurm.clock.Clock`); when the last start
-was, and priorities are calculated next; how many starts there were."""
+and the last end were, and priorities are calculated next; how many starts there were; and how many columns there are."""
 
 
 class Line(NamedTuple):

@@ -107,6 +107,7 @@ class Forward:
             (one.job, None): started[one.job] for one in self.holders.who if one.job in started
         }
         self.ends: list[tuple[int, int, int | None]] = []
+        self.last_end = now
         for one in self.holders.who:
             heappush(self.ends, (one.end, one.job, FIRST_TASK))
         self.places = {name: place for place, name in enumerate(self.state.names)}
@@ -173,8 +174,8 @@ class Forward:
         now, clock = self.clock.now, self.clock
         later = self.ends or self.left or self.waiting.next_event(now) is not None
         later = later or any(one.end > now for one in self.cluster.reservations)
-        begun = self.starts[-1].end if self.starts else self.cluster.now
-        return not later and now > max(begun, int(self.waiting.comes_at.max())) + 2 * (clock.every + clock.interval)
+        last = max(self.last_end, int(self.waiting.comes_at.max()))
+        return not later and now > last + 2 * (clock.every + clock.interval)
 
     def _following(self) -> int | None:
         """Return when something is due next; None if nothing will change any more."""
@@ -196,6 +197,7 @@ class Forward:
         ended = False
         while self.ends and self.ends[0][0] <= self.clock.now:
             end, job, task = heappop(self.ends)
+            self.last_end = self.clock.now
             key = (job, None if task == FIRST_TASK else task)
             at = next(at for at, one in enumerate(self.holders.who) if (one.job, one.task) == key)
             nodes = self.holders.nodes(at)

@@ -19,7 +19,7 @@ from gas.slurm.clock import Clock
 from gas.slurm.cluster import Cluster, Job, Node, Partition
 from gas.slurm.cycle import run_cycle
 from gas.slurm.drain import drain
-from gas.slurm.flow import Flow, Line, Pace, Site
+from gas.slurm.flow import COUNT, Flow, Line, Pace, Site
 from gas.slurm.forward import Forward
 from gas.slurm.machine import Use, idle_of
 from gas.slurm.main_pass import run_pass
@@ -157,7 +157,7 @@ class Sampler:
         flow = Flow(
             numbers(size), numbers(size), np.zeros(size), np.zeros(jobs, np.bool_), numbers(jobs), numbers(jobs),
             numbers(jobs), none, empty_heap(runs), numbers(len(running.end)),
-            np.zeros((runs, len(state.licences)), np.int64), none, none, numbers(12),
+            np.zeros((runs, len(state.licences)), np.int64), none, none, numbers(COUNT),
         )  # fmt: skip
         return Room(site, flow)
 
@@ -221,7 +221,7 @@ class Sampler:
         flow.licences[first:] = self.held
         clock, now = self.clock, self.begin.cluster.now
         flow.numbers[:] = (
-            len(order), self.holders, 0, now, clock.backfill, clock.full, clock.last, clock.changed, clock.asked, -1,
+            len(order), self.holders, 0, now, clock.backfill, clock.full, clock.last, clock.changed, clock.asked, -1, -1,
             waiting.ageing.next, 0,
         )  # fmt: skip
         leaves = now + 1 if state.leaving.any() else -1

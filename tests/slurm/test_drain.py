@@ -35,7 +35,9 @@ def sampled(begin, seconds, awaited=None, *, coarse=0.0, most_plans=0):
 def exactly(begin, seconds, **options):
     """Return the same of the schedulers run one pass at a time."""
     found: dict[int, int] = {}
-    for one in Forward(begin, seconds, **options).run(None).starts:
+    forward = Forward(begin, seconds, **options)
+    forward.awaited = set(range(len(begin.waiting.jobs)))
+    for one in forward.run(None).starts:
         found.setdefault(one.job, one.start)
     return found
 
@@ -53,6 +55,16 @@ def test_small_queues(kinds, version):
     found, exact = both(made.cluster, made.seconds, made.later)
     assert found == exact
     assert len(exact) == 8
+
+
+@pytest.mark.parametrize("version", [OLD, NEW])
+def test_who_waits_for_the_last_to_end_starts_soon_after_it(version):
+    """It ends long after the last start and, without an epilog, a second after another pass: the next comes later."""
+    settings = Settings({"Epilog": ""})
+    made = cluster(running(9, "n0", end=900), running(8, "n1", end=900), job(1, 8), version=version, settings=settings)
+    found, exact = both(made, {9: 860, 8: 861, 1: 5})
+    assert found == exact
+    assert exact == {1: NOW + 803}
 
 
 KINDS = (
