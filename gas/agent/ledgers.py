@@ -12,7 +12,7 @@ from typing import Any
 
 from gas.agent.choice import Planned, predicted
 from gas.agent.states import ENDED
-from gas.endpoints import Endpoint, JobEndpoint
+from gas.endpoints import Endpoint, JobEndpoint, QueueEndpoint
 from gas.endpoints.ledger_file import ledger_of
 from gas.errors import GasError, NotFound
 from gas.prediction.ledger import LEAST, Ledger, Made
@@ -39,18 +39,17 @@ def brought_up_to_date(
     log: Log | None,
     snapshot: Snapshot,
     remark: Callable[[str], object],
-    *,
-    follows_s3: bool,
 ) -> Ledger:
     """Return the ledger of a scheduler, with what has become known since it was written.
+
+    Past jobs are predicted where the queue is known at each instant of the past as it is now. Of a scheduler with
+    priorities it is not: how well a simulation of counts held says nothing of one of its own scheduling. With such
+    outcomes 83% of 276 starts on real Slurms were in intervals of 90%, without them 88%, in narrower ones.
 
     Parameters
     ----------
     log
         The scheduler's own past; None if that is not known, or not wholly.
-    follows_s3
-        Whether past jobs are predicted by the rule of S³, and without the waits of similar jobs; else by counts of
-        processors, with these mixed in.
     """
     from gas.prediction.backtest import rehearsed  # with the simulator, which a start needs none of
     from gas.prediction.recorded import RecordedQueue
@@ -59,21 +58,14 @@ def brought_up_to_date(
     ledger = file.read()
     known = _starts(endpoint, ledger) if isinstance(endpoint, JobEndpoint) and ledger.open else {}
     learnt = []
-    if log is not None:
+    if log is not None and isinstance(endpoint, QueueEndpoint):
         recorded = RecordedQueue(log, snapshot.machine, still=snapshot)
         begun = time.monotonic()
 
         def in_time(share: float) -> bool:
             return time.monotonic() - begun <= share * REHEARSAL_SECONDS + FIRST_SECONDS
 
-        learnt = rehearsed(
-            recorded,
-            ledger,
-            in_time,
-            samples=REHEARSAL_SAMPLES,
-            policy="s3" if follows_s3 else "conservative-replan",
-            mixes=not follows_s3,
-        )
+        learnt = rehearsed(recorded, ledger, in_time, samples=REHEARSAL_SAMPLES, policy=endpoint.policy)
     if not known and len(learnt) < LEAST and ledger.outcomes:
         return ledger
     with file.changing() as ledger:

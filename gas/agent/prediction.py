@@ -39,7 +39,7 @@ from gas.prediction.history import History
 from gas.prediction.ledger import LEAST, Ledger
 from gas.prediction.past import Past
 from gas.prediction.reshaping import LikelyReshaping, likely_reshaping, starts_in_place, worth_following
-from gas.prediction.slurm import BY_THEMSELVES, WITHIN, compile_ahead
+from gas.prediction.slurm import BY_THEMSELVES, TRUSTED, WITHIN, Queue, compile_ahead
 from gas.prediction.snapshot import Snapshot
 from gas.printable import many
 from gas.reshaping import Reshaping
@@ -76,7 +76,7 @@ class Predictor:
         self._remark = remark
         self._remembered: dict[str, History] = {}
         self._ledgers: dict[str, Ledger] = {}
-        self._similar: dict[str, list[NDArray[np.int64]]] = {}
+        self._beside: dict[str, list[NDArray[np.int64]]] = {}
         self._said: set[str] = set()
         self._asked_at = time.monotonic()
         self._later = False  # machine code is being made for the next time
@@ -137,7 +137,7 @@ class Predictor:
                 "schedulers": schedulers,
             },
             ledgers={a.name: self._ledgers[a.endpoint.name] for a in answers if a.name in forecasts},
-            similar=self._similar,
+            similar=self._beside,
         )
 
     def _say_once(self, text: str) -> None:
@@ -163,7 +163,7 @@ class Predictor:
         if isinstance(endpoint, SchedulingEndpoint):
             requests = [(c.processors, c.walltime, c.layout) for c in candidates]
             queue = endpoint.queue(answer.availability, requests, max(not_before or 0, found.now))
-            policy, snapshot = "slurm", queue.snapshot(history.users, history.names)
+            policy, snapshot = "slurm", queue.snapshot(history.users, history.names, history.queues())
             planned = [c.start for c in candidates]
             self._later = _compiles_for_later()  # a small queue is simulated meanwhile, in plain Python
 
@@ -192,9 +192,8 @@ class Predictor:
         remarks += said
         for remark in remarks:
             self._say_once(f"{answer.name}: {remark}")
-        if not _follows_s3(endpoint) and (not_before is None or not_before <= found.now):
-            names = queue.partitions if isinstance(endpoint, SchedulingEndpoint) else [()] * len(candidates)
-            self._similar[answer.name] = _similar(endpoint, history, snapshot, candidates, names)
+        if isinstance(endpoint, SchedulingEndpoint) and (not_before is None or not_before <= found.now):
+            self._beside[answer.name] = _beside(queue, history, snapshot)
         saying = _saying_what_takes_long(
             answer.name, self._samples, self._remark, isinstance(endpoint, SchedulingEndpoint)
         )
@@ -294,8 +293,9 @@ class Predictor:
         likely = dict(zip(shapes, starts.T, strict=True))
         ledger, risk = self._ledgers[endpoint.name], self.options.risk
         within = 0 if isinstance(endpoint, PlacedEndpoint) else WITHIN
+        beside = dict(zip(shapes, self._beside.get(endpoint.name, ()), strict=False))
         return likely_reshaping(
-            found, likely, ledger=ledger, within=within, risk=risk, threshold=threshold, least=least
+            found, likely, ledger=ledger, within=within, beside=beside, risk=risk, threshold=threshold, least=least
         )
 
     def _starts_in_place(
@@ -324,7 +324,9 @@ class Predictor:
         queue = endpoint.queue_with(id, [(one.processors, one.walltime, one.layout) for one in shapes], first)
         if queue.uncompiled(0):
             self._compile_first()
-        past, _, _, remarks = self._past(endpoint, history, queue.snapshot(history.users, history.names))
+        snapshot = queue.snapshot(history.users, history.names, history.queues())
+        past, _, _, remarks = self._past(endpoint, history, snapshot)
+        self._beside[endpoint.name] = _beside(queue, history, snapshot)
         for remark in remarks:
             self._say_once(f"{endpoint.name}: {remark}")
         with _saying_what_takes_long(endpoint.name, self._samples, self._say_once, True):
@@ -351,11 +353,16 @@ class Predictor:
         own = self.options.history is None
         partly = not endpoint.shows_all or (own and strangers and len(history.users) == 1)
         if endpoint.name not in self._ledgers:
-            log = history.log("cpus") if own and not partly and not self._later else None
-            if log is not None and available() and not is_ready(follow_each):
+            log = history.log("cpus") if own and not partly else None
+            if isinstance(endpoint, QueueEndpoint) and log is not None and available() and not is_ready(follow_each):
                 self._say_once(_COMPILING)
-            ledger = brought_up_to_date(endpoint, log, snapshot, self._remark, follows_s3=_follows_s3(endpoint))
-            self._ledgers[endpoint.name] = Ledger(ledger.outcomes, prior=0) if partly else ledger
+            ledger = brought_up_to_date(endpoint, log, snapshot, self._remark)
+            prior = 0 if partly else ledger.prior
+            if isinstance(endpoint, QueueEndpoint):
+                self._ledgers[endpoint.name] = Ledger(ledger.outcomes, prior=prior)
+            else:  # earlier versions predicted its past, too, by counts of processors
+                came_true = [one for one in ledger.outcomes if not one.afterwards]
+                self._ledgers[endpoint.name] = Ledger(came_true, prior=prior, weight=TRUSTED)
         known = self._ledgers[endpoint.name].coverage().outcomes
         if not partly or known >= LEAST:
             return ()
@@ -371,35 +378,19 @@ def _compiles_for_later() -> bool:
     It takes longer than a first answer may.
     """
     from gas.compiled import available, compile_beside, is_ready
+    from gas.prediction.present import learning_is_ready
     from gas.slurm.drain import drain
 
-    if not available() or is_ready(drain):
+    if not available() or (is_ready(drain) and learning_is_ready()):
         return False
     return compile_beside(drain, "from gas.prediction.slurm import compile_ahead; compile_ahead()")
 
 
-def _follows_s3(endpoint: Endpoint) -> bool:
-    """Return whether the scheduler's own rule is simulated exactly: the waits of similar jobs only add to its errors.
-
-    On the log of KTH, under S³, a mixture learns to leave them out; until then its mean error is 5% larger.
-    """
-    return isinstance(endpoint, QueueEndpoint) and endpoint.policy == "s3"
-
-
-def _similar(
-    endpoint: Endpoint,
-    history: History,
-    snapshot: Snapshot,
-    candidates: Sequence[Candidate],
-    partitions: Sequence[Sequence[str]],
-) -> list[NDArray[np.int64]]:
-    """Return for each candidate the waits of the last jobs that were like it; none if sizes do not compare."""
-    if endpoint.unit not in ("cpus", "nodes"):
-        return []
+def _beside(queue: Queue, history: History, snapshot: Snapshot) -> list[NDArray[np.int64]]:
+    """Return for each candidate past waits that its own is likely to be among; none if the history lacks them."""
     try:
-        requests = [(one.processors, one.walltime) for one in candidates]
-        return history.similar("nodes" if endpoint.unit == "nodes" else "cpus", snapshot, requests, partitions)
-    except (BadInput, LogError):  # it does not say how many nodes jobs had
+        return history.waits(snapshot, queue.requests(history.users, history.queues()), queue.cpus)
+    except (BadInput, LogError):  # it has no waits, or does not say how many CPUs jobs had
         return []
 
 

@@ -11,6 +11,7 @@ from what similar jobs used and other jobs arriving, and returns the distributio
     forward    the queue simulated forward with such run times, by the simulator's own engine
     together   the same for all candidates at once, where the queue is long and they are many
     slurm      a Slurm's queue run forward by its own schedulers instead
+    alike      jobs that may come to such a queue later
     partitions  which partitions of a machine have processors of their own
     past       the history of a log up to an instant: use of walltimes, and arrivals
     history    such a log, with the names of its users and jobs
@@ -29,6 +30,7 @@ from what similar jobs used and other jobs arriving, and returns the distributio
     forest     a forest of random trees that picks past waits
     tails      at which levels of a prediction intervals end, for long waits by themselves
     learnt     waits learnt from what the queue looked like
+    present    such waits for requests that are made now
     recorded   a log whose queue is known at each instant
     backtest   what would have been predicted for the jobs of a log, and what came true
     scores     how good that was

@@ -242,7 +242,6 @@ def rehearsed(
     most: int = REHEARSED,
     samples: int = SAMPLES,
     policy: Policy = "s3",
-    mixes: bool = True,
 ) -> list[CameTrue]:
     """Return what would have come of predictions of the last jobs to start; those that a ledger knows are left out.
 
@@ -253,21 +252,13 @@ def rehearsed(
     in_time
         Whether there is time for another prediction when this share of them is done or left out; those for which there
         is none are left out, so that all of the time counts alike.
-    mixes
-        Whether the waits of similar jobs are mixed in.
     """
     since = max((one.start for one in ledger.outcomes if one.afterwards), default=-LATEST)
     places = recorded.starts_after(since - recorded.zero, most)
-    own = Ledger(ledger.outcomes)
-    similar, none = recorded.similar(by_queue=True), np.zeros(0, np.int64)
-
-    def beside(place: int) -> NDArray[np.int64]:
-        return similar.waits(*recorded.asked(place), int(recorded.queue[place])) if mixes else none
-
-    past = recorded.past()
+    own, past, nothing = Ledger(ledger.outcomes), recorded.past(), np.zeros(0, np.int64)
     chosen = (place for done, place in enumerate(places.tolist()) if in_time(done / len(places)))
     ahead = (_simulate(recorded, past, place, samples, 0, policy) for place in chosen)
-    for _ in _predicted(recorded, ahead, own, beside):
+    for _ in _predicted(recorded, ahead, own, lambda place: nothing):
         pass
     own.learn(LATEST)
     return [one for one in own.outcomes if one.afterwards and one.start > since]

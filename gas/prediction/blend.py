@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST", "POINTS", "WEIGHTS", "Blend", "mixture", "scores_of", "spread"]
+__all__ = ["ALIKE", "LEAST", "POINTS", "WEIGHTS", "Blend", "mixture", "scores_of", "spread"]
 
 POINTS = 100
 """Of how many waits a mixture is made."""
@@ -23,7 +23,10 @@ WEIGHTS = np.linspace(0.0, 1.0, 11)
 """The weights of the simulation that are tried."""
 
 LEAST = 20
-"""From so many outcomes on their best weight counts; until then both predictions count alike."""
+"""From so many outcomes on their best weight counts."""
+
+ALIKE = 0.5
+"""The weight until then, where it is not known better: both predictions count alike."""
 
 _WINDOW = 400
 _SURE = 1.645
@@ -38,9 +41,12 @@ class Blend:
     ----------
     scores
         Of outcomes (`scores_of`), the latest last.
+    before
+        The weight until there are `LEAST`.
     """
 
-    def __init__(self, scores: Iterable[NDArray[np.float64]] = ()) -> None:
+    def __init__(self, scores: Iterable[NDArray[np.float64]] = (), *, before: float = ALIKE) -> None:
+        self._before = before
         self._scores: deque[NDArray[np.float64]] = deque(scores, maxlen=_WINDOW)
 
     def __len__(self) -> int:
@@ -51,7 +57,7 @@ class Blend:
     def weight(self) -> float:
         """Of the simulation, from 0 to 1."""
         if len(self._scores) < LEAST:
-            return 0.5
+            return self._before
         return float(WEIGHTS[int(np.argmin(np.mean(self._scores, axis=0)))])
 
     @property

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gas.errors import BadInput
 from gas.prediction.past import Past, queues_of
+from gas.prediction.present import Request, learning_is_ready, waits_now
+from gas.prediction.recorded import UNLIMITED
 from gas.prediction.similar import ANY, Similar
 from gas.prediction.snapshot import Snapshot
 from gas.times import iso_time
@@ -51,8 +54,14 @@ class History:
 
     @classmethod
     def of_accounting(cls, found: Accounting) -> History:
-        """Return the history in the output of sacct."""
-        return cls(found.name, found.log, found.users, found.names, found.remarks)
+        """Return the history in the output of sacct; jobs without a time limit have one of `UNLIMITED`."""
+
+        def log(unit: Unit) -> Log:
+            whole = found.log(unit, unlimited=True)
+            limit = np.where(whole.requested_time < 0, UNLIMITED, whole.requested_time)
+            return whole.with_columns(requested_time=np.minimum(limit, UNLIMITED))
+
+        return cls(found.name, cache(log), found.users, found.names, found.remarks)
 
     def past(self, snapshot: Snapshot, unit: Unit = "cpus") -> Past:
         """Return the past of a machine, as it is known at the instant of a snapshot.
@@ -76,38 +85,37 @@ class History:
             )
         return past
 
-    def similar(
-        self,
-        unit: Unit,
-        snapshot: Snapshot,
-        requests: Sequence[tuple[int, int]],
-        queues: Sequence[Sequence[str]],
-    ) -> list[NDArray[np.int64]]:
-        """Return for requests the waits of the last jobs like each that had started before a snapshot, sorted.
+    def waits(self, snapshot: Snapshot, requests: Sequence[Request | None], processors: int) -> list[NDArray[np.int64]]:
+        """Return for each request the past waits that its own is likely to be among, sorted; none for None.
+
+        They are of jobs that met a queue like it (`gas.prediction.present`); where too little is known for that, or it
+        is not compiled yet, of the last ones of like size and walltime.
 
         Parameters
         ----------
-        unit
-            What its processors are.
-        requests
-            Processors and walltime of each.
-        queues
-            The names of the queues that each may start in: of the first that is known here the jobs are taken; of all,
-            where a request has none.
+        snapshot
+            Who runs and waits, with the numbers of `queues`.
+        processors
+            Of the part of the machine that the queues of the requests share.
 
         Raises
         ------
         BadInput, LogError
-            It does not say how many of these units jobs had.
+            It does not say how many processors jobs had.
         """
-        log, numbers = self.log(unit), self.queues(unit)
-        chosen = [next((numbers[name] for name in names if name in numbers), ANY) for names in queues]
-        by_queue = ANY not in chosen
-        found, now = Similar.of_log(log, snapshot.machine, by_queue=by_queue), snapshot.now - log.start_time
+        log, none = self.log("cpus"), np.zeros(0, np.int64)
+        asked = [one for one in requests if one is not None]
+        by_queue = all(one.queue != ANY for one in asked)
+        known = iter(
+            waits_now(log, snapshot, asked, processors=processors) if learning_is_ready() else [none] * len(asked)
+        )
+        found = [none if one is None else next(known) for one in requests]
+        like, now = Similar.of_log(log, snapshot.machine, by_queue=by_queue), snapshot.now - log.start_time
         return [
-            found.waits(now, *request, queue if by_queue else ANY)
-            for request, queue in zip(requests, chosen, strict=True)
-        ]
+            waits if waits.size or one is None
+            else like.waits(now, one.processors, one.walltime, one.queue if by_queue else ANY)
+            for waits, one in zip(found, requests, strict=True)
+        ]  # fmt: skip
 
     def queues(self, unit: Unit = "cpus") -> Mapping[str, int]:
         """Return the numbers of its queues, or partitions, by name."""

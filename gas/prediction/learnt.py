@@ -112,8 +112,16 @@ class LearntWaits:
         ends = picked.quantiles(np.array([self._tails.levels(share) for share in shares]))
         return Learnt(picked.quantiles(_LEVELS), tuple((low, high) for low, high in ends.tolist()))
 
-    def _picked(self, place: int) -> Picked | None:
-        known = int(np.searchsorted(self._starts, self._submit[place]))  # those that started before
+    def waits_at(self, place: int, now: int) -> NDArray[np.int64]:
+        """Return `POINTS` waits, sorted, among which that of a job is likely to be; none where too little is known.
+
+        What has started before that instant is known.
+        """
+        picked = self._picked(place, now)
+        return NOTHING.waits if picked is None else picked.quantiles(_LEVELS)
+
+    def _picked(self, place: int, now: int | None = None) -> Picked | None:
+        known = int(np.searchsorted(self._starts, self._submit[place] if now is None else now))  # that started before
         if known < FEWEST:
             return None
         if self._forest is None or known - self._grown >= max(_AGAIN, known // 50):

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.errors import BadInput
-from gas.prediction.blend import POINTS, WEIGHTS, Blend, mixture, scores_of, spread
+from gas.prediction.blend import ALIKE, POINTS, WEIGHTS, Blend, mixture, scores_of, spread
 from gas.prediction.calibration import PRIOR, WINDOW, Calibration, Level, ends_of, level_of
 from gas.printable import many
 
@@ -169,10 +169,12 @@ class Ledger:
     prior
         How many outcomes, spread evenly, stand for what has not come true yet; with 0 an interval is all that is
         possible until enough is known, which is right where only a part of the machine can be seen.
+    weight
+        How much a simulation counts beside similar jobs until enough is known, from 0 to 1.
     """
 
-    def __init__(self, outcomes: Iterable[Outcome] = (), *, prior: int = PRIOR) -> None:
-        self.prior = prior
+    def __init__(self, outcomes: Iterable[Outcome] = (), *, prior: int = PRIOR, weight: float = ALIKE) -> None:
+        self.prior, self._weight = prior, weight
         self._outcomes: dict[str, deque[Outcome]] = {}
         self._open: dict[str, Made] = {}
         self._started: list[tuple[int, int, str]] = []  # a heap of (start, number of the report, job)
@@ -235,7 +237,8 @@ class Ledger:
         return self._blend(kind).helps
 
     def _blend(self, kind: str) -> Blend:
-        return Blend(np.array(one.scores) for one in self._outcomes.get(kind, ()) if one.scores)
+        scores = (np.array(one.scores) for one in self._outcomes.get(kind, ()) if one.scores)
+        return Blend(scores, before=self._weight)
 
     # ------------------------------------------------------------------------------------------------- learn
 

@@ -87,6 +87,7 @@ def queue_states(
     wanted: NDArray[np.bool_],
     *,
     room: NDArray[np.int64] | None = None,
+    last: int = 0,
     machine_code: bool = True,
 ) -> NDArray[np.float32]:
     """Return what is seen at each submission: shape ``(jobs, len(FEATURES))``.
@@ -100,6 +101,8 @@ def queue_states(
     room
         How many processors the queue of each has to itself at its submission, 0 where queues share those of the
         machine: who waits and runs elsewhere is not seen then.
+    last
+        So many of the last jobs are only asked about: others do not see them.
     """
     columns = [submit, start, end, processors, walltime, run_time]
     request = np.array([user, processors, walltime])
@@ -107,7 +110,8 @@ def queue_states(
     jobs = np.array([*columns, *named], np.int64)
     seen = np.zeros((len(submit), len(FEATURES)), np.float32)
     room = np.zeros(len(submit), np.int64) if room is None else room
-    machine_of(machine_code)(look)(jobs, queue, machine, room, np.argsort(start, kind="stable"), wanted, seen)
+    by_start, there = np.argsort(start, kind="stable"), len(submit) - last
+    machine_of(machine_code)(look)(jobs, queue, machine, room, by_start, there, wanted, seen)
     for name, instants in zip(LAST_HOUR, (submit, start, end), strict=True):
         since, now = np.searchsorted(np.sort(instants), [submit - 3_600, submit])
         seen[wanted, FEATURES.index(name)] = (now - since)[wanted]
@@ -121,10 +125,11 @@ def look(
     machine: int,
     room: NDArray[np.int64],
     by_start: NDArray[np.int64],
+    there: int,
     wanted: NDArray[np.bool_],
     seen: NDArray[np.float32],
 ) -> None:
-    """Fill in what is seen at each submission that is asked about."""
+    """Fill in what is seen at each submission that is asked about; jobs from `there` on are not seen by others."""
     count = jobs.shape[1]
     memory = remember(jobs)
     waits, runs = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -158,9 +163,10 @@ def look(
                 those, size = (_of_queue(jobs, job, those[0]), _of_queue(jobs, job, those[1])), room[job]
             _describe(jobs, job, those, size, memory, share, seen[job])
             seen[job, 4] = queue[job]
-        memory[0][SUBMITTED, jobs[USER, job]] = jobs[SUBMIT, job]
-        waits[waiting] = job
-        waiting += 1
+        if job < there:
+            memory[0][SUBMITTED, jobs[USER, job]] = jobs[SUBMIT, job]
+            waits[waiting] = job
+            waiting += 1
 
 
 @kernel

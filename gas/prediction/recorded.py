@@ -98,10 +98,9 @@ class RecordedQueue:
         """Return that past as it matters to a job: arrivals in its own partition alone, if that has processors."""
         return past.of_queue(int(self.queue[place])) if self.room[place] else past
 
-    def similar(self, *, by_queue: bool = False) -> Similar:
-        """Return what jobs of like size and walltime waited, instant by instant; `by_queue` of the same queue only."""
-        queue = self.queue if by_queue else None
-        return Similar(self.jobs.submit, self.start, self.jobs.processors, self.jobs.estimate, queue)
+    def similar(self) -> Similar:
+        """Return what jobs of like size and walltime waited, instant by instant."""
+        return Similar(self.jobs.submit, self.start, self.jobs.processors, self.jobs.estimate)
 
     def seen(self, places: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Return what was seen at submissions, and of which jobs; see `gas.prediction.learnt.seen_at`."""

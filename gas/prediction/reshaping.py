@@ -122,12 +122,15 @@ class LikelyReshaping(Reshaping):
         What came true of earlier predictions.
     within
         By so many seconds starts may be wrong.
+    beside
+        Past waits from now on that are mixed into what is predicted of a shape.
     """
 
     starts: Mapping[Candidate, NDArray[np.int64]] = field(default_factory=dict, kw_only=True)
     risk: float | None = field(default=None, kw_only=True)
     ledger: Ledger = field(default_factory=Ledger, kw_only=True)
     within: int = field(default=0, kw_only=True)
+    beside: Mapping[Candidate, NDArray[np.int64]] = field(default_factory=dict, kw_only=True)
 
     word = "expected"
 
@@ -169,7 +172,8 @@ class LikelyReshaping(Reshaping):
         """
         waits = np.sort(np.maximum(self.starts[one] - self.now, 0))
         latest = max(one.start - self.now, int(waits[-1]))
-        made = self.ledger.predict(self.now, waits, latest, within=self.within)
+        beside = self.beside.get(one, np.zeros(0, np.int64))
+        made = self.ledger.predict(self.now, waits, latest, beside, within=self.within)
         return made if one.kind != "promise" else replace(made, low=min(made.low, latest), high=min(made.high, latest))
 
     def _finishes(self, one: Candidate) -> NDArray[np.int64]:
@@ -182,6 +186,7 @@ def likely_reshaping(
     *,
     ledger: Ledger | None = None,
     within: int = 0,
+    beside: Mapping[Candidate, NDArray[np.int64]] | None = None,
     risk: float | None = None,
     threshold: float = 0.05,
     least: int = 60,
@@ -194,8 +199,8 @@ def likely_reshaping(
         What its scheduler plans of it, and could plan; the job as it is has a plan.
     starts
         Of the job as it is, and of shapes of the plan: one for each sample, of all in the same ones.
-    within
-        By so many seconds starts may be wrong.
+    within, beside
+        As of `LikelyReshaping`.
     threshold
         The gain, as a part of the time from now to the finish that is expected of the job as it is, from which on it is
         changed.
@@ -207,7 +212,7 @@ def likely_reshaping(
     ends = float(starts[current].mean()) + current.execution_time - found.now
     made = LikelyReshaping(
         found.now, current, None, max(least, round(threshold * ends)), found.plan, found.late, None, found.blocked,
-        starts=starts, risk=risk, ledger=ledger or Ledger(), within=within,
+        starts=starts, risk=risk, ledger=ledger or Ledger(), within=within, beside=beside or {},
     )  # fmt: skip
     shapes = [one for one in starts if one != current]
     if made.killed:  # whatever gains: it is to be changed anyway

@@ -51,6 +51,8 @@ class Snapshot:
     """When each was submitted; None where that is not known."""
     name: NDArray[np.int64] | None = field(default=None, kw_only=True)
     """A number for each name (of a script or program), -1 where a job has none; None where no names are known."""
+    queue: NDArray[np.int64] | None = field(default=None, kw_only=True)
+    """A number for each queue or partition, -1 where it is not known; None where no queues are known."""
 
     def __post_init__(self) -> None:
         shape = self.running.shape
@@ -58,7 +60,7 @@ class Snapshot:
             column = getattr(self, name)
             if column.dtype != np.int64 or column.shape != shape or column.ndim != 1:
                 raise ValueError(f"{name} has {column.dtype}{column.shape}, expected int64{shape}")
-        for name in ("submit", "name"):
+        for name in ("submit", "name", "queue"):
             column = getattr(self, name)
             if column is not None and (column.dtype != np.int64 or column.shape != shape):
                 raise ValueError(f"{name} has {column.dtype}{column.shape}, expected int64{shape}")

@@ -20,7 +20,7 @@ from gas.slurm.flow import (
     ENDING,
     FULL,
     LAST,
-    LAST_END,
+    LAST_EVENT,
     LAST_START,
     NOW,
     PRIORITIES,
@@ -233,8 +233,7 @@ def drain(until: int, leaves: int, seconds: NDArray[np.int64], line: Line, pace:
         if not left:
             break
         event = _next_event(leaves, line, flow, site.closures)
-        last = max(numbers[LAST_START], numbers[LAST_END], pace.begin, pace.boundary)
-        if event == NEVER and now > last + 2 * (pace.every + pace.interval):
+        if event == NEVER and now > numbers[LAST_EVENT] + 2 * (pace.every + pace.interval):
             break  # nothing runs or comes any more, and both schedulers have looked at that in vain
         if not _any_waits(line, flow):
             if event == NEVER or numbers[COMING] >= len(flow.comes):
@@ -252,4 +251,6 @@ def drain(until: int, leaves: int, seconds: NDArray[np.int64], line: Line, pace:
                 due = min(due, numbers[PRIORITIES])
             following = max(min(due, numbers[FULL]), now + 1)
         numbers[NOW] = max(following, now + int(pace.coarse * (now - pace.begin)))
+        if event <= numbers[NOW]:
+            numbers[LAST_EVENT] = numbers[NOW]
     return int(numbers[NOW])

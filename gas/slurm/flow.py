@@ -17,12 +17,10 @@ from gas.slurm.will_run import Running
 
 __all__ = ["Flow", "Line", "Pace", "Site"]
 
-(
-    WAITING, ENDING, COMING, NOW, BACKFILL, FULL, LAST, CHANGED, ASKED, LAST_START, LAST_END, PRIORITIES, STARTS,
-    COUNT,
-) = range(14)  # fmt: skip
+(WAITING, ENDING, COMING, NOW, BACKFILL, FULL, LAST, CHANGED, ASKED, LAST_START, LAST_EVENT, PRIORITIES) = range(12)
+STARTS, COUNT = 12, 13  # and how many columns there are
 """Columns of `Flow.numbers`: how many wait, run and have come; the clock (`gas.slurm.clock.Clock`); when the last start
-and the last end were, and priorities are calculated next; how many starts there were; and how many columns there are."""
+was, and the last of what `drain` calls an event, and priorities are calculated next; how many starts there were."""
 
 
 class Line(NamedTuple):
@@ -66,8 +64,6 @@ class Pace(NamedTuple):
         Whether a job of the same priority that was submitted before comes first at a submission.
     weight, oldest, period
         PriorityWeightAge, PriorityMaxAge, PriorityCalcPeriod; the period is 0 where priorities stay as they are.
-    boundary
-        How long the queue must stand still before nothing more is expected of it.
     """
 
     begin: int
@@ -82,7 +78,6 @@ class Pace(NamedTuple):
     weight: float
     oldest: int
     period: int
-    boundary: int
     coarse: float
 
 

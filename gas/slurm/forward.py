@@ -107,7 +107,7 @@ class Forward:
             (one.job, None): started[one.job] for one in self.holders.who if one.job in started
         }
         self.ends: list[tuple[int, int, int | None]] = []
-        self.last_end = now
+        self.last_event = now
         for one in self.holders.who:
             heappush(self.ends, (one.end, one.job, FIRST_TASK))
         self.places = {name: place for place, name in enumerate(self.state.names)}
@@ -135,12 +135,15 @@ class Forward:
         clock = self.clock
         while (until is None or clock.now <= until) and not self.interrupted():
             self._instant()
-            if self.awaited is not None and (not self.awaited or self._stands_still()):
+            event = self._next_event()
+            if self.awaited is not None and (not self.awaited or self._stands_still(event)):
                 break
-            following = self._following()
+            following = self._following(event)
             if following is None:
                 break
             clock.now = max(following, clock.now + int(self.coarse * (clock.now - self.cluster.now)))
+            if event is not None and event <= clock.now:
+                self.last_event = clock.now
         return Run(
             tuple(self.starts), tuple(self.waiting.left()), self.cycles, self.passes, tuple(self.waiting.remarks)
         )
@@ -169,25 +172,27 @@ class Forward:
             self._backfill()
             clock.changed = bool(self.starts) and self.starts[-1].start == now  # they are launched after it
 
-    def _stands_still(self) -> bool:
-        """Return whether nothing runs or comes any more, and both schedulers have looked at that in vain."""
-        now, clock = self.clock.now, self.clock
-        later = self.ends or self.left or self.waiting.next_event(now) is not None
-        later = later or any(one.end > now for one in self.cluster.reservations)
-        last = max(self.last_end, int(self.waiting.comes_at.max()))
-        return not later and now > last + 2 * (clock.every + clock.interval)
+    def _stands_still(self, event: int | None) -> bool:
+        """Return whether no event will come, and both schedulers have looked in vain since the last one."""
+        clock = self.clock
+        return event is None and clock.now > self.last_event + 2 * (clock.every + clock.interval)
 
-    def _following(self) -> int | None:
-        """Return when something is due next; None if nothing will change any more."""
-        clock, now = self.clock, self.clock.now
+    def _next_event(self) -> int | None:
+        """Return when something comes, ends or begins next, whatever the schedulers do; None if nothing will."""
+        now = self.clock.now
         due = [one for one in (self.ends[0][0] if self.ends else None, self.waiting.next_event(now)) if one is not None]
         due += [at for at, _ in self.left]
         due += [one.start for key, one in self.known.items() if one.start > now and self.waiting.waits(*key)]
         for one in self.cluster.reservations:
             due += [instant for instant in (one.start, one.end) if instant > now]
+        return min(due, default=None)
+
+    def _following(self, event: int | None) -> int | None:
+        """Return when something is due next; None if nothing will change any more."""
+        clock, now = self.clock, self.clock.now
         if not self.waiting.any():
-            return max(min(due), now + 1) if due and self.waiting.comes() else None
-        due += clock.due()
+            return max(event, now + 1) if event is not None and self.waiting.comes() else None
+        due = [*([] if event is None else [event]), *clock.due()]
         if not due:
             return None if clock.full - now == clock.every and not self.ends else clock.full
         return max(min(*due, clock.full, self.waiting.ageing.due), now + 1)
@@ -197,7 +202,6 @@ class Forward:
         ended = False
         while self.ends and self.ends[0][0] <= self.clock.now:
             end, job, task = heappop(self.ends)
-            self.last_end = self.clock.now
             key = (job, None if task == FIRST_TASK else task)
             at = next(at for at, one in enumerate(self.holders.who) if (one.job, one.task) == key)
             nodes = self.holders.nodes(at)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
 from gas.heap import push
-from gas.slurm.flow import ENDING, LAST_END, LAST_START, NOW, STARTS, Flow, Line, Pace, Site
+from gas.slurm.flow import ENDING, LAST_START, NOW, STARTS, Flow, Line, Pace, Site
 from gas.slurm.will_run import add
 from gas.times import LONGEST
 
@@ -18,7 +18,6 @@ __all__ = ["leave", "probed", "started"]
 def leave(run: int, flow: Flow, site: Site) -> None:
     """Take away what runs under a number (`gas.slurm.holders.Holders.leave`)."""
     running = site.running
-    flow.numbers[LAST_END] = flow.numbers[NOW]
     jobs, shares = running.total[0], running.total[1]
     gone = 0
     while flow.slots[gone] != run:

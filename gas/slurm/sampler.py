@@ -112,7 +112,7 @@ class Sampler:
         self.pace = Pace(
             clock.now, clock.interval, clock.every, clock.delay, clock.depth, clock.partition_depth, clock.defers,
             clock.at_ends, state.rules.future, float(ageing.weight), ageing.oldest,
-            ageing.period if ageing.multifactor else 0, int(waiting.comes_at.max(initial=clock.now)), coarse,
+            ageing.period if ageing.multifactor else 0, coarse,
         )  # fmt: skip
         self.clock = clock
         self.held = np.zeros((self.holders, len(state.licences)), np.int64)
@@ -221,8 +221,8 @@ class Sampler:
         flow.licences[first:] = self.held
         clock, now = self.clock, self.begin.cluster.now
         flow.numbers[:] = (
-            len(order), self.holders, 0, now, clock.backfill, clock.full, clock.last, clock.changed, clock.asked, -1, -1,
-            waiting.ageing.next, 0,
+            len(order), self.holders, 0, now, clock.backfill, clock.full, clock.last, clock.changed, clock.asked,
+            -1, now, waiting.ageing.next, 0,
         )  # fmt: skip
         leaves = now + 1 if state.leaving.any() else -1
         self._kernel(until, leaves, seconds, self.line, self.pace, flow, site)

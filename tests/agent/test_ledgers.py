@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import replace
-from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -89,19 +88,9 @@ def test_a_scheduler_that_is_named_by_its_address_has_its_ledger_too(taught, rem
     assert found.ledgers["s3"].outcomes == kept(taught).outcomes
 
 
-def test_the_waits_of_similar_jobs_are_mixed_in_where_the_scheduler_does_not_follow_the_rule_that_is_simulated(
-    busy, remarks, monkeypatch
-):
+def test_no_past_waits_are_mixed_in_where_the_scheduler_follows_the_rule_that_is_simulated(busy, remarks):
     exact = Agent(APP, [busy], remark=remarks.append).plan(AUTO).plan
     assert all(one.made.similar.size == 0 for one in exact.predictions.values())
-    monkeypatch.setattr(S3Endpoint, "policy", "conservative-replan")
-    mixed = Agent(APP, [busy], remark=remarks.append).plan(AUTO).plan
-    assert any(one.made.similar.size > 0 for one in mixed.predictions.values())
-    later = replace(AUTO, not_before=timedelta(hours=1))
-    assert all(
-        one.made.similar.size == 0
-        for one in Agent(APP, [busy], remark=remarks.append).plan(later).plan.predictions.values()
-    )
 
 
 def test_a_rehearsal_ends_with_its_time(busy, remarks):

@@ -181,5 +181,5 @@ def test_where_starts_are_later_than_any_simulation_says_an_interval_reaches_as_
     late = busy.with_columns(wait=np.where(busy.wait >= 0, busy.wait + 7200, busy.wait))
     ledger, nobody = Ledger(), np.zeros(20, np.int64)
     assert ledger.predict(0, nobody, 600).high <= 600
-    ledger.add(rehearsed(RecordedQueue(late), ledger, always, samples=5, mixes=False))
+    ledger.add(rehearsed(RecordedQueue(late), ledger, always, samples=5))
     assert ledger.predict(0, nobody, 600).high >= 7200

@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 
 from gas.prediction.blend import LEAST, POINTS, WEIGHTS, Blend, mixture
+from gas.prediction.calibration import Level
+from gas.prediction.ledger import LONGER, Ledger, Outcome
 
 
 def waits(*seconds):
@@ -33,6 +35,13 @@ def test_who_is_right_counts(truth, weight):
         blend.came_true(truth, waits(50, 60, 70), waits(7000, 7200, 7400))
     assert len(blend) == LEAST
     assert blend.weight == weight
+
+
+def test_where_one_is_known_to_be_better_it_counts_more_until_there_are_outcomes():
+    assert Blend(before=0.9).weight == 0.9
+    assert Ledger(weight=0.9).weight(LONGER) == 0.9
+    ledger = Ledger([Outcome(k, LONGER, Level(0.5, 0.5), True, tuple(WEIGHTS)) for k in range(LEAST)], weight=0.9)
+    assert ledger.weight(LONGER) == 0.0
 
 
 def test_where_each_is_right_at_times_both_count():

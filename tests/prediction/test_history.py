@@ -7,6 +7,8 @@ import pytest
 
 from gas.errors import BadInput
 from gas.prediction.history import History
+from gas.prediction.present import Request
+from gas.prediction.recorded import UNLIMITED
 from gas.prediction.snapshot import Snapshot
 from workloads import Header, Log, LogError
 from workloads.sacct import parse_sacct
@@ -68,6 +70,17 @@ def test_accounting_is_counted_in_the_unit_that_is_asked_for():
         History.of_accounting(without).past(at(FIRST), "nodes")
 
 
+def test_jobs_without_a_time_limit_have_run_waited_and_come_like_others():
+    lines = ["JobIDRaw|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|State"]
+    for number, limit in enumerate(["UNLIMITED", "01:00:00", "UNLIMITED"]):
+        lines.append(f"{number}|ann|{limit}|60|{FIRST}|{FIRST + 30}|{FIRST + 90}|4|COMPLETED")
+    history = History.of_accounting(parse_sacct("\n".join(lines).encode(), name="accounting"))
+    assert history.log("cpus").requested_time.tolist() == [UNLIMITED, HOUR, UNLIMITED]
+    assert history.past(at(FIRST + HOUR)).ended == 3
+    unlimited = Request(4, UNLIMITED, 0, -1)
+    assert history.waits(at(FIRST + HOUR), [unlimited], 10)[0].tolist() == [30, 30]
+
+
 @pytest.mark.parametrize(
     ("log", "told"),
     [
@@ -108,7 +121,21 @@ def test_arrivals_are_those_of_the_partitions_that_compete():
 
 
 def test_waits_alike_are_those_of_the_same_partition_where_that_is_known():
+    """There are too few jobs to learn what the queue had to do with it."""
     history, now = of_partitions(), at(FIRST + 24 * HOUR)
-    found = history.similar("cpus", now, [(1, HOUR)] * 2, [("gone", "debug"), ("long",)])
-    assert [one.tolist() for one in found] == [[60, 60], [0, 0]]
-    assert history.similar("cpus", now, [(1, HOUR)], [()])[0].tolist() == [0, 0, 60, 60]
+    numbers = history.queues()
+    debug, long, any_queue = (Request(1, HOUR, 4, number) for number in (numbers["debug"], numbers["long"], -1))
+    assert [one.tolist() for one in history.waits(now, [debug, None, long], 8)] == [[60, 60], [], [0, 0]]
+    assert history.waits(now, [any_queue], 8)[0].tolist() == [0, 0, 60, 60]
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_waits_are_those_of_jobs_that_met_a_queue_like_it_once_there_are_enough(monkeypatch, ready):
+    """Jobs of 4 and of 7 processors are of like size, and waited differently."""
+    monkeypatch.setattr("gas.prediction.history.learning_is_ready", lambda: ready)
+    wait = HOUR * (np.arange(200) % 2)
+    same = {"run_time": [60] * 200, "requested_time": [HOUR] * 200, "user": [4] * 200}
+    log = made(submit=600 * np.arange(200), wait=wait, requested_processors=4 + 3 * (np.arange(200) % 2), **same)
+    asked = [Request(size, HOUR, 4, -1) for size in (4, 7)]
+    few, many = (float(np.median(one)) for one in History.of_log(log).waits(at(FIRST + 199 * 600), asked, 8))
+    assert (few == 0 and many == HOUR) if ready else few == many

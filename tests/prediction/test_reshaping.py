@@ -183,6 +183,14 @@ def test_what_is_noted_is_bound_by_the_promise_and_corrected_by_what_came_true()
     assert made.start_of(found.current) == round(np.arange(1000, 2000, 10).mean())
 
 
+def test_past_waits_are_mixed_into_what_is_noted_and_do_not_decide():
+    found, starts = standing(3600), np.arange(1000, 2000, 10)
+    beside = {found.current: np.full(100, 55)}
+    made = likely_reshaping(found, {found.current: starts}, ledger=Ledger(weight=0.9), beside=beside)
+    assert (made.prediction(found.current).waits == 55).sum() == 10
+    assert made.start_of(found.current) == round(starts.mean())
+
+
 def test_one_that_would_be_killed_is_changed_whatever_that_gains():
     listed = AvailabilityList.of([NOW], [16], scheduler="s3", kind="promise")
     found = reshaping(APP, listed, 8, 30, expected=NOW)

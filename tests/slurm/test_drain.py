@@ -67,6 +67,15 @@ def test_who_waits_for_the_last_to_end_starts_soon_after_it(version):
     assert exact == {1: NOW + 803}
 
 
+def test_who_waits_for_the_end_of_a_reservation_starts_soon_after_it():
+    """All others have ended long before, and the last pass was just before it."""
+    kept = Reservation("kept", NOW - 60, NOW + 10 * 60 + 1, ("n1",), frozenset({"root"}))
+    made = cluster(job(2, 4), job(1, 8), reservations=(kept,), settings=Settings({"Epilog": ""}))
+    found, exact = both(made, {2: 5, 1: 5})
+    assert found == exact
+    assert 601 <= exact[1] - NOW <= 660
+
+
 KINDS = (
     "", "shared", "shared,memory", "shared,gpus", "partitions", "shared,tiers", "shared,arrays", "reservation",
     "features", "shared,memory,gpus,partitions,reservation,features,arrivals",

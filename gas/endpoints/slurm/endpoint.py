@@ -483,7 +483,9 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         availability = self._in_its_place(cluster, job)
         asked = [availability.job(size, walltime, first, layout) for size, walltime, layout in shapes]
         others = tuple(one for one in cluster.jobs if not (one.pending and one.id == id))
-        jobs = tuple(None if one is None else in_place_of(job, one, asked[0]) for one in asked)
+        since = None if job.submitted is None else max(job.submitted, job.eligible or 0)
+        shapes_of_it = (None if one is None else in_place_of(job, one, asked[0]) for one in asked)
+        jobs = tuple(None if one is None else replace(one, submitted=since) for one in shapes_of_it)
         return Queue(replace(cluster, jobs=others), jobs, availability.unseen_until)
 
     def why(self, id: int) -> dict[str, Any]:

@@ -43,6 +43,16 @@ def test_what_waits_is_watched_and_what_comes_is_submitted(found):
         assert one.inside, "the job that runs ends as those of its user did"
 
 
+def test_past_waits_are_mixed_in_and_only_what_really_came_true_is_in_the_ledger(found, monkeypatch):
+    """How well counts of processors would have held says nothing of a simulation by Slurm's own rules."""
+    ledgers = []
+    real = predicted.ledger_of
+    monkeypatch.setattr(predicted, "ledger_of", lambda *given: ledgers.append(real(*given)) or ledgers[-1])
+    watched, submitted = (made for _, _, made in predicted.predicted_by_agents(found, samples=20))
+    assert (watched.similar.size, submitted.similar.size > 0) == (0, True)
+    assert not any(outcome.afterwards for file in ledgers for outcome in file.read().outcomes)
+
+
 def test_at_each_instant_it_answers_what_was_known_then(found):
     slurm = replayed.Replayed(found)
     slurm.user = "news"

@@ -1,0 +1,146 @@
+"""Waits learnt for requests that are made now: a log goes on with who runs and who waits, and they come last.
+
+What the queue looks like at their submission picks those of the last jobs to start that met a queue like it, as for
+the jobs of a recorded log (`gas.prediction.learnt`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import available, compiled, is_ready
+from gas.prediction import LEAST_SAMPLES
+from gas.prediction.forest import Forest, grow, pick
+from gas.prediction.learnt import NOTHING, LearntWaits
+from gas.prediction.queue_state import look, queue_states
+from gas.prediction.recorded import RecordedQueue
+from gas.prediction.snapshot import Snapshot
+from workloads import Log
+
+__all__ = ["LEARNT_FROM", "Request", "compile_learning", "learning_is_ready", "waits_now"]
+
+LEARNT_FROM = 4_000
+"""So many of the last jobs to start are learnt from, fewer where queues are long."""
+
+_SEEN = 2_000_000
+"""So many jobs are looked at, in all the queues that are learnt from: some seconds of one core."""
+
+_ROW = 200
+"""What a queue costs to look at besides, in jobs."""
+
+_NOT_YET = 1 << 40
+"""Seconds from now: the start of who waits."""
+
+
+class Request(NamedTuple):
+    """What is asked for: processors, seconds, the number of the user, and that of the queue or partition (-1: none).
+
+    A job that waits already has been `submitted` at an epoch second.
+    """
+
+    processors: int
+    walltime: int
+    user: int
+    queue: int
+    submitted: int | None = None
+
+
+def waits_now(
+    log: Log, snapshot: Snapshot, requests: Sequence[Request], *, processors: int | None = None, seed: int = 0
+) -> list[NDArray[np.int64]]:
+    """Return for each request the waits that its own is likely to be among, sorted; none where too little is known.
+
+    They are in seconds from now: of jobs like one that waits already, those that have waited longer.
+
+    Parameters
+    ----------
+    log
+        Of jobs that have ended.
+    snapshot
+        Who runs and waits; of the queues of the log, if it knows queues.
+    processors
+        Of the machine, or of the part of it that these queues share; by default that of the snapshot.
+
+    Raises
+    ------
+    BadInput
+        No job of the log has a wait and a run time.
+    """
+    recorded = RecordedQueue(log, snapshot.machine if processors is None else processors)
+    jobs, now = recorded.jobs, snapshot.now - recorded.zero
+    past = np.array([
+        jobs.submit, recorded.start, recorded.end, jobs.processors, jobs.estimate, jobs.run_time, jobs.user,
+        recorded.queue,
+    ])  # fmt: skip
+    since = [now if one.submitted is None else min(one.submitted - recorded.zero, now) for one in requests]
+    new = np.array([at == now for at in since], np.bool_)
+    asked = np.array([
+        [at, now + _NOT_YET, now + _NOT_YET, one.processors, max(one.walltime, 1), one.walltime, one.user, one.queue]
+        for at, one in zip(since, requests, strict=True)
+    ], np.int64).reshape(-1, len(past)).T  # fmt: skip
+    there = [past[:, past[0] <= now], _standing(snapshot, recorded.zero), asked[:, ~new]]
+    columns = np.concatenate([*there, asked[:, new]], axis=1)
+    first = columns.shape[1] - len(since)  # of the requests
+    order = np.argsort(columns[0, : len(columns[0]) - int(new.sum())], kind="stable")
+    order = np.concatenate([order, np.arange(len(order), columns.shape[1])])
+    columns, places = columns[:, order], np.argsort(order)[first:]
+    submit, start, end, sizes, walltime, run_time, user, queue = columns
+    wanted = _last_to_start(submit, start, now)
+    wanted[places] = True
+    seen = queue_states(
+        submit, start, end, sizes, np.maximum(walltime, 1), run_time, user, queue, jobs.machine, wanted,
+        last=int(new.sum()),
+    )  # fmt: skip
+    learnt = LearntWaits(seen, wanted, submit, start, seed=seed)
+    found = [NOTHING.waits] * len(requests)
+    by_age = np.concatenate([np.flatnonzero(~new), np.flatnonzero(new)])
+    for number, place in zip(by_age.tolist(), places.tolist(), strict=True):
+        found[number] = _from_now(learnt.waits_at(place, now), now - since[number])
+    return found
+
+
+def _from_now(waits: NDArray[np.int64], waited: int) -> NDArray[np.int64]:
+    left = waits[waits > waited] - waited if waited else waits
+    return left if left.size >= LEAST_SAMPLES else NOTHING.waits
+
+
+def _standing(snapshot: Snapshot, zero: int) -> NDArray[np.int64]:
+    """Return columns of who runs and who waits, in seconds of a log."""
+    now, runs = snapshot.now, snapshot.running
+    start = np.where(runs, snapshot.start, now + _NOT_YET)
+    submit = np.minimum(now if snapshot.submit is None else snapshot.submit, np.minimum(start, now))
+    end = np.maximum(start + snapshot.walltime, now + 1)
+    queue = np.full(len(runs), -1) if snapshot.queue is None else snapshot.queue
+    columns = np.array([
+        submit - zero, start - zero, end - zero, snapshot.processors, snapshot.walltime, snapshot.walltime,
+        snapshot.user, queue,
+    ])  # fmt: skip
+    return columns if snapshot.queue is None else columns[:, queue >= 0]
+
+
+def _last_to_start(submit: NDArray[np.int64], start: NDArray[np.int64], now: int) -> NDArray[np.bool_]:
+    """Return which jobs are learnt from: the last ones that have started, as many as there is time to look at."""
+    order = np.argsort(start, kind="stable")
+    last = order[: int(np.searchsorted(start[order], now))][-LEARNT_FROM:]
+    waiting = np.arange(len(submit)) - np.searchsorted(start[order], submit)
+    costs = np.cumsum((waiting[last] + _ROW)[::-1])
+    wanted = np.zeros(len(submit), np.bool_)
+    wanted[last[len(last) - int(np.searchsorted(costs, _SEEN, "right")) :]] = True
+    return wanted
+
+
+def learning_is_ready() -> bool:
+    """Return whether all that this needs is compiled; else it would take minutes in plain Python."""
+    return available() and is_ready(look) and is_ready(grow) and is_ready(pick)
+
+
+def compile_learning() -> None:
+    """Compile what this needs: some seconds, once on a machine."""
+    compiled(look)
+    one = np.arange(1, 13, dtype=np.int64)
+    seen = queue_states(one, one, one + 1, one, one, one, one, one, 12, one > 0)
+    Forest(seen, one).picked(seen[0])
