@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -44,9 +45,15 @@ def interval(values: Sequence[float]) -> Interval:
     mean = float(np.mean(values))
     if len(values) < 2:
         return Interval(mean, None)
+    return Interval(mean, float(_student(0.9, len(values)) * np.std(values, ddof=1) / np.sqrt(len(values))))
+
+
+@cache
+def _student(level: float, count: int) -> float:
+    """Return by how many standard errors a mean of so many values is off, at most, with this probability."""
     from scipy.stats import t
 
-    return Interval(mean, float(t.ppf(0.95, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))))
+    return float(t.ppf(0.5 + level / 2, count - 1))
 
 
 def sureness(seeds: int) -> str:
@@ -93,11 +100,9 @@ def ratio_by_months(sums: NDArray[Any], bases: NDArray[Any], *, level: float = 0
     count = len(sums)
     if count < FEWEST:
         return Interval(ratio, None)
-    from scipy.stats import t
-
     residual = sums - ratio * bases
     spread = float(np.sqrt((residual**2).sum() / (count - 1)))
-    width = float(t.ppf(0.5 + level / 2, count - 1)) * spread / (abs(float(np.mean(bases))) * float(np.sqrt(count)))
+    width = _student(level, count) * spread / (abs(float(np.mean(bases))) * float(np.sqrt(count)))
     return Interval(ratio, width)
 
 
@@ -129,10 +134,8 @@ def jackknifed(whole: float, without: Sequence[float], *, level: float = 0.9) ->
     count = len(without)
     if count < FEWEST:
         return Interval(whole, None)
-    from scipy.stats import t
-
     spread = float(np.sqrt((count - 1) / count * ((np.array(without) - np.mean(without)) ** 2).sum()))
-    return Interval(whole, float(t.ppf(0.5 + level / 2, count - 1)) * spread)
+    return Interval(whole, _student(level, count) * spread)
 
 
 def sure(found: Interval) -> bool:

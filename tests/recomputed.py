@@ -62,8 +62,8 @@ def by(part, factor, plus=0.0):
     return factor * part[0] + plus, abs(factor) * part[1], part[2]
 
 
-def verdict(parts, low=-inf, high=inf):
-    """Return what the statement gets that all parts are between two limits."""
+def verdict(parts, low=-inf, high=inf, tried=1):
+    """Return what the statement gets that all parts, each the best of so many, are between two limits."""
     parts = [part for part in parts if part is not None]
     found = []
     for value, error, months in parts:
@@ -71,7 +71,8 @@ def verdict(parts, low=-inf, high=inf):
             found.append("not resolved")
             continue
         alone, among = (
-            t.ppf(1 - wrong / 2, months - 1) * error for wrong in (1 - CONFIDENCE, (1 - CONFIDENCE) / len(parts))
+            t.ppf(1 - wrong / tried / 2, months - 1) * error
+            for wrong in (1 - CONFIDENCE, (1 - CONFIDENCE) / len(parts))
         )
         if value - among > high or value + among < low:
             found.append("no")

@@ -54,7 +54,7 @@ def _compared(study: Results) -> dict[str, Compared]:
     for cell in study.cells:
         easy, conservative = (cell.ours.easy, cell.ours.conservative) if cell.ours else (None, None)
         pairs.append(Pair(cell.paper.easy, easy))
-        pairs.append(Pair(cell.paper.conservative, conservative, cell.agrees, cell.resolved))
+        pairs.append(Pair(cell.paper.conservative, conservative, cell.agrees if cell.resolved else None))
     return {"Table 1": Compared(tuple(pairs), "version of the log (not tested); rules (Sensitivity to the rules)")}
 
 

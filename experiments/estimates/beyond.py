@@ -52,7 +52,7 @@ def beyond_section(study: Results) -> Section | None:
         "longest and most popular estimate is the longest that at least 1% of the jobs request; longer jobs exceed it."
     )
     left_out = [Bullets(tuple(study.not_modelled))] if study.not_modelled else []
-    caption = f"{sureness(study.options.seeds)} In brackets: the 90% interval over weeks."
+    caption = f"{sureness(study.options.seeds)} In brackets: with a 90% interval over months."
     return Section(
         "Beyond the paper: other estimates", (Text(text), Table(tuple(columns), tuple(rows), caption), *left_out)
     )

@@ -6,7 +6,7 @@ one under another rule that the paper leaves open. Where none of them does, the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from experiments.estimates.results import DOUBLED, EXACT, USERS, Change, Results, Terms, uniform
@@ -15,7 +15,7 @@ from experiments.framework.logs import Found
 from experiments.published import Count, Measure, overall, table2, table3
 from gas.intervals import Interval
 
-__all__ = ["APART", "NOT_KNOWN", "Counted", "Doubling", "Mean", "beaten", "counts", "doublings", "lacking", "means"]
+__all__ = ["APART", "NOT_KNOWN", "Counted", "Doubling", "Mean", "counts", "doublings", "lacking", "means"]
 __all__ += ["signs"]
 
 APART = 5.0
@@ -141,8 +141,13 @@ class Mean:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether it lies on the same side of f = 1; None with f = 1 itself, and without a log."""
-        return None if self.change is None or self.factor == 1 else self.change.sign == self.paper_sign
+        """Whether it lies on the same side of f = 1; None with f = 1 itself, and where that is not resolved."""
+        return self.change.sign == self.paper_sign if self.change and self.change.sign else None
+
+    @property
+    def name(self) -> str:
+        """The cell in short."""
+        return f"{self.trace} {self.policy} {self.measure} {'users' if self.factor is None else f'f = {self.factor}'}"
 
 
 def means(study: Results) -> list[Mean]:
@@ -196,15 +201,11 @@ def _version(study: Results, log: Found, off: float) -> list[str]:
 def _why_sign(
     study: Results, log: Found, policy: str, measure: Measure, pair: tuple[Terms, Terms], sign: int
 ) -> tuple[str, ...]:
-    """Return why a change has another sign than the paper's; nothing if it has not."""
+    """Return why a change surely has another sign than the paper's; nothing if it has not."""
     change = study.change(log, policy, measure, *pair)
-    if change is None or change.sign == sign:
+    if change is None or not change.sign or change.sign == sign:
         return ()
     reasons = []
-    if not change.of_seeds:
-        reasons.append("the seeds do not resolve it")
-    if not change.of_weeks:
-        reasons.append("the weeks of the log do not resolve it")
     for words, other in _other_rules(pair[1]):
         there = study.change(log, policy, measure, replace(pair[0], order=other.order), other)
         if there is not None and there.sign == sign:
@@ -228,17 +229,22 @@ class Doubling:
     policy: str
     measure: Measure
     paper: tuple[float, float]
-    paper_percent: float
+    paper_change: float
     ours: tuple[float, float] | None
     change: Change | None
     why: tuple[str, ...] = ()
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the change has the paper's sign; None where there is nothing to compare."""
-        if self.change is None:
+        """Whether the change has the paper's sign; None where there is none, or it is not resolved."""
+        if self.change is None or not self.change.sign:
             return None
-        return self.change.sign == (self.paper_percent > 0) - (self.paper_percent < 0)
+        return self.change.sign == (self.paper_change > 0) - (self.paper_change < 0)
+
+    @property
+    def name(self) -> str:
+        """The cell in short."""
+        return f"{self.trace} {self.policy} {self.measure}"
 
 
 def doublings(study: Results) -> list[Doubling]:
@@ -268,23 +274,6 @@ def doublings(study: Results) -> list[Doubling]:
 
 
 def signs(cells: Sequence[Mean] | Sequence[Doubling]) -> tuple[int, int]:
-    """Return how many cells agree in sign with the paper, and how many could be compared."""
+    """Return how many cells agree in sign with the paper, of how many whose sign is resolved."""
     known = [cell.agrees for cell in cells if cell.agrees is not None]
     return sum(known), len(known)
-
-
-def beaten(cells: Sequence[Mean], originals: Mapping[tuple[str, str, Measure], float]) -> tuple[int, int]:
-    """Return how often users' own estimates give a worse mean than those with an f above 1, of how many pairs.
-
-    Parameters
-    ----------
-    originals
-        Means under users' own estimates by trace, policy and measure.
-    """
-    pairs = [
-        (originals[cell.trace, cell.policy, cell.measure], cell.ours.mean)
-        for cell in cells
-        if cell.ours is not None and cell.factor not in (None, 1)
-        if (cell.trace, cell.policy, cell.measure) in originals
-    ]
-    return sum(original > drawn for original, drawn in pairs), len(pairs)

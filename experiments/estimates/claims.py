@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from experiments.estimates.cells import COUNTED, Mean, beaten, counts, doublings, means, signs
+from experiments.estimates.cells import COUNTED, Doubling, Mean, counts, doublings, means
 from experiments.estimates.history import READINGS
-from experiments.estimates.results import EXACT, Change, Results, Terms, uniform
+from experiments.estimates.results import EXACT, TRACES, Change, Results, uniform
 from experiments.framework.claims import Claim
+from experiments.framework.logs import Found
+from experiments.framework.verdicts import Part, above, below, between, decided_claim, scaled
 from experiments.published import FACTORS, HISTORY, MEASURES, POLICIES, Measure, table3
-from gas.intervals import Interval
+from gas.intervals import Interval, signed
 
-__all__ = ["NAMES", "SCHEMES", "best_factor", "changed", "claims", "coverage", "estimates", "over_seeds"]
+__all__ = ["NAMES", "SCHEMES", "changed", "claims", "coverage", "estimates", "over_months", "over_seeds"]
 
 NAMES: dict[Measure, str] = {"response": "mean response", "slowdown": "bounded slowdown"}
 
 SCHEMES = {"easy": "EASY", "conservative": "conservative"}
+
+SIZE = 5.0
+"""Points of per cent within which a change is to be as large as the paper's."""
 
 POINTS = 2.0
 """Percentage points within which the shares of section 4.4 should be."""
@@ -24,15 +28,14 @@ POINTS = 2.0
 
 def claims(study: Results) -> list[Claim]:
     """Return the paper's statements, each with its verdict here."""
-    cells = means(study)
     return [
         *_counted(study),
         *_history(study),
         _overestimating(study, "conservative"),
         _overestimating(study, "easy"),
-        _originals(study, cells),
-        _same_signs(cells),
-        *_doubled(study),
+        _originals(study),
+        *_compared([cell for cell in means(study) if cell.factor != 1], "Table 3: each change from f = 1"),
+        *_compared(doublings(study), "Table 4: each change by doubling users' estimates"),
     ]
 
 
@@ -85,22 +88,9 @@ def _history(study: Results) -> list[Claim]:
     ]
 
 
-def best_factor(study: Results, trace: str, policy: str, measure: Measure) -> tuple[int, Change] | None:
-    """Return the factor above 1 with the lowest mean, and what it changes against f = 1."""
-    log = study.log(trace)
-    if log is None:
-        return None
-    found = [
-        (factor, change)
-        for factor in FACTORS
-        if factor > 1 and (change := study.change(log, policy, measure, EXACT, uniform(factor))) is not None
-    ]
-    return min(found, key=lambda one: one[1].percent.mean) if found else None
-
-
 def changed(change: Change) -> str:
-    """Return a change with its interval over seeds and over weeks."""
-    return f"{over_seeds(change)} (weeks {change.low:+.1f} to {change.high:+.1f}%)"
+    """Return a change with its interval over seeds and over months."""
+    return f"{over_seeds(change)} (months {over_months(change)})"
 
 
 def over_seeds(change: Change) -> str:
@@ -109,28 +99,36 @@ def over_seeds(change: Change) -> str:
     return f"{change.percent.mean:+.1f}" + ("" if half is None else f" ± {half:.1f}") + "%"
 
 
+def over_months(change: Change | None) -> str:
+    """Return a change with its interval over months; "" for none."""
+    found = change.of_months if change else None
+    return "" if found is None else f"{signed(found, 1)}%"
+
+
+def _lowest(study: Results, log: Found, policy: str, measure: Measure) -> Part:
+    """Return what the factor above 1 with the lowest mean changes against f = 1, allowing for how many there are."""
+    changes = [study.change(log, policy, measure, EXACT, uniform(f)) for f in FACTORS if f > 1]
+    parts = [change.part for change in changes if change is not None]
+
+    def part(level: float) -> Interval | None:
+        found = [one for part in parts if (one := part(1 - (1 - level) / len(parts))) is not None]
+        return min(found, key=lambda one: one.mean, default=None)
+
+    return part
+
+
 def _overestimating(study: Results, policy: str) -> Claim:
     text = (
         f"Table 3, {SCHEMES[policy]}: some f above 1 gives a lower mean than exact estimates, for each log and measure "
         "where it does in the paper"
     )
-    here, verdicts = [], []
-    for log in study.logs:
-        for measure in MEASURES:
-            trace = log.source.trace
-            best = best_factor(study, trace, policy, measure)
-            if best is None:
-                continue
-            factor, change = best
-            below = _papers_best(trace, policy, measure)
-            if below < 0:
-                verdicts.append(change.sign < 0 if change.of_seeds else None)
-            here.append(f"{trace} {NAMES[measure]} f = {factor}: {changed(change)}, paper's best {below:+.1f}%")
-    if not verdicts:
-        return Claim(text, None, "not simulated")
-    words = f"{verdicts.count(True)} of {len(verdicts)}; {'; '.join(here)}"
-    holds = False if False in verdicts else None if None in verdicts else True
-    return Claim(text, holds, words, untested="not resolved")
+    parts = {
+        f"{log.source.trace} {NAMES[measure]}": _lowest(study, log, policy, measure)
+        for log in study.logs
+        for measure in MEASURES
+        if log.source.trace in TRACES and _papers_best(log.source.trace, policy, measure) < 0
+    }
+    return decided_claim(text, parts, below(0))
 
 
 def _papers_best(trace: str, policy: str, measure: Measure) -> float:
@@ -141,70 +139,41 @@ def _papers_best(trace: str, policy: str, measure: Measure) -> float:
     return 100 * (best / by_factor[1] - 1)
 
 
-def _originals(study: Results, cells: Sequence[Mean]) -> Claim:
-    text = "Table 3: users' own estimates typically give a worse mean than those drawn with an f above 1"
-    at_hand = [cell for cell in cells if cell.ours is not None]
-    own = {(cell.trace, cell.policy, cell.measure): cell for cell in at_hand if cell.factor is None}
-    originals = {key: cell.ours.mean for key, cell in own.items() if cell.ours}
-    worse, pairs = beaten(at_hand, originals)
-    if not pairs:
-        return Claim(text, None, "not simulated")
-    printed = [replace(cell, ours=Interval(cell.paper, None)) for cell in at_hand]
-    paper, of = beaten(printed, {key: cell.paper for key, cell in own.items()})
-    here = f"in {worse} of {pairs} pairs (paper: {paper} of {of})"
-    for policy in POLICIES:
-        one, all_of = beaten([cell for cell in at_hand if cell.policy == policy], originals)
-        here += f"; {SCHEMES[policy]} {one} of {all_of}"
-    longer = {
-        key: mean.mean
-        for key in own
-        if (mean := study.mean(study.log(key[0]), key[1], key[2], Terms("users", overrun="extend"))) is not None
+def _originals(study: Results) -> Claim:
+    """Judge the mean over all f: which of them are meant by "typically" the paper does not say."""
+    text = (
+        "Table 3: users' own estimates give a worse mean than those drawn with an f above 1 (mean over these f), for "
+        "each log, scheme and measure"
+    )
+    parts = {
+        f"{log.source.trace} {SCHEMES[policy]} {NAMES[measure]}": part
+        for log in study.logs
+        for policy in POLICIES
+        for measure in MEASURES
+        if (part := study.above_drawn(log, policy, measure)) is not None
     }
-    if longer:  # the same work as with drawn estimates: no job is killed
-        here += "; with overrun extend {} of {}".format(*beaten(at_hand, longer))
-    return Claim(text, 2 * worse > pairs, here)
+    return decided_claim(text, parts, above(0))
 
 
-def _same_signs(cells: Sequence[Mean]) -> Claim:
-    text = "Table 3: each change from f = 1 that exceeds its interval over weeks has the paper's sign"
-    agree, compared = signs(cells)
-    if not compared:
-        return Claim(text, None, "not simulated")
-    right, resolved = signs([cell for cell in cells if cell.change and cell.change.of_weeks])
-    here = f"{right} of {resolved}; with the unresolved ones, {agree} of {compared}"
-    apart = [
-        f"{cell.trace} {NAMES[cell.measure]} {SCHEMES[cell.policy]} {estimates(cell.factor)} {changed(cell.change)}, "
-        f"paper {cell.paper_change:+.1f}%"
-        for cell in cells
-        if cell.agrees is False and cell.change
+def _compared(cells: Sequence[Mean] | Sequence[Doubling], what: str) -> list[Claim]:
+    """Return whether changes have the paper's signs and sizes."""
+    signs, sizes = {}, {}
+    for cell in cells:
+        if cell.change is None or not cell.paper_change:
+            continue
+        signs[cell.name] = scaled(cell.change.part, 1 if cell.paper_change > 0 else -1)
+        sizes[cell.name] = scaled(cell.change.part, 1, -cell.paper_change)
+    return [
+        decided_claim(f"{what} has the paper's sign (changes in its direction)", signs, above(0)),
+        decided_claim(
+            f"{what} is the paper's within {SIZE:g} points (differences from it)",
+            sizes,
+            between(-SIZE, SIZE),
+            unit=" points",
+        ),
     ]
-    holds = right == resolved if resolved else None
-    here = "; ".join([here + ("; other sign:" if apart else ""), *apart]).replace(":;", ":")
-    return Claim(text, holds, here, untested="not resolved")
 
 
 def estimates(factor: int | None) -> str:
     """Return what a mean of Table 3 is under."""
     return "users'" if factor is None else f"f = {factor}"
-
-
-def _doubled(study: Results) -> list[Claim]:
-    found = []
-    for policy in POLICIES:
-        rows = [row for row in doublings(study) if row.policy == policy and row.change is not None]
-        text = (
-            f"Table 4, {SCHEMES[policy]}: doubling users' estimates moves each mean in the paper's direction where the "
-            "change exceeds its interval over weeks"
-        )
-        if not rows:
-            found.append(Claim(text, None, "not simulated"))
-            continue
-        agree, compared = signs([row for row in rows if row.change and row.change.of_weeks])
-        here = "{} of {}; with the unresolved ones, {} of {}; ".format(agree, compared, *signs(rows)) + "; ".join(
-            f"{row.trace} {NAMES[row.measure]} {row.change.percent.mean:+.1f}% ({row.change.low:+.1f} to "
-            f"{row.change.high:+.1f}%; paper {row.paper_percent:+.1f}%)"
-            for row in rows
-            if row.change
-        )
-        found.append(Claim(text, agree == compared if compared else None, here, untested="not resolved"))
-    return found

@@ -18,10 +18,10 @@ from experiments.estimates.cells import (
     means,
     signs,
 )
-from experiments.estimates.claims import NAMES, SCHEMES, claims, coverage, estimates, over_seeds
+from experiments.estimates.claims import NAMES, SCHEMES, claims, coverage, estimates, over_months, over_seeds
 from experiments.estimates.history import READINGS
 from experiments.estimates.pictures import draw_means, draw_use
-from experiments.estimates.results import FULL_SEEDS, RESAMPLES, TRACES, USERS, Change, Results
+from experiments.estimates.results import FULL_SEEDS, TRACES, USERS, Change, Results
 from experiments.framework.claims import summary_section
 from experiments.framework.columns import Shown, numbered, table_of
 from experiments.framework.items import Compared, Pair, items_section
@@ -29,6 +29,7 @@ from experiments.framework.logs import Found
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section, remarks, thanks, version_of_log
 from experiments.framework.sites import Site
+from experiments.framework.verdicts import BY_INTERVALS
 from experiments.published import HISTORY, POLICIES, Measure
 from gas.intervals import Interval
 from gas.report.blocks import (
@@ -72,7 +73,6 @@ def _compared(study: Results, cells: Sequence[Mean]) -> dict[str, Compared]:
             one.paper,
             None if one.ours is None else one.ours.mean,
             one.agrees,
-            one.change is not None and one.change.of_weeks,
         )
         for one in cells
     )
@@ -80,7 +80,7 @@ def _compared(study: Results, cells: Sequence[Mean]) -> dict[str, Compared]:
     for one in doublings(study):
         ours = one.ours or (None, None)
         doubled.append(Pair(one.paper[0], ours[0]))
-        doubled.append(Pair(one.paper[1], ours[1], one.agrees, one.change is not None and one.change.of_weeks))
+        doubled.append(Pair(one.paper[1], ours[1], one.agrees))
     return {
         "Table 2": Compared(of_counts, "version of the log (jobs that are missing; not tested further)"),
         "Table 3": Compared(of_factors, cause),
@@ -93,7 +93,7 @@ def estimates_report(study: Results, origin: Origin) -> Report:
     cells = means(study)
     sites = [(Site(log.source.trace, log.source.processors, (), 0), log) for log in study.logs]
     sections = [
-        summary_section(claims(study)),
+        summary_section(claims(study), caption=BY_INTERVALS),
         _logs(study),
         _table2(study),
         _use(study),
@@ -126,9 +126,10 @@ def _lead(study: Results, cells: Sequence[Mean]) -> str:
     return (
         f"Of the paper's statements that could be tested, {sum(tested)} of {len(tested)} hold. Of {len(known)} counts "
         f"of Table 2, {near} are within {COUNTED:g}% of the paper's, and {short} are lower by no more than the jobs "
-        f"missing from the logs. In Table 3, {agree} of {compared} changes from exact estimates have the paper's sign. "
-        f"In Table 4, the sign agrees for {halves}. Changes within their interval are "
-        f"called “not resolved”. The paper is: {_PAPER}."
+        f"missing from the logs. In Table 3, {agree} of {compared} resolved changes "
+        f"from exact estimates have the paper's sign. "
+        f"In Table 4, the sign of resolved changes agrees for {halves}. A change is resolved if its 98% interval over "
+        f"months excludes 0. The paper is: {_PAPER}."
     )
 
 
@@ -307,8 +308,9 @@ def _table3(study: Results, cells: Sequence[Mean]) -> list[Section]:
         off = [cell for cell in mine if cell.off is not None and abs(cell.off) > APART]
         unknown = sum(any(NOT_KNOWN in reason for reason in cell.why) for cell in off)
         words = (
-            f"{trace}: {agree} of {compared} changes from f = 1 have the paper's sign. {len(off)} of {len(mine)} means "
-            f"are off by more than {APART:g}%; for {unknown} of these, the cause is at least partly unknown."
+            f"{trace}: {agree} of {compared} resolved changes from f = 1 have the paper's sign. {len(off)} of "
+            f"{len(mine)} means are off by more than {APART:g}%; for {unknown} of these, the cause is at least partly "
+            "unknown."
         )
         found.append(Section(f"Table 3: {trace}", (table_of(mine, _MEANS, words),)))
     return found
@@ -328,7 +330,7 @@ _MEANS: Sequence[Shown[Mean]] = (
     Shown("paper", lambda cell: figure(cell.paper, cell.measure), "mean"),
     Shown("off by", lambda cell: "-" if cell.off is None else f"{cell.off:+.1f}%", "mean"),
     Shown("here (seeds)", lambda cell: over_seeds(cell.change) if cell.change else "", "against f = 1"),
-    Shown("weeks", lambda cell: _over_weeks(cell.change), "against f = 1"),
+    Shown("months", lambda cell: over_months(cell.change), "against f = 1"),
     Shown("paper", lambda cell: "" if cell.factor == 1 else f"{cell.paper_change:+.1f}%", "against f = 1"),
     Shown("same sign", lambda cell: _same_sign(cell.agrees, cell.change), "against f = 1"),
     Shown("possible cause (of mean or sign)", lambda cell: "; ".join(cell.why), left=True),
@@ -336,13 +338,9 @@ _MEANS: Sequence[Shown[Mean]] = (
 
 
 def _same_sign(agrees: bool | None, change: Change | None) -> Cell | str:
-    if agrees is None or change is None or change.of_weeks:
-        return agreed(agrees, "")
-    return Cell(f"{'yes' if agrees else 'no'}, not resolved", "quiet")
-
-
-def _over_weeks(change: Change | None) -> str:
-    return "" if change is None else f"{change.low:+.1f} to {change.high:+.1f}%"
+    if agrees is None and change is not None:
+        return Cell("not resolved", "quiet")
+    return agreed(agrees, "")
 
 
 def _table4(study: Results) -> Section:
@@ -361,15 +359,15 @@ def _table4(study: Results) -> Section:
         Shown("here", mean(1), "doubled"),
         Shown("paper", paper(1), "doubled"),
         Shown("here", lambda row: over_seeds(row.change) if row.change else "", "change"),
-        Shown("weeks", lambda row: _over_weeks(row.change), "change"),
-        Shown("paper", lambda row: f"{row.paper_percent:+.1f}%", "change"),
+        Shown("months", lambda row: over_months(row.change), "change"),
+        Shown("paper", lambda row: f"{row.paper_change:+.1f}%", "change"),
         Shown("same sign", lambda row: _same_sign(row.agrees, row.change)),
         Shown("possible cause (of mean or sign)", lambda row: "; ".join(row.why), left=True),
     )
     rows = [row for row in doublings(study) if row.ours and row.change]
     text = (
         "Users' estimates doubled. In both runs jobs are killed at the original estimate, so the work is the same. "
-        "Nothing is random, so intervals are over weeks only."
+        "Nothing is random, so intervals are over months only."
     )
     return Section("Table 4: twice the users' estimates", (Text(text), table_of(rows, columns)))
 
@@ -380,7 +378,6 @@ def _method(study: Results) -> Section:
         "experiments.estimates",
         sizes=", ".join(f"{log.source.trace} {log.source.processors}" for log in study.logs),
         drawn=f"Seeds {seeds[0]} to {seeds[-1]}, the same for all" if len(seeds) > 1 else f"Seed {seeds[0]} for all",
-        resamples=RESAMPLES,
         apart=APART,
         not_known=NOT_KNOWN,
     )

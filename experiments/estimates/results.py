@@ -9,30 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from experiments.estimates.history import knows_programs
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, load_log
 from experiments.framework.results import LogResults
+from experiments.framework.verdicts import LEVEL, Part, of_sums, scaled, sign
 from experiments.published import FACTORS, Measure
 from gas.intervals import Interval, interval
 
-__all__ = ["DOUBLED", "EXACT", "FULL_SEEDS", "MODELS", "RESAMPLES", "TRACES", "USERS", "Change", "LogRun", "Options"]
-__all__ += ["Results", "Terms", "over_weeks", "study_runs", "uniform"]
+__all__ = ["DOUBLED", "EXACT", "FULL_SEEDS", "MODELS", "TRACES", "USERS", "Change", "LogRun", "Options"]
+__all__ += ["Results", "Terms", "study_runs", "uniform"]
 
 TRACES = ("CTC", "KTH", "SDSC")
 """Whose users gave estimates, in the order of Table 3."""
 
 FULL_SEEDS = 10
 """As in the paper."""
-
-RESAMPLES = 2000
-"""Of the weeks of a log."""
 
 
 @dataclass(frozen=True)
@@ -151,51 +149,18 @@ class Change:
 
     percent: Interval
     """Over seeds, each paired with itself."""
-    low: float
-    """Of the 90% interval over weeks."""
-    high: float
+    part: Part
+    """Over months, of the means over seeds."""
 
-    @property
+    @cached_property
     def sign(self) -> int:
-        """-1 where the mean is lower."""
-        return (self.percent.mean > 0) - (self.percent.mean < 0)
+        """-1 where the mean is lower, 0 where the months of the log do not resolve that."""
+        return sign(self.part)
 
-    @property
-    def of_seeds(self) -> bool:
-        """Whether other seeds would hardly give another sign; where nothing is drawn, they cannot."""
-        return self.percent.half_width is None or abs(self.percent.mean) > self.percent.half_width
-
-    @property
-    def of_weeks(self) -> bool:
-        """Whether other weeks of such a log would hardly give another sign."""
-        return self.low > 0 or self.high < 0
-
-
-def over_weeks(before: ArrayLike, after: ArrayLike, seed: int) -> tuple[float, float]:
-    """Return the 90% interval of the per cent by which a mean changes, were other weeks drawn from those of the log.
-
-    Parameters
-    ----------
-    before, after
-        Sums over the same jobs of each week.
-    seed
-        Of the weeks that are drawn, with replacement.
-    """
-    columns = np.array([before, after], np.float64)
-    columns = columns[:, columns[0] > 0]
-    weeks = columns.shape[1]
-    if not weeks:
-        return 0.0, 0.0
-    sums = _drawn(weeks, seed) @ columns.T
-    low, high = np.quantile(100 * (sums[:, 1] / sums[:, 0] - 1), (0.05, 0.95))
-    return float(low), float(high)
-
-
-@lru_cache(maxsize=16)
-def _drawn(weeks: int, seed: int) -> NDArray[np.float64]:
-    """Return how often each of so many weeks is drawn, in each resample."""
-    found = np.random.default_rng(seed).multinomial(weeks, np.full(weeks, 1 / weeks), RESAMPLES)
-    return found.astype(np.float64)
+    @cached_property
+    def of_months(self) -> Interval | None:
+        """The change with its interval over months."""
+        return self.part(LEVEL)
 
 
 class Results(LogResults[Options, LogRun]):
@@ -240,7 +205,17 @@ class Results(LogResults[Options, LogRun]):
             return None
         pairs = [(first[i % len(first)], then[i % len(then)]) for i in range(max(len(first), len(then)))]
         percent = [100 * (two[measure] / one[measure] - 1) for one, two in pairs]
-        before_sums, after_sums = (
-            np.mean([figures["weeks"][measure] for figures in of_seeds], axis=0) for of_seeds in (first, then)
-        )
-        return Change(interval(percent), *over_weeks(before_sums, after_sums, self.options.seed))
+        return Change(interval(percent), scaled(of_sums(_sums(then, measure), _sums(first, measure)), 100, -100))
+
+    def above_drawn(self, log: Found, policy: str, measure: Measure) -> Part | None:
+        """Return by how many per cent users' own estimates give a higher mean than drawn ones, all f above 1 alike."""
+        own = [result[policy] for result in self.simulations(log, USERS)]
+        drawn = [result[policy] for f in FACTORS if f > 1 for result in self.simulations(log, uniform(f))]
+        if not own or not drawn:
+            return None
+        return scaled(of_sums(_sums(own, measure), _sums(drawn, measure)), 100, -100)
+
+
+def _sums(figures: Sequence[Result], measure: Measure) -> NDArray[np.float64]:
+    """Return the sum of a measure over the jobs of each month, a mean over several simulations."""
+    return np.asarray(np.mean([one["sums"][measure] for one in figures], axis=0), np.float64)

@@ -29,10 +29,10 @@ from gas.simulation.schedule import Policy, Schedule
 from gas.simulation.simulate import simulate
 from workloads import Log, LogError, RigidJobs, apply_overrun, rigid_jobs
 from workloads.estimates import uniform_factor
+from workloads.selection import months_of
 
 __all__ = ["estimates_run"]
 
-_WEEK = 7 * 86400
 _SHORTEST = 3600
 """Seconds that the model of Tsafrir, Etsion & Feitelson wants the longest estimate to be at least."""
 
@@ -91,14 +91,14 @@ def _simulation(configuration: Configuration, log: Log) -> Result:
         jobs = estimated(configuration, log)
     except (LogError, ValueError) as error:  # the log lacks what a model of estimates needs
         return {"jobs": 0, "left_out": str(error)}
-    week = jobs.submit // _WEEK
-    week -= week.min(initial=0)
+    labels, month = months_of(jobs.submit, log.epoch)
     return {
         "jobs": len(jobs),
         "skipped": dict(jobs.skipped),
         "overruns": int(np.count_nonzero(jobs.run_time > jobs.estimate)),
-        "weeks": np.bincount(week).tolist(),
-        **{policy: _figures(simulated(jobs, policy, configuration), week) for policy in POLICIES},
+        "months": labels,
+        "jobs_by_month": np.bincount(month).tolist(),
+        **{policy: _figures(simulated(jobs, policy, configuration), month) for policy in POLICIES},
     }
 
 
@@ -137,13 +137,13 @@ def simulated(jobs: RigidJobs, policy: str, configuration: Configuration) -> Sch
     return simulate(jobs, chosen, order=configuration["order"], overrun=configuration["overrun"])
 
 
-def _figures(schedule: Schedule, week: NDArray[np.int64]) -> dict[str, Any]:
-    """Return the means, and the sums of each week of submission; every job runs, so weeks are those of all jobs."""
+def _figures(schedule: Schedule, month: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the means, and the sums of each month of submission; every job runs, so months are those of all jobs."""
     figures = job_figures(schedule)
     if not len(figures):
-        return {"response": None, "slowdown": None, "weeks": {"response": [], "slowdown": []}}
+        return {"response": None, "slowdown": None, "sums": {"response": [], "slowdown": []}}
     columns = {"response": figures.response.astype(np.float64), "slowdown": figures.bounded_slowdown_unclamped}
     return {
         **{measure: float(column.mean()) for measure, column in columns.items()},
-        "weeks": {measure: np.bincount(week, weights=column).tolist() for measure, column in columns.items()},
+        "sums": {measure: np.bincount(month, weights=column).tolist() for measure, column in columns.items()},
     }

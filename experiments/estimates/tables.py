@@ -19,11 +19,10 @@ _CELL = (
 _CHANGE = (
     Field("change_percent", "mean change over seeds", "%", "change.percent.mean"),
     Field("change_half_width_over_seeds", "half of its 90% interval over seeds", "%", "change.percent.half_width"),
-    Field("change_low_over_weeks", "start of its 90% interval over weeks", "%", "change.low"),
-    Field("change_high_over_weeks", "end of its 90% interval over weeks", "%", "change.high"),
+    Field("change_half_width_over_months", "half of its 90% interval over months", "%", "change.of_months.half_width"),
 )
 _AGREES = (
-    Field("agrees", "whether this change and the paper's have the same sign"),
+    Field("agrees", "whether this change and the paper's have the same sign; empty where it is not resolved"),
     Field("reasons", "possible causes of differing signs or means", value=lambda cell: "; ".join(cell.why)),
 )
 
@@ -34,6 +33,24 @@ def _simulations(study: Results) -> Iterable[SimpleNamespace]:
             for policy in ("easy", "conservative"):
                 yield SimpleNamespace(run=run, result=result, policy=policy, means=result[policy])
 
+
+def _months(study: Results) -> Iterable[SimpleNamespace]:
+    for row in _simulations(study):
+        for place, month in enumerate(row.result["months"]):
+            sums = {measure: of_months[place] for measure, of_months in row.means["sums"].items()}
+            yield SimpleNamespace(**vars(row), month=month, here=row.result["jobs_by_month"][place], sums=sums)
+
+
+_SIMULATION = (
+    Field("trace", "log (the paper's name)", value="run.log.source.trace"),
+    Field("log", "file of the log", value="run.log.name"),
+    Field("estimates", "kind of estimates", value="run.terms.estimates"),
+    Field("factor", "f, if estimates are uniform between the run time r and f·r", value="run.terms.factor"),
+    Field("overrun", "whether a job that exceeds its estimate is killed or extends it", value="run.terms.overrun"),
+    Field("order", "order of events in the same second, see `gas simulate --order`", value="run.terms.order"),
+    Field("seed", "seed of drawn estimates", value=lambda row: row.run.seed if row.run.terms.drawn else None),
+    _CELL[1],
+)
 
 TABLES = {
     "estimates-counts": Records[Results](
@@ -87,7 +104,7 @@ TABLES = {
             ),
             "change by doubling": (
                 *_CHANGE,
-                Field("paper_change_percent", "in the paper", "%", "paper_percent"),
+                Field("paper_change_percent", "in the paper", "%", "paper_change"),
                 *_AGREES,
             ),
         },
@@ -97,28 +114,26 @@ TABLES = {
         _simulations,
         {
             "simulation": (
-                Field("trace", "log (the paper's name)", value="run.log.source.trace"),
-                Field("log", "file of the log", value="run.log.name"),
-                Field("estimates", "kind of estimates", value="run.terms.estimates"),
-                Field("factor", "f, if estimates are uniform between the run time r and f·r", value="run.terms.factor"),
-                Field(
-                    "overrun",
-                    "whether a job that exceeds its estimate is killed or extends it",
-                    value="run.terms.overrun",
-                ),
-                Field(
-                    "order", "order of events in the same second, see `gas simulate --order`", value="run.terms.order"
-                ),
-                Field(
-                    "seed", "seed of drawn estimates", value=lambda row: row.run.seed if row.run.terms.drawn else None
-                ),
-                _CELL[1],
+                *_SIMULATION,
                 Field("jobs", "jobs simulated", value="result.jobs"),
                 Field("overruns", "jobs that ran longer than their estimate", value="result.overruns"),
             ),
             "mean over all jobs": (
                 Field("response", "response time", "s", "means.response"),
                 Field("slowdown", "bounded slowdown, not clamped to 1", value="means.slowdown"),
+            ),
+        },
+    ),
+    "estimates-months": Records[Results](
+        "a row for each month of each simulation and policy",
+        _months,
+        {
+            "simulation": (*_SIMULATION,),
+            "sums over the jobs of the month": (
+                Field("month", "month of submission"),
+                Field("jobs", "jobs simulated", value="here"),
+                Field("response", "response times", "s", "sums.response"),
+                Field("slowdown", "bounded slowdowns, not clamped to 1", value="sums.slowdown"),
             ),
         },
     ),

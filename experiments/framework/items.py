@@ -25,15 +25,12 @@ class Pair:
     Attributes
     ----------
     agrees
-        Of a difference, whether its sign is the printed one.
-    resolved
-        Whether its interval excludes 0.
+        Of a difference, whether its sign is the printed one; None where that is not resolved.
     """
 
     printed: float
     ours: float | None
     agrees: bool | None = None
-    resolved: bool = False
 
     @property
     def is_near(self) -> bool:
@@ -77,8 +74,9 @@ def items_section(paper: str, study: str, compared: Mapping[str, Compared]) -> S
         return f"{sum(pair.is_near for pair in found.known)}" if found else ""
 
     def signs(item: Item) -> str:
-        resolved = [pair for pair in compared[item.name].known if pair.resolved] if item.name in compared else []
-        return f"{sum(bool(pair.agrees) for pair in resolved)} of {len(resolved)}" if resolved else ""
+        known = compared[item.name].known if item.name in compared else []
+        resolved = [pair.agrees for pair in known if pair.agrees is not None]
+        return f"{sum(resolved)} of {len(resolved)}" if resolved else ""
 
     def where(item: Item) -> str:
         if not item.study:
@@ -105,6 +103,6 @@ def items_section(paper: str, study: str, compared: Mapping[str, Compared]) -> S
     )
     text = (
         "All tables and figures of the paper. Figures compared: printed ones of which there is one here, of all. A "
-        "sign is resolved if the interval of our difference excludes 0."
+        "sign is resolved if the 98% interval of our difference excludes 0."
     )
     return Section("Items of the paper", (Text(text), table))

@@ -1,11 +1,14 @@
 """Fed noise, the verdicts of every study say "not resolved" in at least 95 of 100 cases."""
 
+import made_estimates
 import made_walltime
 import pytest
 
+from experiments.estimates import claims as estimates
 from experiments.walltime import claims as walltime
 
 STUDIES = {
+    "estimates": (lambda seed: estimates.claims(made_estimates.made_study(seed, 0)), 12, ("within 5 points",)),
     "walltime": (lambda seed: walltime.claims(made_walltime.made_study(seed, 0)), 8, ("more than 2%", "17%", "0.02")),
 }
 """By study: what it says of noise that a seed draws; how many draws; words of what noise is surely true or false of."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.estimates.cells import beaten, counts, doublings, means, signs
+from experiments.estimates.cells import counts, doublings, means, signs
 from experiments.estimates.results import (
     LogRun,
     Options,
@@ -17,12 +17,9 @@ def test_every_cell_of_the_paper_has_a_place_and_those_of_absent_logs_are_empty(
     cells = means(study)
     assert [(cell.trace, cell.paper) for cell in cells] == [(row.trace, row.mean) for row in table3()]
     assert all((cell.ours is None) == (cell.trace == "SDSC") for cell in cells)
-    agree, compared = signs(cells)
-    assert compared == 2 * 2 * 2 * len(FACTORS)  # logs, measures, policies; all but f = 1, and the users' own
-    assert 0 <= agree <= compared
-    keys = {(cell.trace, cell.policy, cell.measure) for cell in cells if cell.ours}
-    assert beaten(cells, dict.fromkeys(keys, float("inf"))) == (len(keys) * 6, len(keys) * 6)
-    assert beaten(cells, dict.fromkeys(keys, 0.0)) == (0, len(keys) * 6)
+    changes = [cell for cell in cells if cell.change]
+    assert len(changes) == 2 * 2 * 2 * len(FACTORS)  # logs, measures, policies; all but f = 1, and the users' own
+    assert signs(cells) == (0, 0)  # two months resolve nothing
     assert sum(row.ours is not None for row in doublings(study)) == 8
 
 

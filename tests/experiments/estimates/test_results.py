@@ -12,7 +12,6 @@ from experiments.estimates.results import (
     Options,
     Results,
     Terms,
-    over_weeks,
     study_runs,
     uniform,
 )
@@ -25,28 +24,18 @@ def kth(made_logs):
     return next(log for log in find_logs(made_logs)[0] if log.source.trace == "KTH")
 
 
-def test_a_change_of_every_week_by_the_same_share_is_sure():
-    assert over_weeks([10.0, 20.0, 30.0], [11.0, 22.0, 33.0], 0) == pytest.approx((10.0, 10.0))
-
-
-def test_a_change_of_one_week_alone_is_not():
-    low, high = over_weeks([10.0] * 20, [10.0] * 19 + [30.0], 0)
-    assert low == pytest.approx(0.0)
-    assert 10.0 < high < 60.0  # 200% in one of twenty weeks, which comes up to a few times
-
-
 def test_changes_are_paired_seed_by_seed():
     log = object()
 
-    def result(*means):
+    def result(*means, spread=1):
         figures = dict(zip(MEASURES, means, strict=True))
-        weeks = {measure: [mean, mean, 2 * mean] for measure, mean in figures.items()}
-        return {"jobs": 4, **{policy: {**figures, "weeks": weeks} for policy in POLICIES}}
+        sums = {measure: [mean, mean, 2 * mean, spread * mean] for measure, mean in figures.items()}
+        return {"jobs": 4, **{policy: {**figures, "sums": sums} for policy in POLICIES}}
 
     known = {
         USERS: [result(10, 2), result(20, 2)],
         EXACT: [result(11, 1), result(22, 4)],
-        DOUBLED: [result(5, 1)],
+        DOUBLED: [result(5, 1, spread=99)],
     }
 
     class Pairs(Results):
@@ -57,11 +46,12 @@ def test_changes_are_paired_seed_by_seed():
     change = study.change(log, "easy", "response", USERS, EXACT)
     assert change.percent.mean == pytest.approx(10.0)
     assert change.percent.half_width == pytest.approx(0.0, abs=1e-9)
-    assert change.sign == 1
-    assert change.of_seeds
+    assert change.sign == 1  # by the same share in every month
+    assert change.of_months.half_width == pytest.approx(0.0, abs=1e-9)
     unsure = study.change(log, "easy", "slowdown", USERS, EXACT)
     assert unsure.percent.mean == pytest.approx(25.0)
-    assert not unsure.of_seeds
+    assert unsure.percent.half_width > 25
+    assert study.change(log, "easy", "response", USERS, DOUBLED).sign == 0  # one month has another sign
     for one, other in ((USERS, DOUBLED), (DOUBLED, USERS)):
         assert study.change(log, "easy", "response", one, other).percent.half_width is not None
 

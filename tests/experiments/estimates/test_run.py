@@ -49,7 +49,7 @@ def test_no_job_is_killed_under_the_models_that_are_compared(study):
     assert all(times == work[EXACT] for times in work.values())
 
 
-def test_means_are_those_of_the_simulator_and_weeks_add_up_to_them(study):
+def test_means_are_those_of_the_simulator_and_months_add_up_to_them(study):
     log = study.logs[0]
     result = study.simulations(log, USERS)[0]
     jobs = jobs_under(study, USERS)
@@ -58,4 +58,4 @@ def test_means_are_those_of_the_simulator_and_weeks_add_up_to_them(study):
         assert result[policy]["response"] == pytest.approx(found.mean_response)
         assert result[policy]["slowdown"] == pytest.approx(found.mean_bounded_slowdown_unclamped)
         for measure in MEASURES:
-            assert sum(result[policy]["weeks"][measure]) == pytest.approx(result[policy][measure] * len(jobs))
+            assert sum(result[policy]["sums"][measure]) == pytest.approx(result[policy][measure] * len(jobs))

@@ -42,7 +42,7 @@ def test_an_item_is_in_a_section_of_a_study_or_says_why_it_is_in_none(item):
 
 
 def test_the_list_counts_figures_within_a_tenth_and_signs_that_are_resolved():
-    pairs = (Pair(100, 105, True, True), Pair(100, 120, False, True), Pair(100, 99, True), Pair(100, None))
+    pairs = (Pair(100, 105, True), Pair(100, 120, False), Pair(100, 99), Pair(100, None))
     section = items_section("backfilling", "backfilling", {"Table 1": Compared(pairs, "another log")})
     table = section.blocks[1]
     row = next(row for row in table.rows if row[0] == "Table 1")

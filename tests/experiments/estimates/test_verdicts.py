@@ -1,0 +1,82 @@
+"""Verdicts of the report on estimates, found again from its tables alone by a computation of its own."""
+
+from itertools import product
+
+import pytest
+from made_estimates import made_study
+from recomputed import by, chosen, ratio, table, verdict
+
+from experiments.estimates.claims import claims
+from experiments.estimates.tables import TABLES
+from experiments.published import overall, table3
+
+LOGS = ("KTH", "CTC", "SDSC")
+FACTORS = sorted({row.factor for row in table3() if row.factor})
+CELLS = list(product(LOGS, ("easy", "conservative"), ("response", "slowdown")))
+
+
+class Months:
+    """What the CSV file of months says."""
+
+    def __init__(self, study):
+        self.rows = table(study, TABLES, "estimates-months")
+
+    def sums(self, log, policy, measure, estimates, factors=("",)):
+        """Return sums by month, a mean over simulations."""
+        rows = [
+            row
+            for factor in factors
+            for row in chosen(self.rows, trace=log, policy=policy, estimates=estimates, factor=factor, overrun="kill")
+        ]
+        months = sorted({row["month"] for row in rows})
+        simulations = len(rows) / len(months)
+        return [sum(float(row[measure]) for row in rows if row["month"] == month) / simulations for month in months]
+
+    def change(self, cell, one, two):
+        """Return by how many per cent the first is above the second."""
+        return by(ratio(self.sums(*cell, *one), self.sums(*cell, *two)), 100, -100)
+
+
+def expected(found):
+    """Return the verdicts, in the order of the report."""
+    exact = "uniform", (1,)
+    paper = {(row.trace, row.policy, row.measure, row.factor): row.mean for row in table3()}
+
+    def best(cell):
+        return min(paper[*cell, factor] for factor in FACTORS if factor > 1) < paper[*cell, 1]
+
+    def some(policy):
+        """Return the verdict that at least one factor lowers each mean that the paper's lower."""
+        cells = [cell for cell in CELLS if cell[1] == policy and best(cell)]
+        of_factors = [[found.change(cell, ("uniform", (f,)), exact) for f in FACTORS[1:]] for cell in cells]
+        return verdict([min(parts) for parts in of_factors], high=0, tried=len(FACTORS) - 1)
+
+    changes, printed = [], []
+    for row in table3():
+        if row.factor != 1:
+            cell = row.trace, row.policy, row.measure
+            of = ("users",) if row.factor is None else ("uniform", (row.factor,))
+            changes.append(found.change(cell, of, exact))
+            printed.append(100 * (row.mean / paper[*cell, 1] - 1))
+    doubled = [found.change((row.trace, row.policy, row.measure), ("doubled",), ("users",)) for row in overall()]
+    of_doubled = [row.percent for row in overall()]
+    compared = []
+    for ours, theirs in ((changes, printed), (doubled, of_doubled)):
+        pairs = [(one, other) for one, other in zip(ours, theirs, strict=True) if other]
+        compared.append(verdict([by(one, 1 if other > 0 else -1) for one, other in pairs], low=0))
+        compared.append(verdict([by(one, 1, -other) for one, other in pairs], low=-5, high=5))
+    own = [found.change(cell, ("users",), ("uniform", FACTORS[1:])) for cell in CELLS]
+    return [some("conservative"), some("easy"), verdict(own, low=0), *compared]
+
+
+@pytest.mark.parametrize("strength", [1, 0, -1])
+def test_verdicts_are_those_of_the_table_alone(strength):
+    study = made_study(0, strength)
+    here = {claim.text: claim.verdict for claim in claims(study)}
+    assert dict(zip(here, expected(Months(study)), strict=True)) == here
+
+
+def test_what_the_paper_says_is_found_and_so_is_the_opposite():
+    agree, opposite = ([claim.verdict for claim in claims(made_study(0, strength))] for strength in (1, -1))
+    assert agree.count("yes") >= 4
+    assert opposite.count("no") >= 4

@@ -1,0 +1,49 @@
+"""Made-up results of the study of estimates: changes as in the paper, the opposite ones, or noise alone."""
+
+import numpy as np
+
+from experiments.estimates.results import EXACT, LogRun, Options, Results, Terms, uniform
+from experiments.framework.logs import Found, Source
+from experiments.published import FACTORS, MEASURES, POLICIES, overall, table3
+from workloads import Header
+
+LOGS = [Found(Source(of, of, 64, "users", 0), of, None, of, Header(), own=True) for of in ("KTH", "CTC", "SDSC")]
+MONTHS = [f"2001-{month:02}" for month in range(1, 13)]
+
+
+def made_study(seed, strength):
+    """Return the study with two seeds; of strength 1 as the paper has it, of -1 the opposite, of 0 noise alone."""
+    generator = np.random.default_rng(seed)
+    options = Options(seeds=2, others=False)
+    wanted = [Terms(), Terms("doubled"), *map(uniform, FACTORS)]
+    runs = [
+        LogRun(log, "simulation", terms, one)
+        for log in LOGS
+        for terms in wanted
+        for one in (options.all_seeds if terms.drawn else [0])
+    ]
+    return Results(options, runs, [_result(run, generator, strength) for run in runs])
+
+
+def _published(run, policy, measure):
+    """Return the paper's mean over that with f = 1."""
+    key = run.log.source.trace, policy, measure
+    means = {row.factor: row.mean for row in table3() if (row.trace, row.policy, row.measure) == key}
+    found = means[None if run.terms.estimates != "uniform" else run.terms.factor] / means[1]
+    if run.terms.estimates == "doubled":
+        change = next(row.percent for row in overall() if (row.trace, row.policy, row.measure) == key)
+        found *= 1 + change / 100
+    return found
+
+
+def _result(run, generator, strength):
+    found = {"jobs": 100 * len(MONTHS), "overruns": 0, "months": MONTHS, "jobs_by_month": [100] * len(MONTHS)}
+    for policy in POLICIES:
+        sums = {}
+        for measure in MEASURES:
+            noise = 0 if run.terms == EXACT else generator.normal(0, 0.004, len(MONTHS))
+            factor = _published(run, policy, measure) ** strength + noise
+            sums[measure] = 1000 * factor * np.linspace(1, 3, len(MONTHS))
+        means = {measure: float(values.mean()) / 100 for measure, values in sums.items()}
+        found[policy] = {**means, "sums": {measure: sums[measure].tolist() for measure in MEASURES}}
+    return found
