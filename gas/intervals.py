@@ -17,8 +17,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FEWEST", "Interval", "better", "by_months", "interval", "jackknife_by_months", "jackknifed", "signed"]
-__all__ += ["ratio_by_months", "sums_by_month", "sure", "sureness"]
+__all__ = ["FEWEST", "Interval", "better", "by_months", "from_error", "interval", "jackknife_by_months", "jackknifed"]
+__all__ += ["ratio_by_months", "signed", "sums_by_month", "sure", "sureness"]
 
 FEWEST: Final = 4
 """Months that `by_months` takes. Two or three may be alike by chance, and the interval as narrow as one likes."""
@@ -45,7 +45,12 @@ def interval(values: Sequence[float]) -> Interval:
     mean = float(np.mean(values))
     if len(values) < 2:
         return Interval(mean, None)
-    return Interval(mean, float(_student(0.9, len(values)) * np.std(values, ddof=1) / np.sqrt(len(values))))
+    return from_error(mean, float(np.std(values, ddof=1) / np.sqrt(len(values))), len(values))
+
+
+def from_error(value: float, error: float, count: int, *, level: float = 0.9) -> Interval:
+    """Return a value with half of its interval after Student, from its standard error and of how many values it is."""
+    return Interval(value, _student(level, count) * error)
 
 
 @cache
@@ -102,8 +107,7 @@ def ratio_by_months(sums: NDArray[Any], bases: NDArray[Any], *, level: float = 0
         return Interval(ratio, None)
     residual = sums - ratio * bases
     spread = float(np.sqrt((residual**2).sum() / (count - 1)))
-    width = _student(level, count) * spread / (abs(float(np.mean(bases))) * float(np.sqrt(count)))
-    return Interval(ratio, width)
+    return from_error(ratio, spread / (abs(float(np.mean(bases))) * float(np.sqrt(count))), count, level=level)
 
 
 def jackknife_by_months(
@@ -135,7 +139,7 @@ def jackknifed(whole: float, without: Sequence[float], *, level: float = 0.9) ->
     if count < FEWEST:
         return Interval(whole, None)
     spread = float(np.sqrt((count - 1) / count * ((np.array(without) - np.mean(without)) ** 2).sum()))
-    return Interval(whole, _student(level, count) * spread)
+    return from_error(whole, spread, count, level=level)
 
 
 def sure(found: Interval) -> bool:

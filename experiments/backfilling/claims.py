@@ -1,24 +1,27 @@
 """What the paper says of EASY and conservative backfilling, and what came out here.
 
-Statements about the models are tested in two ways. The paper's (Mu'alem & Feitelson 2001, 3.1): each run of a scheme at
-a load goes on until its own stopping rule holds, and its mean there is what is compared. Two runs that stop after
-different numbers of batches are then means of different stretches of the jobs, so that each statement is also tested
-over the batches that both schemes completed; both verdicts are given.
+Overall means are over the same jobs as the paper's, so they are compared as they are. All other verdicts are by
+intervals: of months of a log, of days of a month in Table 1, and of batches of jobs in the models. The paper compares
+each run of a model at its own end (3.1). Two runs that stop after different numbers of batches are then means of
+different stretches of the jobs, so verdicts are over the batches that both schemes completed, pair by pair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from experiments.backfilling.comparison import NAMES, count
+import numpy as np
+
+from experiments.backfilling.comparison import NAMES
 from experiments.backfilling.results import BASE, DOUBLED, Results
 from experiments.framework.claims import Claim
 from experiments.framework.ledger import Result
+from experiments.framework.verdicts import Part, Test, above, below, between, decided_claim, of_sums, scaled
 from experiments.published import MEASURES, POLICIES, Measure, overall
-from gas.printable import many
 
-__all__ = ["ALIKE", "HIGH_LOAD", "SAME_SHARE", "WITHIN", "alike", "as_much_backfilled", "claims", "cut", "headline"]
+__all__ = ["ALIKE", "HIGH_LOAD", "SAME_SHARE", "SIZE", "WITHIN", "alike", "as_much_backfilled", "claims", "headline"]
 __all__ += ["more_backfilled", "percent"]
 
 HIGH_LOAD = 0.75
@@ -33,10 +36,13 @@ SAME_SHARE = 2.0
 WITHIN = 5.0
 """Per cent by which overall means may be off."""
 
+SIZE = 5.0
+"""Points of per cent within which a difference is to be as large as the paper's."""
+
 
 def claims(study: Results) -> list[Claim]:
     """What the paper says, and what came out here."""
-    return [*_overall_means(study), _doubling(study), _signs(study), *_of_models(study), *_of_backfilling(study)]
+    return [*_overall_means(study), _doubling(study), *_table1(study), *_of_models(study), *_of_backfilling(study)]
 
 
 def _overall_means(study: Results) -> list[Claim]:
@@ -58,54 +64,51 @@ def _overall_means(study: Results) -> list[Claim]:
 
 
 def _doubling(study: Results) -> Claim:
-    same, away = 0, []
+    text = "doubling users' estimates moves each mean in the paper's direction (change in that direction)"
+    parts: dict[str, Part] = {}
     for row in overall():
-        plain, doubled = (study.overall(row.trace, row.measure, row.policy, v) for v in (BASE, DOUBLED))
-        if plain is None or doubled is None:
-            continue
-        change = (doubled / plain - 1) * 100
-        if (change > 0) == (row.percent > 0):
-            same += 1
-        else:
-            away.append(f"{_NAMES[row.measure]} of {row.trace} under {NAMES[row.policy]} {change:+.1f}%")
-    rows = len(overall())
-    here = f"{same} of {same + len(away)}" + (f"; not: {', '.join(away)}" if away else "")
-    return _claim(
-        "Table 4",
-        f"doubling users' estimates moves each of the {rows} means in the paper's direction",
-        here if same + len(away) else _NO_LOG,
-        same == rows if same + len(away) == rows else None,
-    )
+        sums = [study.sums(row.trace, row.policy, row.measure, variant) for variant in (DOUBLED, BASE)]
+        if sums[0] is not None and sums[1] is not None:
+            change = scaled(of_sums(sums[0], sums[1]), 100, -100)
+            name = f"{_NAMES[row.measure]} of {row.trace} under {NAMES[row.policy]}"
+            parts[name] = scaled(change, 1 if row.percent > 0 else -1)
+    return _judged("Table 4", text, parts, above(0), _NO_LOG, of=len(overall()))
 
 
-def _signs(study: Results) -> Claim:
+def _table1(study: Results) -> list[Claim]:
     cells = [cell for cell in study.cells if cell.trace in ("KTH", "CTC")]
-    counts, resolved = count(cells), count(cell for cell in cells if cell.resolved)
-    text = f"KTH and CTC, {len(cells)} cells: the difference has the paper's sign wherever it exceeds its 90% interval"
-    here = f"{resolved.agree} of {resolved.cells}; with the unresolved ones, {counts.agree} of {counts.cells}"
-    compared = resolved.cells and counts.cells == len(cells)
-    return _claim("Table 1", text, here, resolved.agree == resolved.cells if compared else None)
+    signs: dict[str, Part] = {}
+    sizes: dict[str, Part] = {}
+    for cell in cells:
+        if cell.part is not None and cell.paper.sign:
+            name = f"{cell.trace} {cell.month} {_NAMES[cell.measure]}"
+            signs[name] = scaled(cell.part, cell.paper.sign)
+            sizes[name] = scaled(cell.part, 1, -cell.paper.percent)
+    what = f"KTH and CTC, {len(cells)} cells: each difference"
+    found = (
+        (f"{what} has the paper's sign (difference in its direction)", signs, above(0), "%"),
+        (f"{what} is the paper's within {SIZE:g} points", sizes, between(-SIZE, SIZE), " points"),
+    )
+    return [_judged("Table 1", *one[:3], _NO_LOG, of=len(cells), unit=one[3]) for one in found]
 
 
 def _of_models(study: Results) -> list[Claim]:
-    f = study.points("F")
-    high = [(load, point) for load, point in study.points("J") if load >= HIGH_LOAD]
+    f, j = study.points("F"), study.points("J")
+    high = [(load, point) for load, point in j if load >= HIGH_LOAD]
     return [
         _compared(
             f"model F: both schemes are practically identical (mean response within {ALIKE:g}%)",
             f,
             "response",
-            lambda change: abs(change) <= ALIKE,
+            between(-ALIKE, ALIKE),
             _why_f(alike(study)),
         ),
-        _compared(
-            "model J: under high loads EASY has the lower mean response", high, "response", lambda change: change > 0
-        ),
+        _compared("model J: under high loads EASY has the lower mean response", high, "response", above(0)),
         _compared(
             "model J: under high loads EASY has the slightly higher bounded slowdown (size not tested)",
             high,
             "slowdown",
-            lambda change: change < 0,
+            below(0),
         ),
     ]
 
@@ -116,42 +119,37 @@ def _why_f(found: Sequence[str]) -> str:
 
 
 def _of_backfilling(study: Results) -> list[Claim]:
-    shares = {policy: study.backfilled("SDSC", policy) for policy in POLICIES}
-    easy, conservative = shares["easy"], shares["conservative"]
-    known = easy is not None and conservative is not None
+    sums = {policy: study.sums("SDSC", policy, "backfilled") for policy in POLICIES}
+    jobs, easy, conservative = study.sums("SDSC", "easy", "jobs"), sums["easy"], sums["conservative"]
+    parts: dict[str, Part] = {}
+    if jobs is not None and easy is not None and conservative is not None:
+        parts["conservative − EASY"] = scaled(of_sums(conservative - easy, jobs), 100)
     return [
         _gaps(
             f"model F: both schemes backfill the same share of jobs (within {SAME_SHARE:g} points)",
             study.points("F"),
-            lambda gap: abs(gap) <= SAME_SHARE,
+            between(-SAME_SHARE, SAME_SHARE),
             _why_f(as_much_backfilled(study)),
         ),
-        _gaps("model J: EASY backfills slightly more (size not tested)", study.points("J"), lambda gap: gap > 0),
-        _claim(
-            "Fig. 5",
-            "SDSC: conservative backfills more",
-            f"EASY {easy:.1%}, conservative {conservative:.1%}" if known else _NO_LOG,
-            conservative > easy if easy is not None and conservative is not None else None,
-        ),
+        _gaps("model J: EASY backfills slightly more (size not tested)", study.points("J"), above(0)),
+        _judged("Fig. 5", "SDSC: conservative backfills more", parts, above(0), _NO_LOG, unit=" points"),
     ]
 
 
 def headline(found: Sequence[Claim]) -> str:
-    """Return how many statements hold, for each of the two ways in which runs of a model are compared."""
-    plain = [claim.holds for claim in found if not claim.two_ways and claim.holds is not None]
-    own = [claim.holds for claim in found if claim.two_ways and claim.holds is not None]
-    shared = [claim.shared for claim in found if claim.two_ways and claim.shared is not None]
-    parts = [f"Of the statements on logs that could be tested, {_of(plain)}."]
-    if own or shared:
-        parts.append(
-            f"Of those on models, {_of(own)} with each run at its own end, as the paper compares them, and "
-            f"{_of(shared)} over the batches that both schemes completed."
-        )
-    return " ".join(parts)
+    """Return how many statements hold, do not, and are not resolved."""
+    verdicts = [claim.verdict for claim in found]
+    counts = ", ".join(f"{verdicts.count(word)} {words}" for word, words in _VERDICTS.items() if word in verdicts)
+    return f"Of {len(found)} statements, {counts}." if found else "No statement was tested."
 
 
-def _of(verdicts: Sequence[bool]) -> str:
-    return f"{sum(verdicts)} of {len(verdicts)} {'holds' if sum(verdicts) == 1 else 'hold'}"
+_VERDICTS = {
+    "yes": "hold",
+    "no": "do not",
+    "not resolved": "are not resolved",
+    "not tested": "are not tested",
+    "reported": "are reported",
+}
 
 
 def alike(study: Results) -> list[str]:
@@ -168,10 +166,6 @@ def _changes(study: Results, good: Callable[[Result], bool]) -> list[str]:
     return [name for name, points in study.changes().items() if all(good(point) for _, point in points)]
 
 
-_NO_LOG = "log not found"
-_NAMES: dict[Measure, str] = {"response": "response", "slowdown": "bounded slowdown"}
-
-
 def percent(point: Mapping[str, Any], measure: Measure, *, shared: bool = False) -> float:
     """Return by how many per cent conservative is above EASY: each where its own run stops, or over what both share."""
     easy, conservative = ((point[p]["together"] if shared else point[p])[measure] for p in POLICIES)
@@ -184,89 +178,64 @@ def more_backfilled(point: Mapping[str, Any], *, shared: bool = False) -> float:
     return float((easy - conservative) * 100)
 
 
-def cut(point: Mapping[str, Any]) -> bool:
-    """Return whether both runs were stopped because their mean response exceeded the threshold.
-
-    Neither has settled then: each is the mean up to some instant in a queue that grows, and the two instants differ.
-    """
-    return all(point[policy]["reason"] == "threshold" for policy in POLICIES)
-
-
 Points = Sequence[tuple[float, Result]]
 
 
-def _compared(text: str, points: Points, measure: Measure, good: Callable[[float], bool], why: str = "") -> Claim:
-    """Return a claim about a difference at each load, tested at each run's own end and over the same batches."""
-    if not points:
-        return _claim("Fig. 4", text, "not run at such loads", None, two_ways=True)
-    own = [percent(point, measure) for _, point in points if not cut(point)]
-    shared = [percent(point, measure, shared=True) for _, point in points]
-    holds, holds_shared = all(map(good, own)) if own else None, all(map(good, shared))
-    parts = [f"own end: {_counted(holds, own, good)}"]
-    stopped = [f"load {load:g} ({percent(point, measure):+.1f}%)" for load, point in points if cut(point)]
-    if stopped:
-        parts.append(f"not counted, since both runs were stopped above 30,000 s: {', '.join(stopped)}")
-    parts.append(f"same batches: {_counted(holds_shared, shared, good)}")
-    return _claim("Fig. 4", text, "; ".join(parts), holds, why, two_ways=True, shared=holds_shared)
+def _means(point: Mapping[str, Any], name: str) -> list[Any]:
+    """Return what both schemes have in each batch that both completed, EASY first."""
+    return [np.array(point[policy]["together"]["means"][name]) for policy in POLICIES]
 
 
-def _counted(holds: bool | None, changes: Sequence[float], good: Callable[[float], bool]) -> str:
-    if not changes:
-        return _word(holds)
-    at = f"at {sum(map(good, changes))} of {many(len(changes), 'load')}"
-    return f"{_word(holds)}, {at}, conservative {_range(changes)} against EASY"
+def _compared(text: str, points: Points, measure: Measure, test: Test, why: str = "") -> Claim:
+    """Return a claim about by how many per cent conservative is above EASY at each load."""
+    parts = {}
+    for load, point in points:
+        easy, conservative = _means(point, measure)
+        parts[f"load {load:g}"] = scaled(of_sums(conservative, easy), 100, -100)
+    own = _own_ends((load, percent(point, measure)) for load, point in points)
+    return _judged("Fig. 4", text, parts, test, "not run at such loads", why, own=f"{own}%")
 
 
-def _word(holds: bool | None) -> str:
-    return "not tested" if holds is None else "yes" if holds else "no"
+def _gaps(text: str, points: Points, test: Test, why: str = "") -> Claim:
+    """Return a claim about by how many points EASY backfills a larger share at each load."""
+    parts = {}
+    for load, point in points:
+        easy, conservative = _means(point, "backfilled")
+        parts[f"load {load:g}"] = scaled(of_sums(easy - conservative, np.ones(len(easy))), 100)
+    own = _own_ends((load, more_backfilled(point)) for load, point in points)
+    return _judged("Fig. 5", text, parts, test, "the model was not run", why, own=f"{own} points", unit=" points")
 
 
-def _gaps(text: str, points: Points, good: Callable[[float], bool], why: str = "") -> Claim:
-    """Return the same for a difference in the share of jobs that is backfilled."""
-    if not points:
-        return _claim("Fig. 5", text, "the model was not run", None, two_ways=True)
-    own = [more_backfilled(point) for _, point in points]
-    shared = [more_backfilled(point, shared=True) for _, point in points]
-    here = [
-        f"{where}: {_word(all(map(good, gaps)))}, at {sum(map(good, gaps))} of {many(len(gaps), 'load')}, "
-        f"EASY {_span(min(gaps), max(gaps), ' points')} against conservative"
-        for gaps, where in ((own, "own end"), (shared, "same batches"))
-    ]
-    apart = [
-        f"{load:g} (EASY after {point['easy']['batches']}, conservative after {point['conservative']['batches']})"
-        for (load, point), gap in zip(points, own, strict=True)
-        if not good(gap) and good(more_backfilled(point, shared=True))
-    ]
-    if apart:
-        stretches = "runs that stop after different numbers of batches simulate different jobs"
-        why = f"{why}; {stretches}: load {', '.join(apart)}" if why else f"{stretches}: load {', '.join(apart)}"
-    verdicts = all(map(good, own)), all(map(good, shared))
-    return _claim("Fig. 5", text, "; ".join(here), verdicts[0], why, two_ways=True, shared=verdicts[1])
+def _own_ends(values: Iterable[tuple[float, float]]) -> str:
+    return ", ".join(f"{value:+.1f}" for _, value in values)
 
 
-def _range(percents: Sequence[float]) -> str:
-    return _span(min(percents), max(percents), "%")
-
-
-def _span(low: float, high: float, unit: str) -> str:
-    """Return a range in words; a single value where it has no width."""
-    ends = [f"{low:+.1f}", f"{high:+.1f}"]
-    between = "% to " if unit == "%" else " to "
-    return f"{between.join(dict.fromkeys(ends))}{unit}"
-
-
-def _claim(
+def _judged(
     where: str,
     text: str,
-    here: str,
-    holds: bool | None,
+    parts: Mapping[str, Part],
+    test: Test,
+    nothing: str,
     why: str = "",
     *,
-    two_ways: bool = False,
-    shared: bool | None = None,
-    reported: bool = False,
+    of: int = 0,
+    own: str = "",
+    unit: str = "%",
 ) -> Claim:
+    """Return a statement by intervals with its place in the paper; `own` is what came out at the runs' own ends."""
+    claim = decided_claim(text, parts, test, unit=unit)
+    if not parts:
+        return _claim(where, text, nothing, None, why)
+    here = f"{claim.here}; at the runs' own ends {own}" if own else claim.here
+    if claim.holds and len(parts) < of:  # what is not at hand might be otherwise
+        return replace(claim, where=where, why=why, here=f"{here}; {of - len(parts)} not at hand", holds=None)
+    return replace(claim, where=where, why=why, here=here)
+
+
+def _claim(where: str, text: str, here: str, holds: bool | None, why: str = "", *, reported: bool = False) -> Claim:
     """Return a statement with its place in the paper first."""
-    return Claim(
-        *(text, holds, here, where, why), two_ways=two_ways, shared=shared, reported=reported, untested="not tested"
-    )
+    return Claim(text, holds, here, where, why, reported=reported, untested="not tested")
+
+
+_NO_LOG = "log not found"
+_NAMES: dict[Measure, str] = {"response": "response", "slowdown": "bounded slowdown"}

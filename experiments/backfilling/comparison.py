@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from experiments.framework.verdicts import LEVEL, Part, of_error, sign
 from experiments.published import MEASURES, POLICIES, Difference, Measure, Month
 
 __all__ = [
@@ -42,9 +43,6 @@ FIGURES_APART = 5.0
 
 UNEXPLAINED = "not explained"
 
-CONFIDENCE = 1.645
-"""Standard errors on either side that hold 90% of a normal distribution."""
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -60,22 +58,33 @@ class Cell:
     """None where the log at hand has no job of the month, or there is no log."""
     jobs: int = 0
     load: float = 0.0
-    error: float = 0.0
-    """Half of the 90% interval of our difference in per cent, from the scatter between days of submission."""
+    error: float | None = None
+    """The standard error of our difference in per cent, from the scatter between days of submission, if known."""
     scatter: Mapping[str, float] = field(default_factory=dict)
-    """The same of our figure under each policy, in its unit."""
+    """Half of the 90% interval of our figure under each policy, in its unit."""
+    days: int = 0
+    """With submissions."""
     variants: Mapping[str, Difference] = field(default_factory=dict)
     """The same cell here under other rules, by what is different."""
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the difference has the paper's sign; None where there is nothing to compare."""
-        return None if self.ours is None else self.ours.sign == self.paper.sign
+        """Whether the difference has the paper's sign; None where there is none, or ours is not resolved."""
+        ours = 0 if self.part is None else sign(self.part)
+        return ours == self.paper.sign if ours else None
 
     @property
-    def resolved(self) -> bool:
-        """Whether the difference exceeds its 90% interval."""
-        return self.ours is not None and abs(self.ours.percent) > self.error
+    def part(self) -> Part | None:
+        """Our difference as a part of statements, with intervals over days."""
+        if self.ours is None or self.error is None:
+            return None
+        return of_error(self.ours.percent, self.error, self.days)
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the 90% interval of our difference in per cent."""
+        found = self.part(LEVEL) if self.part else None
+        return found.half_width if found else None
 
     @property
     def apart(self) -> float | None:
@@ -88,7 +97,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many cells agree."""
+    """How many cells agree, of those whose sign is resolved."""
 
     agree: int
     cells: int
@@ -128,7 +137,9 @@ def _cell(
     if base is None or ours is None:
         return Cell(row.trace, row.month, measure, paper, row.jobs, row.load, None)
     others = {name: difference(month, measure) for name, month in variants.items()}
-    error = {what: CONFIDENCE * errors[measure] for what, errors in base.get("error", {}).items()}
+    error = {what: errors[measure] for what, errors in base.get("error", {}).items()}
+    days = base.get("days", 0)
+    scatter = {policy: of_error(0.0, error[policy], days)(LEVEL) for policy in POLICIES if policy in error}
     return Cell(
         row.trace,
         row.month,
@@ -139,8 +150,9 @@ def _cell(
         ours,
         jobs=base["jobs"],
         load=base["load"],
-        error=error.get("difference", 0.0) / ours.easy * 100,
-        scatter={policy: error[policy] for policy in POLICIES if policy in error},
+        error=error["difference"] / ours.easy * 100 if error else None,
+        scatter={policy: found.half_width for policy, found in scatter.items() if found and found.half_width},
+        days=days,
         variants={name: other for name, other in others.items() if other is not None},
     )
 
@@ -149,14 +161,14 @@ def reasons(cell: Cell) -> list[str]:
     """Return why a cell differs from the paper, in short; nothing where sign and figures agree."""
     if cell.ours is None:
         return ["no log at hand has this month"]
-    if cell.agrees and (cell.apart or 0) <= FIGURES_APART:
+    if cell.agrees is not False and (cell.apart or 0) <= FIGURES_APART:
         return []
     found = []
     if abs(cell.jobs - cell.paper_jobs) > JOBS_APART * cell.paper_jobs:
         found.append(f"another version of the log, {cell.jobs / cell.paper_jobs - 1:+.0%} jobs")
     if abs(cell.load - cell.paper_load) > LOAD_APART:
         found.append(f"another load, {cell.load - cell.paper_load:+.3f}")
-    if not cell.agrees:
+    if cell.agrees is False:
         found += _why_the_sign(cell, cell.ours.percent) or ([] if found else [f"{UNEXPLAINED}: the sign"])
     if (cell.apart or 0) > FIGURES_APART:
         found += _why_the_figures(cell, cell.ours)
@@ -193,8 +205,6 @@ def _why_the_sign(cell: Cell, ours: float) -> list[str]:
     turned = [f"{name} ({other.percent:+.1f}%)" for name, other in cell.variants.items() if other.percent * ours <= 0]
     if turned:
         found.append(f"the sign turns with {', '.join(turned)}")
-    if not cell.resolved:
-        found.append("not resolved by the days of the month")
     return found
 
 
@@ -209,6 +219,6 @@ def distance(cells: Iterable[Cell]) -> float | None:
 
 
 def count(cells: Iterable[Cell], traces: Sequence[str] = ()) -> Counts:
-    """Return how many of the cells that can be compared agree, of all traces or of some."""
+    """Return how many of the cells whose sign is resolved agree, of all traces or of some."""
     known = [cell.agrees for cell in cells if cell.agrees is not None and (not traces or cell.trace in traces)]
     return Counts(sum(known), len(known))

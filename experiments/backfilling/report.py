@@ -54,7 +54,7 @@ def _compared(study: Results) -> dict[str, Compared]:
     for cell in study.cells:
         easy, conservative = (cell.ours.easy, cell.ours.conservative) if cell.ours else (None, None)
         pairs.append(Pair(cell.paper.easy, easy))
-        pairs.append(Pair(cell.paper.conservative, conservative, cell.agrees if cell.resolved else None))
+        pairs.append(Pair(cell.paper.conservative, conservative, cell.agrees))
     return {"Table 1": Compared(tuple(pairs), "version of the log (not tested); rules (Sensitivity to the rules)")}
 
 
@@ -76,11 +76,11 @@ def form(options: Options) -> str:
 
 
 def _lead(study: Results) -> str:
-    compared = count(study.cells)
-    resolved = count(cell for cell in study.cells if cell.resolved)
+    compared = sum(cell.ours is not None for cell in study.cells)
+    resolved = count(study.cells)
     return (
-        f"Of the {len(study.cells)} cells of the paper's Table 1, {compared.cells} could be compared. The difference "
-        f"between the schemes exceeds its 90% interval in {resolved.cells} of them, and {resolved.agree} of these have "
+        f"Of the {len(study.cells)} cells of the paper's Table 1, {compared} could be compared. The difference "
+        f"between the schemes exceeds its 98% interval in {resolved.cells} of them, and {resolved.agree} of these have "
         f"the paper's sign. {headline(claims(study))} The paper is: {_PAPER}."
     )
 
@@ -98,37 +98,34 @@ def _origin(study: Results, origin: Origin) -> Section:
 def _summary(study: Results) -> Section:
     columns: Sequence[Shown[Claim]] = (  # verdicts stand where a narrow screen shows them
         Shown("paper", lambda claim: claim.where, left=True),
-        Shown("own end", lambda claim: agreed(claim.holds, "reported" if claim.reported else "not tested"), "holds"),
-        Shown("same batches", lambda claim: agreed(claim.shared, "not tested") if claim.two_ways else "", "holds"),
+        Shown("holds", lambda claim: agreed(claim.holds, claim.verdict), left=True),
         Shown("statement", lambda claim: claim.text, left=True),
         Shown("here", lambda claim: claim.here, left=True),
-        Shown(
-            "possible cause", lambda claim: "" if claim.holds and claim.shared is not False else claim.why, left=True
-        ),
+        Shown("possible cause", lambda claim: "" if claim.holds else claim.why, left=True),
     )
     caption = (
-        "Runs of models are compared twice. “Own end” takes each run's mean where its stopping rule ended it, as the "
-        "paper does; “same batches” takes the batches that both schemes completed. A statement on logs has one "
-        "verdict. Only the verdict on Table 1 uses intervals; the others compare means as they are."
+        "Overall means are over the paper's jobs and compared as they are. Otherwise a statement holds if the 98% "
+        "interval of every part decides for it (over months; over days in Table 1; over the batches that both schemes "
+        "completed in models), and does not if that of one part decides against it, allowing for how many parts there "
+        "are. ± is half of a 90% interval. The paper compares runs of models at their own ends, which is shown beside."
     )
     by_trace = []
     for trace in TRACES:
         cells = [cell for cell in study.cells if cell.trace == trace]
-        of_trace: list[TableCell | str] = [trace, f"{len(cells)}", f"{count(cells).cells}"]
+        known = sum(cell.ours is not None for cell in cells)
+        of_trace: list[TableCell | str] = [trace, f"{len(cells)}", f"{known}" if known else "log not found"]
         for measure in MEASURES:
             counts = count(cell for cell in cells if cell.measure == measure)
             of_trace.append(f"{counts.agree} of {counts.cells}" if counts.cells else "-")
         total = count(cells)
-        of_trace.append(f"{total.agree} of {total.cells}, {total.share:.0%}" if total.cells else "log not found")
-        resolved = count(cell for cell in cells if cell.resolved)
-        of_trace.append(f"{resolved.agree} of {resolved.cells}" if total.cells else "-")
+        of_trace.append(f"{total.agree} of {total.cells}" if total.cells else "-")
         by_trace.append(tuple(of_trace))
-    titles = ("trace", "cells", "compared", "response agrees", "slowdown agrees", "all agree", "resolved ones agree")
+    titles = ("trace", "cells", "compared", "response agrees", "slowdown agrees", "all agree")
     signs = Table(
         tuple(Column(title, left=title == "trace") for title in titles),
         tuple(by_trace),
-        "Cells of Table 1 in which the difference has the paper's sign. A cell is resolved where the difference "
-        "exceeds its 90% interval; elsewhere the sign may be chance.",
+        "Cells of Table 1 in which the difference has the paper's sign, of those in which it exceeds its 98% interval "
+        "over days; elsewhere the sign may be chance.",
     )
     apart = [cell for cell in study.cells if cell.agrees is False]
     unknown = sum(any(UNEXPLAINED in reason for reason in reasons(cell)) for cell in apart)
@@ -149,7 +146,6 @@ _CAUSES = (
     ("another load", "The load of the month is different (not tested as a cause)"),
     ("a difference within", f"The difference is at most {NOISE:g}%, here or in the paper"),
     ("sign turns", "The sign changes under other rules for overruns, estimates, months or the order of events"),
-    ("not resolved", "The difference is within its 90% interval over the days of the month"),
 )
 """How the reasons of a cell begin, and what they mean."""
 
@@ -227,10 +223,9 @@ def _trace(study: Results, trace: str) -> Section:
     for measure in MEASURES:
         mine = [cell for cell in cells if cell.measure == measure]
         counts = count(mine)
-        resolved = count(cell for cell in mine if cell.resolved)
         caption = (
-            f"{trace}, {_MEASURES[measure]}. The sign agrees in {counts.agree} of {counts.cells} months, and in "
-            f"{resolved.agree} of the {resolved.cells} whose difference exceeds its interval (±)."
+            f"{trace}, {_MEASURES[measure]}. The sign agrees in {counts.agree} of the {counts.cells} months whose "
+            "difference exceeds its 98% interval; ± is half of a 90% one."
         )
         blocks.append(table_of(mine, _CELLS, caption))
     return Section(f"Table 1: {trace}", tuple(blocks))
@@ -247,9 +242,9 @@ def _figure(path: str) -> Callable[[Cell], str]:
 
 
 def _same_sign(cell: Cell) -> TableCell | str:
-    if cell.agrees is None or cell.resolved:
-        return agreed(cell.agrees)
-    return TableCell(f"{'yes' if cell.agrees else 'no'}, not resolved", "quiet")
+    if cell.ours is not None and cell.agrees is None:
+        return TableCell("not resolved", "quiet")
+    return agreed(cell.agrees)
 
 
 _CELLS: Sequence[Shown[Cell]] = (
@@ -263,7 +258,7 @@ _CELLS: Sequence[Shown[Cell]] = (
     Shown("here", _figure("ours.conservative"), "conservative"),
     Shown("paper", _figure("paper.conservative"), "conservative"),
     Shown("here", lambda cell: f"{cell.ours.percent:+.1f}%" if cell.ours else "-", "difference"),
-    Shown("±", lambda cell: f"{cell.error:.1f}" if cell.ours else "-", "difference"),
+    Shown("±", lambda cell: "-" if cell.half_width is None else f"{cell.half_width:.1f}", "difference"),
     Shown("paper", lambda cell: f"{cell.paper.percent:+.1f}%", "difference"),
     Shown("same sign", _same_sign),
     Shown("possible causes", lambda cell: "; ".join(reasons(cell)), left=True),
@@ -336,7 +331,7 @@ def _sensitivity(study: Results) -> Section | None:
                 change = f"{(conservative / easy - 1) * 100:+.1f}%" if easy else "-"
                 counts = count(cell for cell in cells if cell.measure == measure)
                 row += [figure(easy, measure), figure(conservative, measure), change]
-                row.append(f"{counts.agree} of {counts.cells}")
+                row.append(f"{counts.agree} of {counts.cells}" if counts.cells else "-")
             off = distance(cells)
             row.append("-" if off is None else f"{off:.1f}%")
             rows.append(tuple(row))
@@ -349,7 +344,8 @@ def _sensitivity(study: Results) -> Section | None:
     columns.append(Column("off by (median)"))
     text = Text(
         "The same logs under other rules. The first line of each log repeats the results above; each other line "
-        "changes only what it names. Means are over all jobs; signs are those of the months of Table 1. The last "
+        "changes only what it names. Means are over all jobs; signs are those of the months of Table 1 that are "
+        "resolved (by months of ends no interval is known). The last "
         "column is the median distance of both schemes' monthly figures from the published ones."
     )
     return Section("Sensitivity to the rules", (text, Table(tuple(columns), tuple(rows))))

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from experiments.backfilling.comparison import Cell, cells_of
 from experiments.backfilling.models import CHANGES, Change, Model
 from experiments.framework.ledger import Configuration, Result
@@ -276,6 +279,17 @@ class Results:
             return None
         value: float | None = self.result(log, variant)["overall"].get(policy, {}).get(measure)
         return value
+
+    def sums(self, trace: str, policy: str, what: str, variant: str = BASE) -> NDArray[np.float64] | None:
+        """Return the sums over the jobs of each month of submission of all logs of a trace, None if none is at hand.
+
+        "jobs" is how many there are, "backfilled" how many were backfilled, and the others are measures.
+        """
+        logs = [log for log in self.logs if log.source.trace == trace]
+        logs = [log for log in logs if any(known.name == variant for known in self.variants(log))]
+        months = [month for log in logs for month in self.result(log, variant)["months"] if month["jobs"]]
+        found = [month["jobs"] * (1.0 if what == "jobs" else month[policy][what]) for month in months]
+        return np.array(found, np.float64) if found else None
 
     def together(self, trace: str, measure: Measure, policy: str) -> tuple[float, float] | None:
         """Return our and the paper's mean over the months of Table 1 that are at hand, each by its numbers of jobs."""

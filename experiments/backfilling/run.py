@@ -18,7 +18,7 @@ from experiments.backfilling.models import CHANGES, generate, generate_changed
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
 from experiments.published import MEASURES, POLICIES
-from gas.simulation.batches import Stop, batch_means, stopping, terminations
+from gas.simulation.batches import Stop, batch_means, counted, stopping, terminations
 from gas.simulation.metrics import JobFigures, Means, job_figures, metrics
 from gas.simulation.months import months
 from gas.simulation.schedule import Policy, Schedule
@@ -112,6 +112,7 @@ def _months(schedules: Mapping[str, Schedule], log: Log) -> list[dict[str, Any]]
             "load": here.load,
             "easy": _figures(here),
             "conservative": _figures(there),
+            "days": len(np.unique(day[index == number[here.month]])),
             "error": {
                 what: {measure: _error(column, day, index == number[here.month]) for measure, column in columns.items()}
                 for what, columns in values.items()
@@ -180,6 +181,8 @@ def _point(schedule: Schedule, stop: Stop, together: int) -> dict[str, Any]:
     batch = stop.means.size
     slowdown = batch_means(figures.bounded_slowdown_unclamped[ended[: stop.jobs]], batch)
     own, shared = ended[batch : stop.jobs], ended[batch:together]  # the first batch is the warm-up, here as there
+    columns: dict[str, NDArray[np.float64]] = {measure: _values(figures, measure) for measure in MEASURES}
+    columns["backfilled"] = figures.backfilled.astype(np.float64)
     shared_response = batch_means(figures.response[ended[:together]], batch)
     shared_slowdown = batch_means(figures.bounded_slowdown_unclamped[ended[:together]], batch)
     return {
@@ -197,6 +200,7 @@ def _point(schedule: Schedule, stop: Stop, together: int) -> dict[str, Any]:
             "slowdown_half_width": shared_slowdown.half_width,
             "batches": shared_response.batches,
             "backfilled": float(figures.backfilled[shared].mean()),
+            "means": {name: counted(column[ended[:together]], batch).tolist() for name, column in columns.items()},
         },
     }
 

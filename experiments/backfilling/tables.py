@@ -44,12 +44,23 @@ def _runs(study: Results) -> list[dict[str, Any]]:
         }
         for policy in POLICIES:
             own = dict(figures[policy])
-            shared = {f"together_{measure}": value for measure, value in own.pop("together").items()}
+            together = own.pop("together").items()
+            shared = {f"together_{measure}": value for measure, value in together if measure != "means"}
             rows.append({**rules, "policy": policy, **own, **shared})
     for changed, means in zip(study.change_runs, study.change_results, strict=True):
         about = {"workload": "model F", "change": changed.change.name, "load": changed.load, "jobs": changed.jobs}
         rows += [{**about, "policy": policy, **means[policy]} for policy in POLICIES]
     return rows
+
+
+def _batches(study: Results) -> list[dict[str, Any]]:
+    return [
+        {"model": run.model, "load": run.load, "policy": policy, "batch": batch}
+        | {name: values[batch] for name, values in result[policy]["together"]["means"].items()}
+        for run, result in zip(study.model_runs, study.model_results, strict=True)
+        for policy in POLICIES
+        for batch in range(len(result[policy]["together"]["means"]["response"]))
+    ]
 
 
 def _here(name: str) -> Any:
@@ -99,6 +110,23 @@ TABLES = {
             ),
         },
     ),
+    "batches": Records[Results](
+        "a row for each batch of jobs of a model that both schemes completed, each in the order of its own ends",
+        _batches,
+        {
+            "batch": (
+                Field("model", "F or J"),
+                Field("load", "offered load"),
+                Field("policy", "easy or conservative backfilling"),
+                Field("batch", "number of the batch, from 0 behind the warm-up"),
+            ),
+            "means over its jobs": (
+                Field("response", "from submission to end", "s"),
+                Field("slowdown", "bounded slowdown, not clamped to 1"),
+                Field("backfilled", "share of jobs that were backfilled"),
+            ),
+        },
+    ),
     "cells": Records[Results](
         "a row for each measure and month of Table 1",
         lambda study: study.cells,
@@ -120,9 +148,10 @@ TABLES = {
             ),
             "conservative above EASY": (
                 Field("difference_percent", "difference of the means", "%", "ours.percent"),
-                Field("half_width_percent", "half of the difference's 90% interval over days", "%", _here("error")),
+                Field("standard_error_percent", "standard error of the difference, over days", "%", _here("error")),
+                Field("days", "days with submissions", value=_here("days")),
                 Field("paper_difference_percent", "difference in the paper", "%", "paper.percent"),
-                Field("agrees", "whether both differences have the same sign"),
+                Field("agrees", "whether both differences have the same sign; empty where ours is not resolved"),
                 Field("reasons", "why the signs or the means may differ", value=lambda cell: "; ".join(reasons(cell))),
             ),
         },

@@ -25,10 +25,6 @@ class Claim:
     """Place in the paper."""
     why: str = ""
     """What may be the cause if it does not hold."""
-    two_ways: bool = False
-    """Whether it compares runs of a model; `holds` is then the verdict with each run at its own end."""
-    shared: bool | None = None
-    """Of such a comparison, the verdict over what both runs completed."""
     reported: bool = False
     """Whether it is there to be seen, with no mark set for it; then `holds` is None."""
     untested: str = "no verdict"
@@ -37,8 +33,6 @@ class Claim:
     @property
     def verdict(self) -> str:
         """Whether it holds, in a word or two."""
-        if {self.holds, self.shared} == {True, False}:
-            return "mixed"  # the line says which is which
         if self.holds is None:
             return "reported" if self.reported else self.untested
         return "yes" if self.holds else "no"

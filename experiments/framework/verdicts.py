@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from experiments.framework.claims import Claim
-from gas.intervals import Interval, jackknifed, ratio_by_months
+from gas.intervals import FEWEST, Interval, from_error, jackknifed, ratio_by_months
 
 __all__ = ["BY_INTERVALS", "DECIDES", "LEVEL", "Part", "Test", "above", "below", "between", "decided", "decided_claim"]
-__all__ += ["judged", "left_out", "of_months", "of_sums", "scaled", "sign"]
+__all__ += ["judged", "left_out", "of_error", "of_months", "of_sums", "scaled", "sign"]
 
 LEVEL: Final = 0.9
 """Of intervals that are shown."""
@@ -95,6 +95,11 @@ def of_sums(sums: ArrayLike, bases: ArrayLike) -> Part:
         return ratio_by_months(above_line, below_line, level=level) if below_line.any() else None
 
     return part
+
+
+def of_error(value: float, error: float, count: int) -> Part:
+    """Return a value as a part, from its standard error and of how many values it is; without interval of few."""
+    return lambda level: from_error(value, error, count, level=level) if count >= FEWEST else Interval(value, None)
 
 
 def left_out(whole: float, without: Sequence[float]) -> Part:

@@ -81,7 +81,7 @@ def batch_means(values: ArrayLike, size: int = BATCH, *, discard: int = 1, confi
     discard
         Batches thrown away at the beginning.
     """
-    return _interval(_counted(values, size, discard), size, confidence)
+    return _interval(counted(values, size, discard), size, confidence)
 
 
 def stopping(
@@ -114,9 +114,9 @@ def stopping(
     """
     if not 2 <= least <= most:
         raise ValueError(f"least {least}: must be from 2 to the most batches, {most}")
-    counted = _counted(values, size, discard)
-    for count in range(least, min(len(counted), most) + 1):
-        found = _interval(counted[:count], size, confidence)
+    means = counted(values, size, discard)
+    for count in range(least, min(len(means), most) + 1):
+        found = _interval(means[:count], size, confidence)
         reason: Reason | None = None
         if found.mean is not None and found.mean > threshold:
             reason = "threshold"
@@ -126,7 +126,7 @@ def stopping(
             reason = "batches"
         if reason:
             return Stop(reason, found, (discard + count) * size)
-    return Stop("exhausted", _interval(counted, size, confidence), len(np.asarray(values)) // size * size)
+    return Stop("exhausted", _interval(means, size, confidence), len(np.asarray(values)) // size * size)
 
 
 def terminations(schedule: Schedule, *, drained: bool = False) -> NDArray[np.int64]:
@@ -145,7 +145,7 @@ def terminations(schedule: Schedule, *, drained: bool = False) -> NDArray[np.int
     return response
 
 
-def _counted(values: ArrayLike, size: int, discard: int) -> NDArray[np.float64]:
+def counted(values: ArrayLike, size: int, discard: int = 1) -> NDArray[np.float64]:
     """Return the means of the complete batches behind the warm-up."""
     if size < 1:
         raise ValueError(f"a batch of {size} jobs has no mean; name 1 or more")

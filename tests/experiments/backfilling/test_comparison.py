@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.backfilling.comparison import CONFIDENCE, Cell, cells_of, count, distance, reasons
+from experiments.backfilling.comparison import Cell, cells_of, count, distance, reasons
 from experiments.published import Difference, Month
 
 ROW = Month("KTH", "1996-10", 0.7, 1000, {"response": Difference(100, 110, 10.0), "slowdown": Difference(5, 4, -20.0)})
@@ -19,7 +19,7 @@ def month(easy=(100, 5), conservative=(110, 4), jobs=1000, load=0.7, error=None)
         "easy": figures(easy),
         "conservative": figures(conservative),
     }
-    return found | ({"error": error} if error else {})
+    return found | {"error": error or errors(), "days": 30}
 
 
 def errors(difference=0.0, easy=0.0, conservative=0.0):
@@ -41,10 +41,11 @@ def test_a_row_has_a_cell_for_each_measure():
     ]
 
 
-def test_signs_must_be_equal_however_small_the_difference():
-    assert response(month(conservative=(100.001, 4))).agrees
-    assert not response(month(conservative=(99.999, 4))).agrees
-    assert not response(month(conservative=(100, 4))).agrees
+@pytest.mark.parametrize(("conservative", "agrees"), [(103, True), (102, None), (98, None), (97, False)])
+def test_a_sign_agrees_only_where_days_resolve_it(conservative, agrees):
+    cell = response(month(conservative=(conservative, 4), error=errors(difference=1)))  # 98%: 2.46 errors over 30 days
+    assert cell.agrees is agrees
+    assert cell.half_width == pytest.approx(1.699, abs=1e-3)
 
 
 def test_what_is_not_at_hand_is_not_compared():
@@ -77,18 +78,18 @@ def test_a_sign_that_other_rules_turn_is_a_reason():
     assert "the sign turns with event (+2.0%)" in reasons(cell)
 
 
-def test_a_difference_smaller_than_its_scatter_is_a_reason():
-    cell = response(month(conservative=(95, 4), error=errors(difference=5 / CONFIDENCE + 0.1)))
-    assert "not resolved by the days of the month" in reasons(cell)
-    clear = response(month(conservative=(95, 4), error=errors(difference=5 / CONFIDENCE - 0.1)))
-    assert reasons(clear) == ["not explained: the sign"]
+def test_a_difference_that_is_not_resolved_has_no_other_sign():
+    wide, narrow = (month(easy=(104, 5), conservative=(103, 4), error=errors(difference=by)) for by in (1, 0.1))
+    assert (response(wide).agrees, response(narrow).agrees) == (None, False)
+    assert "a difference within 1% here" in reasons(response(narrow))
+    assert not any("within 1%" in reason for reason in reasons(response(wide)))
 
 
 def test_figures_that_other_rules_or_other_days_give_are_named():
     base = month(easy=(120, 5), conservative=(140, 4), error=errors(easy=1, conservative=30))
     (by_rules, by_days) = reasons(response(base, extend=month(easy=(104, 5), conservative=(139, 4))))
     assert by_rules == "met under other rules: EASY 104 with extend"
-    assert by_days == f"within the scatter between days: conservative 140 ± {30 * CONFIDENCE:.0f}"
+    assert by_days == f"within the scatter between days: conservative 140 ± {30 * 1.699:.0f}"
 
 
 def test_rules_whose_figure_is_away_as_far_as_ours_are_no_reason():
@@ -99,7 +100,7 @@ def test_rules_whose_figure_is_away_as_far_as_ours_are_no_reason():
 
 def test_cells_are_counted_by_trace():
     agreeing = response(month())
-    other = Cell("CTC", "1996-07", "response", agreeing.paper, 1, 0.5, Difference(2, 1, -50.0))
+    other = Cell("CTC", "1996-07", "response", agreeing.paper, 1, 0.5, Difference(2, 1, -50.0), error=1.0, days=30)
     assert (count([agreeing, other]).agree, count([agreeing, other]).cells) == (1, 2)
     assert count([agreeing, other], ("KTH",)).share == 1
     assert count([agreeing, other], ("CTC",)).share == 0
