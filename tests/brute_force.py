@@ -38,6 +38,7 @@ class Job:
     """As planned while it waits, then as it was."""
     promise: int | None = None
     begun: bool = False
+    priority: int = 0
 
     @property
     def booked_until(self) -> int:
@@ -74,6 +75,7 @@ def simulate_by_force(
     overrun: str = "kill",
     cancellations: Sequence[float] | None = None,
     reservations: Sequence[Row] = (),
+    priorities: Sequence[int] | None = None,
     by_profile: bool = False,
     seeing: bool = False,
 ) -> Outcome:
@@ -89,7 +91,8 @@ def simulate_by_force(
         else:
             estimate = max(run_time, estimate)
         cancelled = FOREVER if cancellations is None else cancellations[number]
-        jobs.append(Job(number, submit, processors, estimate, run_time, cancelled))
+        priority = 0 if priorities is None else priorities[number]
+        jobs.append(Job(number, submit, processors, estimate, run_time, cancelled, priority=priority))
     booked = [
         Job(number, submit, processors, walltime, walltime, earliest=max(start, submit))
         for number, (submit, processors, start, walltime) in enumerate(reservations)
@@ -175,7 +178,7 @@ class Scheduler:
     def __init__(self, machine: int, policy: str, by_profile: bool, seeing: bool) -> None:
         self.machine, self.policy, self.by_profile, self.seeing = machine, policy, by_profile, seeing
         self.plans = policy in PLANNING
-        self.queue: list[Job] = []  # in submission order
+        self.queue: list[Job] = []  # by priority, then in submission order
         self.running: list[Job] = []
         self.booked: list[Job] = []  # reservations that have not started
         self.seen: list[tuple[int, int, Steps]] = []
@@ -207,6 +210,7 @@ class Scheduler:
         """Give an arriving job the earliest place that delays nobody."""
         job.start = job.promise = self.fit(job, now)
         self.queue.append(job)
+        self.queue.sort(key=lambda each: -each.priority)  # stable: each priority in submission order
 
     def revise(self, now: int) -> None:
         """Change the plan after processors came free."""
@@ -214,7 +218,7 @@ class Scheduler:
         if self.policy == "conservative":
             self.one_pass(waiting, now)
         elif self.policy == "s3":
-            while self.one_pass(waiting, now):
+            while self.one_pass(waiting, now, by_priority=True):
                 pass
         elif self.policy == "s3-1999":
             while self.move_first(waiting, now):
@@ -226,10 +230,15 @@ class Scheduler:
             for job in waiting:
                 job.start = self.fit(job, now)
 
-    def one_pass(self, waiting: list[Job], now: int) -> bool:
-        """Take out and put back each job; return whether one moved."""
+    def one_pass(self, waiting: list[Job], now: int, *, by_priority: bool = False) -> bool:
+        """Take out and put back each job; return whether one moved.
+
+        `by_priority`: end the pass in front of those below the highest priority as soon as one has moved.
+        """
         moved = False
         for job in waiting:
+            if by_priority and moved and job.priority < waiting[0].priority:
+                break
             start = self.fit(job, now)
             assert start <= job.start
             moved = moved or start < job.start

@@ -28,6 +28,7 @@ class Case:
     cancellations: tuple[int, ...] | None = None
     reservations: tuple[tuple[int, int, int, int], ...] = ()
     """(submit, processors, start, walltime)"""
+    priorities: tuple[int, ...] | None = None
 
     @property
     def jobs(self) -> RigidJobs:
@@ -38,9 +39,10 @@ class Case:
 
     @property
     def beside(self):
-        """The cancellations and reservations, as keywords of `simulate`."""
+        """The cancellations, reservations and priorities, as keywords of `simulate`."""
         cancellations = None if self.cancellations is None else np.array(self.cancellations, np.int64)
-        return {"cancellations": cancellations, "reservations": [Reservation(*r) for r in self.reservations]}
+        beside = {"cancellations": cancellations, "reservations": [Reservation(*r) for r in self.reservations]}
+        return beside if self.priorities is None else {**beside, "priorities": self.priorities}
 
     def by_force(self, policy, **options):
         """Return what the brute force makes of it."""
@@ -48,7 +50,13 @@ class Case:
         if withdrawn is not None:
             withdrawn = [FOREVER if instant == NOT_CANCELLED else instant for instant in withdrawn]
         return simulate_by_force(
-            self.machine, self.rows, policy, cancellations=withdrawn, reservations=self.reservations, **options
+            self.machine,
+            self.rows,
+            policy,
+            cancellations=withdrawn,
+            reservations=self.reservations,
+            priorities=self.priorities,
+            **options,
         )
 
 
@@ -116,6 +124,15 @@ def disturbed_logs(draw, most_jobs=10, most_processors=6):
 
 
 # -------------------------------------------------------------------------------------------------------- by a seed
+
+
+@st.composite
+def prioritized(draw, of):
+    """Return a case with priorities, mostly a few different ones."""
+    case = draw(of)
+    priority = draw(st.sampled_from([st.integers(-1, 1), st.sampled_from([0, 0, 0, 7]), st.integers(-9, 9)]))
+    drawn = draw(st.lists(priority, min_size=len(case.rows), max_size=len(case.rows)))
+    return replace(case, priorities=tuple(drawn))
 
 
 def random_log(seed, jobs=(1, 14), most_processors=8, disturbed=False):

@@ -2,7 +2,7 @@
 
 Its modules, from the bottom:
 
-    queue      waiting jobs in submission order, as arrays
+    queue      waiting jobs in the order of their priority and submission, as arrays
     runs       equal jobs one behind the other in the queue, as bulk submissions put them there, moved at once
     placing    the kernels on a queue: place, promote
     entries    what the schedule holds: `Entry`, and promises that were `Broken`

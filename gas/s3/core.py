@@ -42,9 +42,18 @@ class S3(Schedule):
     """The schedule of one machine, and what changes it; the parameters are those of `Schedule`."""
 
     def submit(
-        self, processors: int, walltime: int, *, not_before: int | None = None, start_by: int | None = None
+        self,
+        processors: int,
+        walltime: int,
+        *,
+        not_before: int | None = None,
+        start_by: int | None = None,
+        priority: int = 0,
     ) -> Entry:
         """Put a job into the first slot that it fits, from now (or `not_before`) on, and promise that start.
+
+        Its priority makes no promise of another later: it counts when processors come free, for which jobs of higher
+        priority are moved to earlier starts before others are (`gas.s3.placing`).
 
         Raises
         ------
@@ -68,7 +77,7 @@ class S3(Schedule):
                 )
         start = int(self._place(self._profile, processors, walltime, earliest))
         assert start != NEVER, "the last frame of the profile is the whole machine"
-        entry = self._new(processors, walltime, start, "queued", earliest)
+        entry = self._new(processors, walltime, start, "queued", earliest, priority)
         self._waiting.add(entry, int(self._profile.numbers[STAMP]))
         return entry
 
@@ -164,7 +173,7 @@ class S3(Schedule):
         return entry
 
     def step(self, now: int, ended: Iterable[int] = ()) -> list[Entry]:
-        """Handle one instant and return the entries that start in it, in submission order.
+        """Handle one instant and return the entries that start in it, in the order of their turn.
 
         First the processors of `ended` get free; if one of them ended early, the queue is promoted; then every due
         entry starts whose processors are really there. Instants must not go back; one may be handled several times.
@@ -226,7 +235,7 @@ class S3(Schedule):
         """
         assert not self.entries, "only a fresh schedule can be restored"
         self.version, self._last_id = version, last_id
-        for given in sorted(entries, key=lambda e: e.id):
+        for given in sorted(entries, key=lambda e: e.turn):
             entry = replace(given)
             self.entries[entry.id] = entry
             if entry.state == "running":

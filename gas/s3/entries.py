@@ -24,7 +24,7 @@ class Entry:
 
     `start` is planned while it is queued or reserved and actual while it runs; `promise` is the latest start that it
     was given, anew when it was reshaped. It is not started before `earliest`. `end` is when its processors are due
-    back: ``start + walltime``, later only if it could not be ended.
+    back: ``start + walltime``, later only if it could not be ended. Who has the higher `priority` stands in front.
     """
 
     id: int
@@ -36,6 +36,12 @@ class Entry:
     state: State
     end: int
     earliest: int = 0
+    priority: int = 0
+
+    @property
+    def turn(self) -> tuple[int, int]:
+        """What the queue is ordered by: the highest priority first, each in submission order."""
+        return -self.priority, self.id
 
 
 @dataclass(frozen=True, slots=True)

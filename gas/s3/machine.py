@@ -91,12 +91,13 @@ class Machine:
         *,
         not_before: int | None = None,
         start_by: int | None = None,
+        priority: int = 0,
     ) -> Entry:
         """Submit a job at the schedule's present instant; one that can start at once does.
 
         `run_time` makes it a simulated job. `S3.submit` names the errors.
         """
-        entry = self.schedule.submit(processors, walltime, not_before=not_before, start_by=start_by)
+        entry = self.schedule.submit(processors, walltime, not_before=not_before, start_by=start_by, priority=priority)
         if run_time is not None:
             self.run_times[entry.id] = run_time
         for started in self.schedule.step(self.schedule.now):

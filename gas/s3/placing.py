@@ -3,6 +3,13 @@
 The paper's section 4.3: an arriving job is put in the first slot that it fits; whenever processors get free before
 they were due, the queue is walked in submission order and jobs are promoted into the hole, until nothing moves. The
 live scheduler calls these functions as they stand or compiled, and a simulation compiles the same source.
+
+Where jobs of several priorities wait, the queue is in the order of priority, and of submission within each. A job below
+the highest is looked at only if nothing has moved since the walk was at the head; else it begins again there. So no job
+moves while one of higher priority could start earlier, and: *a job is never overtaken by one of lower priority that was
+submitted after it and asks for no fewer processors and no less walltime.* For the later one was not placed before the
+first, which would have fitted there. When it is about to move to s before the first one's start, the first would fit at
+s: where the later one's old span is still held, the first holds its own, which begins no later and which it gives back.
 """
 
 from __future__ import annotations
@@ -16,16 +23,19 @@ from gas.profile.staircase import clear_staircases, note_longest
 from gas.s3.queue import (
     COUNT,
     FILTERED,
+    LOWEST,
     NEXT,
     NOT_LOOKED_AT,
     PASS_MOST,
     PASS_UNTIL,
     Q_EARLIEST,
     Q_LEVEL,
+    Q_PRIORITY,
     Q_PROCESSORS,
     Q_SEEN,
     Q_START,
     Q_WALLTIME,
+    TOP,
     UNFINISHED,
     Queue,
 )
@@ -60,7 +70,7 @@ def place(blocks: Blocks, processors: int, walltime: int, not_before: int) -> in
 
 @lean_kernel
 def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = NO_LIMIT) -> int:
-    """Move jobs that are not yet due to their earliest fit, in submission order; return how many moves that took.
+    """Move jobs that are not yet due to their earliest fit, in the order of the queue; return how many moves that took.
 
     The starts are those of this pass, repeated as `walk` says: take each job out and put it back in the first slot that
     it fits, so that no job gets later. What is known to stay where it is, is only not taken out: a job can move only
@@ -80,10 +90,12 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
         the calls together do what one call without a limit does. Only with `UNTIL_NOTHING_MOVES`.
     """
     numbers, used = blocks.numbers, queue.used
+    top = top_priority(queue, now) if walk == UNTIL_NOTHING_MOVES else LOWEST
     # Holes are measured for the job at hand, and must hold for those that were looked at before it. Where the
     # walk begins again at the head, those behind may not have been looked at for long.
+    returns = walk == AGAIN_FROM_THE_HEAD or top > LOWEST
     oldest = numbers[STAMP]
-    if walk == AGAIN_FROM_THE_HEAD:
+    if returns:
         for i in range(queue.used[0]):
             if queue.jobs[Q_START, i] > now:
                 oldest = min(oldest, queue.jobs[Q_SEEN, i])
@@ -98,13 +110,13 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
             used[UNFINISHED] = 0
             i = used[NEXT] - 1
             most, until = max(used[PASS_MOST], numbers[GIVEN_MOST]), max(used[PASS_UNTIL], numbers[GIVEN_UNTIL])
-            filtering = used[FILTERED] > 0
+            filtering = used[FILTERED] > 0 and not returns
         else:
             # Every job is looked at after what was given back up to here, not after what is given back from now on.
             i = -1
             most, until = numbers[GIVEN_MOST], numbers[GIVEN_UNTIL]
             numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = 0, numbers[BEGIN]
-            if passes > 0:  # a call looks at one job at least
+            if passes > 0 and not returns:  # a call looks at one job at least
                 looks += used[COUNT] // A_PASS
         passes += 1
         ahead = -1  # the job looked at last, while it says something of the next one
@@ -132,13 +144,20 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
             if before <= first or processors > most or seen == numbers[STAMP]:
                 queue.jobs[Q_SEEN, i] = numbers[STAMP]
                 continue
+            if queue.jobs[Q_PRIORITY, i] < top and numbers[GIVEN_MOST] > 0:
+                looks += i // A_PASS
+                numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = most, until  # those behind have not been looked at yet
+                break
             if looks >= patience:
-                used[UNFINISHED], used[NEXT], used[FILTERED] = 1, i, int(filtering)
+                used[UNFINISHED], used[NEXT], used[FILTERED], used[TOP] = 1, i, int(filtering), top
                 used[PASS_MOST], used[PASS_UNTIL] = most, until
+                if returns:
+                    for behind in range(i, used[COUNT]):
+                        queue.jobs[Q_SEEN, behind] = oldest
                 return moves
             looks += 1
             queue.jobs[Q_SEEN, i] = numbers[STAMP]
-            if walk == AGAIN_FROM_THE_HEAD:
+            if returns:
                 seen = oldest
             walltime = queue.jobs[Q_WALLTIME, i]
             start = earlier_start(blocks, processors, queue.jobs[Q_LEVEL, i], walltime, first, before, seen, until)
@@ -151,7 +170,8 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
                 give_back(blocks, begin, end, processors)
                 queue.jobs[Q_START, i], queue.jobs[Q_SEEN, i] = start, numbers[STAMP]
             else:  # where the old span and the new one overlap, nothing changes
-                most_moves = 1 if walk == AGAIN_FROM_THE_HEAD else 1 + (patience - looks) // (1 + A_MOVE)
+                alone = walk == AGAIN_FROM_THE_HEAD or queue.jobs[Q_PRIORITY, i] < top
+                most_moves = 1 if alone else 1 + (patience - looks) // (1 + A_MOVE)
                 i, moved, end = slide(blocks, queue, i, now, start, most_moves)
                 ahead = i if ahead >= 0 else -1
                 begin = start + walltime
@@ -164,8 +184,24 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
                 numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = most, until
                 break
         again = walk != ONCE and numbers[GIVEN_MOST] > 0
-        filtering = walk == UNTIL_NOTHING_MOVES and used[COUNT] > MANY
+        filtering = walk == UNTIL_NOTHING_MOVES and used[COUNT] > MANY and not returns
     return moves
+
+
+@lean_kernel
+def top_priority(queue: Queue, now: int) -> int:
+    """Return the highest priority of those not yet due; `LOWEST` if all that wait have the same.
+
+    A promotion that goes on keeps the one that it began with, unless there is a higher one by now.
+    """
+    jobs, count = queue.jobs, queue.used[COUNT]
+    if count == 0 or jobs[Q_PRIORITY, 0] == jobs[Q_PRIORITY, count - 1]:
+        return LOWEST
+    top = queue.used[TOP] if queue.used[UNFINISHED] else LOWEST
+    for i in range(count):
+        if jobs[Q_START, i] > now:
+            return max(top, jobs[Q_PRIORITY, i])
+    return top
 
 
 @inlined_kernel

@@ -1,4 +1,4 @@
-"""The queue of S³: waiting jobs in submission order, as arrays."""
+"""The queue of S³: waiting jobs as arrays, those of higher priority first, each priority in submission order."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gas.profile.blocks import LEVELS, STAMP, Blocks, level_of
 __all__ = [
     "COUNT",
     "FILTERED",
+    "LOWEST",
     "NEXT",
     "NOT_LOOKED_AT",
     "PASS_MOST",
@@ -20,35 +21,40 @@ __all__ = [
     "Q_EARLIEST",
     "Q_JOB",
     "Q_LEVEL",
+    "Q_PRIORITY",
     "Q_PROCESSORS",
     "Q_SEEN",
     "Q_START",
     "Q_WALLTIME",
+    "TOP",
     "UNFINISHED",
     "Queue",
     "append",
     "empty_queue",
+    "insert",
     "remove",
-    "seen_by_arrival",
     "with_queue_room",
 ]
 
 NOT_LOOKED_AT = -1
 """What `Queue.seen` says of a job that may start earlier for all that is known."""
 
-COUNT, UNFINISHED, NEXT, PASS_MOST, PASS_UNTIL, FILTERED = range(6)
+LOWEST = -(2**62)
+"""A priority below all others."""
+
+COUNT, UNFINISHED, NEXT, PASS_MOST, PASS_UNTIL, FILTERED, TOP = range(7)
 """The words of `Queue.used`."""
 
-Q_PROCESSORS, Q_WALLTIME, Q_EARLIEST, Q_START, Q_SEEN, Q_LEVEL, Q_JOB = range(7)
+Q_PROCESSORS, Q_WALLTIME, Q_EARLIEST, Q_START, Q_SEEN, Q_LEVEL, Q_JOB, Q_PRIORITY = range(8)
 """The rows of `Queue.jobs`."""
 
 
 class Queue(NamedTuple):
-    """Waiting jobs in submission order, in the first ``used[0]`` columns of `jobs`; the properties are its rows.
+    """Waiting jobs in the first ``used[0]`` columns of `jobs`; the properties are its rows.
 
     The other words of `used` are of the pass that a promotion was in when its patience ended: whether there is one,
     the next job to look at, and with what the pass goes on. Jobs from the next one on were looked at longest ago, then
-    those in front of it. `remove` and `seen_by_arrival` keep that order.
+    those in front of it. `insert` and `remove` keep that order.
     """
 
     jobs: NDArray[np.int64]
@@ -93,24 +99,64 @@ class Queue(NamedTuple):
         """The caller's name for it."""
         return self._row(Q_JOB)
 
+    @property
+    def priority(self) -> NDArray[np.int64]:
+        """That of its class; higher ones stand in front."""
+        return self._row(Q_PRIORITY)
+
+
+@lean_kernel
+def insert(
+    queue: Queue,
+    place: int,
+    job: int,
+    priority: int,
+    processors: int,
+    walltime: int,
+    earliest: int,
+    start: int,
+    level: int,
+    stamp: int,
+) -> None:
+    """Put a job that was just placed at a place in the queue. There must be room for it.
+
+    Parameters
+    ----------
+    stamp
+        That of the profile. What is noted as `Queue.seen` may be older: a job must not have been looked at later than
+        those that are looked at after it.
+    """
+    jobs, used = queue.jobs, queue.used
+    count = used[COUNT]
+    in_a_pass = used[UNFINISHED] > 0 and used[NEXT] > 0
+    if place < count or in_a_pass:
+        stamp = min(stamp, jobs[Q_SEEN, place if place < count else 0])
+    if in_a_pass and place < used[NEXT]:
+        used[NEXT] += 1
+    for i in range(count, place, -1):
+        for row in range(jobs.shape[0]):
+            jobs[row, i] = jobs[row, i - 1]
+    jobs[Q_PROCESSORS, place] = processors
+    jobs[Q_WALLTIME, place] = walltime
+    jobs[Q_EARLIEST, place] = earliest
+    jobs[Q_START, place] = start
+    jobs[Q_SEEN, place] = stamp
+    jobs[Q_LEVEL, place] = level
+    jobs[Q_JOB, place] = job
+    jobs[Q_PRIORITY, place] = priority
+    used[COUNT] = count + 1
+
 
 @lean_kernel
 def append(queue: Queue, blocks: Blocks, job: int, processors: int, walltime: int, earliest: int, start: int) -> None:
-    """Add a job that was just placed. There must be room for it."""
-    i = queue.used[0]
-    queue.jobs[Q_PROCESSORS, i] = processors
-    queue.jobs[Q_WALLTIME, i] = walltime
-    queue.jobs[Q_EARLIEST, i] = earliest
-    queue.jobs[Q_START, i] = start
-    queue.jobs[Q_SEEN, i] = blocks.numbers[STAMP]
-    queue.jobs[Q_LEVEL, i] = min(level_of(processors), blocks.numbers[LEVELS] - 1)
-    queue.jobs[Q_JOB, i] = job
-    queue.used[0] = i + 1
+    """Put a job of no particular priority that was just placed at the end. There must be room for it."""
+    level, stamp = min(level_of(processors), blocks.numbers[LEVELS] - 1), blocks.numbers[STAMP]
+    insert(queue, queue.used[COUNT], job, 0, processors, walltime, earliest, start, level, stamp)
 
 
 def empty_queue(room: int = 16) -> Queue:
     """Return a queue without jobs that has room for so many."""
-    return Queue(np.zeros((7, room), np.int64), np.zeros(6, np.int64))
+    return Queue(np.zeros((8, room), np.int64), np.zeros(7, np.int64))
 
 
 def remove(queue: Queue, places: NDArray[np.int64]) -> None:
@@ -128,17 +174,9 @@ def remove(queue: Queue, places: NDArray[np.int64]) -> None:
     queue.used[COUNT] = count - places.size
 
 
-def seen_by_arrival(queue: Queue, stamp: int) -> int:
-    """Return what to note as `Queue.seen` of a job that was just placed and is about to be appended.
-
-    In the middle of a pass it is looked at before those in front of the next job, so it must not have been seen later.
-    """
-    return min(stamp, int(queue.seen[0])) if queue.used[UNFINISHED] and queue.used[NEXT] > 0 else stamp
-
-
 def with_queue_room(queue: Queue) -> Queue:
     """Return the queue itself if it has room for one job more, else a copy of twice the size."""
     room = queue.jobs.shape[1]
     if queue.used[0] < room:
         return queue
-    return Queue(np.concatenate([queue.jobs, np.zeros((7, room), np.int64)], axis=1), queue.used)
+    return Queue(np.concatenate([queue.jobs, np.zeros((8, room), np.int64)], axis=1), queue.used)

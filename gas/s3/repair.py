@@ -30,9 +30,9 @@ def repair(
 ) -> tuple[Profile, list[Entry]]:
     """Give every waiting entry a start that is possible, and return the profile and the entries that had to move.
 
-    In submission order, reservations first, entries whose planned start is still possible keep it; the others get
-    their first slot, from `soonest` on. After an outage (`missed_first`), starts that fell due in it come before all
-    others, as soon as they can.
+    Reservations first, then in the order of the queue, entries whose planned start is still possible keep it; the
+    others get their first slot, from `soonest` on, higher priorities first. After an outage (`missed_first`), starts
+    that fell due in it come before all others, as soon as they can.
     """
     profile = with_room(profile_left_by(running, processors, now), 2 * len(waiting) + 2)
     keep, place_each = (
@@ -42,7 +42,7 @@ def repair(
     moved: list[Entry] = []
 
     def find_slots(displaced: list[Entry]) -> None:
-        displaced.sort(key=lambda e: e.id)
+        displaced.sort(key=lambda e: e.turn)
         # A hole before a reservation may be free, but that is not what was reserved.
         first = [max(soonest, e.start if e.state == "reserved" else e.earliest) for e in displaced]
         starts = np.array(first, np.int64)

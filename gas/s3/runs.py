@@ -1,5 +1,7 @@
 """Runs: jobs that ask for the same and stand one behind the other in the queue, as bulk submissions put them there.
 
+All of a run have one priority: a job of a lower one is looked at only after those above it (`gas.s3.placing`).
+
 When a job slides to an earlier start, the next one of its run can often slide to where that one was, the one after it
 to where this one was, and so on. Their spans overlap, so all these moves together take one span at the front out of the
 profile and give one back at the end: `slide` finds how far that goes and changes the profile once.
@@ -11,7 +13,7 @@ from gas.compiled import lean_kernel
 from gas.profile.blocks import BEGINS, EACH, FREE, LENGTH, ORDER, STAMP, START, USED, Blocks, block_at, frame_at
 from gas.profile.changes import give_back, take
 from gas.profile.flat import ENDLESS
-from gas.s3.queue import Q_EARLIEST, Q_PROCESSORS, Q_SEEN, Q_START, Q_WALLTIME, Queue
+from gas.s3.queue import Q_EARLIEST, Q_PRIORITY, Q_PROCESSORS, Q_SEEN, Q_START, Q_WALLTIME, Queue
 
 __all__ = ["floor_of", "slide"]
 
@@ -67,6 +69,7 @@ def slide(blocks: Blocks, queue: Queue, i: int, now: int, start: int, most: int)
         if (
             jobs[Q_PROCESSORS, n] != processors
             or jobs[Q_WALLTIME, n] != walltime
+            or jobs[Q_PRIORITY, n] != jobs[Q_PRIORITY, i]
             or jobs[Q_EARLIEST, n] > now
             or before < reached
             or before > start + walltime

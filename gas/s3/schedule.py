@@ -62,7 +62,7 @@ class Schedule:
         self.broken: list[Broken] = []
         self._changed: set[int] = set()
         self._profile: Blocks = empty_blocks(processors, now)
-        self._waiting = Waiting()
+        self._waiting = Waiting(machine_code=machine_code)
         self._running = Running()
         self._most_in_use = processors  # more than the machine has, as long as it was larger when things started
         self._last_id = 0
@@ -83,7 +83,7 @@ class Schedule:
 
     @property
     def queued(self) -> list[Entry]:
-        """The waiting jobs in submission order."""
+        """The waiting jobs in the order of the queue: higher priorities first, each in submission order."""
         return list(self._waiting.jobs)
 
     @property
@@ -206,9 +206,10 @@ class Schedule:
 
     # --------------------------------------------------------------------------------------------- inside
 
-    def _new(self, processors: int, walltime: int, start: int, state: State, earliest: int) -> Entry:
+    def _new(self, processors: int, walltime: int, start: int, state: State, earliest: int, priority: int = 0) -> Entry:
         self._last_id += 1
-        entry = Entry(self._last_id, processors, walltime, self.now, start, start, state, start + walltime, earliest)
+        end = start + walltime
+        entry = Entry(self._last_id, processors, walltime, self.now, start, start, state, end, earliest, priority)
         self.entries[entry.id] = entry
         self._changed.add(entry.id)
         self.version += 1

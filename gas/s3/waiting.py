@@ -1,18 +1,32 @@
-"""Who waits: jobs in submission order, beside the arrays that the kernels work on, and reservations."""
+"""Who waits: jobs in the order of the queue, beside the arrays that the kernels work on, and reservations."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.compiled import compiled
 from gas.profile.flat import ENDLESS
 from gas.s3.entries import Entry
-from gas.s3.queue import NEXT, NOT_LOOKED_AT, UNFINISHED, Queue, empty_queue, remove, seen_by_arrival, with_queue_room
+from gas.s3.queue import (
+    NEXT,
+    NOT_LOOKED_AT,
+    Q_PRIORITY,
+    UNFINISHED,
+    Queue,
+    empty_queue,
+    insert,
+    remove,
+    with_queue_room,
+)
 
 __all__ = ["Waiting"]
+
+_turn = attrgetter("turn")
 
 
 class Waiting:
@@ -23,14 +37,15 @@ class Waiting:
     Attributes
     ----------
     jobs
-        The queue, in submission order.
+        The queue: by `Entry.turn`.
     queue
         The same jobs as arrays. After changing starts there, call `read_starts`.
     reserved
         Reservations by id.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, machine_code: bool = False) -> None:
+        self._insert = compiled(insert) if machine_code else insert
         self.jobs: list[Entry] = []
         self.queue: Queue = empty_queue()
         self.reserved: dict[int, Entry] = {}
@@ -76,12 +91,12 @@ class Waiting:
         return first if first < ENDLESS else None
 
     def due(self, now: int) -> list[Entry]:
-        """Return who should start now, in submission order."""
+        """Return who should start now, in the order of their turn."""
         if self.first_start() > now:
             return []
         entries = [self.jobs[i] for i in np.flatnonzero(self.starts <= now).tolist()]
         entries += [e for e in self.reserved.values() if e.start <= now]
-        return sorted(entries, key=lambda e: e.id)
+        return sorted(entries, key=_turn)
 
     # ---------------------------------------------------------------------------------------------- change
 
@@ -97,14 +112,12 @@ class Waiting:
             return
         if self._first_job is not None:
             self._first_job = min(self._first_job, entry.start)
-        self.queue = queue = with_queue_room(self.queue)
-        i = len(self.jobs)
-        queue.processors[i], queue.walltime[i] = entry.processors, entry.walltime
-        queue.earliest[i], queue.start[i] = entry.earliest, entry.start
-        queue.seen[i] = seen_by_arrival(queue, seen)
-        queue.level[i], queue.job[i] = entry.processors.bit_length() - 1, entry.id
-        queue.used[0] += 1
-        self.jobs.append(entry)
+        self.queue = with_queue_room(self.queue)
+        i = self._place_of(entry)
+        level = entry.processors.bit_length() - 1
+        request = entry.priority, entry.processors, entry.walltime, entry.earliest
+        self._insert(self.queue, i, entry.id, *request, entry.start, level, seen)
+        self.jobs.insert(i, entry)
 
     def update(self, entry: Entry) -> None:
         """Bring the arrays up to date with a job that has another shape.
@@ -157,11 +170,12 @@ class Waiting:
         self.queue.used[UNFINISHED] = 0
 
     def _place_of(self, entry: Entry) -> int:
-        return bisect_left(self.jobs, entry.id, key=lambda e: e.id)
+        return bisect_left(self.jobs, entry.turn, key=_turn)
 
     def copy(self, entries: dict[int, Entry]) -> Waiting:
         """Return an independent copy that holds the entries given by id."""
         other = Waiting()
+        other._insert = self._insert
         other.jobs = [entries[e.id] for e in self.jobs]
         other.reserved = {id: entries[id] for id in self.reserved}
         other.queue = Queue(*(array.copy() for array in self.queue))
@@ -173,11 +187,12 @@ class Waiting:
     def check(self) -> None:
         """Raise `AssertionError` if the arrays are not those of the jobs."""
         ids = [e.id for e in self.jobs]
-        assert ids == sorted(ids), "the queue is not in submission order"
+        assert self.jobs == sorted(self.jobs, key=_turn), "the queue is not in the order of priority and submission"
         assert int(self.queue.used[0]) == len(ids), "the queue's arrays are not as long as it"
         for i, e in enumerate(self.jobs):
-            row = tuple(self.queue.jobs[:4, i].tolist())
-            assert row == (e.processors, e.walltime, e.earliest, e.start), f"the queue's arrays differ from job {e.id}"
+            row = tuple(self.queue.jobs[[0, 1, 2, 3, Q_PRIORITY], i].tolist())
+            expected = e.processors, e.walltime, e.earliest, e.start, e.priority
+            assert row == expected, f"the queue's arrays differ from job {e.id}"
         next = int(self.queue.used[NEXT]) if self.unfinished else 0
         assert 0 <= next <= len(ids), "the pass goes on outside the queue"
         in_turn = np.roll(self.queue.seen[: len(ids)], -next)

@@ -24,10 +24,14 @@ __all__ = [
     "checked_cancellations",
     "checked_machine",
     "checked_places",
+    "checked_priorities",
     "checked_reservations",
     "reach_of",
     "whole",
 ]
+
+HIGHEST_PRIORITY = 2**31 - 1
+"""The highest priority of a job; the lowest is its negative."""
 
 LIMIT = 2**61
 """All that a simulation computes with is less than so many seconds from second 0; differences stay below 2**62."""
@@ -67,6 +71,22 @@ def checked_cancellations(cancellations: ArrayLike, jobs: RigidJobs) -> NDArray[
         raise BadInput(
             f"cancellation {given[at]} of job {jobs.id[at]}: is above {NOT_CANCELLED}, which marks a job that is not "
             "cancelled"
+        )
+    return given.astype(np.int64, copy=False)
+
+
+def checked_priorities(priorities: ArrayLike, jobs: RigidJobs, policy: str) -> NDArray[np.int64]:
+    """Return priorities as int64, one a job, under a policy whose plan knows them."""
+    if policy in ("fcfs", "easy"):
+        raise BadInput(f'priorities: apply to policies that plan every job, not to "{policy}"; leave them out')
+    given = _integers(priorities, "priorities", "whole numbers, of which higher ones come first")
+    if given.shape != jobs.id.shape:
+        raise BadInput(f"priorities have the shape {given.shape}; one for each of the {len(jobs)} jobs is needed")
+    wrong = np.flatnonzero((given < -HIGHEST_PRIORITY) | (given > HIGHEST_PRIORITY))
+    if wrong.size:
+        at = int(wrong[0])
+        raise BadInput(
+            f"priority {given[at]} of job {jobs.id[at]}: must be from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}"
         )
     return given.astype(np.int64, copy=False)
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from gas.compiled import lean_kernel
 from gas.heap import push
+from gas.profile.blocks import LEVELS, STAMP, level_of
 from gas.profile.changes import give_back, take
 from gas.profile.flat import ENDLESS
 from gas.profile.holes import first_fit
 from gas.s3.placing import AGAIN_FROM_THE_HEAD, ONCE, UNTIL_NOTHING_MOVES, place, promote
-from gas.s3.queue import Q_JOB, Q_PROCESSORS, Q_START, Q_WALLTIME, append
+from gas.s3.queue import COUNT, Q_JOB, Q_PRIORITY, Q_PROCESSORS, Q_START, Q_WALLTIME, insert
 from gas.simulation.state import (
     ALIVE,
     CONSERVATIVE,
@@ -34,6 +35,7 @@ from gas.simulation.state import (
     W_EARLIEST,
     W_ESTIMATE,
     W_FIXED,
+    W_PRIORITY,
     W_PROCESSORS,
     W_PROMISE,
     W_RUN_TIME,
@@ -56,7 +58,9 @@ def enter(state: State, job: int) -> None:
     work[W_STATUS, job] = WAITING
     now[SPANS] += 1
     if work[W_FIXED, job] == 0:
-        append(state.queue, state.plan, job, processors, estimate, work[W_EARLIEST, job], start)
+        numbers, earliest, priority = state.plan.numbers, work[W_EARLIEST, job], work[W_PRIORITY, job]
+        at, level = _place_of(state, job), min(level_of(processors), numbers[LEVELS] - 1)
+        insert(state.queue, at, job, priority, processors, estimate, earliest, start, level, numbers[STAMP])
         now[ALIVE] += 1
     if state.rules[ORDER] == EVENT:
         create_start(state, job, start)
@@ -116,19 +120,27 @@ def leave_plan(state: State, job: int) -> bool:
 @lean_kernel
 def withdraw(state: State, job: int) -> None:
     """Take a waiting job out of queue and plan."""
-    work, queue = state.work, state.queue
-    low, high = 0, queue.used[0]
-    while high - low > 1:  # jobs stand in the order of their arrival, which is that of their numbers
-        middle = (low + high) >> 1
-        if queue.jobs[Q_JOB, middle] <= job:
-            low = middle
-        else:
-            high = middle
-    queue.jobs[Q_START, low] = -ENDLESS
+    work = state.work
+    state.queue.jobs[Q_START, _place_of(state, job)] = -ENDLESS
     give_back(state.plan, work[W_START, job], work[W_START, job] + work[W_ESTIMATE, job], work[W_PROCESSORS, job])
     work[W_STATUS, job] = GONE
     state.now[ALIVE] -= 1
     state.now[SPANS] -= 1
+
+
+@lean_kernel
+def _place_of(state: State, job: int) -> int:
+    """Return how many stand in the queue before a job; jobs are numbered in the order of their arrival."""
+    jobs, priority = state.queue.jobs, state.work[W_PRIORITY, job]
+    low, high = 0, state.queue.used[COUNT]
+    while low < high:
+        middle = (low + high) >> 1
+        there = jobs[Q_PRIORITY, middle]
+        if there > priority or (there == priority and jobs[Q_JOB, middle] < job):
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @lean_kernel
@@ -152,7 +164,7 @@ def revise(state: State) -> None:
 
 @lean_kernel
 def _replan(state: State) -> int:
-    """Take all waiting jobs out and put them back in submission order; those due now stay in order `event`."""
+    """Take all waiting jobs out and put them back in the order of the queue; those due now stay in order `event`."""
     queue, work, plan, now = state.queue, state.work, state.plan, state.now[NOW]
     first = now + 1 if state.rules[ORDER] == EVENT else now
     for i in range(queue.used[0]):
@@ -190,7 +202,7 @@ def _read_starts(state: State) -> None:
 
 @lean_kernel
 def start_due(state: State) -> None:
-    """Start every job whose planned start has come, in submission order (order `instant`)."""
+    """Start every job whose planned start has come, in the order of the queue (order `instant`)."""
     queue, work, now = state.queue, state.work, state.now
     if now[DUE] > now[NOW]:
         return

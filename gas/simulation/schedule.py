@@ -102,6 +102,8 @@ class Schedule(Shown):
         Its name: a `Policy`, or that of one written in Python (`gas.policies.deciding`).
     reserved
         The start that each reservation was given; `NEVER_STARTED` for one that has not been asked for yet.
+    priority
+        That of each job; None where all had the same.
     queue, adjustment
         In what order they waited, and for which adjusted walltimes were planned with; None: for none.
     engine_seconds
@@ -120,9 +122,10 @@ class Schedule(Shown):
     engine_seconds: float = 0.0
     queue: QueueOrder = "fcfs"
     adjustment: Adjustment | None = None
+    priority: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("start", "end", "promise"):
+        for name in ("start", "end", "promise", "priority"):
             column = getattr(self, name)
             if column is not None and (column.dtype != np.int64 or column.shape != self.jobs.id.shape):
                 raise ValueError(f"{name} has {column.dtype}{column.shape}, expected int64{self.jobs.id.shape}")

@@ -21,6 +21,7 @@ from gas.simulation.inputs import (
     checked_cancellations,
     checked_machine,
     checked_places,
+    checked_priorities,
     checked_reservations,
     reach_of,
     whole,
@@ -79,6 +80,7 @@ def simulate(
     cancellations: ArrayLike | None = None,
     reservations: Sequence[Reservation] = (),
     queue: QueueOrder = "fcfs",
+    priorities: ArrayLike | None = None,
     progress: Callable[[float], None] | None = None,
     machine_code: bool = True,
 ) -> Schedule:
@@ -91,6 +93,7 @@ def simulate(
         cancellations=cancellations,
         reservations=reservations,
         queue=queue,
+        priorities=priorities,
         machine_code=machine_code,
     )
     simulation.run(progress=progress)
@@ -126,6 +129,9 @@ class Simulation:
     queue
         Whom `easy` looks at first in each pass: "fcfs", who was submitted first; "wfp", who has the highest priority
         (`gas.simulation.ranking`).
+    priorities
+        For each job an integer, under policies that plan every job. Higher ones stand in front of the queue, in whose
+        order jobs are moved to earlier starts; nobody's promise gets later (`gas.s3.placing`).
     adjustment
         Lets an answer name the walltime by which the scheduler plans a job (`gas.simulation.queueing`, under `easy`):
         while it waits and while it runs ("regular"), or while it waits alone ("selective").
@@ -152,6 +158,7 @@ class Simulation:
         reservations: Sequence[Reservation] = (),
         queue: QueueOrder = "fcfs",
         adjustment: Adjustment | None = None,
+        priorities: ArrayLike | None = None,
         ask: ArrayLike = (),
         machine_code: bool = True,
     ) -> None:
@@ -167,9 +174,10 @@ class Simulation:
             self._run = compiled(run)
         withdrawn = None if cancellations is None else checked_cancellations(cancellations, jobs)
         places = checked_places(ask, jobs)
+        self.priorities = None if priorities is None else checked_priorities(priorities, jobs, policy)
         self._reach = reach_of(self.jobs, withdrawn, self.reservations).checked()
         self._state, self._place, self._reserved = initial_state(
-            self.jobs, policy, order, withdrawn, self.reservations, queue, adjustment
+            self.jobs, policy, order, withdrawn, self.reservations, queue, adjustment, self.priorities
         )
         self._job_at = np.full(len(self._place) + len(self._reserved), -1, np.int64)
         self._job_at[self._place] = np.arange(len(self._place))
@@ -407,4 +415,5 @@ class Simulation:
             engine_seconds=self.engine_seconds,
             queue=self.queue,
             adjustment=self.adjustment,
+            priority=self.priorities,
         )

@@ -60,7 +60,8 @@ POLICY, ORDER, MACHINE, RESERVATIONS, QUEUE, ADJUSTMENT = range(6)
 
 # Rows of `State.work`: what is known of each job, then what came of it so far.
 W_SUBMIT, W_PROCESSORS, W_ESTIMATE, W_RUN_TIME, W_EARLIEST, W_CANCEL, W_FIXED, W_ASKED, W_WAITS = range(9)
-W_START, W_END, W_PROMISE, W_STATUS, W_HOLDS = range(9, 14)
+W_PRIORITY = 9
+W_START, W_END, W_PROMISE, W_STATUS, W_HOLDS = range(10, 15)
 
 
 class State(NamedTuple):
@@ -72,16 +73,16 @@ class State(NamedTuple):
         Jobs and reservations in the order of their submission, a column each. Row by row: submission, processors,
         estimate, run time; the instant before which it must not start; when it is withdrawn; 1 for a reservation,
         which nothing moves; 1 for a job about which a caller is asked when it arrives; the estimate by which it is
-        planned while it waits; start (the planned one, as long as it waits under a planning policy), end, promise,
-        where it is, and the estimate by which it is planned while it runs. The three estimates of a job are one, unless
-        an adjusted one was given for it (`easy`).
+        planned while it waits; its priority; start (the planned one, as long as it waits under a planning policy), end,
+        promise, where it is, and the estimate by which it is planned while it runs. The three estimates of a job are
+        one, unless an adjusted one was given for it (`easy`).
     cancellations
         Those that are cancelled, in the order in which that happens.
     plan
         What running and planned jobs leave free (planning policies; `easy` and `fcfs` use it around reservations).
     queue
-        Who waits, in submission order (by priority as of the last pass in which any job could start, and then who came
-        since, if it is ranked); under planning policies jobs that have started since may still stand in it, under the
+        Who waits, by priority and submission (if it is ranked, as of the last pass in which any job could start, and
+        then who came since); under planning policies jobs that have started since may still stand in it, under the
         others it begins at FRONT.
     ends
         A heap (`gas.heap`) of completions.
@@ -114,6 +115,7 @@ def initial_state(
     reservations: Sequence[Reservation] = (),
     queue: QueueOrder = "fcfs",
     adjustment: Adjustment | None = None,
+    priorities: NDArray[np.int64] | None = None,
 ) -> tuple[State, NDArray[np.int64], NDArray[np.int64]]:
     """Return a simulation before its first event, and where in its work each job and each reservation stands.
 
@@ -126,7 +128,7 @@ def initial_state(
     total = count + booked
     place = np.empty(total, np.int64)
     place[order_of_arrival] = np.arange(total)
-    work = np.zeros((14, total), np.int64)
+    work = np.zeros((15, total), np.int64)
     for row, of_reservations, of_jobs in (
         (W_SUBMIT, rows[:, 0], jobs.submit),
         (W_PROCESSORS, rows[:, 1], jobs.processors),
@@ -135,6 +137,7 @@ def initial_state(
         (W_EARLIEST, np.maximum(rows[:, 0], rows[:, 2]), jobs.submit),
         (W_CANCEL, NOT_CANCELLED, NOT_CANCELLED if cancellations is None else cancellations),
         (W_FIXED, 1, 0),
+        (W_PRIORITY, 0, 0 if priorities is None else priorities),
     ):
         work[row, place[:booked]], work[row, place[booked:]] = of_reservations, of_jobs
     work[[W_START, W_END, W_PROMISE]] = NEVER_STARTED

@@ -29,7 +29,6 @@ from gas.s3.queue import (
     append,
     empty_queue,
     remove,
-    seen_by_arrival,
     with_queue_room,
 )
 
@@ -259,8 +258,6 @@ class History:
         self.jobs += 1
         for queue in (self.queue, self.plain):
             self.form(append)(queue, both.blocks, self.jobs, processors, walltime, later, start)
-            i = queue.used[0] - 1
-            queue.seen[i] = seen_by_arrival(queue, queue.seen[i])
 
     def waiting(self):
         return np.flatnonzero(self.queue.start[: self.queue.used[0]] > self.now).tolist()
@@ -542,7 +539,7 @@ def test_a_full_queue_grows_and_keeps_its_jobs():
     assert with_queue_room(queue) is queue
     append(queue, blocks, 6, 8, 20, 4, 40)
     larger = with_queue_room(queue)
-    assert (larger.jobs.shape, larger.used[0]) == ((7, 4), 2)
+    assert (larger.jobs.shape, larger.used[0]) == ((8, 4), 2)
     assert (larger.jobs[:, :2] == queue.jobs).all()
     assert (larger.processors[1], larger.walltime[1], larger.earliest[1], larger.start[1]) == (8, 20, 4, 40)
     append(larger, blocks, 7, 1, 1, 1, 1)

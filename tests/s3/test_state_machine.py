@@ -18,6 +18,7 @@ from gas.s3 import S3
 from gas.s3.placing import place
 
 sizes = st.integers(1, 8)
+priorities = st.sampled_from([0, 0, 0, 1, 2, -1])
 walltimes = st.integers(1, 12)
 
 
@@ -31,6 +32,7 @@ class Orderly(RuleBasedStateMachine):
         self.stubborn = set()  # running jobs that will not end at their walltime
         self.wanted_from = {}  # by id, the instant before which it must not start
         self.broken_allowed = False
+        self.disturbed = set()  # who waited when starts were changed in another way than by promotion to its end
 
     # ---------------------------------------------------------------------------------------------- oracle
 
@@ -78,10 +80,15 @@ class Orderly(RuleBasedStateMachine):
         s3 = self.s3
         before = {id: asdict(e) for id, e in s3.entries.items()}
         version, frames, broken, in_use = s3.version, self.frames(), len(s3.broken), s3.in_use
+        processors = s3.processors
         s3.take_changed()
         yield
 
         s3.check()
+        assert s3.queued == sorted(s3.queued, key=lambda e: (-e.priority, e.id))
+        if reshaped is not None or self.broken_allowed or s3.unfinished or self.processors != processors:
+            self.disturbed |= {e.id for e in s3.queued}
+        self.assert_not_overtaken()
         running = s3.running
         assert sum(e.processors for e in running) == s3.in_use
         started = [e for e in running if e.id not in before or before[e.id]["state"] != "running"]
@@ -128,6 +135,15 @@ class Orderly(RuleBasedStateMachine):
         changed = {e.id for e in s3.take_changed()}
         assert {id for id, e in s3.entries.items() if asdict(e) != before.get(id)} <= changed
 
+    def assert_not_overtaken(self):
+        """No job is planned before one of higher priority that came first and asks for no more."""
+        at_once = [e for e in self.s3.queued if self.wanted_from.get(e.id) == e.submitted]
+        for e in at_once:
+            for other in at_once:
+                if e.priority > other.priority and e.id < other.id and not {e.id, other.id} <= self.disturbed:
+                    smaller = other.processors < e.processors or other.walltime < e.walltime
+                    assert smaller or e.start <= other.start
+
     def promote_to_the_end(self):
         while self.s3.unfinished:
             with self.verified():
@@ -137,7 +153,7 @@ class Orderly(RuleBasedStateMachine):
     def step(self, now, ended=(), **options):
         with self.verified(**options):
             started = self.s3.step(now, ended)
-            assert [e.id for e in started] == sorted(e.id for e in started)
+            assert started == sorted(started, key=lambda e: (-e.priority, e.id))
             assert all(e.state == "running" and e.start == now for e in started)
 
     def assert_only_impossible_starts_broke(self, planned, known):
@@ -155,10 +171,10 @@ class Orderly(RuleBasedStateMachine):
 
     # ----------------------------------------------------------------------------------------------- rules
 
-    @rule(wanted=st.lists(st.tuples(sizes, walltimes), min_size=1, max_size=6))
+    @rule(wanted=st.lists(st.tuples(sizes, walltimes, priorities), min_size=1, max_size=6))
     def submit_some(self, wanted):
-        for processors, walltime in wanted:
-            self.submit(processors, walltime)
+        for processors, walltime, priority in wanted:
+            self.submit(processors, walltime, priority=priority)
 
     @rule(processors=sizes, walltime=walltimes, slack=st.sampled_from([0, 3, -1]))
     def submit_if_soon_enough(self, processors, walltime, slack):
@@ -168,7 +184,7 @@ class Orderly(RuleBasedStateMachine):
     def submit_for_later(self, processors, walltime, delay, slack):
         self.submit(processors, walltime, self.now + delay, slack)
 
-    def submit(self, processors, walltime, not_before=None, slack=None):
+    def submit(self, processors, walltime, not_before=None, slack=None, priority=0):
         processors = min(processors, self.processors)
         wanted = self.now if not_before is None else max(self.now, not_before)
         first = self.first_fit(processors, walltime, wanted)
@@ -182,7 +198,9 @@ class Orderly(RuleBasedStateMachine):
                 assert (len(self.s3.entries), self.s3.version) == (entries, version)
             else:
                 start_by = None if slack is None else first + slack
-                entry = self.s3.submit(processors, walltime, not_before=not_before, start_by=start_by)
+                entry = self.s3.submit(
+                    processors, walltime, not_before=not_before, start_by=start_by, priority=priority
+                )
                 self.wanted_from[entry.id] = wanted
                 assert entry.start == entry.promise == first
                 assert (entry.submitted, entry.end) == (self.now, first + walltime)
@@ -235,7 +253,6 @@ class Orderly(RuleBasedStateMachine):
                 assert (entry.end, entry.submitted) == (entry.start + walltime, before["submitted"])
                 if processors <= before["processors"] and walltime <= before["walltime"]:
                     assert entry.start <= before["start"]
-                assert [e.id for e in self.s3.queued] == sorted(e.id for e in self.s3.queued)
             self.s3.step(self.now)
 
     @precondition(lambda self: self.s3.running)
@@ -397,9 +414,12 @@ def plain_passes(profile, queue, now, walk, patience):
     """Promotion without any knowledge of where processors were given back: everybody is taken out and put back."""
     give_back_fast, place_fast = compiled(give_back), compiled(place)
     moves, again = 0, True
+    top = max(queue.priority[: queue.used[0]][queue.start[: queue.used[0]] > now], default=0)
     while again:
         again = False
         for i in range(queue.used[0]):
+            if again and queue.priority[i] < top:
+                break
             before, processors, walltime = int(queue.start[i]), int(queue.processors[i]), int(queue.walltime[i])
             if before > now:
                 give_back_fast(profile, before, before + walltime, processors)
@@ -421,8 +441,9 @@ def alike(kind, seed):
 
 @pytest.mark.thorough(but=2)
 @pytest.mark.parametrize("seed", some([0, 1], 1))
+@pytest.mark.parametrize("prioritized", [False, True], ids=["alike", "prioritized"])
 @pytest.mark.parametrize("kind", ["plain functions", "plain passes"])
-def test_all_ways_to_promote_lead_to_the_same_schedule(kind, seed):
+def test_all_ways_to_promote_lead_to_the_same_schedule(kind, prioritized, seed):
     random = np.random.default_rng(seed)
     slow, fast = alike(kind, seed)
     longest = 0
@@ -432,14 +453,16 @@ def test_all_ways_to_promote_lead_to_the_same_schedule(kind, seed):
         size, walltime, delay = (int(x) for x in random.integers([1, 1, 0], [slow.processors + 1, 120, 300]))
         if dice < 0.5:
             not_before = now + delay if delay > 200 else None
-            answers = [s3.submit(size, walltime, not_before=not_before) for s3 in (slow, fast)]
+            priority = int(random.integers(0, 3)) if prioritized else 0
+            answers = [s3.submit(size, walltime, not_before=not_before, priority=priority) for s3 in (slow, fast)]
             assert answers[0] == answers[1]
             ended = []
         elif dice < 0.6:
             answers = []
             for s3 in (slow, fast):
                 try:
-                    answers.append(s3.reserve(size, now + delay, walltime, start_by=now + 2 * delay))
+                    start = s3.soonest + delay
+                    answers.append(s3.reserve(size, start, walltime, start_by=start + delay))
                 except StalePlan as error:
                     answers.append(str(error))
             assert answers[0] == answers[1]

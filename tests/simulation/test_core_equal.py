@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from schedules import Recorded
-from small_logs import Case, logs, random_log
+from small_logs import Case, logs, prioritized, random_log
 from thorough import examples
 
 from gas.s3.machine import Machine
@@ -21,7 +21,7 @@ LATER = 10
 """Moves a log to where no instant is negative: the core knows none of those."""
 
 
-def drive(jobs, cancellations=(), reservations=(), machine_code=False):
+def drive(jobs, cancellations=(), reservations=(), priorities=None, machine_code=False):
     """Return (starts, promises, starts of reservations) that the live core gives.
 
     No two cancellations, and nothing else, may happen in the instant of one.
@@ -44,7 +44,7 @@ def drive(jobs, cancellations=(), reservations=(), machine_code=False):
             entry = machine.reserve(processors, max(start, now), walltime, start_by=WHENEVER)
             reservation_ids[k] = entry.id
         elif kind == 1 and not (len(cancellations) and cancellations[k] <= now):
-            job_ids[k] = machine.submit(*rows[k]).id
+            job_ids[k] = machine.submit(*rows[k], priority=0 if priorities is None else priorities[k]).id
         elif kind == 2 and job_ids.get(k) in schedule.entries:
             if schedule.entry(job_ids[k]).state == "running":
                 machine.end(job_ids[k])
@@ -64,7 +64,7 @@ def drive(jobs, cancellations=(), reservations=(), machine_code=False):
 def assert_same(case, machine_code):
     """Raise unless the simulator and the core agree on a case."""
     jobs, beside = case.jobs, case.beside
-    starts, promises, reserved = drive(jobs, case.cancellations or (), beside["reservations"])
+    starts, promises, reserved = drive(jobs, case.cancellations or (), beside["reservations"], case.priorities)
     schedule = simulate(jobs, "s3", machine_code=machine_code, **beside)
     assert schedule.start.tolist() == starts
     assert schedule.reserved.tolist() == reserved
@@ -73,7 +73,7 @@ def assert_same(case, machine_code):
 
 
 @examples(150)
-@given(case=logs())
+@given(case=st.one_of(logs(), prioritized(logs())))
 def test_small_logs(case):
     rows = tuple((submit + LATER, *rest) for submit, *rest in case.rows)
     assert_same(replace(case, rows=rows), machine_code=False)
@@ -109,7 +109,7 @@ def cancelled_and_reserved(draw):
 
 
 @examples(200)
-@given(case=cancelled_and_reserved())
+@given(case=st.one_of(cancelled_and_reserved(), prioritized(cancelled_and_reserved())))
 def test_small_logs_with_cancellations_and_reservations(case):
     assert_same(case, machine_code=False)
 
@@ -117,7 +117,10 @@ def test_small_logs_with_cancellations_and_reservations(case):
 @pytest.mark.thorough(but=2)
 @pytest.mark.parametrize("seed", range(4))
 def test_some_hundred_jobs(seed):
-    assert_same(random_log(seed, jobs=(300, 300), most_processors=60), machine_code=True)
+    case = random_log(seed, jobs=(300, 300), most_processors=60)
+    assert_same(case, machine_code=True)
+    priorities = tuple(np.random.default_rng(seed).integers(0, 3, 300).tolist())
+    assert_same(replace(case, priorities=priorities), machine_code=True)
 
 
 @pytest.mark.thorough
