@@ -4,11 +4,19 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from gas.service.rows import RESHAPED
+from gas.service.rows import CLASS, RESHAPED
+
+
+def without_classes(path: Path) -> None:
+    """Make a store one of schema 4, which knew of no classes of jobs."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute(f"ALTER TABLE jobs DROP COLUMN {CLASS}")
+        database.execute("PRAGMA user_version = 4")
 
 
 def without_shapes(path: Path) -> None:
     """Make a store one of schema 3, which knew of no other shape than the one that a job was submitted with."""
+    without_classes(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("DROP TABLE reshapes")
         for column in RESHAPED:

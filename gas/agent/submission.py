@@ -60,6 +60,10 @@ class Prepared:
 def prepared(planned: Planned, run: Run, options: PlanOptions) -> Prepared:
     """Return the best request of a plan as it would be submitted; raise `Infeasible` if there is none."""
     chosen = planned.endpoint
+    if run.job.job_class is not None and not chosen.takes_classes:
+        raise BadInput(
+            f"class {run.job.job_class}: {chosen.name} has no classes, only S³ has; leave it out, or name an S³"
+        )
     request, job = _request(planned, options), _job(run, planned)
     return Prepared(planned, request, job, chosen.preview(request, job) if isinstance(chosen, JobEndpoint) else None)
 

@@ -155,13 +155,15 @@ def _print_jobs(jobs: Sequence[dict[str, Any]], now: int, none: str) -> None:
         note(none)
         return
     marked = not all(j.get("mine", True) for j in jobs)
+    classed = ["class"] if any(j.get("class") for j in jobs) else []
     print_table(
-        ["job", "name", "user", "state", "processors", "walltime", "starts", "ends"],
+        ["job", "name", "user", *classed, "state", "processors", "walltime", "starts", "ends"],
         [
             (
                 str(j["id"]),
                 j["name"] or "",
                 f"{j.get('user', '')}{' (you)' if marked and j['mine'] else ''}",
+                *([j.get("class") or ""] if classed else []),
                 j["state"],
                 size_of(j) if j.get("gpus") else str(j["processors"]),
                 walltime_text(j),
@@ -170,7 +172,7 @@ def _print_jobs(jobs: Sequence[dict[str, Any]], now: int, none: str) -> None:
             )
             for j in jobs
         ],
-        left=("name", "user", "state"),
+        left=("name", "user", "class", "state"),
     )
 
 

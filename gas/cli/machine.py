@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -61,6 +62,8 @@ def machine_command(
         f"{found['running']} running, {found['queued']} queued, {found['reserved']} reserved{refusing}"
     )
     say(as_line(f"you are {found['user']}, {found['role']}") + ("" if found["access"] else " (no tokens in use)"))
+    if classes := _classes(found.get("classes") or []):
+        say(f"classes, the highest first: {classes}")
     if limits := _limits(found.get("limits") or {}):
         say(f"limits per user: {limits}")
     for broken in found.get("broken") or []:
@@ -69,6 +72,19 @@ def machine_command(
         else:
             late = duration_text(broken["start"] - broken["promised"])
             note(f"job {broken['id']} of {broken['user']} starts {late} later than promised")
+
+
+def _classes(classes: Sequence[dict[str, Any]]) -> str:
+    """Return the classes of jobs in words; nothing if there are none."""
+    return as_line(", ".join(f"{each['name']}{_REMARKS[each['default'], each['permitted']]}" for each in classes))
+
+
+_REMARKS = {
+    (False, True): "",
+    (True, True): " (default)",
+    (False, False): " (not for you)",
+    (True, False): " (default, not for you)",
+}
 
 
 def _limits(limits: dict[str, Any]) -> str:

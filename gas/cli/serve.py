@@ -18,6 +18,7 @@ from gas.errors import BadInput, Missing
 from gas.times import parse_duration
 
 if TYPE_CHECKING:
+    from gas.service.classes import Classes
     from gas.service.jobs import Job
     from gas.service.limits import Limits
     from gas.service.live import LiveScheduler
@@ -162,6 +163,25 @@ def serve_command(
     max_streams: Annotated[
         int, typer.Option("--max-streams", metavar="N", min=1, help="Limit per user: open event streams.")
     ] = 16,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            "--classes",
+            metavar="NAME,...",
+            help="Classes of jobs, the highest first. When processors come free, jobs of higher classes move to "
+            "earlier starts first; no promised start gets later.",
+        ),
+    ] = None,
+    default_class: Annotated[
+        str | None,
+        typer.Option("--default-class", metavar="NAME", help="Class of jobs that name none (default: the lowest)."),
+    ] = None,
+    class_users: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class-users", metavar="NAME=USER,...", help="Who may submit in a class (default: all); repeatable."
+        ),
+    ] = None,
     log_format: Annotated[Literal["text", "json"], typer.Option("--log-format", help="Format of the log.")] = "text",
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
@@ -191,6 +211,7 @@ def serve_command(
     if not name.strip() or any(c in name for c in ":/ \t\n"):
         raise BadInput(f"--name {name!r}: use letters, digits, - and _")
     try:
+        from gas.service.classes import Classes
         from gas.service.draining import remaining
         from gas.service.limits import Limits
         from gas.service.listening import check_passed, is_loopback, listen, passed_socket
@@ -210,6 +231,7 @@ def serve_command(
         max_rate=max_rate,
         max_streams=max_streams,
     )
+    ranks = Classes.read(classes, default_class, class_users or ())
     kept = None if keep == "never" else parse_duration(keep, "--keep", minimum=0)
     encryption = _encryption(ssl_certfile, ssl_keyfile, ssl_keyfile_password_file, ssl_ca_certs)
     if drain and directory.exists() and (pid := ask_to_drain(directory)) is not None:
@@ -236,9 +258,10 @@ def serve_command(
                 keep=kept,
                 limits=limits,
                 host=runs_in,
+                classes=ranks,
             )
         else:
-            scheduler = _with_log(trace, at, name, processors, directory, clock_speed, limits, runs_in)
+            scheduler = _with_log(trace, at, name, processors, directory, clock_speed, limits, runs_in, ranks)
         if known_users is None and scheduler.knows_users and not insecure:
             scheduler.stop()
             raise BadInput(
@@ -319,6 +342,7 @@ def _with_log(
     clock_speed: float,
     limits: Limits,
     host: Host,
+    classes: Classes,
 ) -> LiveScheduler:
     """Return a scheduler that starts with the running and waiting jobs of a log at an instant."""
     from gas.cli.progress import progress
@@ -329,7 +353,7 @@ def _with_log(
     log = read_log(trace)
     instant = log_instant(log, at or "50%", processors)
     size = rigid_jobs(log, processors).machine
-    scheduler = LiveScheduler(name, size, directory, clock_speed=clock_speed, limits=limits, host=host)
+    scheduler = LiveScheduler(name, size, directory, clock_speed=clock_speed, limits=limits, host=host, classes=classes)
     with progress("replaying the log") as report:
         machine, jobs, rigid = stood(log, processors=size, at=instant, now=scheduler.clock.now(), progress=report)
     scheduler.preload(jobs, machine)

@@ -22,11 +22,15 @@ from gas.cli.simulation_table import show_results
 from gas.cli.tables import many, note, print_json
 from gas.errors import BadInput, Missing, outcome_of
 from gas.policies.finding import OwnPolicy, find_policies
+from gas.simulation.classes import class_documents, parse_classes, priorities_of
 from gas.simulation.schedule import POLICIES, Order, Policy
 from workloads import Overrun
 from workloads.sacct_header import Unit
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from gas.simulation.schedule import Schedule
     from workloads import Log, RigidJobs
 
@@ -92,6 +96,15 @@ def simulate_command(
     scale_load: ScaleLoad = None,
     strict: Strict = False,
     unit: Units = "cpus",
+    job_class: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class",
+            metavar="NAME=FIELD:N,...",
+            help="Class of jobs, the highest first: urgent=user:3,17 (or group, queue, partition); repeatable. "
+            "Policies that plan every job move higher classes to earlier starts first.",
+        ),
+    ] = None,
     months: Annotated[bool, typer.Option("--months", help="Also show results by month of submission.")] = False,
     output: Annotated[
         str | None,
@@ -129,7 +142,8 @@ def simulate_command(
     outputs = _files(output, "--output", traces, policies, _SCHEDULES)
     plots = _files(plot, "--plot", traces, policies, _picture_suffixes() if plot else (), together=True)
     check_readable(traces)
-    asked = _Asked(order, overrun, processors, month, since, until, first, scale_load, strict, unit)
+    asked = _Asked(order, overrun, processors, month, since, until, first, scale_load, strict, unit, job_class or ())
+    classes = parse_classes(asked.classes)
     logs: list[list[dict[str, Any]]] = []
     failed: list[dict[str, str]] = []
     thanked: set[str] = set()
@@ -138,12 +152,13 @@ def simulate_command(
         for number, trace in enumerate(traces):
             try:
                 log, jobs, facts = _prepared(trace, asked, thanked)
+                priorities = priorities_of(classes, jobs, log) if classes else None
                 results: list[dict[str, Any]] = []
                 schedules, drawn = [], []
                 for i, chosen in enumerate(policies):
                     show = bar_of(number * len(policies) + i)
                     try:
-                        schedule = _simulated(jobs, chosen, order, overrun, show)
+                        schedule = _simulated(jobs, chosen, order, overrun, priorities, show)
                     except BadInput as error:
                         if not isinstance(chosen, OwnPolicy):
                             raise
@@ -151,7 +166,10 @@ def simulate_command(
                         code = code or failure
                         continue  # it does not keep the others from going on
                     command = asked.command(trace, chosen, jobs.machine)
-                    results.append(_result(schedule, log, months, {**facts, **_source(chosen)}, command))
+                    more = {**facts, **_source(chosen)}
+                    if priorities is not None:
+                        more["classes"] = class_documents(classes, priorities, schedule)
+                    results.append(_result(schedule, log, months, more, command))
                     if len(results) == 1:
                         logs.append(results)
                     if output:
@@ -206,6 +224,7 @@ class _Asked:
     scale_load: float | None
     strict: bool
     unit: Unit
+    classes: Sequence[str] = ()
 
     def document(self) -> dict[str, Any]:
         """Return the options that a result does not contain anyway."""
@@ -223,6 +242,8 @@ class _Asked:
         words += ["--order", self.order, "--overrun", self.overrun]
         for each in self.month or []:
             words += ["--month", each]
+        for each in self.classes:
+            words += ["--class", each]
         given = {"--from": self.since, "--until": self.until, "--first": self.first, "--scale-load": self.scale_load}
         for option, value in given.items():
             words += [] if value is None else [option, str(value)]
@@ -363,7 +384,12 @@ def _prepared(trace: str, asked: _Asked, thanked: set[str]) -> tuple[Log, RigidJ
 
 
 def _simulated(
-    jobs: RigidJobs, policy: Policy | OwnPolicy, order: Order, overrun: Overrun, show: Callable[[float], None]
+    jobs: RigidJobs,
+    policy: Policy | OwnPolicy,
+    order: Order,
+    overrun: Overrun,
+    priorities: NDArray[np.int64] | None,
+    show: Callable[[float], None],
 ) -> Schedule:
     from gas.compiled import announce, available, tell_of_compiling
     from gas.simulation.engine import run
@@ -378,7 +404,8 @@ def _simulated(
         from gas.policies.apart import simulate_apart
 
         return simulate_apart(jobs, policy, overrun=overrun, progress=show)
-    return simulate(jobs, policy, order=order, overrun=overrun, progress=show)
+    known = None if policy in ("fcfs", "easy") else priorities
+    return simulate(jobs, policy, order=order, overrun=overrun, priorities=known, progress=show)
 
 
 def _source(policy: Policy | OwnPolicy) -> dict[str, Any]:

@@ -126,17 +126,23 @@ def _show(results: Sequence[dict[str, Any]], months: bool, out: TextIO) -> None:
         of = f"{cut:,} of {many(one['jobs'], 'job')} ({cut / one['jobs']:.1%})"
         at, them = ("its estimate", "it") if cut == 1 else ("their estimates", "them")
         say(f"{of} killed at {at}; --overrun extend lets {them} finish", to=out)
-    if not months:
-        return
+    if one.get("classes"):
+        _show_parts(results, "classes", ["class", "jobs"], out)
+    if months:
+        _show_parts(results, "months", ["month", "jobs", "load"], out)
+
+
+def _show_parts(results: Sequence[dict[str, Any]], kind: str, titles: list[str], out: TextIO) -> None:
+    """Print a table of parts of the jobs, each with a row for each policy."""
     rows = []
-    for number, month in enumerate(one["months"]):
-        here = [result["months"][number] for result in results]
+    for number, part in enumerate(results[0][kind]):
+        here = [result[kind][number] for result in results]
+        about = [part[titles[0]], f"{part['jobs']:,}", *(f"{part[title]:.3f}" for title in titles[2:])]
         for i, (result, cells) in enumerate(zip(results, _cells(here, _OF_JOBS), strict=True)):
-            first = [month["month"], f"{month['jobs']:,}", f"{month['load']:.3f}"] if i == 0 else ["", "", ""]
-            rows.append([*first, result["policy"], *cells])
-    titles = ["month", "jobs", "load", "policy", *(figure.title for figure in _OF_JOBS)]
+            rows.append([*(about if i == 0 else [""] * len(about)), result["policy"], *cells])
+    columns = [*titles, "policy", *(figure.title for figure in _OF_JOBS)]
     say(to=out)
-    print_table(titles, rows, left=["month", "policy"], whole=["month", "policy"], to=out)
+    print_table(columns, rows, left=[titles[0], "policy"], whole=[titles[0], "policy"], to=out)
 
 
 def _cells(results: Sequence[dict[str, Any]], figures: Sequence[_Figure]) -> list[list[str]]:

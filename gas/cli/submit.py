@@ -63,6 +63,10 @@ def submit_command(
             help="Option to pass to the scheduler, in its long form: --native=--account=abc.",
         ),
     ] = None,
+    job_class: Annotated[
+        str | None,
+        typer.Option("--class", metavar="NAME", help="Class of the job, on an S³ that has classes (gas machine)."),
+    ] = None,
     key: KeyOption = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the job has ended, as gas wait does.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Plan and show the request; send nothing.")] = False,
@@ -104,7 +108,9 @@ def submit_command(
     app = work.app
     options = planning.options()
     variables = _environment(env or [])
-    job = JobDescription(name or app.name, command, variables, directory or None, native=tuple(native or ()))
+    job = JobDescription(
+        name or app.name, command, variables, directory or None, native=tuple(native or ()), job_class=job_class
+    )
     run = Run(job, simulate)
     chosen = chosen_endpoints(endpoint, None, config, slurm_here=work.script is not None)
     agent = agent_for(work, chosen, config)

@@ -82,6 +82,8 @@ class JobDescription:
     ----------
     native
         Options in the words of the scheduler itself, where it has any.
+    job_class
+        The class of an S³ in which to submit it; None for its default.
     template
         The command as it was before `sized` filled it in; for schedulers that settle the size only at the start.
     """
@@ -93,6 +95,7 @@ class JobDescription:
     run_time: int | None = None
     native: tuple[str, ...] = ()
     template: tuple[str, ...] = ()
+    job_class: str | None = None
 
     def sized(
         self, processors: int, walltime: int, known: Mapping[str, int] | None = None, later: Collection[str] = ()
@@ -119,6 +122,7 @@ class JobDescription:
             self.run_time,
             self.native,
             self.template or self.command,
+            self.job_class,
         )
 
 
@@ -154,6 +158,8 @@ class Endpoint(Protocol):
         empty if it may be chosen freely.
     is_local
         Whether paths here mean the same there.
+    takes_classes
+        Whether it takes jobs of a class (`JobDescription.job_class`).
     moldable
         Whether it is given all shapes of a job and chooses by itself.
     settles
@@ -177,6 +183,7 @@ class Endpoint(Protocol):
     unasked: str = ""
     is_local: bool = False
     moldable: bool = False
+    takes_classes: bool = False
     settles: frozenset[str] = frozenset()
     credential: Hashable = None
     tell: Callable[[str], None] = staticmethod(lambda text: None)

@@ -95,6 +95,7 @@ class S3Endpoint(JobEndpoint):
     """
 
     policy: Final = "s3"
+    takes_classes = True
     queue_remarks: Final = ()
     keeps_own_clock = True
 
@@ -177,6 +178,7 @@ class S3Endpoint(JobEndpoint):
             "not_before": request.not_before,
             "start_by": request.start_by,
             "actuator": actuator_of(job),
+            **({} if job.job_class is None else {"class": job.job_class}),  # a service of earlier versions knows none
         }
         return self._post("/v1/jobs", body, key or uuid.uuid4().hex)
 
@@ -261,21 +263,22 @@ class S3Endpoint(JobEndpoint):
 
     def snapshot(self, users: Mapping[str, int]) -> Snapshot:
         """Return who runs and who waits."""
-        from gas.endpoints.s3_queue import SNAPSHOT_FIELDS, snapshot_of
+        from gas.endpoints.s3_queue import fields_of, in_turn, snapshot_of
 
         machine = self.machine()  # first: who has started meanwhile is seen to, but nothing else can be
-        return snapshot_of(self.name, machine, self.jobs(fields=SNAPSHOT_FIELDS), users)
+        return snapshot_of(self.name, machine, in_turn(self.jobs(fields=fields_of(machine))), users)
 
     def place(self, id: int, users: Mapping[str, int]) -> tuple[Snapshot, int]:
         """Return who runs and who waits without a waiting job, and how many of these come before it."""
-        from gas.endpoints.s3_queue import SNAPSHOT_FIELDS, snapshot_of
+        from gas.endpoints.s3_queue import fields_of, in_turn, snapshot_of
 
-        machine, jobs = self.machine(), self.jobs(fields=SNAPSHOT_FIELDS)
+        machine = self.machine()
+        jobs = in_turn(self.jobs(fields=fields_of(machine)))
         if not any(job["id"] == id and job["state"] == "queued" for job in jobs):
             raise Conflict(f"{self.name}: job {id} is no longer waiting")
-        others = [job for job in jobs if job["id"] != id]
-        snapshot = snapshot_of(self.name, machine, others, users)
-        return snapshot, min(len(snapshot), sum(job["id"] < id for job in others))
+        place = [job["id"] for job in jobs].index(id)
+        snapshot = snapshot_of(self.name, machine, [*jobs[:place], *jobs[place + 1 :]], users)
+        return snapshot, min(len(snapshot), place)
 
     def history(self) -> History:
         """Return the latest jobs that have ended here, `REMEMBERED` at most, and those in the schedule."""

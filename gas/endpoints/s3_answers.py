@@ -52,6 +52,8 @@ def machine_of(document: Any, name: str) -> dict[str, Any]:
     machine.setdefault("access", None)
     for broken in machine.get("broken") or ():
         _vetted(broken, _BROKEN, tuple(_BROKEN), f"{name}: answered a broken promise that")
+    for each in machine.get("classes") or ():
+        _vetted(each, _CLASS, tuple(_CLASS), f"{name}: answered a class that")
     _vetted(machine.get("limits") or {}, _LIMITS, (), f"{name}: answered limits that")
     return machine
 
@@ -120,7 +122,8 @@ _INSTANTS = (
 _JOB = {
     **_kinds(id=_count, kind=_text, user=_text, mine=_truth, name=_text, state=_text, processors=_count),
     **_kinds(walltime=_count, actuator=_text, command=_list, run_time=_count, exit_status=_status, signal=_text),
-    **_kinds(message=_text, predicted_coverage=_coverage),
+    **_kinds(message=_text, predicted_coverage=_coverage, priority=_status),
+    "class": _text,
     **dict.fromkeys(_INSTANTS, _count),
     **dict.fromkeys((f"{name}_iso" for name in _INSTANTS), _text),
 }
@@ -132,6 +135,8 @@ _MACHINE = {
     **_kinds(scheduler=_text, processors=_count, accepting=_truth, now=_count, in_use=_count, queued=_count),
     **_kinds(running=_count, reserved=_count, promises_broken=_count, user=_text, role=_text, access=_truth),
     **_kinds(limits=_object, predicted_coverage=_coverage, broken=_list, now_iso=_text, version=_text),
+    **_kinds(classes=_list),
 }
+_CLASS = _kinds(name=_text, priority=_status, default=_truth, permitted=_truth)
 _BROKEN = _kinds(id=_count, user=_text, promised=_count, start=_count)
 _LIMITS = _kinds(max_queued=_count, max_processor_seconds=_number, max_request_bytes=_count, max_rate=_number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gas.errors import BadInput, Unreachable
@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # imported where it is used: planning needs none of it
     from gas.prediction.history import History
     from gas.prediction.snapshot import Snapshot
 
-__all__ = ["HISTORY_FIELDS", "SNAPSHOT_FIELDS", "history_of", "snapshot_of"]
+__all__ = ["HISTORY_FIELDS", "SNAPSHOT_FIELDS", "fields_of", "history_of", "in_turn", "snapshot_of"]
 
 _SHOWN = ("kind", "state", "user", "processors", "walltime", "submitted", "start")
 
@@ -26,6 +26,16 @@ TEACHING = ("completed", "failed", "timeout")
 """The states of jobs that have ended by themselves, or used up their walltimes."""
 
 
+def fields_of(machine: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what `snapshot_of` reads of each job of a machine; services of earlier versions know no priority."""
+    return (*SNAPSHOT_FIELDS, "priority") if machine.get("classes") else SNAPSHOT_FIELDS
+
+
+def in_turn(jobs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return jobs that are listed by number in the order of the queue: higher priorities first."""
+    return sorted(jobs, key=lambda job: -(job.get("priority") or 0))
+
+
 def snapshot_of(
     name: str, machine: Mapping[str, Any], jobs: Sequence[Mapping[str, Any]], users: Mapping[str, int]
 ) -> Snapshot:
@@ -36,7 +46,7 @@ def snapshot_of(
     name
         What the user calls it.
     machine, jobs
-        The answers to ``GET /v1/machine`` and, after it, ``GET /v1/jobs``.
+        The answers to ``GET /v1/machine`` and, after it, ``GET /v1/jobs``, these in the order of the queue.
     users
         Numbers of known users.
 

@@ -200,7 +200,7 @@ def top_priority(queue: Queue, now: int) -> int:
     top = queue.used[TOP] if queue.used[UNFINISHED] else LOWEST
     for i in range(count):
         if jobs[Q_START, i] > now:
-            return max(top, jobs[Q_PRIORITY, i])
+            return max(top, jobs[Q_PRIORITY, i])  # type: ignore[no-any-return]
     return top
 
 

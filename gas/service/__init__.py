@@ -38,6 +38,7 @@ Its modules, from the bottom:
     retention    how long ended jobs are kept
     rights       who may do what: the table
     limits       how much one user may take
+    classes      classes of jobs: which there are, who may submit in them, their priorities
     token_file   salted hashes of bearer tokens
     tokens       who asks
     turnstile    the lock of the service, in order

@@ -38,6 +38,7 @@ class Admission:
     def examine(self, request: JobRequest) -> None:
         """Refuse a request that can never start, and compute its size: for a long command, outside the lock."""
         with self._counting_refusals():
+            self._book.classes.admit(request.job_class, request.user)
             if request.actuator == "process":
                 self._book.runner.check(Job(0, request, 0, "queued", 0, 0, 0, 0))
             _ = request.size  # remembered
@@ -78,7 +79,12 @@ class Admission:
             return book.machine.reserve(request.processors, request.start, request.walltime, start_by=start_by)
         run_time = request.run_time if request.actuator == "simulated" else None
         return book.machine.submit(
-            request.processors, request.walltime, run_time, not_before=request.start, start_by=start_by
+            request.processors,
+            request.walltime,
+            run_time,
+            not_before=request.start,
+            start_by=start_by,
+            priority=book.classes.priority(request.job_class),
         )
 
     @contextmanager
@@ -93,5 +99,5 @@ class Admission:
 def job_of(entry: Entry, request: JobRequest) -> Job:
     """Return the new job of a request that the schedule has given a place."""
     job = Job(entry.id, request, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)
-    job.identity = os.urandom(8).hex()
+    job.identity, job.priority = os.urandom(8).hex(), entry.priority
     return job

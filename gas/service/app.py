@@ -121,7 +121,7 @@ def create_app(
 
     def machine_for(machine: dict[str, Any], caller: Principal) -> dict[str, Any]:
         known: dict[str, Any] = {"user": caller.user, "role": caller.role, "access": tokens is not None}
-        known["predicted_coverage"] = scheduler.coverage
+        known |= {"predicted_coverage": scheduler.coverage, "classes": scheduler.classes.to_wire(caller.user)}
         return {**machine, **known, "limits": vars(limits)}
 
     _add_operation(app, scheduler, lanes, machine_for)

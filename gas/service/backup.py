@@ -24,7 +24,7 @@ from gas.service.mark import Mark, MarkFile
 from gas.service.reconciling import directories
 from gas.service.rows import DamagedRow, job_of, reshape_of, seal
 from gas.service.store import COMMANDED, Store
-from gas.service.tables import SCHEMA_VERSION, WITHOUT_SHAPES
+from gas.service.tables import SCHEMA_VERSION, read_as_of_today
 
 __all__ = ["STORE", "Restored", "back_up", "check", "restore", "save_sound"]
 
@@ -278,8 +278,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         database.row_factory = sqlite3.Row
         database.text_factory = lambda raw: raw.decode(errors="replace")
         with suppress(sqlite3.Error):  # damage that shows again
-            if database.execute("PRAGMA user_version").fetchone()[0] == 3:
-                database.execute(WITHOUT_SHAPES)
+            read_as_of_today(database, int(database.execute("PRAGMA user_version").fetchone()[0]))
         yield database
 
 

@@ -19,6 +19,7 @@ from gas.collector import Frozen, uncollected
 from gas.compiled import available
 from gas.errors import StoreFailed, StoreInDoubt
 from gas.s3 import S3, Event, Machine
+from gas.service.classes import NO_CLASSES, Classes
 from gas.service.clock import RECORD_SECONDS, Clock
 from gas.service.database import CommitInDoubt
 from gas.service.feed import Feed
@@ -61,6 +62,8 @@ class Book:
         The size of the machine, and whether it accepts jobs.
     problem
         Why the latest write failed; None after one that succeeded.
+    classes
+        The classes of jobs.
     facts
         The contents of the store besides jobs.
     remarks
@@ -91,8 +94,10 @@ class Book:
         grace: Grace,
         directory: Path,
         host: Host | None = None,
+        classes: Classes = NO_CLASSES,
     ) -> None:
         self.name = name
+        self.classes = classes
         self.processors = processors
         self.store = store
         self.clock = clock
@@ -381,7 +386,10 @@ class Book:
         schedule = S3(self.processors, self.clock.now(), machine_code=available(), lead=LEAD_SECONDS, patience=PATIENCE)
         with uncollected():
             last_id = self.store.last_id()
-            found = restored(self.store.active(), schedule, self.runner, version=version, last_id=last_id)
+            active = self.store.active()
+            for job in active:
+                job.priority = self.classes.priority(job.request.job_class)
+            found = restored(active, schedule, self.runner, version=version, last_id=last_id)
         self.machine, self.jobs, self.processes = found.machine, found.jobs, found.processes
         self.usage = Usage(self.jobs.values())
         self._ended_before = found.ended

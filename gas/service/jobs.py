@@ -52,7 +52,7 @@ class JobRequest:
     `actuator` is how the job runs: a `process` starts `command` on this machine, a `simulated` job lasts `run_time`, a
     reservation has `none`. `start` is the start of a reservation, and the earliest start of a job. `key` is the
     idempotency key; each `user` has separate keys. With `cpus_per_task`, placeholders in the command stand for the
-    shape in which the job starts.
+    shape in which the job starts. `job_class` is one of `gas.service.classes`, None for the default.
     """
 
     kind: Kind
@@ -69,6 +69,7 @@ class JobRequest:
     key: str | None = None
     user: str = ""
     cpus_per_task: int | None = None
+    job_class: str | None = None
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -161,7 +162,8 @@ class Job:
     one. `broken_promise` is the latest promise that could not be kept. `identity`, drawn at random when the job is
     accepted, distinguishes it from another job of the same number (after a store was restored or damaged); jobs of
     stores older than identities have none. A job that was given another shape has that in its `request`, since the
-    instant `reshaped`; `submitted_shape` is the one that it was submitted with.
+    instant `reshaped`; `submitted_shape` is the one that it was submitted with. `priority` is that of its class in this
+    life of the service.
     """
 
     id: int
@@ -180,6 +182,7 @@ class Job:
     identity: str = ""
     reshaped: int | None = None
     submitted_shape: Shape | None = None
+    priority: int = 0
 
     @property
     def shape(self) -> Shape:
@@ -302,6 +305,7 @@ class Job:
             "reshaped": self.reshaped,
             "submitted_shape": None if self.submitted_shape is None else astuple(self.submitted_shape),
             "cpus_per_task": request.cpus_per_task,
+            "class": request.job_class,
             "command": None if request.cpus_per_task is None else list(request.command),
         }
         return {name: value for name, value in facts.items() if value is not None}
@@ -326,6 +330,8 @@ class Job:
             "state": self.state,
             "processors": request.processors,
             "walltime": request.walltime,
+            "class": request.job_class,
+            "priority": self.priority if self.active and request.kind == "job" else None,
             "actuator": request.actuator,
             "command": None if request.command_bytes > 2 and not request.command else list(request.words),
             "command_bytes": request.command_bytes,

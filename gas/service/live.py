@@ -23,6 +23,7 @@ from gas.s3 import Entry, Machine
 from gas.s3.core import warm_up
 from gas.service.admission import Admission, job_of
 from gas.service.book import LEAD_SECONDS, PATIENCE
+from gas.service.classes import NO_CLASSES, Classes
 from gas.service.clock import Clock
 from gas.service.dispatcher import Dispatcher
 from gas.service.feed import Feed
@@ -67,6 +68,8 @@ class LiveScheduler:
         Limits per user.
     host
         The environment in which jobs run.
+    classes
+        The classes of jobs.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class LiveScheduler:
         keep: int | None = None,
         limits: Limits | None = None,
         host: Host | None = None,
+        classes: Classes = NO_CLASSES,
     ) -> None:
         self.name = name
         if available():
@@ -90,7 +94,9 @@ class LiveScheduler:
         self._store = Store(state / "s3.sqlite", the_service_user().user)
         try:
             clock = clock or Clock(clock_speed)
-            self._book = open_book(name, processors, self._store, clock, state, reset_clock=reset_clock, host=host)
+            self._book = open_book(
+                name, processors, self._store, clock, state, reset_clock=reset_clock, host=host, classes=classes
+            )
         except BaseException as error:
             self._store.close()
             if isinstance(error, DamagedRow):
@@ -140,6 +146,11 @@ class LiveScheduler:
     def processors(self) -> int:
         """The size of the machine."""
         return self._book.processors
+
+    @property
+    def classes(self) -> Classes:
+        """The classes of jobs."""
+        return self._book.classes
 
     @property
     def knows_users(self) -> bool:
@@ -275,7 +286,9 @@ class LiveScheduler:
         Raises
         ------
         BadInput, StalePlan
-            As `S3.submit` and `S3.reserve`.
+            As `S3.submit` and `S3.reserve`; there is no such class.
+        Forbidden
+            The user may not submit in this class.
         Conflict
             The key was used for a different request.
         Draining

@@ -8,6 +8,7 @@ from pathlib import Path
 from gas.errors import BadInput, Conflict
 from gas.printable import many
 from gas.service.book import Book
+from gas.service.classes import NO_CLASSES, Classes
 from gas.service.clock import Clock
 from gas.service.grace import Grace
 from gas.service.runner import Host
@@ -27,6 +28,7 @@ def open_book(
     *,
     reset_clock: bool = False,
     host: Host | None = None,
+    classes: Classes = NO_CLASSES,
 ) -> Book:
     """Return the book that a store holds; `gas.service.live` says what the parameters mean.
 
@@ -50,7 +52,7 @@ def open_book(
         grace = grace.after(away, clock.now()) if away >= 0 else Grace()
     if remark := clock.remark():
         log.warning("%s", remark, extra={"event": "clock_offset", "offset_seconds": clock.offset()})
-    return Book(name, size, store, clock, grace, state / "jobs", host)
+    return Book(name, size, store, clock, grace, state / "jobs", host, classes)
 
 
 def _size(processors: int | None, meta: dict[str, str], store: Store, state: Path) -> int:

@@ -91,6 +91,7 @@ def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, las
                 cast(State, job.state),
                 job.due,
                 request.start or 0,
+                job.priority,
             )
         )
     for entry in result.machine.restore(entries, run_times, version=version, last_id=last_id):

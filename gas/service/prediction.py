@@ -109,7 +109,7 @@ class Standing:
     machine
         As ``GET /v1/machine`` says it.
     jobs
-        By number, in submission order, what of ``GET /v1/jobs`` is needed (`gas.endpoints.s3_queue`).
+        By number, in the order of the queue, what of ``GET /v1/jobs`` is needed (`gas.endpoints.s3_queue`).
     runs
         Of an `Experience`.
     lead
@@ -124,7 +124,8 @@ class Standing:
     @classmethod
     def of(cls, machine: Mapping[str, Any], jobs: Iterable[Job], experience: Experience, lead: int) -> Standing:
         """Return a copy, which is never changed."""
-        return cls(machine, {j.id: _entry(j) for j in jobs}, experience.runs, lead)
+        in_turn = sorted(jobs, key=lambda job: (-job.priority, job.id))
+        return cls(machine, {j.id: _entry(j) for j in in_turn}, experience.runs, lead)
 
 
 def _entry(job: Job) -> dict[str, Any]:

@@ -160,11 +160,13 @@ def _job_in(directory: Path, id: int, identity: str, store: str) -> Job | None:
             key=facts.text("key", None),
             user=facts.text("user"),
             cpus_per_task=_within(facts, "cpus_per_task", 1, MOST_PROCESSORS) if "cpus_per_task" in facts else None,
+            job_class=facts.text("class", None),
         )
         texts = (
             request.name,
             request.user,
             request.key or "",
+            request.job_class or "",
             request.directory or "",
             *request.command,
             *request.environment,

@@ -19,6 +19,7 @@ from gas.service.jobs import Actuator, Job, JobRequest, JobState, Kind, Reshape,
 
 __all__ = [
     "ASKED",
+    "CLASS",
     "LIFE",
     "RESHAPED",
     "DamagedRow",
@@ -37,6 +38,9 @@ ASKED = (
 )  # fmt: skip
 """The columns of what was asked for, in the order in which they are sealed."""
 
+CLASS = "class"
+"""The column of a job's class, sealed behind `ASKED`; of jobs without one it is NULL, and not sealed."""
+
 LIFE = ("state", "start", "promise", "due", "finished", "exit_status", "signal", "message", "broken_promise")
 """The columns that change, in the order in which they are sealed (after id and identity)."""
 
@@ -46,7 +50,7 @@ RESHAPED = ("reshaped", "shape_processors", "shape_walltime", "shape_run_time", 
 _NO_SHAPE: tuple[int | None, ...] = (None,) * len(RESHAPED)
 _INTEGERS = ("id", "processors", "walltime", "submitted", "first_promise", "start", "promise", "due")
 _OPTIONAL_INTEGERS = ("run_time", "wished_start", "start_by", "finished", "exit_status", "broken_promise", *RESHAPED)
-_OPTIONAL_TEXTS = ("directory", "client_key", "signal", "message")
+_OPTIONAL_TEXTS = ("directory", "client_key", "signal", "message", CLASS)
 _CHOICES: dict[str, tuple[str, ...]] = {
     "state": get_args(JobState),
     "kind": get_args(Kind),
@@ -64,14 +68,18 @@ def seal(values: Iterable[object]) -> int:
 
 
 def asked_row(job: Job) -> tuple[object, ...]:
-    """Return the values of `ASKED`, and their seal."""
+    """Return the values of `ASKED` and `CLASS`, and their seal."""
     request, shape = job.request, job.submitted_shape or job.shape
     values = (
         job.id, job.identity, request.user, request.kind, request.name, shape.processors, shape.walltime,
         request.actuator, request.directory, shape.run_time, request.start, request.start_by, request.key,
         job.submitted, shape.promise,
     )  # fmt: skip
-    return *values, seal(values)
+    return *values, request.job_class, _asked_seal(values, request.job_class)
+
+
+def _asked_seal(values: Iterable[object], job_class: object) -> int:
+    return seal(values if job_class is None else (*values, job_class))
 
 
 def life_row(job: Job) -> tuple[object, ...]:
@@ -156,6 +164,7 @@ def job_of(row: Mapping[str, Any] | sqlite3.Row) -> Job:
         key=row["client_key"],
         user=row["user"],
         cpus_per_task=cpus_per_task,
+        job_class=row[CLASS],
     )
     life = {name: row[name] for name in ("id", "identity", "submitted", "first_promise", *LIFE)}
     job = Job(request=request, **life)
@@ -167,7 +176,7 @@ def job_of(row: Mapping[str, Any] | sqlite3.Row) -> Job:
 def _check(row: Mapping[str, Any] | sqlite3.Row, present: set[str]) -> None:
     """Raise `DamagedRow` unless a row is as it was written."""
     called = f"job {row['id']!r}"
-    if row["seal"] != seal(row[name] for name in ASKED):
+    if row["seal"] != _asked_seal((row[name] for name in ASKED), row[CLASS]):
         raise DamagedRow(f"{called}: its request is damaged")
     values, shape = (tuple(row[name] for name in names) for names in (LIFE, RESHAPED))
     if row["life_seal"] != _life_seal(row["id"], row["identity"], values, shape):

@@ -17,6 +17,7 @@ from pydantic import (
 
 from gas.availability import MOST_PROCESSORS
 from gas.printable import first_control
+from gas.service.classes import CLASS_NAME
 from gas.service.jobs import JobRequest, Reshape
 from gas.times import LATEST, LONGEST
 
@@ -59,6 +60,7 @@ Name = Annotated[
     Field(json_schema_extra={"pattern": _PLAIN}),
 ]
 Key = Annotated[str, StringConstraints(strict=True, pattern=r"^[\x21-\x7e]+$", max_length=200)]
+ClassName = Annotated[str, StringConstraints(strict=True, pattern=CLASS_NAME, max_length=64)]
 MOST_VARIABLES = 1000
 Variable = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00=]+$", max_length=1000)]
 
@@ -143,39 +145,28 @@ class SubmitBody(_Body):
     start_by: Annotated[
         Instant | None, Field(description="Latest acceptable start; if it cannot be promised, nothing is queued")
     ] = None
+    job_class: Annotated[ClassName | None, Field(alias="class", description="See GET /v1/machine")] = None
     actuator: Annotated[ProcessActuator | SimulatedActuator, Field(discriminator="kind")]
     key: Annotated[Key | None, Field(description="Idempotency key: the same key again returns the same job")] = None
 
     def request(self, user: str) -> JobRequest:
         """Return the request of this user for the scheduler."""
         actuator = self.actuator
+        how: dict[str, Any] = actuator.model_dump(exclude={"kind"})
         if isinstance(actuator, ProcessActuator):
-            return JobRequest(
-                "job",
-                self.name,
-                self.processors,
-                self.walltime,
-                actuator="process",
-                command=tuple(actuator.command),
-                environment=actuator.environment,
-                directory=actuator.directory,
-                start=self.not_before,
-                start_by=self.start_by,
-                key=self.key,
-                user=user,
-                cpus_per_task=actuator.cpus_per_task,
-            )
+            how["command"] = tuple(actuator.command)
         return JobRequest(
             "job",
             self.name,
             self.processors,
             self.walltime,
-            actuator="simulated",
-            run_time=actuator.run_time,
+            actuator.kind,
             start=self.not_before,
             start_by=self.start_by,
             key=self.key,
             user=user,
+            job_class=self.job_class,
+            **how,
         )
 
 
@@ -192,9 +183,7 @@ class ReserveBody(_Body):
     start: Instant
     walltime: Walltime
     start_by: Annotated[Instant | None, Field(description="Latest acceptable start (default: `start`)")] = None
-    key: Annotated[
-        Key | None, Field(description="Idempotency key: the same key again returns the same reservation")
-    ] = None
+    key: Annotated[Key | None, Field(description="Idempotency key: repeated, it returns the same reservation")] = None
 
     def request(self, user: str) -> JobRequest:
         """Return the request of this user for the scheduler."""
@@ -297,6 +286,8 @@ class JobAnswer(BaseModel):
     state: Literal["queued", "reserved", "running", "completed", "failed", "timeout", "cancelled", "lost"]
     processors: int
     walltime: int
+    job_class: Annotated[str | None, Field(alias="class", description="Null for the default class")]
+    priority: Annotated[int | None, Field(description="That of its class, see GET /v1/machine")]
     actuator: Literal["process", "simulated", "none"]
     command: Annotated[
         list[str] | None,
@@ -372,7 +363,7 @@ class JobsAnswer(BaseModel):
     next: Annotated[int | None, Field(description="Value of `after` for the next page; null on the last page")]
 
 
-JOB_FIELDS = frozenset(JobAnswer.model_fields)
+JOB_FIELDS = frozenset(field.alias or name for name, field in JobAnswer.model_fields.items())
 """Values of the query `fields`."""
 
 
@@ -421,6 +412,15 @@ class LimitsAnswer(BaseModel):
     max_streams: Annotated[int | None, Field(description="Open event streams")]
 
 
+class ClassAnswer(BaseModel):
+    """A class of jobs."""
+
+    name: str
+    priority: Annotated[int, Field(description="Higher ones are moved to earlier starts first")]
+    default: Annotated[bool, Field(description="Whether it is that of jobs that name none")]
+    permitted: Annotated[bool, Field(description="Whether the caller may submit in it")]
+
+
 class MachineAnswer(BaseModel):
     """The state of the machine, and the user and role of the caller."""
 
@@ -446,4 +446,5 @@ class MachineAnswer(BaseModel):
     role: Literal["user", "operator"]
     access: Annotated[bool, Field(description="Whether tokens are required")]
     limits: LimitsAnswer
+    classes: Annotated[list[ClassAnswer], Field(description="Classes of jobs, the highest first; none: all are alike")]
     broken: Annotated[list[BrokenAnswer] | None, Field(description="Promises broken by this change")] = None

@@ -6,7 +6,7 @@ import json
 import sqlite3
 
 from gas.service.jobs import Job, JobRequest
-from gas.service.rows import ASKED, LIFE, RESHAPED, asked_row, command_row, life_row, seal
+from gas.service.rows import ASKED, CLASS, LIFE, RESHAPED, asked_row, command_row, life_row, seal
 
 __all__ = [
     "ADD_COMMAND",
@@ -15,12 +15,12 @@ __all__ = [
     "JOB_COLUMNS",
     "PUT_FACT",
     "SCHEMA_VERSION",
-    "WITHOUT_SHAPES",
     "create_tables",
+    "read_as_of_today",
     "upgrade_tables",
 ]
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal INTEGER NOT NULL) WITHOUT ROWID"
 _JOBS = """
@@ -36,6 +36,7 @@ CREATE TABLE jobs (
     life_seal INTEGER NOT NULL
 )"""
 _RESHAPED = tuple(f"ALTER TABLE jobs ADD COLUMN {name} INTEGER" for name in RESHAPED)
+_CLASSES = f"ALTER TABLE jobs ADD COLUMN {CLASS} TEXT"
 _RESHAPES = (
     "CREATE TABLE reshapes (id INTEGER NOT NULL, user TEXT NOT NULL, client_key TEXT NOT NULL, "
     "changes TEXT NOT NULL, seal INTEGER NOT NULL, PRIMARY KEY (id, user, client_key)) WITHOUT ROWID"
@@ -51,14 +52,11 @@ _REST = (
     "CREATE INDEX ended_at ON jobs (finished) WHERE state NOT IN ('queued', 'reserved', 'running')",
 )
 
-JOB_COLUMNS = (*ASKED, "seal", *LIFE, *RESHAPED, "life_seal")
+_TODAY = (_META, _JOBS, *_REST, *_RESHAPED, _RESHAPES, _CLASSES)
+
+JOB_COLUMNS = (*ASKED, CLASS, "seal", *LIFE, *RESHAPED, "life_seal")
 ADD_JOB = f"INSERT INTO jobs ({', '.join(JOB_COLUMNS)}) VALUES ({', '.join('?' * len(JOB_COLUMNS))})"
 ADD_RESHAPE = "INSERT INTO reshapes (id, user, client_key, changes, seal) VALUES (?, ?, ?, ?, ?)"
-WITHOUT_SHAPES = (
-    f"CREATE TEMP VIEW jobs AS SELECT *, {', '.join(f'NULL AS {name}' for name in RESHAPED)} FROM main.jobs"
-)
-"""Has a store of schema 3 that must not be changed read like one of today."""
-
 ADD_COMMAND = "INSERT INTO commands (id, command, environment, command_seal) VALUES (?, ?, ?, ?)"
 PUT_FACT = "INSERT OR REPLACE INTO meta (key, value, seal) VALUES (?, ?, ?)"
 
@@ -66,8 +64,16 @@ PUT_FACT = "INSERT OR REPLACE INTO meta (key, value, seal) VALUES (?, ?, ?)"
 def create_tables(database: sqlite3.Connection) -> None:
     """Make the tables of a new store, wholly or not at all."""
     with _Transaction(database):
-        for statement in (_META, _JOBS, *_REST, *_RESHAPED, _RESHAPES):
+        for statement in _TODAY:
             database.execute(statement)
+
+
+def read_as_of_today(database: sqlite3.Connection, found: int) -> None:
+    """Have a store of schema 3 or later that must not be changed read like one of today."""
+    missing = [name for version, names in ((4, RESHAPED), (5, (CLASS,))) if found < version for name in names]
+    if found >= 3 and missing:
+        nulls = ", ".join(f"NULL AS {name}" for name in missing)
+        database.execute(f"CREATE TEMP VIEW jobs AS SELECT *, {nulls} FROM main.jobs")
 
 
 def upgrade_tables(database: sqlite3.Connection, found: int, user: str) -> None:
@@ -81,15 +87,15 @@ def upgrade_tables(database: sqlite3.Connection, found: int, user: str) -> None:
         The user of the jobs that were submitted before a store knew of users.
     """
     with _Transaction(database):
-        if found == 3:
-            for statement in (*_RESHAPED, _RESHAPES):
+        if found >= 3:
+            for statement in (*(() if found > 3 else (*_RESHAPED, _RESHAPES)), _CLASSES):
                 database.execute(statement)
             return
         for index in ("active_jobs", "keys"):
             database.execute(f"DROP INDEX IF EXISTS {index}")
         database.execute("ALTER TABLE jobs RENAME TO earlier_jobs")
         database.execute("ALTER TABLE meta RENAME TO earlier_meta")
-        for statement in (_META, _JOBS, *_REST, *_RESHAPED, _RESHAPES):
+        for statement in _TODAY:
             database.execute(statement)
         facts = {row["key"]: row["value"] for row in database.execute("SELECT key, value FROM earlier_meta")}
         highest = 0

@@ -28,7 +28,8 @@ The main path is `simulate.simulate`, with `engine.run` under it. Its modules, f
     batches     batch means: confidence intervals of runs driven by a model
     allocation  which processors each job ran on
     recorded    a schedule as any file states it, before anything is checked
-    guarantee   EASY's promise to the head of the queue, checked from starts and ends
+    guarantee   EASY's promise to the head of the queue, and that of priorities, checked from starts and ends
+    classes     classes of a log's jobs, and what became of each
     checks      the rules that a schedule can break, one by one
     audit       whether a schedule keeps the rules that it claims
     tables      schedules as tables of text, reading

@@ -160,6 +160,8 @@ def audit(
         checks.append(rules.heads())
     if claim == "conservative" or given.promise is not None:
         checks.append(rules.promises())
+    if promise in ("s3", "s3-1999") and given.priority is not None:
+        checks.append(rules.overtaken())
     schedule = as_schedule(given, machine)
     first, last = (0, 0) if schedule is None else span(schedule)
     return Audit(

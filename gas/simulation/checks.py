@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.simulation.allocation import clashes
-from gas.simulation.guarantee import delayed_heads
+from gas.simulation.guarantee import delayed_heads, overtakings
 from gas.simulation.recorded import UNKNOWN, Recorded, shortened
 from gas.simulation.schedule import NEVER_STARTED
 from workloads import Log, Overrun, RigidJobs
@@ -384,6 +384,25 @@ class Rules:
             return start, by, f"job {self._job(row)} was promised a start at {then} and starts at {start}: {by} s late"
 
         return self._check(name, int(np.count_nonzero(stated)), [self._first(late > 0, where)])
+
+    def overtaken(self) -> Check:
+        """No job of lower priority that was submitted later and asks for no less starts before another."""
+        given, priority = self.given, self.given.priority
+        assert priority is not None
+        name = "priority", "no later job of lower priority that asks for no less starts first"
+        rows = self.order[(~given.lost & ~given.reserved & (given.processors != UNKNOWN))[self.order]]
+        if (given.estimate[rows] == UNKNOWN).any():
+            return Check(*name, 0, None, None, "cannot be checked: estimates are not known; name the log (--log)")
+        columns = (given.submit, given.processors, given.estimate, given.start, given.end, priority)
+        found = overtakings(*(column[rows] for column in columns))
+        first = None
+        if found:
+            job, by = (int(rows[each]) for each in found[0])
+            time = self._seconds(given.start[by])
+            message = f"job {self._job(by)} of priority {priority[by]} starts at {time}, while job {self._job(job)} of "
+            message += f"priority {priority[job]} waits, which was submitted before it and asks for no more"
+            first = Violation(given.name_of(by), time, None, message)
+        return self._check(name, len(rows), [(len(found), first)])
 
     def _first(self, wrong: NDArray[np.bool_], place_of: Callable[[int], Place]) -> tuple[int, Violation | None]:
         """Return how many rows are wrong, and the first in the order of the queue in words."""

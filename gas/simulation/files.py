@@ -158,7 +158,8 @@ def format_schedule_csv(schedule: Schedule, log: Log) -> bytes:
 
     A job cancelled while it waited is REJECTED at that instant, on no processors; one cancelled while it ran is
     COMPLETED_KILLED. Reservations stand at the end, numbered -1, -2, …. Every row's ``metadata`` says ``machine=N``, a
-    reservation's also ``reservation``. Processor numbers are those of `gas.simulation.allocation`.
+    reservation's also ``reservation``, a job's ``priority=N`` where there are priorities. Processor numbers are those
+    of `gas.simulation.allocation`.
     """
     jobs = schedule.finished().jobs
     places = allocate(schedule)
@@ -174,6 +175,7 @@ def format_schedule_csv(schedule: Schedule, log: Log) -> bytes:
         default="COMPLETED_SUCCESSFULLY",
     ).tolist()
     promise = [""] * len(jobs) if schedule.promise is None else map(str, schedule.promise.tolist())
+    priority = schedule.priority
     columns = zip(
         jobs.id.tolist(),
         jobs.executable.tolist(),
@@ -185,17 +187,18 @@ def format_schedule_csv(schedule: Schedule, log: Log) -> bytes:
         ran.tolist(),
         schedule.end.tolist(),
         promise,
+        [machine] * len(jobs) if priority is None else [f"{machine} priority={each}" for each in priority.tolist()],
         strict=True,
     )
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
-    for row, (job, profile, submit, size, estimate, state, start, took, end, promised) in enumerate(columns):
+    for row, (job, profile, submit, size, estimate, state, start, took, end, promised, meta) in enumerate(columns):
         stretch = repr((end - submit) / took) if took else ""
         times = (start, took, end, start - submit, end - submit, stretch)
         success = int(state == "COMPLETED_SUCCESSFULLY")
         about = (job, workload, profile, submit, size, estimate, success, state)
-        writer.writerow((*about, *times, places.text(row), -1, machine, promised))
+        writer.writerow((*about, *times, places.text(row), -1, meta, promised))
     for number, (one, start) in enumerate(zip(schedule.reservations, schedule.reserved.tolist(), strict=True), 1):
         end = start + one.walltime
         stretch = repr((end - one.submit) / one.walltime)

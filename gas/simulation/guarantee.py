@@ -1,4 +1,6 @@
-"""EASY's guarantee, checked from starts and ends alone: no job delays the head of the queue.
+"""What schedulers guarantee, checked from starts and ends alone: EASY, and S³ with priorities (`overtakings`).
+
+EASY: no job delays the head of the queue.
 
 The queue is in submission order. A job *becomes head* at the instant T when the last job before it has started or was
 withdrawn, or when it is submitted, if that is later. If it does not start then, it is *blocked*, and its *shadow
@@ -46,7 +48,7 @@ from numpy.typing import NDArray
 
 from gas.simulation.schedule import NEVER_STARTED
 
-__all__ = ["DelayedHead", "delayed_heads"]
+__all__ = ["DelayedHead", "Overtaking", "delayed_heads", "overtakings"]
 
 _NEVER = 2**62
 """The shadow time of a job that is larger than the machine."""
@@ -346,3 +348,51 @@ def _shadow(held: list[tuple[int, int, int]], free: int, need: int, now: int) ->
         free += size
         shadow = until
     return (shadow, free) if free >= need else (_NEVER, free)
+
+
+class Overtaking(NamedTuple):
+    """A job that waited while a later one of lower priority started that asks for no less."""
+
+    job: int
+    """Its index."""
+    by: int
+    """That of the other one."""
+
+
+def overtakings(
+    submit: NDArray[np.int64],
+    processors: NDArray[np.int64],
+    estimate: NDArray[np.int64],
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    priority: NDArray[np.int64],
+) -> list[Overtaking]:
+    """Return who was overtaken from below, one for each job that overtook any, in submission order of these.
+
+    Under S³ nobody is: had there been room for the later job before the first one's start, the first, which asks for no
+    more processors and no more time, would have been moved into it before (`gas.s3.placing`).
+
+    Parameters
+    ----------
+    submit, processors, estimate, start, end, priority
+        One value a job, by submission. `start` is `NEVER_STARTED` for a job that left the queue at its `end` without
+        starting.
+    """
+    started = start != NEVER_STARTED
+    leave = np.where(started, start, end)
+    found: list[Overtaking] = []
+    waiting = np.empty(0, np.int64)  # those before the present ones that had not left when these were submitted
+    for first in range(0, len(submit), 64):
+        present = np.arange(first, min(first + 64, len(submit)))
+        waiting = np.concatenate([waiting[leave[waiting] > submit[first]], present])
+        present = present[started[present]]
+        overtaken = (
+            (waiting < present[:, None])
+            & (priority[waiting] > priority[present][:, None])
+            & (processors[waiting] <= processors[present][:, None])
+            & (estimate[waiting] <= estimate[present][:, None])
+            & (leave[waiting] > start[present][:, None])
+        )
+        rows = np.flatnonzero(overtaken.any(axis=1)).tolist()
+        found += [Overtaking(int(waiting[overtaken[row].argmax()]), int(present[row])) for row in rows]
+    return found

@@ -37,7 +37,10 @@ _WORDS = {
     "estimate": "estimate",
     "run_time": "run time",
 }
-_COLUMNS = ("id", "submit", "processors", "estimate", "run_time", "start", "end", "withdrawn", "promise", "reservation")
+_COLUMNS = (
+    "id", "submit", "processors", "estimate", "run_time", "start", "end", "withdrawn", "promise", "reservation",
+    "priority",
+)  # fmt: skip
 _FLAGS = ("withdrawn", "reservation")
 
 
@@ -61,6 +64,8 @@ class Recorded:
         Cancelled: while it waited if it never started, else while it ran.
     promise
         The promised start, `NEVER_STARTED` where none is stated; None if the file has no such column.
+    priority
+        That of each job; None if the file states none.
     allocated
         Which processors each job had; None if the file does not say, or not in a form that is understood.
     machine
@@ -88,6 +93,7 @@ class Recorded:
     withdrawn: NDArray[np.bool_]
     promise: NDArray[np.int64] | None = None
     reservation: NDArray[np.bool_] | None = None
+    priority: NDArray[np.int64] | None = None
     label: tuple[str, ...] | None = None
     allocated: Allocation | None = None
     machine: int | None = None
@@ -180,6 +186,7 @@ def recorded(schedule: Schedule) -> Recorded:
         withdrawn=np.concatenate([cut | ~schedule.started, np.zeros(count, np.bool_)]),
         promise=None if promise is None else np.concatenate([promise, start]),
         reservation=np.arange(len(jobs) + count) >= len(jobs) if count else None,
+        priority=None if schedule.priority is None else np.concatenate([schedule.priority, np.zeros(count, np.int64)]),
         machine=jobs.machine,
         name=schedule.policy or "schedule",
     )

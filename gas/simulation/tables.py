@@ -23,6 +23,8 @@ _MICRO = 1_000_000
 _MACHINE = re.compile(r"machine=([1-9]\d{0,14})", re.ASCII)
 """What the column ``metadata`` of our own files says of the machine."""
 
+_PRIORITY = re.compile(r"priority=(-?\d{1,10})", re.ASCII)
+
 _BEYOND = 2**53
 """From here on a float is not every whole number."""
 
@@ -163,6 +165,7 @@ def _recorded(table: _Table) -> Recorded:
         withdrawn=rejected | killed,
         promise=None if known is None else np.where(np.isnan(known), NEVER_STARTED, units_of(known, resolution)),
         reservation=held if held.any() else None,
+        priority=_priorities(table),
         label=label,
         allocated=None if allocation_remarks else allocated,
         machine=machine,
@@ -191,6 +194,15 @@ def _metadata(table: _Table) -> tuple[int | None, NDArray[np.bool_], tuple[str, 
         numbers = " and ".join(map(str, sorted(sizes)[:3]))
         return None, of_rows, (f"rows name machines of {numbers} processors; none of them is used",)
     return next(iter(sizes), None), of_rows, ()
+
+
+def _priorities(table: _Table) -> NDArray[np.int64] | None:
+    """Return the priorities that our own files state; None if there are none."""
+    cells = table.columns.get("metadata", ())
+    known = {text: [int(m[1]) for word in text.split() if (m := _PRIORITY.fullmatch(word))] for text in set(cells)}
+    if not any(known.values()):
+        return None
+    return np.array([known[text][0] if known[text] else 0 for text in cells], np.int64)
 
 
 def _column(table: _Table, key: str, *, gaps: bool) -> NDArray[np.float64]:

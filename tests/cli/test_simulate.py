@@ -751,3 +751,37 @@ def test_a_name_of_the_archive_that_is_no_file_is_sent_to_it(gas, three):
         assert "gas traces get KTH-SP2-1996-2.1-cln" in done.err
         assert "gas traces get KTH-SP2-1996-2.1-cln" in gas("audit", three, "--log", name).err
     assert "gas traces" not in gas("simulate", "nowhere.swf").err
+
+
+def test_classes_have_figures_of_their_own_and_the_schedule_is_audited_with_them(gas, log, tmp_path):
+    """Jobs of user 3 come first when processors come free, under the policies that plan every job."""
+    users = np.random.default_rng(3).integers(1, 5, 600)
+    write_swf(read_swf(log).with_columns(user=users), tmp_path / "users.swf")
+    log = tmp_path / "users.swf"
+    options = ("simulate", log, "--policy", "easy,s3", "--class", "urgent=user:3")
+    done = gas(*options, "--json", "-o", tmp_path / "{policy}.csv")
+    easy, planned = done.json["results"]
+    assert [each["class"] for each in planned["classes"]] == ["urgent", "others"]
+    assert sum(each["jobs"] for each in planned["classes"]) == planned["jobs"]
+    without = gas("simulate", log, "--policy", "easy,s3", "--json").json["results"]
+    assert easy["mean_wait"] == without[0]["mean_wait"]
+    assert planned["mean_wait"] != without[1]["mean_wait"]
+    assert "--class urgent=user:3" in planned["command"]
+    shown = gas(*options).out
+    assert re.search(r"class +jobs +policy +wait", shown)
+    audited = gas("audit", tmp_path / "s3.csv", "--log", log, "--promise", "s3")
+    assert audited.code == 0
+    assert "no later job of lower priority" in audited.out
+    # The same schedule with all priorities reversed is none that S³ makes.
+    text = (tmp_path / "s3.csv").read_text()
+    swapped = re.sub(r"priority=([01])", lambda found: f"priority={1 - int(found[1])}", text)
+    (tmp_path / "other.csv").write_text(swapped)
+    found = gas("audit", tmp_path / "other.csv", "--log", log, "--promise", "s3")
+    assert found.code == 1
+    assert re.search(r"first: job \d+ of priority 0 starts at \d+, while job \d+ of priority 1 waits", found.out)
+
+
+def test_a_class_that_no_job_is_of_is_refused(gas, three):
+    done = gas("simulate", three, "--class", "urgent=user:7")
+    assert done.code == 2
+    assert "no simulated job has such a user; the log has 1" in done.err

@@ -46,6 +46,7 @@ from gas.service.live import LiveScheduler
 from gas.service.runner import Runner
 
 PROCESSORS = 6
+PRIORITIES = {"urgent": 1, "normal": 0, "low": -1}
 CLIENTS = 6
 CRASHES = int(os.environ.get("GAS_CRASHES", "0"))
 
@@ -140,6 +141,8 @@ class Client(threading.Thread):
             span = {"processors": min(size, 2), "start": start, "walltime": min(walltime, 4), "start_by": start + 30}
             return "/v1/reservations", {**span, "key": key, "name": key}
         more: dict[str, Any] = {"key": key, "name": key}
+        if (of_class := self.random.choice([None, *PRIORITIES])) is not None:
+            more["class"] = of_class
         if dice < 0.3:
             more["not_before"] = now + self.random.randint(-2, 8)
         elif dice < 0.4:
@@ -223,7 +226,8 @@ class Run:
         self.clients = [Client(n, self.seed, self.proofs, lambda: self.url) for n in range(CLIENTS)]
 
     def start(self) -> Service:
-        return Service(self.place, log=self.directory / "log", processors=PROCESSORS)
+        classes = ["--classes", ",".join(PRIORITIES), "--default-class", "normal"]
+        return Service(self.place, *classes, log=self.directory / "log", processors=PROCESSORS)
 
     # ------------------------------------------------------------------------------------------------- the run
 
@@ -350,9 +354,13 @@ class Run:
     def fate(self, waiting: list[Job], before: Standing, instant: float) -> tuple[set[int], set[int]]:
         """Return the jobs whose start a service that came back at an instant had missed, and those they displace.
 
-        What was missed starts as soon as it can, in the order of submission; of all others, reservations first, who
+        What was missed starts as soon as it can, in the order of the queue; of all others, reservations first, who
         still fits where it was promised is not moved (`gas guide design`).
         """
+
+        def turn(job: Job) -> tuple[int, int]:
+            return -PRIORITIES.get(job.request.job_class or "normal", 0), job.id
+
         now = int(instant)
         until = max([now + 100, *(job.due for job in before.jobs.values())]) + 100
         free = Seconds(PROCESSORS, now, until)
@@ -360,12 +368,12 @@ class Run:
             if job.state == "running" and job not in waiting and (end := self.held_until(job, instant)) is not None:
                 free.hold(now, end, job.request.processors)
         missed = [job for job in waiting if job.promise < now]
-        for job in sorted(missed, key=lambda job: job.id):
+        for job in sorted(missed, key=turn):
             earliest = job.promise if job.state == "reserved" else job.request.start or 0
             start = free.first_fit(job.request.processors, job.request.walltime, max(now + 1, earliest))
             free.hold(start, start + job.request.walltime, job.request.processors)
         displaced = set()
-        for job in sorted(waiting, key=lambda job: (job.state != "reserved", job.id)):
+        for job in sorted(waiting, key=lambda job: (job.state != "reserved", turn(job))):
             if job.promise >= now:
                 end = job.promise + job.request.walltime
                 if free.fits(job.promise, end, job.request.processors):
@@ -462,7 +470,7 @@ class Run:
         )
 
     def check_job(self, key: str, told: dict[str, Any], job: dict[str, Any]) -> None:
-        same = ["kind", "name", "actuator", "submitted"]
+        same = ["kind", "name", "class", "actuator", "submitted"]
         if job["reshaped"] is None:
             same += ["processors", "walltime", "first_promise"]
         assert job["reshaped"] is None or any(job["id"] in client.shapes for client in self.clients)

@@ -3,7 +3,7 @@ import sqlite3
 from dataclasses import replace
 
 import pytest
-from earlier_stores import without_shapes
+from earlier_stores import without_classes, without_shapes
 
 from gas.errors import Conflict, StoreDamaged
 from gas.service import store as store_module
@@ -283,6 +283,23 @@ def test_a_job_of_another_shape_is_read_back_with_both_and_what_was_asked_for(pa
     again.remove([1])
     assert again.reshape_by_key(1, "alice", "r") is None
     again.close()
+
+
+def test_a_store_without_classes_is_brought_up_to_date(path):
+    store = Store(path)
+    store.write(new=[JOB])
+    store.write(changed=[reshaped()])
+    store.close()
+    without_classes(path)
+    again = Store(path)
+    assert again.job(1) == reshaped()
+    urgent = replace(JOB, id=2, request=replace(REQUEST, key=None, job_class="urgent"))
+    again.write(new=[urgent])
+    again.close()
+    for _ in range(2):
+        again = Store(path)
+        assert again.job(2) == urgent
+        again.close()
 
 
 def test_a_store_without_shapes_is_brought_up_to_date(path):

@@ -12,6 +12,7 @@ from strategies import TODAY
 from thorough import examples
 
 from gas.errors import BadInput, Conflict, Draining, NotFound, StalePlan
+from gas.service.classes import Classes
 from gas.service.clock import Clock
 from gas.service.jobs import JobRequest, Reshape
 from gas.service.live import LiveScheduler
@@ -21,6 +22,9 @@ REFUSED = (BadInput, Conflict, Draining, NotFound, StalePlan)
 sizes = st.integers(1, 8)
 walltimes = st.integers(1, 12)
 keys = st.sampled_from([None, None, "a", "b", "c"])
+classes = st.sampled_from([None, None, "urgent", "normal", "low"])
+
+CLASSES = Classes(("urgent", "normal", "low"), "normal")
 
 
 class Stored(RuleBasedStateMachine):
@@ -33,7 +37,7 @@ class Stored(RuleBasedStateMachine):
         self.lives = 0
         self.speed = speed
         self.state = self.directory / "state"
-        self.live = LiveScheduler("s3", processors, self.state, clock=self.clock())
+        self.live = LiveScheduler("s3", processors, self.state, clock=self.clock(), classes=CLASSES)
 
     def teardown(self):
         if hasattr(self, "live"):
@@ -77,7 +81,7 @@ class Stored(RuleBasedStateMachine):
         for file in self.state.glob("s3.sqlite*"):
             if not file.name.endswith("-shm"):  # that one is memory, not disk
                 shutil.copyfile(file, copy / file.name)
-        return LiveScheduler("s3", None, copy, clock=self.clock())
+        return LiveScheduler("s3", None, copy, clock=self.clock(), classes=CLASSES)
 
     @invariant()
     def a_scheduler_rebuilt_from_disk_gives_the_same_answers(self):
@@ -111,11 +115,12 @@ class Stored(RuleBasedStateMachine):
         delay=st.sampled_from([None, None, None, -3, 0, 4, 25]),
         patience=st.sampled_from([None, None, 0, 2, 30]),
         key=keys,
+        job_class=classes,
     )
-    def submits(self, processors, walltime, run_time, delay, patience, key):
+    def submits(self, processors, walltime, run_time, delay, patience, key, job_class):
         not_before = None if delay is None else self.now + delay
         start_by = None if patience is None else self.now + patience
-        self.submit(processors, walltime, run_time, start=not_before, start_by=start_by, key=key)
+        self.submit(processors, walltime, run_time, start=not_before, start_by=start_by, key=key, job_class=job_class)
 
     def submit(self, processors, walltime, run_time, *, scheduler=None, **more):
         size = min(processors, self.live.processors)

@@ -178,6 +178,8 @@ class Oracle:
             return self.fail(f"{token} was refused ({asked.refused}), and is job {job.id} now, {job.state}")
         if job.request.user != asked.user:
             return self.fail(f"{token} of {asked.user} is said to be {job.request.user}'s")
+        if job.request.job_class != asked.request.job_class:
+            return self.fail(f"{token} of class {asked.request.job_class} is said to be of {job.request.job_class}")
         if asked.id is None:
             asked.id = job.id
         elif asked.id != job.id and not asked.lost:

@@ -16,6 +16,7 @@ from typing import Any
 
 from gas.errors import BadInput, GasError
 from gas.service import live
+from gas.service.classes import Classes
 from gas.service.clock import STEP_SECONDS
 from gas.service.limits import Limits
 from simulated import calls, commands, database
@@ -24,6 +25,7 @@ from simulated.oracle import Oracle
 
 STATE = "/state"
 DAY = 86400.0
+CLASSES = Classes(("urgent", "normal", "low"), "normal", {"urgent": frozenset({"ann", "bob"})})
 
 FAULTS: dict[str, bool] = {
     "kill": True,  # kill -9 of the service
@@ -179,7 +181,7 @@ class Service:
         raise NotImplementedError
 
     def _scheduler(self) -> live.LiveScheduler:
-        place, options = calls.SimulatedPath(STATE), {"keep": self.keep, "limits": self.limits}
+        place, options = calls.SimulatedPath(STATE), {"keep": self.keep, "limits": self.limits, "classes": CLASSES}
         try:
             return live.LiveScheduler("s3", None, place, **options)
         except BadInput:  # a new store

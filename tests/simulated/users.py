@@ -32,6 +32,8 @@ class Users(Service):
             "key": f"k{self.tokens}" if rng.random() < 0.8 else None,
             "user": rng.choice(["ann", "bob", "cyd"]),
         }
+        if more.get("kind", "job") == "job":
+            given["job_class"] = (None, "low", "urgent")[self.tokens % (2 if given["user"] == "cyd" else 3)]
         return JobRequest(**{**given, **more})
 
     def _now(self) -> int:

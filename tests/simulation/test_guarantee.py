@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from thorough import examples
 
-from gas.simulation.guarantee import delayed_heads
+from gas.simulation.guarantee import delayed_heads, overtakings
 from gas.simulation.schedule import NEVER_STARTED
 
 Job = namedtuple("Job", "submit size estimate run cancelled", defaults=(None,))
@@ -357,3 +358,63 @@ def test_a_head_that_is_cancelled_excuses_what_was_backfilled_behind_it_in_that_
     easy = Easy(jobs, 4, "event")
     assert easy.start == {0: 0, 1: 0, 3: 20, 4: 5}
     assert delays(jobs, easy.start, easy.end, 4) == {}
+
+
+# -------------------------------------------------------------------------------------------------------- priorities
+
+
+def overtaken(rows):
+    """Return (job, by) of rows of submit, processors, estimate, start (None: cancelled), end, priority."""
+    columns = [
+        np.array([NEVER_STARTED if value is None else value for value in column]) for column in zip(*rows, strict=True)
+    ]
+    return [tuple(each) for each in overtakings(*columns)]
+
+
+FIRST = (0, 2, 10, 50, 60, 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "found"),
+    [
+        (FIRST, (0, 2, 10, 49, 59, 0), True),
+        (FIRST, (0, 2, 10, 50, 60, 0), False),  # together
+        (FIRST, (0, 2, 10, 49, 59, 1), False),  # of the same priority
+        (FIRST, (0, 1, 10, 49, 59, 0), False),  # it asks for less
+        (FIRST, (0, 2, 9, 49, 59, 0), False),
+        ((0, 2, 10, None, 50, 1), (0, 3, 11, 49, 59, 0), True),  # it is cancelled, and waited until then
+        ((0, 2, 10, None, 49, 1), (0, 3, 11, 49, 59, 0), False),
+        (FIRST, (0, 2, 10, None, 40, 0), False),
+    ],
+)
+def test_a_job_is_overtaken_by_a_later_one_of_lower_priority_that_asks_for_no_less(first, later, found):
+    assert overtaken([first, later]) == ([(0, 1)] if found else [])
+    assert overtaken([later, first]) == []
+
+
+few = st.integers(1, 3)
+requests = st.tuples(st.integers(0, 3), few, few, st.integers(0, 30), st.integers(0, 2), st.booleans())
+
+
+@examples(100)
+@given(st.lists(requests, max_size=150))
+def test_overtakings_are_those_of_all_pairs(drawn):
+    now, rows = 0, []
+    for gap, processors, estimate, wait, priority, cancelled in drawn:
+        now += gap
+        rows.append((now, processors, estimate, None if cancelled else now + wait, now + wait, priority))
+    pairs = {
+        by: next(
+            (
+                job
+                for job, one in enumerate(rows[:by])
+                if one[5] > other[5] and one[1] <= other[1] and one[2] <= other[2]
+                and (one[4] if one[3] is None else one[3]) > other[3]
+            ),
+            None,
+        )
+        for by, other in enumerate(rows)
+        if other[3] is not None
+    }  # fmt: skip
+    expected = [(job, by) for by, job in pairs.items() if job is not None]
+    assert (overtaken(rows) if rows else []) == expected

@@ -1,0 +1,117 @@
+"""Classes of jobs: which there are, the highest first, who may submit in each, and the priority that each has.
+
+A class counts when processors come free: jobs of higher classes are then moved to earlier starts before others
+(`gas.s3.placing`). It makes no promise later. A job keeps the name of its class; what that is worth is what the service
+was started with, so that a site can change its classes between two lives. A class that is gone counts as the default.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gas.errors import BadInput, Forbidden
+
+__all__ = ["CLASS_NAME", "MOST_CLASSES", "NO_CLASSES", "Classes"]
+
+CLASS_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+"""What a class may be called."""
+
+MOST_CLASSES = 100
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes of a service.
+
+    Parameters
+    ----------
+    names
+        The highest first; none if all jobs are alike.
+    default
+        That of jobs that name none; None for the lowest.
+    users
+        Of the classes in here, the users who may submit in them; in others all may.
+
+    Raises
+    ------
+    BadInput
+        A name that cannot be, or occurs twice; a default or users of a class that there is not.
+    """
+
+    names: tuple[str, ...] = ()
+    default: str | None = None
+    users: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.names) > MOST_CLASSES:
+            raise BadInput(f"--classes: names {len(self.names)} classes, and {MOST_CLASSES} are the most")
+        for name in self.names:
+            if not re.fullmatch(CLASS_NAME, name) or len(name) > 64:
+                raise BadInput(f"--classes: {name!r} cannot be a class; use up to 64 letters, digits, - and _")
+            if self.names.count(name) > 1:
+                raise BadInput(f"--classes: names {name} twice; name each class once, the highest first")
+        for option, named in (
+            ("--default-class", [self.default] if self.default else []),
+            ("--class-users", self.users),
+        ):
+            for name in named:
+                if name not in self.names:
+                    raise BadInput(f"{option} {name}: {self._known()}")
+
+    @classmethod
+    def read(cls, names: str | None, default: str | None, users: Sequence[str]) -> Classes:
+        """Return the classes that options name: ``urgent,normal,low``, ``normal`` and ``urgent=ann,bob``."""
+        permitted: dict[str, frozenset[str]] = {}
+        for text in users:
+            name, separator, listed = text.partition("=")
+            if not separator or not listed or name in permitted:
+                raise BadInput(f"--class-users {text}: write CLASS=USER,USER, each class once")
+            permitted[name] = frozenset(user.strip() for user in listed.split(","))
+        return cls(() if names is None else tuple(name.strip() for name in names.split(",")), default, permitted)
+
+    def priority(self, name: str | None) -> int:
+        """Return the priority of a job of a class (None: of none): 0 for the default, more for higher ones."""
+        if name is None or name not in self.names:
+            return 0
+        return self.names.index(self._default) - self.names.index(name)
+
+    def admit(self, name: str | None, user: str) -> None:
+        """Raise `BadInput` if there is no such class, `Forbidden` if the user may not submit in it."""
+        if name is not None and name not in self.names:
+            raise BadInput(f"class {name}: {self._known()}")
+        chosen = name or self._default
+        if not self._permits(chosen, user):
+            others = [each for each in self.names if self._permits(each, user)]
+            way_out = f"; {user} may use {', '.join(others)}" if others else ""
+            raise Forbidden(f"{user} may not submit in class {chosen}{way_out}")
+
+    def to_wire(self, user: str) -> list[dict[str, Any]]:
+        """Return the classes as JSON, the highest first, and which of them a user may use."""
+        return [
+            {
+                "name": name,
+                "priority": self.priority(name),
+                "default": name == self._default,
+                "permitted": self._permits(name, user),
+            }
+            for name in self.names
+        ]
+
+    @property
+    def _default(self) -> str:
+        return self.default or (self.names[-1] if self.names else "")
+
+    def _permits(self, name: str, user: str) -> bool:
+        return name not in self.users or user in self.users[name]
+
+    def _known(self) -> str:
+        if not self.names:
+            return "this scheduler has no classes (gas serve --classes); leave it out"
+        return f"the classes are, the highest first: {', '.join(self.names)}"
+
+
+NO_CLASSES = Classes()
+"""All jobs are alike."""
