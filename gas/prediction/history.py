@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gas.errors import BadInput
 from gas.prediction.past import Past, queues_of
-from gas.prediction.present import Request, learning_is_ready, waits_now
+from gas.prediction.present import Request, from_now, learning_is_ready, waits_now
 from gas.prediction.recorded import UNLIMITED
 from gas.prediction.similar import ANY, Similar
 from gas.prediction.snapshot import Snapshot
@@ -111,11 +111,12 @@ class History:
         )
         found = [none if one is None else next(known) for one in requests]
         like, now = Similar.of_log(log, snapshot.machine, by_queue=by_queue), snapshot.now - log.start_time
-        return [
-            waits if waits.size or one is None
-            else like.waits(now, one.processors, one.walltime, one.queue if by_queue else ANY)
-            for waits, one in zip(found, requests, strict=True)
-        ]  # fmt: skip
+
+        def alike(one: Request) -> NDArray[np.int64]:
+            waits = like.waits(now, one.processors, one.walltime, one.queue if by_queue else ANY)
+            return from_now(waits, 0 if one.submitted is None else max(0, snapshot.now - one.submitted))
+
+        return [waits if waits.size or one is None else alike(one) for waits, one in zip(found, requests, strict=True)]
 
     def queues(self, unit: Unit = "cpus") -> Mapping[str, int]:
         """Return the numbers of its queues, or partitions, by name."""

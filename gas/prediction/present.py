@@ -21,7 +21,7 @@ from gas.prediction.recorded import RecordedQueue
 from gas.prediction.snapshot import Snapshot
 from workloads import Log
 
-__all__ = ["LEARNT_FROM", "Request", "compile_learning", "learning_is_ready", "waits_now"]
+__all__ = ["LEARNT_FROM", "Request", "compile_learning", "from_now", "learning_is_ready", "waits_now"]
 
 LEARNT_FROM = 4_000
 """So many of the last jobs to start are learnt from, fewer where queues are long."""
@@ -99,12 +99,15 @@ def waits_now(
     found = [NOTHING.waits] * len(requests)
     by_age = np.concatenate([np.flatnonzero(~new), np.flatnonzero(new)])
     for number, place in zip(by_age.tolist(), places.tolist(), strict=True):
-        found[number] = _from_now(learnt.waits_at(place, now), now - since[number])
+        found[number] = from_now(learnt.waits_at(place, now), now - since[number])
     return found
 
 
-def _from_now(waits: NDArray[np.int64], waited: int) -> NDArray[np.int64]:
-    left = waits[waits > waited] - waited if waited else waits
+def from_now(waits: NDArray[np.int64], waited: int) -> NDArray[np.int64]:
+    """Return how much longer those waited that waited longer than so many seconds; none if they are few."""
+    if not waited:
+        return waits
+    left = waits[waits > waited] - waited
     return left if left.size >= LEAST_SAMPLES else NOTHING.waits
 
 

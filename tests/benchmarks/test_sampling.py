@@ -17,7 +17,7 @@ import time
 import numpy as np
 from made_queues import long_queue
 
-from gas.prediction.slurm import COARSE, LARGE
+from gas.prediction.slurm import COARSE, LARGE, PLANS
 from gas.slurm.beginning import Beginning
 from gas.slurm.sampler import Sampler
 
@@ -30,7 +30,8 @@ def seconds(kinds: str, nodes: int, waiting: int) -> tuple[float, float]:
     """Return how long a sample takes, to the end and to the start of the first tenth."""
     made = long_queue(kinds, nodes=nodes, waiting=waiting)
     begin = Beginning.of(made.cluster, made.later)
-    sampler = Sampler(begin, COARSE if nodes * waiting > LARGE else 0.0, 500)
+    coarse, most_plans = (COARSE, PLANS) if nodes * waiting > LARGE else (0.0, 0)
+    sampler = Sampler(begin, coarse, most_plans)
     took = np.array([made.seconds[one.id] for one in begin.waiting.jobs])
     ends = sampler.ends(np.array([made.seconds[one.id] for one in begin.state.running_jobs]))
     first = np.argsort([-one.priority for one in begin.waiting.jobs])[: waiting // 10]

@@ -129,6 +129,17 @@ def test_waits_alike_are_those_of_the_same_partition_where_that_is_known():
     assert history.waits(now, [any_queue], 8)[0].tolist() == [0, 0, 60, 60]
 
 
+def test_waits_alike_of_a_job_that_waits_already_are_those_of_jobs_that_waited_longer(monkeypatch):
+    monkeypatch.setattr("gas.prediction.history.learning_is_ready", lambda: False)
+    wait = np.repeat([0, HOUR], 15)
+    same = {"run_time": [60] * 30, "requested_processors": [1] * 30, "requested_time": [HOUR] * 30, "user": [4] * 30}
+    now = FIRST + 100 * HOUR
+    history = History.of_log(made(submit=600 * np.arange(30), wait=wait, **same))
+    new, old, older = (Request(1, HOUR, 4, -1, now - age) for age in (0, 600, 2 * HOUR))
+    found = history.waits(at(now), [new, old, older], 8)
+    assert [sorted(set(one.tolist())) for one in found] == [[0, HOUR], [HOUR - 600], []]
+
+
 @pytest.mark.parametrize("ready", [True, False])
 def test_waits_are_those_of_jobs_that_met_a_queue_like_it_once_there_are_enough(monkeypatch, ready):
     """Jobs of 4 and of 7 processors are of like size, and waited differently."""
