@@ -7,6 +7,7 @@ from made_backfilling import BATCHES, made_study
 from scipy.stats import t
 
 from experiments.backfilling.tables import TABLES
+from experiments.framework.records import as_csv
 from experiments.published import table1
 
 
@@ -36,10 +37,19 @@ def test_agreement_follows_from_the_figures_in_the_table(done):
         agree[row["trace"]] += same and resolved
         cells[row["trace"]] += resolved
     text = (done / "backfilling.md").read_text()
-    assert sum(cells.values()) > 0
     for trace, resolved in agree.items():
         signs = f"{resolved} of {cells[trace]}" if cells[trace] else "-"
         assert re.search(rf"\| {trace} \| \d+ \| \d+ \|.*\| {signs} \|", text)
+
+
+def test_a_cell_agrees_only_where_its_difference_exceeds_its_98_percent_interval():
+    rows = list(csv.DictReader(as_csv(TABLES["cells"].of("cells", made_study(0, 1)).rows).decode().splitlines()))
+    known = [row for row in rows if row["difference_percent"]]
+    wide = [
+        abs(float(row["difference_percent"])) > t.ppf(0.99, 29) * float(row["standard_error_percent"]) for row in known
+    ]
+    assert [row["agrees"] != "" for row in known] == wide
+    assert 0 < sum(wide) < len(wide)
 
 
 def test_each_batch_of_a_model_that_both_schemes_completed_is_a_row():
