@@ -1,35 +1,51 @@
-"""What the Gas paper says of many moldable jobs in the system, and whether it holds here."""
+"""What the Gas paper says of many moldable jobs in the system, and whether it holds here.
+
+"In the scenarios", "on all logs" and the like mean at every seed: each log, share and seed is a part of a statement.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import exp, log
 from statistics import fmean
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from experiments.bushel.results import DRAWN, KINDS, MIXES, OPPONENTS, PERCENTS, Kind, Results
 from experiments.framework.claims import Claim
 from experiments.framework.ledger import Result
+from experiments.framework.verdicts import Part, above, below, decided_claim, left_out, of_sums, scaled
+from experiments.moldable.benchmarks import Mix
 from experiments.moldable.substitution import Opponent
 from experiments.moldable.terms import Terms
 from experiments.published import PAPER_LOSES, bushel
 
 __all__ = ["Likeness", "beyond", "claims", "likeness", "share_lost"]
 
+Sums: TypeAlias = Mapping[str, NDArray[np.float64]]
+"""Over the jobs of each month, by name."""
+
 
 def claims(study: Results, opponent: Opponent) -> list[Claim]:
     """Return the statements of the paper's section 5.3 with a static opponent, each with its verdict."""
     mixed = KINDS["thirds", opponent]
-    both = [KINDS[mix, opponent] for mix in ("unrestricted", "restricted")]
+    both: list[Mix] = ["unrestricted", "restricted"]
     return [
         _ahead(study, "Gas's mean turn-around time is below static's in the scenarios of Tables 5.9 to 5.11", [mixed]),
-        _ahead(study, "Gas's mean turn-around time is below static's in the scenarios of Tables 5.15 to 5.17", both),
+        _ahead(
+            study,
+            "Gas's mean turn-around time is below static's in the scenarios of Tables 5.15 to 5.17",
+            [KINDS[mix, opponent] for mix in both],
+        ),
         _shrinks(study, opponent),
         _free_gain_more(study, opponent),
         _load_falls(study, mixed),
         _loses_more(study, mixed),
-        _static_falls(study, opponent),
+        _static_falls(study, opponent, both),
     ]
 
 
@@ -39,107 +55,114 @@ def beyond(study: Results) -> list[Claim]:
     for opponent, words in OPPONENTS.items():
         for world in ("static", "before"):
             claim = _others(study, opponent, world)
-            found.append(Claim(f"{claim.text} (static: {words})", claim.holds, claim.here))
+            found.append(replace(claim, text=f"{claim.text} (static: {words})"))
     return [*found, _all_moldable(study)]
+
+
+def _scenarios(study: Results, *kinds: Kind) -> Iterator[tuple[str, Sums]]:
+    """Return the name and the sums by month of each log, share and seed."""
+    for kind in kinds:
+        mix = f" {kind.mix}" if isinstance(kind, Terms) and len(kinds) > 1 else ""
+        for site, _ in study.logs:
+            for percent in study.percents(site.trace, kind):
+                for seed, sums in study.by_month(site.trace, kind, percent).items():
+                    yield f"{site.trace}{mix} {percent}% seed {seed}", sums
+
+
+def _series(study: Results, kind: Kind) -> Iterator[tuple[str, list[Sums]]]:
+    """Return the name and the sums by month of all shares, in their order, of each log and seed."""
+    for site, _ in study.logs:
+        shares = [study.by_month(site.trace, kind, percent) for percent in study.percents(site.trace, kind)]
+        for seed in shares[0] if shares else ():
+            yield f"{site.trace} seed {seed}", [of[seed] for of in shares if seed in of]
+
+
+def _change(one: NDArray[np.float64], other: NDArray[np.float64]) -> Part:
+    """Return by how many per cent a sum is above another, over the same jobs."""
+    return scaled(of_sums(one, other), 100, -100)
+
+
+def _without_each(statistic: Callable[[Any], float], months: int) -> Part:
+    """Return a statistic of the months that a mask keeps as a part."""
+    every = np.arange(months)
+    return left_out(statistic(every >= 0), [statistic(every != month) for month in range(months)])
+
+
+def _log_gain(of: Sums, kept: Any) -> float:
+    """Return the logarithm of how many times as long static requests take as Gas's."""
+    static, gas = (float(of[f"moldable_{world}"][kept].sum()) for world in ("static", "gas"))
+    return log(max(static, 1.0) / max(gas, 1.0))
 
 
 def _all_moldable(study: Results) -> Claim:
     text = "with every job of a log moldable and using Gas, the mean over all jobs falls"
-    found, falls = [], []
+    parts, later = {}, []
     for site, _ in study.logs:
-        gas, static = (study.mean(site.trace, DRAWN[0], 100, "all", world) for world in ("gas", "static"))
-        if gas is not None and static is not None:
-            falls.append(gas.mean < static.mean)
-            found.append(f"{site.trace} {static.mean:,.0f} → {gas.mean:,.0f} s")
-    return Claim(text, all(falls), "; ".join(found)) if falls else Claim(text, None, "not run")
-
-
-def _points(study: Results, kind: Kind) -> list[tuple[str, int]]:
-    return [(site.trace, percent) for site, _ in study.logs for percent in study.percents(site.trace, kind)]
+        for seed, of in study.by_month(site.trace, DRAWN[0], 100).items():
+            parts[f"{site.trace} seed {seed}"] = _change(of["moldable_gas"], of["moldable_static"])
+        if results := study.at(site.trace, DRAWN[0], 100):
+            later.append(f"{site.trace} {share_lost(results):.0f}%")
+    claim = decided_claim(text, parts, below(0))
+    return replace(claim, here=f"{claim.here}; jobs that end later: {', '.join(later)}") if later else claim
 
 
 def _ahead(study: Results, text: str, kinds: list[Terms]) -> Claim:
-    gains = [
-        (gain, trace, percent)
-        for kind in kinds
-        for trace, percent in _points(study, kind)
-        if (gain := study.gain(trace, kind, percent)) is not None
-    ]
-    if not gains:
-        return Claim(text, None, "not run")
-    results = [
-        one for kind in kinds for trace, percent in _points(study, kind) for one in study.at(trace, kind, percent)
-    ]
-    won = sum(result["gas"]["mean"] < result["static"]["mean"] for result in results)
-    least, trace, percent = min(gains)
-    impossible = len(PERCENTS) * len(study.logs) * len(kinds) - len(gains)
-    here = (
-        f"{sum(gain > 1 for gain, *_ in gains)} of {len(gains)} scenarios ({won:,} of {len(results):,} seed by seed); "
-        f"smallest gain {least:.2f} times, {trace} at {percent}%"
-    )
-    if impossible:
-        here += f"; {impossible} more scenarios have too few jobs of a size that the benchmarks accept"
-    return Claim(text, all(gain > 1 for gain, *_ in gains), here)
+    parts = {name: _change(of["moldable_gas"], of["moldable_static"]) for name, of in _scenarios(study, *kinds)}
+    claim = decided_claim(text, parts, below(0))
+    there = sum(len(study.percents(site.trace, kind)) for kind in kinds for site, _ in study.logs)
+    impossible = len(PERCENTS) * len(study.logs) * len(kinds) - there
+    if parts and impossible:
+        words = f"{impossible} more scenarios have too few jobs of a size that the benchmarks accept"
+        return replace(claim, here=f"{claim.here}; {words}")
+    return claim
 
 
 def _shrinks(study: Results, opponent: Opponent) -> Claim:
-    text = "the improvement shrinks as more of the jobs use Gas"
-    found = {}
-    for site, _ in study.logs:
-        for mix in MIXES:
-            percents = study.percents(site.trace, KINDS[mix, opponent])
-            gains = [study.gain(site.trace, KINDS[mix, opponent], percent) for percent in percents]
-            known = [gain for gain in gains if gain is not None]
-            if half := len(known) // 2:
-                found[f"{site.trace} {mix}"] = fmean(known[:half]), fmean(known[-half:])
-    if not found:
-        return Claim(text, None, "not run")
-    here = "mean factor in the lower → upper half of the shares: "
-    here += "; ".join(f"{name} {low:.2f} → {high:.2f}" for name, (low, high) in found.items())
-    return Claim(text, all(high < low for low, high in found.values()), here)
+    """Judge by the mean logarithm of the improvement over the upper half of the shares and over the lower half."""
+    text = "the improvement shrinks as more of the jobs use Gas (upper against lower half of the shares)"
+    parts = {}
+    for mix in MIXES:
+        for name, series in _series(study, KINDS[mix, opponent]):
+            if half := len(series) // 2:
+                low, high = series[:half], series[-half:]
+
+                def apart(kept: Any, low: list[Sums] = low, high: list[Sums] = high) -> float:
+                    return fmean(_log_gain(of, kept) for of in high) - fmean(_log_gain(of, kept) for of in low)
+
+                parts[f"{mix} {name}"] = _without_each(apart, len(series[0]["moldable"]))
+    return decided_claim(text, parts, below(0), digits=2, unit=" (log)")
 
 
 def _free_gain_more(study: Results, opponent: Opponent) -> Claim:
     text = "benchmarks that accept any number of processors gain more than the others"
-    pairs, less = [], []
-    for trace, percent in _points(study, KINDS["unrestricted", opponent]):
-        free, held = (study.gain(trace, KINDS[mix, opponent], percent) for mix in ("unrestricted", "restricted"))
-        if free is not None and held is not None:
-            pairs.append((free, held))
-            if free <= held:
-                less.append(f"{trace} {percent}%")
-    if not pairs:
-        return Claim(text, None, "not run")
-    more = sum(free > held for free, held in pairs)
-    return Claim(
-        text, more == len(pairs), f"{more} of {len(pairs)} scenarios" + (f"; not {', '.join(less)}" if less else "")
-    )
+    free, held = (dict(_scenarios(study, KINDS[mix, opponent])) for mix in ("unrestricted", "restricted"))
+    parts = {}
+    for name in free.keys() & held.keys():
+        pair = free[name], held[name]
+
+        def apart(kept: Any, pair: tuple[Sums, Sums] = pair) -> float:
+            return _log_gain(pair[0], kept) - _log_gain(pair[1], kept)
+
+        parts[name] = _without_each(apart, len(pair[0]["moldable"]))
+    return decided_claim(text, dict(sorted(parts.items())), above(0), digits=2, unit=" (log)")
 
 
-def _load_falls(study: Results, kind: Terms) -> Claim:
-    text = "the more jobs are replaced, the lower the load (Table 5.8)"
-    found, falls = [], []
-    for site, _ in study.logs:
-        ratios = [study.mean(site.trace, kind, percent, "requested_load_ratio") for percent in PERCENTS]
-        known = [ratio.mean for ratio in ratios if ratio is not None]
-        if len(known) > 1:
-            last = study.percents(site.trace, kind)[-1]
-            falls.append(all(later < sooner for sooner, later in pairwise(known)))
-            found.append(f"{site.trace} {known[0]:.3f} → {known[-1]:.3f} (at {last}%)")
-    here = "requested load: " + ", ".join(found)
-    return Claim(text, all(falls), here) if falls else Claim(text, None, "not run")
+def _load_falls(study: Results, kind: Kind) -> Claim:
+    text = "the more jobs are replaced, the lower the load (Table 5.8): from each share to the next"
+    parts = {
+        f"{name}, step {step}": _change(later["requested_static"], sooner["requested_static"])
+        for name, series in _series(study, kind)
+        for step, (sooner, later) in enumerate(pairwise(series), 1)
+    }
+    return decided_claim(text, parts, below(0))
 
 
-def _loses_more(study: Results, kind: Terms) -> Claim:
+def _loses_more(study: Results, kind: Kind) -> Claim:
     text = f"Gas does worse than static more often than with one moldable job alone ({PAPER_LOSES}% in the paper)"
-    shares = [share_lost(study.at(trace, kind, percent)) for trace, percent in _points(study, kind)]
-    if not shares:
-        return Claim(text, None, "not run")
-    here = (
-        f"{min(shares):.1f} to {max(shares):.1f}% of the moldable jobs; all moldable jobs differ between the two "
-        "simulations, so some losses are chance"
-    )
-    return Claim(text, min(shares) > PAPER_LOSES, here)
+    parts = {name: scaled(of_sums(of["loses"], of["moldable"]), 100) for name, of in _scenarios(study, kind)}
+    claim = decided_claim(text, parts, above(PAPER_LOSES))
+    words = "all moldable jobs differ between the two simulations, so some losses are chance"
+    return replace(claim, here=f"{claim.here}; {words}") if parts else claim
 
 
 def share_lost(results: Sequence[Result]) -> float:
@@ -147,41 +170,36 @@ def share_lost(results: Sequence[Result]) -> float:
     return float(100 * sum(one["loses"] for one in results) / max(sum(one["moldable"] for one in results), 1))
 
 
-def _static_falls(study: Results, opponent: Opponent) -> Claim:
-    text = "static means fall as more jobs are replaced, on all logs (the paper's text; its tables contradict it)"
-    found, falls = [], []
-    for site, _ in study.logs:
-        for mix in ("unrestricted", "restricted"):
-            means = [study.mean(site.trace, KINDS[mix, opponent], percent, "static", "mean") for percent in PERCENTS]
-            known = [mean.mean for mean in means if mean is not None]
-            if len(known) > 1:
-                falls.append(known[-1] < known[0])
-                found.append(f"{site.trace} {mix} {known[0]:,.0f} → {known[-1]:,.0f}")
-    return Claim(text, all(falls), "; ".join(found)) if falls else Claim(text, None, "not run")
+def _static_falls(study: Results, opponent: Opponent, mixes: Sequence[Mix]) -> Claim:
+    text = (
+        "static means fall from the smallest to the largest share, on all logs (the paper's text; its tables "
+        "contradict it)"
+    )
+    parts = {}
+    for mix in mixes:
+        for name, series in _series(study, KINDS[mix, opponent]):
+            if len(series) > 1:
+                ends = series[0], series[-1]
+
+                def change(kept: Any, ends: tuple[Sums, Sums] = ends) -> float:
+                    first, last = (
+                        float(of["moldable_static"][kept].sum() / max(of["moldable"][kept].sum(), 1)) for of in ends
+                    )
+                    return 100 * (last / max(first, 1.0) - 1)
+
+                parts[f"{mix} {name}"] = _without_each(change, len(series[0]["moldable"]))
+    return decided_claim(text, parts, below(0))
 
 
 def _others(study: Results, opponent: Opponent, world: str) -> Claim:
     text = {
         "static": "the mean turn-around time of rigid jobs is shorter with Gas than with static requests",
-        "before": "the mean turn-around time of rigid jobs is no longer than in the original log, whose requested load "
+        "before": "the mean turn-around time of rigid jobs is shorter than in the original log, whose requested load "
         "is larger",
     }[world]
-    worse = []
-    pairs = []
-    for mix in MIXES:
-        kind = KINDS[mix, opponent]
-        for trace, percent in _points(study, kind):
-            gas, other = (study.mean(trace, kind, percent, "others", which) for which in ("gas", world))
-            if gas is not None and other is not None:
-                pairs.append(gas.mean / max(other.mean, 1.0))
-                if gas.mean > other.mean:
-                    worse.append((pairs[-1], f"{trace} {mix} {percent}%"))
-    if not pairs:
-        return Claim(text, None, "not run")
-    here = f"{len(pairs) - len(worse)} of {len(pairs)} scenarios; ratio {min(pairs):.2f} to {max(pairs):.2f}"
-    if worse:
-        here += f", largest at {max(worse)[1]}"
-    return Claim(text, not worse, here)
+    kinds = [KINDS[mix, opponent] for mix in MIXES]
+    parts = {name: _change(of["others_gas"], of[f"others_{world}"]) for name, of in _scenarios(study, *kinds)}
+    return decided_claim(text, parts, below(0))
 
 
 @dataclass(frozen=True)
@@ -189,6 +207,8 @@ class Likeness:
     """How far ours are from the paper's means, over the scenarios that were run: geometric means of ours over its."""
 
     opponent: Opponent
+    of: str
+    """Which scenarios: all, or those of a log and mix, as factors of these may cancel."""
     scenarios: int
     gas: float
     static: float
@@ -200,14 +220,15 @@ def likeness(study: Results) -> list[Likeness]:
     """Return how like the paper's means ours are with each opponent (Tables 5.9 to 5.11 and 5.15 to 5.17)."""
     found = []
     for opponent in OPPONENTS:
-        logs = []
+        logs: dict[str, list[tuple[float, float]]] = {}
         for one in bushel():
             kind = KINDS[one.mix, opponent]
             gas, static = (study.mean(one.trace, kind, one.percent, who, "mean") for who in ("gas", "static"))
             if gas is not None and static is not None:
-                logs.append((log(gas.mean / one.gas), log(static.mean / one.static)))
-        if logs:
-            of_gas, of_static = zip(*logs, strict=True)
+                for of in ("all", f"{one.trace}, {one.mix}"):
+                    logs.setdefault(of, []).append((log(gas.mean / one.gas), log(static.mean / one.static)))
+        for of, values in logs.items():
+            of_gas, of_static = zip(*values, strict=True)
             furthest = exp(max(abs(value) for value in of_static))
-            found.append(Likeness(opponent, len(logs), exp(fmean(of_gas)), exp(fmean(of_static)), furthest))
+            found.append(Likeness(opponent, of, len(values), exp(fmean(of_gas)), exp(fmean(of_static)), furthest))
     return found

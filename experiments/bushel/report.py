@@ -19,12 +19,13 @@ from experiments.bushel.beyond import (
 from experiments.bushel.claims import Likeness, beyond, claims, likeness, share_lost
 from experiments.bushel.pictures import Lines, Role, draw_lines
 from experiments.bushel.results import FULL_SEEDS, KINDS, OPPONENTS, PERCENTS, Kind, Results
-from experiments.framework.claims import NO_INTERVALS, summary_section
+from experiments.framework.claims import summary_section
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.items import Compared, Pair, items_section
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
+from experiments.framework.verdicts import BY_INTERVALS
 from experiments.moldable.benchmarks import Mix
 from experiments.moldable.pictures import draw_improvements
 from experiments.moldable.simulated import simulated_section
@@ -55,13 +56,13 @@ def banner(study: Results) -> str:
 def bushel_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     holds = [
-        summary_section(claims(study, opponent), f"Verdicts against static requests: {words}", caption=NO_INTERVALS)
+        summary_section(claims(study, opponent), f"Verdicts against static requests: {words}", caption=BY_INTERVALS)
         for opponent, words in OPPONENTS.items()
     ]
     tables = [_means(study, title, mixes, opponent) for title, mixes in _TABLES.items() for opponent in OPPONENTS]
     sections = (
         *holds,
-        summary_section(beyond(study), "Beyond the paper", "question", NO_INTERVALS),
+        summary_section(beyond(study), "Beyond the paper", "question", BY_INTERVALS),
         method_section("experiments.bushel", "What cannot match"),
         simulated_section(study.logs, "All months of a log are one simulation."),
         _likeness(study),
@@ -124,6 +125,7 @@ def _compared(study: Results) -> dict[str, Compared]:
 def _likeness(study: Results) -> Section:
     columns: Sequence[Shown[Likeness]] = (
         Shown("static request", lambda one: OPPONENTS[one.opponent], left=True),
+        Shown("of", lambda one: one.of, left=True),
         Shown("scenarios", lambda one: f"{one.scenarios}"),
         Shown("Gas", lambda one: f"{one.gas:.2f}", "ours over the paper's, geometric mean"),
         Shown("static", lambda one: f"{one.static:.2f}", "ours over the paper's, geometric mean"),
@@ -263,10 +265,21 @@ def _rows(study: Results) -> list[dict[str, object]]:
     ]
 
 
+def _months(study: Results) -> list[dict[str, object]]:
+    return [
+        {"log": run.site.trace, "moldable_by": run.kind.name, "percent": run.percent, "seed": run.seed, "month": month}
+        | {name: sums[place] for name, sums in result["by_month"].items()}
+        for run, result in study.pairs
+        for place, month in enumerate(result.get("months", ()))
+    ]
+
+
 def _flat(result: dict[str, object]) -> dict[str, object]:
     """Return a result with one name for each figure; classes of improvement factors are in the report."""
     flat: dict[str, object] = {}
     for name, value in result.items():
+        if name == "by_month":  # a table of its own
+            continue
         if isinstance(value, dict):
             flat |= {f"{name}_{inner.replace(' ', '_')}": figure for inner, figure in value.items()}
         elif not isinstance(value, list):
@@ -274,17 +287,19 @@ def _flat(result: dict[str, object]) -> dict[str, object]:
     return flat
 
 
+_RUN = (
+    Field("log", "log (the paper's name)"),
+    Field("moldable_by", "how moldable jobs are chosen and made"),
+    Field("percent", "share of the jobs that is moldable", "%"),
+    Field("seed", "random seed"),
+)
+
 TABLES = {
     "bushel-results": Records[Results](
         "a row for each log, way to make jobs moldable, share of them and seed",
         _rows,
         {
-            "run": (
-                Field("log", "log (the paper's name)"),
-                Field("moldable_by", "how moldable jobs are chosen and made"),
-                Field("percent", "share of the jobs that is moldable", "%"),
-                Field("seed", "random seed"),
-            ),
+            "run": _RUN,
             "log": (
                 Field("jobs", "jobs of all months"),
                 Field("moldable", "jobs that are moldable"),
@@ -312,6 +327,21 @@ TABLES = {
                 Field("utilization_{world}", "utilization of the machine, {world}"),
             ),
         },
-    )
+    ),
+    "bushel-months": Records[Results](
+        "a row for each month of each log, way to make jobs moldable, share of them and seed",
+        _months,
+        {
+            "run": _RUN,
+            "jobs submitted in the month": (
+                Field("month", "month of submission"),
+                Field("moldable", "jobs that are moldable"),
+                Field("loses", "of them, those that end later with Gas than with their static request"),
+                Field("moldable_{request}", "sum of their turn-around times, {request} requests", "s"),
+                Field("others_{world}", "sum of the turn-around times of the other jobs, {world}", "s"),
+                Field("requested_{world}", "processor time that all jobs request, {world}", "processor-seconds"),
+            ),
+        },
+    ),
 }
 """By the names of their files."""

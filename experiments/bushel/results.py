@@ -11,6 +11,9 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found
 from experiments.framework.results import Seeded, SiteResults
@@ -159,19 +162,20 @@ class Results(SiteResults[Options, Run]):
         return list(dict.fromkeys(run.kind for run in self.runs))
 
     @cached_property
-    def _by_point(self) -> dict[tuple[str, Kind, int], list[Result]]:
-        found: dict[tuple[str, Kind, int], list[Result]] = {}
+    def _runs_by_point(self) -> dict[tuple[str, Kind, int], list[tuple[Run, Result]]]:
+        found: dict[tuple[str, Kind, int], list[tuple[Run, Result]]] = {}
         for run, result in self.pairs:
-            found.setdefault((run.site.trace, run.kind, run.percent), []).append(result)
+            found.setdefault((run.site.trace, run.kind, run.percent), []).append((run, result))
         return found
 
     def at(self, trace: str, kind: Kind, percent: int) -> list[Result]:
         """Return the results of a log, a way and a share, one a seed; none if too few jobs could be replaced."""
-        return [result for result in self._by_point.get((trace, kind, percent), []) if result["moldable"]]
+        found = self._runs_by_point.get((trace, kind, percent), [])
+        return [result for _, result in found if result["moldable"]]
 
     def percents(self, trace: str, kind: Kind) -> list[int]:
         """Return the shares of which there are results, ascending."""
-        percents = {percent for log, way, percent in self._by_point if (log, way) == (trace, kind)}
+        percents = {percent for log, way, percent in self._runs_by_point if (log, way) == (trace, kind)}
         return sorted(percent for percent in percents if self.at(trace, kind, percent))
 
     def mean(self, trace: str, kind: Kind, percent: int, *names: str) -> Interval | None:
@@ -187,6 +191,14 @@ class Results(SiteResults[Options, Run]):
             if value is not None:
                 values.append(float(value))
         return interval(values) if values else None
+
+    def by_month(self, trace: str, kind: Kind, percent: int) -> dict[int, dict[str, NDArray[np.float64]]]:
+        """Return sums over the jobs of each month by name, of each seed; none if too few jobs could be replaced."""
+        return {
+            run.seed: {name: np.array(sums, np.float64) for name, sums in result["by_month"].items()}
+            for run, result in self._runs_by_point.get((trace, kind, percent), [])
+            if result["moldable"]
+        }
 
     def gain(self, trace: str, kind: Kind, percent: int) -> float | None:
         """Return how many times as long static requests take as Gas's, in the means of all seeds."""

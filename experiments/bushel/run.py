@@ -27,7 +27,7 @@ from experiments.moldable.substitution import TooFewJobs, static_request, substi
 from gas.simulation.schedule import Schedule
 from gas.simulation.simulate import simulate
 from workloads import RigidJobs, apply_overrun, rigid_jobs
-from workloads.selection import in_months
+from workloads.selection import in_months, months_of
 
 __all__ = ["bushel_run", "of_benchmarks"]
 
@@ -65,8 +65,9 @@ def bushel_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
     -------
     Result
         Of the jobs as they were ("before"), with static requests ("static") and with Gas ("gas"): seconds from
-        submission to end. "classes" counts improvement factors (`experiments.moldable.improvement`). Only "jobs", and
-        "moldable" as 0, if fewer jobs than wanted can be replaced (opponent "own").
+        submission to end. "by_month" has sums over the jobs submitted in each of "months". "classes" counts improvement
+        factors (`experiments.moldable.improvement`). Only "jobs", and "moldable" as 0, if fewer jobs than wanted can be
+        replaced (opponent "own").
     """
     log = in_months(load_log(Path(files[configuration["log"]]), configuration["log"]), list(configuration["months"]))
     before = apply_overrun(rigid_jobs(log, configuration["processors"]), "kill")
@@ -93,7 +94,8 @@ def bushel_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
         "static": simulate(bushel.jobs, policy),
         "gas": with_gas(bushel, policy),
     }
-    return _figures(before, bushel, worlds)
+    labels, month = months_of(before.submit, log.epoch)
+    return _figures(before, bushel, worlds) | {"months": labels, "by_month": _by_month(before, bushel, worlds, month)}
 
 
 def _figures(before: RigidJobs, bushel: Bushel, worlds: Mapping[str, Schedule]) -> Result:
@@ -120,6 +122,23 @@ def _figures(before: RigidJobs, bushel: Bushel, worlds: Mapping[str, Schedule]) 
         "by_user": {world: _mean_by_user(took[world], before.user, chosen) for world in ("static", "gas")},
         "utilization": {world: _utilization(schedule) for world, schedule in worlds.items()},
     }
+
+
+def _by_month(
+    before: RigidJobs, bushel: Bushel, worlds: Mapping[str, Schedule], month: NDArray[np.int64]
+) -> dict[str, list[float]]:
+    """Return sums over the jobs of each month of submission: of moldable ones, of the others, and requested work."""
+    chosen = np.zeros(len(before), np.bool_)
+    chosen[bushel.places] = True
+    took = {world: (schedule.end - schedule.jobs.submit).astype(np.float64) for world, schedule in worlds.items()}
+    sums = {"moldable": chosen, "loses": chosen & (took["gas"] > took["static"])}
+    sums |= {f"moldable_{world}": np.where(chosen, took[world], 0.0) for world in ("static", "gas")}
+    sums |= {f"others_{world}": np.where(chosen, 0.0, times) for world, times in took.items()}
+    sums |= {
+        f"requested_{world}": (jobs.processors * jobs.estimate).astype(np.float64)
+        for world, jobs in (("before", before), ("static", worlds["static"].jobs))
+    }
+    return {name: np.bincount(month, weights=values).tolist() for name, values in sums.items()}
 
 
 def _work(jobs: RigidJobs, what: str, chosen: NDArray[np.bool_] | slice = slice(None)) -> int:

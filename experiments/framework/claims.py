@@ -7,10 +7,7 @@ from dataclasses import dataclass
 
 from gas.report.blocks import Cell, Column, Section, Table, no, yes
 
-__all__ = ["NO_INTERVALS", "Claim", "summary_section", "verdict"]
-
-NO_INTERVALS = "Verdicts compare means as they are; no interval is used, so a small difference may be chance."
-"""The caption where that is so."""
+__all__ = ["Claim", "summary_section", "verdict"]
 
 
 @dataclass(frozen=True)

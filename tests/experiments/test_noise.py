@@ -1,11 +1,13 @@
 """Fed noise, the verdicts of every study say "not resolved" in at least 95 of 100 cases."""
 
 import made_backfilling
+import made_bushel
 import made_estimates
 import made_walltime
 import pytest
 
 from experiments.backfilling import claims as backfilling
+from experiments.bushel import claims as bushel
 from experiments.estimates import claims as estimates
 from experiments.walltime import claims as walltime
 
@@ -14,6 +16,14 @@ STUDIES = {
         lambda seed: backfilling.claims(made_backfilling.made_study(seed, 0))[12:],
         12,
         ("within 5 points", "within 10%", "within 2 points"),
+    ),
+    "bushel": (
+        lambda seed: [
+            *bushel.claims(made_bushel.made_study(seed, 0), "own"),
+            *bushel.beyond(made_bushel.made_study(seed, 0)),
+        ],
+        8,
+        ("more often than",),
     ),
     "estimates": (lambda seed: estimates.claims(made_estimates.made_study(seed, 0)), 12, ("within 5 points",)),
     "walltime": (lambda seed: walltime.claims(made_walltime.made_study(seed, 0)), 8, ("more than 2%", "17%", "0.02")),

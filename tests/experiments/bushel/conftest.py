@@ -8,6 +8,7 @@ import pytest
 from experiments.bushel.results import Options, Results, bushel_runs
 from experiments.framework.logs import find_logs
 
+MONTHS = [f"1997-{month:02}" for month in range(1, 7)]
 SHORT = ("--seeds", 1, "--no-other-terms")
 
 
@@ -31,7 +32,12 @@ def figures():
 
     def of(gas, static, percent):
         worlds = {"before": 90.0, "static": static, "gas": gas}
+        sums = {"moldable": 10 * percent, "loses": 2 * percent, "requested_before": 1.0}
+        sums |= {f"moldable_{world}": 10 * percent * worlds[world] for world in ("static", "gas")}
+        sums |= {f"others_{world}": 1000 * took for world, took in worlds.items()}
+        sums["requested_static"] = 1 - percent / 100
         return {
+            "months": MONTHS, "by_month": {name: [value] * len(MONTHS) for name, value in sums.items()},
             "jobs": 1000, "moldable": 10 * percent, "choices": 2.0, "load_ratio": 1.0, "loses": 2 * percent,
             "requested_load_ratio": 1 - percent / 100, "gas": {"mean": gas}, "static": {"mean": static},
             "others": worlds, "others_wait": worlds, "all": worlds, "gas_work": 1, "static_work": 1,

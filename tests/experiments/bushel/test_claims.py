@@ -15,20 +15,23 @@ def test_claims_hold_where_they_do(figures, made_study):
     study = made_study(good)
     for opponent in OPPONENTS:
         found = claims(study, opponent)
-        assert [claim.holds for claim in found] == [True, True, True, True, True, True, False]
-        assert "20 of 20" in found[0].here  # two logs
-        assert "40 of 40" in found[1].here
+        assert [claim.verdict for claim in found] == ["yes"] * 6 + ["not resolved"]
+        assert "of 20, 20 so" in found[0].here  # two logs
+        assert "of 40, 40 so" in found[1].here
     # Beside static requests, beside the log as it was (which made them take 90 s), for both opponents; then all jobs
     # moldable.
     assert [claim.holds for claim in beyond(study)] == [True, False, True, False, True]
-    assert "0 of 60" in beyond(study)[1].here
+    assert "of 60, 60 not" in beyond(study)[1].here
+    assert beyond(study)[-1].here.endswith("; jobs that end later: CTC 20%, KTH 20%")
 
 
 def test_and_fail_where_they_do_not(figures, made_study):
     def bad(run):
         mix = getattr(run.kind, "mix", "thirds")
         static = 90.0 + 10 * run.percent if mix == "restricted" else 90.0 + run.percent
-        return figures(100.0, static, run.percent) | {"loses": 0, "requested_load_ratio": 1 + run.percent}
+        found = figures(100.0, static, run.percent)
+        found["by_month"] |= {"loses": [0] * 6, "requested_static": [1 + run.percent] * 6}
+        return found
 
     found = claims(made_study(bad), "own")
     assert [claim.holds for claim in found] == [False] * 7
@@ -55,6 +58,8 @@ def test_likeness_is_the_geometric_mean_of_ours_over_the_papers(figures, made_st
         own = run.kind.opponent == "own"
         return figures(2 * one.gas, one.static / 3 if own else one.static, run.percent)
 
-    own, uniform = likeness(made_study(twice))
+    found = likeness(made_study(twice))
+    own, uniform = (one for one in found if one.of == "all")
+    assert len(found) == 2 * (1 + 2 * 3)  # the logs and mixes, too
     assert (own.gas, own.static, own.furthest_static) == (pytest.approx(2), pytest.approx(1 / 3), pytest.approx(3))
     assert (uniform.static, uniform.scenarios) == (pytest.approx(1), 60)
