@@ -10,7 +10,9 @@ Imports numba; `gas.compiled` imports this module when it compiles.
 
 from __future__ import annotations
 
+import contextlib
 import types
+from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -20,8 +22,10 @@ import numba
 from numba.core import caching
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, compile_result
+from numba.extending import overload
+from numba.np import arrayobj
 
-__all__ = ["file_cache", "part", "program"]
+__all__ = ["file_cache", "part", "program", "short_errors"]
 
 _MANGLED = "_ZN"
 """How the names of functions that numba has compiled begin."""
@@ -41,6 +45,37 @@ def part(function: types.FunctionType, options: dict[str, Any]) -> Any:
     options = options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     options |= {"nogil": True, "pipeline_class": _PartCompiler}
     return numba.njit(**options)(function)
+
+
+def _other_shape(source: Any, target: Any) -> None:
+    """Stand in for what numba calls where a slice is assigned an array of another shape."""
+
+
+@overload(_other_shape)
+def _raise_other_shape(source: Any, target: Any) -> Any:
+    def raise_it(source: Any, target: Any) -> None:
+        raise ValueError("cannot assign an array of another shape to a slice")
+
+    return raise_it
+
+
+@contextlib.contextmanager
+def short_errors() -> Iterator[None]:
+    """Compile assignments to slices within this block with an error that does not name the two shapes.
+
+    Each process would first compile all that writes numbers into strings, for two to three seconds.
+    """
+    theirs = getattr(arrayobj, _ITS_NAME, None)  # None in releases that have no such message
+    if theirs is not None:
+        setattr(arrayobj, _ITS_NAME, _other_shape)
+    try:
+        yield
+    finally:
+        if theirs is not None:
+            setattr(arrayobj, _ITS_NAME, theirs)
+
+
+_ITS_NAME = "raise_with_shape_context"
 
 
 class _Part(JITCodeLibrary):

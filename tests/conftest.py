@@ -211,21 +211,14 @@ class Outcome:
         return json.loads(self.out)
 
 
-@cache
-def commands_of(app: typer.Typer) -> Any:
-    """Return the commands of an application, built once: typer builds all of them anew in every call."""
-    return build_commands(app)
-
-
-build_commands = typer.main.get_command
+# The commands of an application are built once: typer builds all of them anew in every call.
+typer.main.get_command = cache(typer.main.get_command)
 
 
 @pytest.fixture
-def gas(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+def gas(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
     """Run the command line in this process: ``gas("plan", file, "--json")``."""
     from gas.cli.main import run
-
-    monkeypatch.setattr(typer.main, "get_command", commands_of)
 
     def call(*arguments: str) -> Outcome:
         capsys.readouterr()

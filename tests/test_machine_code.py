@@ -45,6 +45,11 @@ def asks(x):
     return says(x) + 1
 
 
+@kernel
+def begins_with(target, source):
+    target[:2] = source[:]
+
+
 @pytest.fixture
 def anew(monkeypatch, tmp_path):
     """Return what makes this process know of no machine code, as a new one does, beside an empty cache."""
@@ -135,3 +140,14 @@ def test_what_names_an_address_of_this_process_is_not_kept(anew, tmp_path, recwa
     assert compiled(looks_up)(5) == 6
     assert files(tmp_path) == []
     assert "dynamic globals" in str(recwarn.pop().message)
+
+
+def test_an_array_of_another_shape_is_an_error_whose_words_take_no_compiling(anew):
+    """Numba's own message names both shapes, for which it compiles strings: in each process for seconds."""
+    target = np.zeros(3, np.int64)
+    compiled(begins_with)(target, np.array([1, 2]))
+    assert target.tolist() == [1, 2, 0]
+    with pytest.raises(ValueError, match=r"^cannot assign an array of another shape to a slice$"):
+        compiled(begins_with)(target, np.arange(3))
+    (overload,) = compiled(begins_with).overloads.values()
+    assert "unicode" not in code_of(overload).get_llvm_str()

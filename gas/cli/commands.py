@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -109,6 +110,12 @@ GROUP_OF_PLUG_INS = dict.fromkeys(["replay", "experiment"], "Logs and simulation
 """Where a plug-in is listed; elsewhere under its own heading."""
 
 
+@cache
+def _loaded(command: str) -> Any:
+    """Return a command of Gas, made once: that takes longer than most of them run."""
+    return COMMANDS[command].load(command)
+
+
 class _Commands(TyperGroup):
     """The commands of Gas, then those of plug-ins; each is loaded when it is called."""
 
@@ -129,7 +136,7 @@ class _Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in COMMANDS:
-            return COMMANDS[cmd_name].load(cmd_name)
+            return _loaded(cmd_name)
         points = [point for point in entry_points(group=PLUG_INS) if point.name == cmd_name]
         if not points:
             return None

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gas.compiled import kernel
+from gas.compiled import kernel, lean_kernel
 
 __all__ = [
     "ENDLESS",
@@ -139,12 +139,12 @@ def earliest_fits(
     """
     starts, free, count = profile.starts, profile.free, profile.used[0]
     requests = len(processors)
-    anchors[:] = NEVER
     leaves = 1
     while leaves < requests:
         leaves *= 2
     shortest = np.full(2 * leaves, ENDLESS, np.int64)
-    shortest[leaves : leaves + requests] = walltimes
+    for k in range(requests):
+        anchors[k], shortest[leaves + k] = NEVER, walltimes[k]
     for node in range(leaves - 1, 0, -1):
         shortest[node] = min(shortest[2 * node], shortest[2 * node + 1])
 
@@ -156,7 +156,7 @@ def earliest_fits(
     look_back = begin + 64
     for i in range(begin, count):
         time = max(not_before, starts[i])
-        now_fitting = np.searchsorted(processors, free[i], side="right")
+        now_fitting = _count_within(processors, free[i])
         while fitting > now_fitting:
             group = first[groups - 1]
             low = max(group, now_fitting)
@@ -181,6 +181,19 @@ def earliest_fits(
         never_closes = opened[g] + ENDLESS - 1  # room for all who wait, not for those served, at ENDLESS
         _start_those_within(shortest, leaves, first[g], fitting, never_closes, opened[g], anchors)
         fitting = first[g]
+
+
+@lean_kernel
+def _count_within(ascending: NDArray[np.int64], limit: int) -> int:
+    """Return how many of the values are not above a limit; `np.searchsorted` takes seconds to compile."""
+    low, high = 0, len(ascending)
+    while low < high:
+        middle = (low + high) // 2
+        if ascending[middle] <= limit:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @kernel

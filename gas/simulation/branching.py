@@ -224,10 +224,14 @@ def _copy_plan(plan: Blocks, other: Blocks) -> None:
     there[:COVERED_AT] = numbers[:COVERED_AT]
     there[HEAD], there[USED], there[ROWS] = 0, used - head, used - head
     there[COVERED_AT : COVERED_AT + numbers[LEVELS]] = 0
-    for k in range(used - head):
+    for k in range(used - head):  # by loops: slices of so many dimensions take seconds to compile
         at, to = ORDER_OF_BLOCKS + EACH * (head + k), ORDER_OF_BLOCKS + EACH * k
         row, length = numbers[at + ROW], numbers[at + LENGTH]
-        there[to : to + EACH] = numbers[at : at + EACH]
+        for i in range(EACH):
+            there[to + i] = numbers[at + i]
         there[to + ROW] = k
-        other.frames[k, :, :length] = plan.frames[row, :, :length]
-        other.table[k] = plan.table[row]
+        for kind in range(plan.frames.shape[1]):
+            for i in range(length):
+                other.frames[k, kind, i] = plan.frames[row, kind, i]
+        for i in range(plan.table.shape[1]):
+            other.table[k, i] = plan.table[row, i]

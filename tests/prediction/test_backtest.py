@@ -70,7 +70,7 @@ def test_an_outcome_has_its_interval_around_its_median(outcomes):
 def test_what_is_predicted_does_not_depend_on_what_comes_later(busy, outcomes, threads):
     """All that is not known at an instant is made different: waits, run times, who comes and what they ask for."""
     busy = busy.with_columns(partition=np.arange(len(busy)) % 3)
-    at = outcomes[len(outcomes) // 2].submitted
+    at = outcomes[len(outcomes) // 4].submitted
     start = busy.submit + busy.wait
     later = busy.submit > at
     changed = busy.with_columns(
@@ -83,8 +83,11 @@ def test_what_is_predicted_does_not_depend_on_what_comes_later(busy, outcomes, t
         partition=np.where(later, 7, busy.partition),
     )
     true = {"wait": 0, "held_from": 0.0, "raw_held_from": 0.0}  # what came true may differ
+    of_both = RecordedQueue(busy), RecordedQueue(changed)
+    until = int(np.count_nonzero(of_both[0].jobs.submit <= at)) + 60
     before, after = (
-        [replace(one, **true) for one in found_in(of, samples=5, threads=threads)] for of in (busy, changed)
+        [replace(one, **true) for one in backtest(of, of.places(None)[:until], samples=3, threads=threads)]
+        for of in of_both
     )
     known = [one for one in before if one.submitted <= at]
     assert len(known) > 100
