@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FEWEST", "Interval", "better", "by_months", "from_error", "interval", "jackknife_by_months", "jackknifed"]
+__all__ = ["FEWEST", "Interval", "by_months", "from_error", "interval", "jackknife_by_months", "jackknifed"]
 __all__ += ["ratio_by_months", "signed", "sums_by_month", "sure", "sureness"]
 
 FEWEST: Final = 4
@@ -126,8 +126,11 @@ def jackknife_by_months(
         Of each value.
     """
     of = _numbered(months)
+    count = len(set(of.tolist()))
     whole = statistic(np.ones(len(of), np.bool_))
-    return jackknifed(whole, [statistic(of != month) for month in range(len(set(of.tolist())))], level=level)
+    if count < FEWEST:  # the statistic of no value at all may not exist
+        return Interval(whole, None)
+    return jackknifed(whole, [statistic(of != month) for month in range(count)], level=level)
 
 
 def jackknifed(whole: float, without: Sequence[float], *, level: float = 0.9) -> Interval:
@@ -145,11 +148,6 @@ def jackknifed(whole: float, without: Sequence[float], *, level: float = 0.9) ->
 def sure(found: Interval) -> bool:
     """Return whether the interval excludes 0: other months of such a log would hardly give another sign."""
     return found.half_width is not None and abs(found.mean) > found.half_width
-
-
-def better(found: Interval) -> bool | None:
-    """Return whether a difference is below zero; None where its interval contains zero, or there is none."""
-    return found.mean < 0 if sure(found) else None
 
 
 def signed(found: Interval, digits: int = 0) -> str:

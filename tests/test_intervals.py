@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gas.intervals import Interval, better, by_months, interval, signed, sure
+from gas.intervals import Interval, by_months, interval, jackknife_by_months, signed, sure
 
 
 def test_an_interval_over_seeds_is_students():
@@ -26,13 +26,15 @@ def test_months_weigh_by_their_values_and_fewer_than_four_give_no_interval():
     assert by_months(values[:4], months[:4]) == Interval(2.5, None)
 
 
-@pytest.mark.parametrize(
-    ("mean", "half_width", "below_zero"), [(-3.0, 1.0, True), (-3.0, 4.0, None), (3.0, 0.5, False), (1.5, 9.0, None)]
-)
-def test_the_sign_of_a_difference_hangs_on_the_interval(mean, half_width, below_zero):
-    found = Interval(mean, half_width)
-    assert (better(found), better(Interval(mean, None))) == (below_zero, None)
-    assert sure(found) is (abs(mean) > half_width)
+def test_a_statistic_of_few_months_is_not_asked_without_one_of_them():
+    found = jackknife_by_months(lambda kept: 1.0 / int(kept.sum()), ["a", "a"])
+    assert found == Interval(0.5, None)
+
+
+@pytest.mark.parametrize(("mean", "half_width", "is_sure"), [(-3.0, 1.0, True), (-3.0, 4.0, False), (3.0, 0.5, True)])
+def test_a_difference_is_sure_where_its_interval_excludes_zero(mean, half_width, is_sure):
+    assert sure(Interval(mean, half_width)) is is_sure
+    assert not sure(Interval(mean, None))
 
 
 def test_a_difference_has_a_sign():

@@ -1,7 +1,7 @@
 """The bake-off: which runs it has, what the methods score, and which of them is first.
 
 Logs and months that tuned the methods, and those that judge them, are in ``months.toml``. A score is better or worse
-than that of the first method if its difference, paired by job, is resolved over months.
+than that of another method if its difference, paired by job, is resolved over months.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, jobs_by_month, load_log
 from experiments.prediction.methods import LEVELS
 from experiments.prediction.waits import LEARNERS, METHODS, RECORDED, TRUTHS
-from gas.intervals import Interval, by_months, interval
+from gas.intervals import Interval, by_months, ratio_by_months
 
 __all__ = ["NAMES", "SCORES", "Score", "WaitRun", "Waits", "judging_from", "split", "wait_runs"]
 
@@ -64,33 +64,41 @@ class Score:
     median: bool = False
     more: bool | None = False
 
-    def of(self, found: Waits, method: str) -> Interval:
+    def of(self, found: Waits, method: str, *, level: float = 0.9) -> Interval:
         """Return the score of a method, with its interval over months."""
-        return self._over(self.values(found.wait, *found.predicted(method)), found.months)
+        return self._over(self.values(found.wait, *found.predicted(method)), found.months, level)
 
-    def apart(self, found: Waits, method: str, other: str) -> Interval:
-        """Return how much more of it a method has than another, over the jobs of which both say something."""
+    def apart(self, found: Waits, method: str, other: str, share: float = 1.0, *, level: float = 0.9) -> Interval:
+        """Return how much more of it a method has than a share of another's, over the jobs of which both say something.
+
+        The mean is NaN where there are none.
+        """
         one, two = (self.values(found.wait, *found.predicted(of)) for of in (method, other))
-        if not self.median:
-            return self._over(one - two, found.months)
         both = np.isfinite(one) & np.isfinite(two)
-        return _of_medians(both, found.months, lambda where: float(np.median(one[where]) - np.median(two[where])))
+        if not both.any():
+            return Interval(float("nan"), None)
+        if not self.median:
+            return self._over(one - share * two, found.months, level)
+        return _of_medians(
+            both, found.months, lambda where: float(np.median(one[where]) - share * np.median(two[where])), level
+        )
 
-    def _over(self, values: Column, months: Sequence[str]) -> Interval:
+    def _over(self, values: Column, months: Sequence[str], level: float) -> Interval:
         known = np.isfinite(values)
         if not self.median:
-            return by_months(values[known], [months[i] for i in np.flatnonzero(known).tolist()])
-        return _of_medians(known, months, lambda where: float(np.median(values[where])))
+            return by_months(values[known], [months[i] for i in np.flatnonzero(known).tolist()], level=level)
+        return _of_medians(known, months, lambda where: float(np.median(values[where])), level)
 
 
-def _of_medians(known: NDArray[np.bool_], months: Sequence[str], of: Callable[[Any], float]) -> Interval:
+def _of_medians(known: NDArray[np.bool_], months: Sequence[str], of: Callable[[Any], float], level: float) -> Interval:
     """Return a median, and how sure it is by those of the months, each counting the same."""
     if not known.any():
         return Interval(float("nan"), None)
     names = np.array(months)
     each = [of(here) for month in dict.fromkeys(months) if (here := known & (names == month)).sum() >= 5]
-    half = interval(each).half_width if len(each) >= 4 else None
-    return Interval(of(known), half)
+    return Interval(
+        of(known), ratio_by_months(np.array(each), np.ones(len(each)), level=level).half_width if each else None
+    )
 
 
 def _pinball(wait: Column, *predicted: Column) -> Column:
@@ -203,14 +211,6 @@ class Waits:
         values = {name: score.of(self, name).mean for name in self.methods}
         values = {name: value for name, value in values.items() if np.isfinite(value) and self._says(score, name)}
         return (max if score.more else min)(values, key=lambda name: values[name])
-
-    def not_worse(self, score: Score, method: str = "gas") -> bool | None:
-        """Return whether a method is first or not significantly worse than the first; None if unknown."""
-        best = self.first(score)
-        if best == method:
-            return True
-        apart = score.apart(self, method, best)
-        return None if apart.half_width is None else abs(apart.mean) <= apart.half_width
 
     def _says(self, score: Score, method: str) -> bool:
         return bool(np.isfinite(score.values(self.wait, *self.predicted(method))).any())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -9,11 +10,10 @@ import numpy as np
 from experiments.framework.claims import Claim
 from experiments.framework.logs import Found
 from experiments.framework.records import Field, Records
-from experiments.framework.verdicts import between
+from experiments.framework.verdicts import Part, above, between, decided_claim, scaled
 from experiments.prediction.bakeoff import COVERED, NAMES, SCORES, Score, Waits, judging_from, split
 from experiments.prediction.results import Results
 from experiments.prediction.waits import RECORDED, TRUTHS
-from gas.intervals import Interval
 from gas.prediction.scores import WAITS
 from gas.report.blocks import Bullets, Cell, Column, Section, Table, Text, heads
 from gas.times import duration_text
@@ -50,31 +50,30 @@ def bakeoff_claims(study: Results) -> list[Claim]:
     return found
 
 
-def _holds(where: str, waits: Waits, above: int) -> Claim:
-    part = waits.where(waits.wait > above) if above else waits
+def _holds(where: str, waits: Waits, above_seconds: int) -> Claim:
+    part = waits.where(waits.wait > above_seconds) if above_seconds else waits
     low, high = _HOLDS
-    of = f" of jobs that waited for more than {duration_text(above)}" if above else ""
+    of = f" of jobs that waited for more than {duration_text(above_seconds)}" if above_seconds else ""
     text = f"{where}: {low:.0f} to {high:.0f}% of the 90% intervals{of} contain the wait"
     if not len(part):
         return Claim(text, None, "no such job")
-    covered = COVERED.of(part, "gas")
-    return Claim(text, between(low, high)(covered), f"{covered.text(1)}% of {len(part):,}")
+    return decided_claim(text, {f"of {len(part):,}": _part(COVERED, part)}, between(low, high))
 
 
 def _first(where: str, waits: Waits) -> Claim:
-    text = f"{where}: Gas is first on every score, or its difference from the first is not resolved"
-    judged = {score: waits.not_worse(score) for score in SCORES.values() if score.more is not None}
-    worse = [f"{score.title}: {NAMES[waits.first(score)]}" for score, one in judged.items() if one is False]
-    unknown = [score.title for score, one in judged.items() if one is None]
-    holds = False if worse else None if unknown else True
-    here = f"better: {'; '.join(worse)}" if worse else f"not resolved: {'; '.join(unknown)}" if unknown else "so it is"
-    return Claim(text, holds, here)
+    """Judge by every score and every other method: that none is surely better does not make Gas first."""
+    parts = {}
+    for score in SCORES.values():
+        for other in waits.methods if score.more is not None else ():
+            if other != "gas" and np.isfinite(score.apart(waits, "gas", other).mean):
+                part = _part(score, waits, other)
+                parts[f"{score.title} against {NAMES[other]}"] = part if score.more else scaled(part, -1)
+    return decided_claim(f"{where}: Gas is better than every other method on every score", parts, above(0), unit="")
 
 
 def _near(where: str, waits: Waits) -> Claim:
     text = f"{where}: at least {_NEAR:.0f}% of the waits above ten minutes are predicted within a factor of two"
-    found = SCORES["factor"].of(waits, "gas")
-    return Claim(text, _at_least(found, _NEAR), f"{found.text(1)}%")
+    return decided_claim(text, {"Gas": _part(SCORES["factor"], waits)}, between(_NEAR, 100))
 
 
 def _half(where: str, waits: Waits) -> list[Claim]:
@@ -82,13 +81,16 @@ def _half(where: str, waits: Waits) -> list[Claim]:
         return []
     ours, other = (SCORES["median"].of(waits, name).mean for name in ("gas", "boosting"))
     text = f"{where}: the median error of Gas is at most half of that of gradient boosting"
-    return [Claim(text, ours <= _HALF * other, f"{ours:.1f} min against {other:.1f} min")]
+    parts = {"Gas − half of boosting": _part(SCORES["median"], waits, "boosting", _HALF)}
+    claim = decided_claim(text, parts, between(float("-inf"), 0), unit=" min")
+    return [replace(claim, here=f"{ours:.1f} min against {other:.1f} min: {claim.here}")]
 
 
-def _at_least(found: Interval, least: float) -> bool | None:
-    if found.half_width is None:
-        return None
-    return True if found.mean >= least else None if found.mean + found.half_width >= least else False
+def _part(score: Score, waits: Waits, other: str = "", share: float = 1.0) -> Part:
+    """Return a score of Gas as a part of statements, or by how much it is above a share of another method's."""
+    if other:
+        return lambda level: score.apart(waits, "gas", other, share, level=level)
+    return lambda level: score.of(waits, "gas", level=level)
 
 
 def bakeoff_lead(study: Results) -> list[str]:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.framework.claims import Claim
-from experiments.framework.verdicts import between
+from experiments.framework.verdicts import LEVEL, below, between, decided
 from experiments.prediction.results import Choices, Predictions, Results
 from experiments.prediction.run import REVEALED
 from experiments.published import PAPER_LOSES
-from gas.intervals import FEWEST, Interval, better, signed
+from gas.intervals import FEWEST, Interval, jackknife_by_months, signed
 
 __all__ = ["COVERED", "SHARE", "SHARP", "claims", "ratio", "ratio_of_medians"]
 
@@ -56,9 +57,9 @@ def _covers(study: Results, trace: str) -> Claim:
         return Claim(text, None, "no job of a held-out month had to wait")
     covered = found.coverage(SHARE)
     below, above = (100 * part.mean() for part in (found.below(SHARE), found.above(SHARE)))
-    verdict = between(low, high)(covered)
+    verdict = decided({trace: lambda level: found.coverage(SHARE, level=level)}, between(low, high))
     here = f"{covered.text(1)}% of {len(found):,}, {below:.1f}% start before and {above:.1f}% after"
-    return Claim(text, verdict, here + _doubt(verdict, covered))
+    return _claim(text, verdict, here, covered)
 
 
 def _is_sharp(study: Results, trace: str) -> Claim:
@@ -70,6 +71,15 @@ def _is_sharp(study: Results, trace: str) -> Claim:
     if not len(found):
         return Claim(text, None, "no job of a held-out month had to wait")
     each, medians = ratio(found), ratio_of_medians(found)
+    width, way = found.width(SHARE), found.way
+
+    def wider(kept: NDArray[np.bool_]) -> float:
+        """Return the larger of both ratios."""
+        return float(max(np.median(width[kept] / way[kept]), np.median(width[kept]) / np.median(way[kept])))
+
+    def part(level: float) -> Interval:
+        return jackknife_by_months(wider, found.months, level=level)
+
     here = f"{100 * each:.1f}% (median width over median promised wait: {100 * medians:.1f}%)"
     shown = [
         f"{whose} {100 * ratio(known):.1f}%"
@@ -77,7 +87,8 @@ def _is_sharp(study: Results, trace: str) -> Claim:
         if one != "nothing" and len(known := study.predictions(trace, revealed=one))
     ]
     here += f"; if run times were known: {', '.join(shown)}" if shown else ""
-    return Claim(text, max(each, medians) <= SHARP, here)
+    verdict = decided({trace: part}, between(0, SHARP))
+    return _claim(text, verdict, here, part(LEVEL))
 
 
 def _is_sooner(study: Results, trace: str) -> Claim:
@@ -85,7 +96,7 @@ def _is_sooner(study: Results, trace: str) -> Claim:
         return f"{found.predicting.mean():,.0f} s against {found.gas.mean():,.0f} s"
 
     text = f"{_where(trace)}: Gas has a lower mean turn-around time with predictions than without"
-    return _paired(study, trace, text, lambda found: found.mean(found.later), here, " s")
+    return _paired(study, trace, text, lambda found: found.later, here, " s")
 
 
 def _loses_less(study: Results, trace: str) -> Claim:
@@ -95,14 +106,14 @@ def _loses_less(study: Results, trace: str) -> Claim:
         return f"in {predicting:.1f}% against {plain:.1f}% of {len(found):,} runs{paper}"
 
     text = f"{_where(trace)}: with predictions, Gas loses to the static request less often than without"
-    return _paired(study, trace, text, lambda found: found.mean(found.loses_more), here, " points", 1)
+    return _paired(study, trace, text, lambda found: found.loses_more, here, " points", 1)
 
 
 def _paired(
     study: Results,
     trace: str,
     text: str,
-    difference: Callable[[Choices], Interval],
+    difference: Callable[[Choices], NDArray[np.float64]],
     words: Callable[[Choices], str],
     unit: str,
     digits: int = 0,
@@ -110,9 +121,14 @@ def _paired(
     found = study.outcomes(trace)
     if not len(found):
         return Claim(text, None, "no month of the choice took part")
-    of = difference(found)
-    verdict = better(of)
-    return Claim(text, verdict, f"{words(found)}: {signed(of, digits)}{unit}{_doubt(verdict, of)}")
+    apart = difference(found)
+    verdict = decided({trace: lambda level: found.mean(apart, level=level)}, below(0))
+    shown = found.mean(apart)
+    return _claim(text, verdict, f"{words(found)}: {signed(shown, digits)}{unit}", shown)
+
+
+def _claim(text: str, verdict: bool | None, here: str, found: Interval) -> Claim:
+    return Claim(text, verdict, here + _doubt(verdict, found), untested="not resolved")
 
 
 def _doubt(verdict: bool | None, found: Interval) -> str:

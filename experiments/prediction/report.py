@@ -11,6 +11,7 @@ from experiments.framework.claims import summary_section
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
+from experiments.framework.verdicts import BY_INTERVALS
 from experiments.moldable.months import MONTH, OUTCOME, SEED, SUBSTITUTE, outcome_rows
 from experiments.moldable.simulated import simulated_section
 from experiments.prediction.bakeoff_report import WAIT_TABLE, bakeoff_claims, bakeoff_lead, bakeoff_sections
@@ -54,7 +55,7 @@ def prediction_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     starts = (_predicted, _coverage, _width, _nearness, _by_size, _by_month) if study.calibrations else ()
     sections = [
-        summary_section([*bakeoff_claims(study), *claims(study)]),
+        summary_section([*bakeoff_claims(study), *claims(study)], caption=BY_INTERVALS),
         *bakeoff_sections(study),
         *(section(study) for section in starts),
         *choice_sections(study),

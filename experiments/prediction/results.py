@@ -215,9 +215,9 @@ class Predictions:
         low, high = self.bounds(share)
         return high - low
 
-    def coverage(self, share: float) -> Interval:
-        """Return the per cent that started between the bounds."""
-        return by_months(np.where(self.inside(share), 100.0, 0.0), self.months)
+    def coverage(self, share: float, *, level: float = 0.9) -> Interval:
+        """Return the per cent that started between the bounds, with its interval over months."""
+        return by_months(np.where(self.inside(share), 100.0, 0.0), self.months, level=level)
 
 
 class Choices(Outcomes):
@@ -243,9 +243,9 @@ class Choices(Outcomes):
         """What predicting adds to those that lose, in per cent: 100 where it alone does, -100 where only Gas does."""
         return np.where(self.predicting_loses, 100.0, 0.0) - np.where(self.loses, 100.0, 0.0)
 
-    def mean(self, column: NDArray[Any]) -> Interval:
+    def mean(self, column: NDArray[Any], *, level: float = 0.9) -> Interval:
         """Return the mean of a column, with its interval over months."""
-        return by_months(np.asarray(column, np.float64), self.months)
+        return by_months(np.asarray(column, np.float64), self.months, level=level)
 
 
 @dataclass(frozen=True, eq=False)

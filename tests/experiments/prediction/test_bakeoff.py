@@ -36,9 +36,9 @@ def test_scores_are_those_of_the_field(compared):
 
 def test_the_first_is_best_and_the_others_are_worse_where_months_agree(compared):
     assert compared.first(SCORES["minute"]) == "boosting"
-    assert compared.not_worse(SCORES["minute"]) is False
+    assert SCORES["minute"].apart(compared, "gas", "boosting").mean == -50
     assert compared.first(SCORES["mean"]) == "gas"
-    assert compared.not_worse(SCORES["mean"]) is True
+    assert SCORES["mean"].apart(compared, "gas", "boosting").mean < 0
 
 
 def test_a_method_that_says_nothing_is_not_scored():

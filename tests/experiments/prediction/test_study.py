@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from study_files import contents
 
 from experiments.framework.sites import SITES
-from gas.intervals import FEWEST, Interval, better, by_months, interval
+from gas.intervals import FEWEST, Interval, by_months, interval
 
 SHORT = ("--jobs", 5, "--samples", 15, "--runs", 6, "--waits", 60)
 
@@ -42,22 +42,6 @@ def test_few_months_tell_nothing_of_how_sure_a_mean_is_even_where_they_agree(mon
 
 def test_the_full_study_has_months_enough_for_an_interval_of_each_log():
     assert all(len(site.months) >= FEWEST for site in SITES)
-
-
-@pytest.mark.parametrize(
-    ("difference", "verdict"),
-    [
-        ((-5.0, 2.0), True),
-        ((-5.0, 6.0), None),
-        ((-5.0, None), None),
-        ((0.0, 0.0), None),
-        ((5.0, 9.0), None),
-        ((5.0, 2.0), False),
-        ((5.0, None), None),
-    ],
-)
-def test_a_difference_has_a_sign_only_where_its_interval_leaves_out_zero(difference, verdict):
-    assert better(Interval(*difference)) is verdict
 
 
 @pytest.mark.thorough
