@@ -70,7 +70,7 @@ def charge_section(study: Results) -> Section:
             )
         )
     if never:
-        blocks.append(Text(f"{', '.join(never)}: even without a charge no user deviates, as the first to do so loses."))
+        blocks.append(Text(f"{', '.join(never)}: even without a charge the first to deviate gains nothing on average."))
     return Section("The charge", tuple(blocks))
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from experiments.framework.claims import summary_section
 from experiments.framework.ledger import Result
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
+from experiments.framework.verdicts import BY_INTERVALS, LEVEL, Part, sign
 from experiments.supercomputers.charge import charge_section
+from experiments.supercomputers.claims import claims
 from experiments.supercomputers.machines import STRATEGIES
 from experiments.supercomputers.pictures import draw_temptation
 from experiments.supercomputers.results import (
@@ -23,10 +26,11 @@ from experiments.supercomputers.results import (
     Options,
     Results,
     Setting,
+    applications_mean,
     break_even,
     mean_of,
     pooled,
-    rigid_mean,
+    rigid_jobs_mean,
     rigid_mean_of,
 )
 from gas.intervals import Interval, interval
@@ -78,9 +82,10 @@ _GAIN = (
     "gain is "
     "how much sooner it then ends, as a mean over the applications. In each run a random share of the applications "
     "deviates. Each application is simulated twice from its arrival on, deviating and not; nothing else differs. "
-    "± is half the width of a 90% interval over months and seeds. Waiting applications are those that could start "
-    "on no machine at once; the others submit only one request in any case. Changes are relative to the same "
-    "runs where no user deviates. The last column compares the mean turn-around times of the two groups in one run, so "
+    "± is half the width of a 90% interval over months, of all seeds together. Waiting applications are those that "
+    "could start on no machine at once; the others submit only one request in any case. Changes are relative to the "
+    "same runs where no user deviates. The last column compares the mean turn-around times of the two groups in one "
+    "run, so "
     "it also differs by chance."
 )
 
@@ -97,6 +102,7 @@ def banner(study: Results) -> str:
 def supercomputers_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     sections = (
+        summary_section(claims(study), caption=BY_INTERVALS),
         _what(study),
         _same(study),
         _temptation(study),
@@ -110,7 +116,17 @@ def supercomputers_report(study: Results, origin: Origin) -> Report:
 
 
 def _gains(results: Sequence[Result], of: str = "all") -> Interval:
+    """Return what is gained with several seeds on the same months."""
     return interval([one["gain"][of]["mean"] or 0.0 for one in results])
+
+
+def _text(found: Interval | None) -> str:
+    return "-" if found is None else found.text()
+
+
+def _shown(part: Part, digits: int = 0) -> str:
+    found = part(LEVEL)
+    return "-" if found is None else found.text(digits)
 
 
 def _lead(study: Results) -> str:
@@ -122,12 +138,9 @@ def _lead(study: Results) -> str:
         "if the first request has to wait (hedged), although all agreed to choose one machine.",
         *(_verdict(study, game) for game in GAMES),
         "If all users deviate, mean turn-around times of applications change by "
-        + ", ".join(
-            f"{_relative(study, game, SHARES[-1], lambda one: float(one['mean'])).text(1)}% ({game.name})"
-            for game in GAMES
-        )
+        + ", ".join(f"{_shown(study.longer(game, SHARES[-1], applications_mean), 1)}% ({game.name})" for game in GAMES)
         + "; those of rigid jobs change, in the same order, by "
-        + ", ".join(f"{_relative(study, game, SHARES[-1], rigid_mean).text(1)}%" for game in GAMES)
+        + ", ".join(f"{_shown(study.longer(game, SHARES[-1], rigid_jobs_mean), 1)}%" for game in GAMES)
         + ".",
     ]
     return " ".join(words)
@@ -136,13 +149,15 @@ def _lead(study: Results) -> str:
 def _verdict(study: Results, game: Game) -> str:
     """Return in a sentence whether a temptation is one, and what takes it away."""
     charges = {currency: [break_even(study.of_game(game, share), currency) for share in SHARES] for currency in PAY}
-    gains = [_gains(study.of_game(game, share)).mean for share in SHARES]
-    if charges["seconds"][0] <= 0:
-        waiting = _gains(study.of_game(game, SHARES[0]), "waiting")
+    gains = [pooled(study.of_game(game, share), "mean") for share in SHARES]
+    resolved = sign(study.gained(game, SHARES[0]))
+    if resolved <= 0:
+        waiting = _shown(study.gained(game, SHARES[0], "waiting"))
+        words = "loses" if resolved else "does not surely gain or lose"
         return (
-            f"“{game.name}”: the first user to deviate gains nothing ({gains[0]:,.0f} s on average; {min(gains):,.0f} "
-            f"to {max(gains):,.0f} s over all shares of users who do; {waiting} s for the first one whose application "
-            "would have to wait). No charge is needed."
+            f"“{game.name}”: the first user to deviate {words} ({_shown(study.gained(game, SHARES[0]))} s on average; "
+            f"{min(gains):,.0f} to {max(gains):,.0f} s over all shares of users who do; {waiting} s for the first one "
+            f"whose application would have to wait).{' No charge is needed.' if resolved else ''}"
         )
     seconds, shares = ([max(charge, 0.0) for charge in of_shares] for of_shares in charges.values())
     return (
@@ -171,7 +186,7 @@ def _same(study: Results) -> Section:
         rows.append(
             (
                 strategy,
-                interval([one["mean"] for one in found]).text(),
+                _text(study.mean_over_months(strategy)),
                 f"{np.mean([one['median'] for one in found]):,.0f}",
                 f"{sum(one['submissions'] for one in found) / applications:.2f}",
                 f"{sum(one['processor_seconds'] for one in found) / applications / 3600:,.1f}",
@@ -196,8 +211,7 @@ def _same(study: Results) -> Section:
     caption = (
         f"Seconds from submission to end; {many(len(found), 'run')} of {study.most} machines for each strategy, "
         f"{sum(one['applications'] for one in found):,} applications. ± is half the width of a 90% interval over "
-        "months "
-        "and seeds; most of it is the difference between months. The promise is the earliest promised end of all "
+        "months. The promise is the earliest promised end of all "
         "submissions when they were made. With static requests, the load is "
         f"{min(ratios):.3f} to {max(ratios):.3f} times that of the original logs."
     )
@@ -207,7 +221,6 @@ def _same(study: Results) -> Section:
 def _temptation(study: Results) -> Section:
     rows = []
     for game in GAMES:
-        none_do = study.of_game(game, SHARES[0])
         for share in SHARES:
             found = study.of_game(game, share)
             groups = [one["mean_others"] - one["mean_some"] for one in found if 0 < one["some"] < one["applications"]]
@@ -215,17 +228,17 @@ def _temptation(study: Results) -> Section:
                 (
                     f"{game.name}: {game.some} instead of {game.others}" if share == SHARES[0] else "",
                     f"{share}%",
-                    _gains(found).text(),
-                    _gains(found, "waiting").text(),
+                    _shown(study.gained(game, share)),
+                    _shown(study.gained(game, share, "waiting")),
                     f"{100 * sum(one['waiting'] for one in found) / sum(one['applications'] for one in found):.0f}%",
                     f"{100 * pooled(found, 'sooner', 'waiting'):.0f}%",
                     f"{100 * pooled(found, 'later', 'waiting'):.0f}%",
                     f"{pooled(found, 'extra'):.2f}",
                     f"{mean_of(found, 'mean'):,.0f}",
-                    *_change([one["mean"] for one in found], [one["mean"] for one in none_do]),
+                    "" if share == SHARES[0] else f"{_shown(study.longer(game, share, applications_mean), 1)}%",
                     f"{rigid_mean_of(found):,.0f}",
-                    *_change([rigid_mean(one) for one in found], [rigid_mean(one) for one in none_do]),
-                    interval(groups).text() if groups else "",
+                    "" if share == SHARES[0] else f"{_shown(study.longer(game, share, rigid_jobs_mean), 1)}%",
+                    f"{np.mean(groups):,.0f}" if groups else "",
                 )
             )
     columns = (
@@ -245,9 +258,9 @@ def _temptation(study: Results) -> Section:
             draw_temptation(
                 {
                     game.name: (
-                        [_gains(study.of_game(game, share)) for share in SHARES],
-                        [_relative(study, game, share, lambda one: float(one["mean"])) for share in SHARES],
-                        [_relative(study, game, share, rigid_mean) for share in SHARES],
+                        [_known(study.gained(game, share)) for share in SHARES],
+                        [_known(study.longer(game, share, applications_mean)) for share in SHARES],
+                        [_known(study.longer(game, share, rigid_jobs_mean)) for share in SHARES],
                     )
                     for game in GAMES
                 }
@@ -260,20 +273,8 @@ def _temptation(study: Results) -> Section:
     return Section("What submitting everywhere gains, and what it costs all users", blocks)
 
 
-def _relative(study: Results, game: Game, share: int, figure: Callable[[Result], float]) -> Interval:
-    """Return by how many per cent a figure is more than in the same runs where no user deviates."""
-    none_do = study.of_game(game, SHARES[0])
-    return interval(
-        [
-            100 * (figure(there) / max(figure(before), 1.0) - 1)
-            for there, before in zip(study.of_game(game, share), none_do, strict=True)
-        ]
-    )
-
-
-def _change(there: list[float], before: list[float]) -> list[str]:
-    """Return by how much means are longer than in the same runs before, as a cell, empty where they are the same."""
-    return ["" if there == before else interval([a - b for a, b in zip(there, before, strict=True)]).text()]
+def _known(part: Part) -> Interval:
+    return part(LEVEL) or Interval(0.0, None)
 
 
 def _machines(study: Results) -> Section:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,12 +15,25 @@ from experiments.framework.logs import Found
 from experiments.framework.results import StudyResults
 from experiments.framework.sites import Site, at_sites
 from experiments.framework.study import Computed
+from experiments.framework.verdicts import LEVEL, Part, of_sums, scaled
 from experiments.moldable.benchmarks import Form
 from experiments.supercomputers.machines import Strategy
 from gas.errors import BadInput
+from gas.intervals import Interval
 
 __all__ = ["FULL_SEEDS", "GAMES", "HOME", "PAY", "PERFECT", "SHARES", "Game", "Options", "Place", "Results", "Setting"]
-__all__ += ["TrialRun", "break_even", "equilibrium", "mean_of", "pooled", "rigid_mean", "rigid_mean_of", "trial_runs"]
+__all__ += [
+    "TrialRun",
+    "applications_mean",
+    "break_even",
+    "equilibrium",
+    "mean_of",
+    "pooled",
+    "rigid_jobs_mean",
+    "rigid_mean",
+    "rigid_mean_of",
+]
+__all__ += ["summarised", "trial_runs"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +53,8 @@ GAMES = (
 
 HOME: tuple[Strategy, ...] = ("home-static", "home")
 """What all do in runs without a temptation."""
+
+_CHOOSE_AND_HOME: tuple[Strategy, Strategy] = ("choose", "home")
 
 SHARES = (0, 25, 50, 75, 100)
 """Per cent of the applications that deviate."""
@@ -221,6 +236,37 @@ class Results(StudyResults[Options, TrialRun]):
                 return self.of_game(game, 100 if strategy == game.some else 0, BASE, places)
         return self._results(strategy, strategy, 0, BASE, places)
 
+    @property
+    def months(self) -> list[tuple[Place, ...]]:
+        """The largest sets of machines, each with a month of its own."""
+        return [places for places in self.together if len(places) == self.most]
+
+    def gained(self, game: Game, share: int, of: str = "all") -> Part:
+        """Return how many seconds sooner an application ends that deviates, over months; of "all" or "waiting" ones."""
+        runs = [self.of_game(game, share, places=places) for places in self.months]
+        weights = [[one["applications" if of == "all" else "waiting"] for one in found] for found in runs]
+        gains = [[one["gain"][of]["mean"] or 0.0 for one in found] for found in runs]
+        return of_sums([np.dot(a, b) for a, b in zip(weights, gains, strict=True)], [sum(these) for these in weights])
+
+    def longer(self, game: Game, share: int, whose: Figure) -> Part:
+        """Return by how many per cent a mean is longer than in the same runs where no user deviates, over months."""
+        return _change(
+            [self.of_game(game, share, places=places) for places in self.months],
+            [self.of_game(game, SHARES[0], places=places) for places in self.months],
+            whose,
+        )
+
+    def chosen(self) -> Part:
+        """Return by how many per cent applications take longer that choose a machine than those that stay at home."""
+        choose, home = ([self.of_all(one, places) for places in self.months] for one in _CHOOSE_AND_HOME)
+        return _change(choose, home, applications_mean)
+
+    def mean_over_months(self, strategy: Strategy) -> Interval | None:
+        """Return the mean turn-around time of applications that all do the same, over months."""
+        runs = [self.of_all(strategy, places) for places in self.months]
+        sums = [[applications_mean(one) for one in found] for found in runs]
+        return of_sums(*([sum(pair[at] for pair in of) for of in sums] for at in (0, 1)))(LEVEL)
+
     def _results(
         self, others: Strategy, some: Strategy, share: int, setting: Setting, places: tuple[Place, ...] | None
     ) -> list[Result]:
@@ -236,6 +282,27 @@ class Results(StudyResults[Options, TrialRun]):
 def _counted(result: Result) -> Result:
     rigid = sum(one["rigid"] for one in result["machines"])
     return {"jobs": result["applications"] + rigid, "moldable": result["applications"]}
+
+
+Figure: TypeAlias = Callable[[Result], tuple[float, float]]
+"""Of a run, a sum over jobs and how many jobs these are."""
+
+
+def applications_mean(result: Result) -> tuple[float, float]:
+    """Return the turn-around times of a run's applications, and how many they are."""
+    return result["applications"] * (result["mean"] or 0.0), result["applications"]
+
+
+def rigid_jobs_mean(result: Result) -> tuple[float, float]:
+    """Return the turn-around times of all jobs of a run that stayed what they were, and how many they are."""
+    count = sum(one["rigid"] for one in result["machines"])
+    return count * rigid_mean(result), count
+
+
+def _change(one: Sequence[Sequence[Result]], other: Sequence[Sequence[Result]], figure: Figure) -> Part:
+    """Return by how many per cent a mean over the same jobs is above another, from the runs of each month."""
+    sums = [[sum(figure(run)[0] for run in of_month) for of_month in runs] for runs in (one, other)]
+    return scaled(of_sums(sums[0], sums[1]), 100, -100)
 
 
 def rigid_mean(result: Mapping[str, Any]) -> float:

@@ -9,6 +9,7 @@ import typer
 from experiments.framework.options import FirstSeed, Seeds, whole_number
 from experiments.framework.sites import SITES
 from experiments.framework.study import Study
+from experiments.supercomputers.claims import claims
 from experiments.supercomputers.report import supercomputers_report
 from experiments.supercomputers.results import Options, summarised, trial_runs
 from experiments.supercomputers.run import supercomputers_run
@@ -46,6 +47,7 @@ STUDY = Study(
     summarise=summarised,
     report=supercomputers_report,
     tables=TABLES,
+    claims=lambda study: {"": claims(study)},
     quick={"seeds": 1, "months": 1, "others": False},
     by_month=True,
 )

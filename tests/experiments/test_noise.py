@@ -3,12 +3,17 @@
 import made_backfilling
 import made_bushel
 import made_estimates
+import made_predictions
+import made_supercomputers
 import made_walltime
 import pytest
 
 from experiments.backfilling import claims as backfilling
 from experiments.bushel import claims as bushel
 from experiments.estimates import claims as estimates
+from experiments.prediction import bakeoff_report
+from experiments.prediction import claims as prediction
+from experiments.supercomputers import claims as supercomputers
 from experiments.walltime import claims as walltime
 
 STUDIES = {
@@ -26,6 +31,19 @@ STUDIES = {
         ("more often than",),
     ),
     "estimates": (lambda seed: estimates.claims(made_estimates.made_study(seed, 0)), 12, ("within 5 points",)),
+    "prediction": (
+        lambda seed: [
+            *prediction.claims(made_predictions.made_study(seed, 0)),
+            *bakeoff_report.bakeoff_claims(made_predictions.made_study(seed, 0)),
+        ],
+        6,
+        ("every other method", "factor of two"),
+    ),
+    "supercomputers": (
+        lambda seed: supercomputers.claims(made_supercomputers.made_study(seed, 0)),
+        20,
+        (),
+    ),
     "walltime": (lambda seed: walltime.claims(made_walltime.made_study(seed, 0)), 8, ("more than 2%", "17%", "0.02")),
 }
 """By study: what it says of noise that a seed draws; how many draws; words of what noise is surely true or false of."""

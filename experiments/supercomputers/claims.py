@@ -1,0 +1,38 @@
+"""What choosing among machines and submitting everywhere do: statements of the study, by intervals over months."""
+
+from __future__ import annotations
+
+from experiments.framework.claims import Claim
+from experiments.framework.verdicts import above, below, decided_claim
+from experiments.supercomputers.results import GAMES, SHARES, Results, applications_mean, rigid_jobs_mean
+
+__all__ = ["claims"]
+
+
+def claims(study: Results) -> list[Claim]:
+    """Return the statements on the largest sets of machines; the paper has no figures of its own."""
+    every = SHARES[-1]
+    found = [
+        decided_claim(
+            "Applications that choose among the machines have a shorter mean turn-around time than on their home "
+            "machines.",
+            {"change": study.chosen()},
+            below(0),
+        )
+    ]
+    for game in GAMES:
+        first = study.gained(game, SHARES[0])
+        found += [
+            decided_claim(f"{game.name}: the first user to deviate gains.", {"gain": first}, above(0), unit=" s"),
+            decided_claim(
+                f"{game.name}: if all users deviate, the mean turn-around time of applications is longer.",
+                {"change": study.longer(game, every, applications_mean)},
+                above(0),
+            ),
+            decided_claim(
+                f"{game.name}: if all users deviate, the mean turn-around time of rigid jobs is longer.",
+                {"change": study.longer(game, every, rigid_jobs_mean)},
+                above(0),
+            ),
+        ]
+    return found

@@ -1,0 +1,64 @@
+"""Statements on several machines, and their verdicts found again from the table of runs by a computation of its own."""
+
+import pytest
+from made_supercomputers import made_study
+from recomputed import by, chosen, ratio, table, verdict
+
+from experiments.supercomputers.claims import claims
+from experiments.supercomputers.results import GAMES
+from experiments.supercomputers.tables import TABLES
+
+
+class Runs:
+    """What the CSV file says: a batch for each set of machines and months, of all seeds together."""
+
+    def __init__(self, study):
+        self.rows = table(study, TABLES, "supercomputers-runs")
+        self.months = list(dict.fromkeys(row["machines"] for row in self.rows))
+
+    def batches(self, value, **of):
+        rows = chosen(self.rows, **of)
+        return [sum(value(row) for row in rows if row["machines"] == month) for month in self.months]
+
+    def change(self, value, one, other):
+        return by(ratio(self.batches(value, **one), self.batches(value, **other)), 100, -100)
+
+
+def number(row, *names):
+    return [float(row[name]) for name in names]
+
+
+def of_applications(row):
+    count, mean = number(row, "applications", "mean")
+    return count * mean
+
+
+def of_rigid_jobs(row):
+    counts = number(row, "SDSC_rigid", "CTC_rigid")
+    return sum(
+        count * mean for count, mean in zip(counts, number(row, "SDSC_rigid_mean", "CTC_rigid_mean"), strict=True)
+    )
+
+
+def expected(found):
+    """Return the verdicts in the order of the report."""
+    choose = {"others_do": "choose", "some_do": "everywhere", "share": 0}
+    verdicts = [verdict([found.change(of_applications, choose, {"others_do": "home"})], high=0)]
+    for game in GAMES:
+        none, every = ({"others_do": game.others, "some_do": game.some, "share": share} for share in (0, 100))
+        gains = found.batches(lambda row: float(row["applications"]) * float(row["gain_all_mean"]), **none)
+        verdicts.append(verdict([ratio(gains, found.batches(lambda row: float(row["applications"]), **none))], low=0))
+        verdicts += [verdict([found.change(of, every, none)], low=0) for of in (of_applications, of_rigid_jobs)]
+    return verdicts
+
+
+@pytest.mark.parametrize("strength", [1, 0, -1])
+def test_verdicts_are_those_of_the_table_alone(strength):
+    study = made_study(0, strength)
+    here = {claim.text: claim.verdict for claim in claims(study)}
+    assert dict(zip(here, expected(Runs(study)), strict=True)) == here
+
+
+def test_what_is_so_is_found_and_so_is_the_opposite():
+    assert {claim.verdict for claim in claims(made_study(0, 1))} == {"yes"}
+    assert {claim.verdict for claim in claims(made_study(0, -1))} == {"no"}
