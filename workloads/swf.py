@@ -27,20 +27,22 @@ from workloads.header import Header
 from workloads.log import FIELDS, LARGEST, PARTIAL, Log, LogError, is_unknown, unknown
 from workloads.pages import BLOCK, Source, pages_of
 
-__all__ = ["format_swf", "parse_swf", "read_header", "read_swf", "write_swf"]
+__all__ = ["format_swf", "parse_swf", "read_header", "read_swf", "swf_pieces", "write_swf"]
 
 _CUT = ("submit", "run_time", "requested_time")  # numbers that simulations cut to whole seconds
 _ROWS = 1 << 11
 """Jobs written at a time."""
 
 
-def read_swf(source: str | Path | BinaryIO, *, lenient: bool = False) -> Log:
+def read_swf(source: str | Path | BinaryIO, *, name: str | None = None, lenient: bool = False) -> Log:
     """Read a log from a path, a binary stream, or standard input (``"-"``).
 
     Parameters
     ----------
     source
         Plain or gzip, whatever its name says.
+    name
+        How messages name it; by default by the name of its file.
     lenient
         Leave malformed lines out and count them in `Log.skipped`, instead of refusing the log.
 
@@ -53,9 +55,9 @@ def read_swf(source: str | Path | BinaryIO, *, lenient: bool = False) -> Log:
     """
     if isinstance(source, (str, Path)) and str(source) != "-":
         with Path(source).open("rb") as file:
-            return _read(file, Path(source).name, lenient)
-    stream, name = _opened(source)
-    return _read(stream, name, lenient)
+            return _read(file, name or Path(source).name, lenient)
+    stream, own_name = _opened(source)
+    return _read(stream, name or own_name, lenient)
 
 
 def read_header(path: str | Path) -> Header:
@@ -134,7 +136,7 @@ def write_swf(
     """
     if not isinstance(log, Log):
         log = Log.from_columns(log)
-    pieces = _pieces(log if header is None else log.with_header(Header(tuple(header))))
+    pieces = swf_pieces(log if header is None else log.with_header(Header(tuple(header))))
     if isinstance(target, (str, Path)) and str(target) != "-":
         path = Path(target)
         with path.open("wb") as file:
@@ -152,10 +154,11 @@ def write_swf(
 
 def format_swf(log: Log) -> bytes:
     """Return the log as plain SWF: the header lines as they are, then a line of 18 numbers for each job."""
-    return b"".join(_pieces(log))
+    return b"".join(swf_pieces(log))
 
 
-def _pieces(log: Log) -> Iterator[bytes]:
+def swf_pieces(log: Log) -> Iterator[bytes]:
+    """Yield what `format_swf` returns, some thousands of jobs at a time."""
     yield "".join(f"{line}\n" for line in log.header.lines).encode()
     columns = log.columns().values()
     for start in range(0, len(log), _ROWS):

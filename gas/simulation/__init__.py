@@ -32,6 +32,7 @@ The main path is `simulate.simulate`, with `engine.run` under it. Its modules, f
     classes     classes of a log's jobs, and what became of each
     checks      the rules that a schedule can break, one by one
     audit       whether a schedule keeps the rules that it claims
+    job_names   what a table calls its jobs
     tables      schedules as tables of text, reading
     files       schedules on disk: SWF, and CSV as Batsim and evalys have it
 """

@@ -7,9 +7,11 @@ is never oversubscribed.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +20,9 @@ from numpy.typing import NDArray
 from gas.simulation.schedule import Schedule
 
 __all__ = ["Allocation", "Clash", "allocate", "clashes"]
+
+_EVENTS = 1 << 14
+"""Starts and ends handled at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +52,26 @@ class Allocation:
 
     def taken(self, rows: NDArray[np.int64]) -> Allocation:
         """Return these rows, in this order."""
-        return Allocation.of(self.pieces(row) for row in rows.tolist())
+        counts = np.diff(self.offsets)[rows]
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        which = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], counts)
+        return Allocation(offsets, self.first[which], self.behind[which])
 
     def pieces(self, row: int) -> list[tuple[int, int]]:
         """Return the pieces of a job as half-open ranges, in order."""
         chosen = slice(int(self.offsets[row]), int(self.offsets[row + 1]))
         return list(zip(self.first[chosen].tolist(), self.behind[chosen].tolist(), strict=True))
 
-    def text(self, row: int) -> str:
-        """Return the processors of a job as Batsim and evalys write them: ``0-3 7``."""
-        return " ".join(str(a) if b == a + 1 else f"{a}-{b - 1}" for a, b in self.pieces(row))
+    def texts(self, rows: slice) -> list[str]:
+        """Return the processors of some jobs as Batsim and evalys write them: ``0-3 7``."""
+        begin, stop, _ = rows.indices(len(self))
+        offsets = self.offsets[begin : stop + 1]
+        chosen = slice(int(offsets[0]), int(offsets[-1]))
+        pieces = [
+            str(a) if b == a + 1 else f"{a}-{b - 1}"
+            for a, b in zip(self.first[chosen].tolist(), self.behind[chosen].tolist(), strict=True)
+        ]
+        return [" ".join(pieces[i:j]) for i, j in pairwise((offsets - offsets[0]).tolist())]
 
 
 def allocate(schedule: Schedule) -> Allocation:
@@ -77,33 +92,60 @@ def allocate(schedule: Schedule) -> Allocation:
     )
     count = np.concatenate([jobs.processors, np.array([r.processors for r in schedule.reservations], dtype=np.int64)])
     ran = np.concatenate([schedule.started, np.ones(len(schedule.reserved), dtype=bool)])
-    given: list[list[tuple[int, int]]] = [[] for _ in range(len(start))]
-    for row in np.flatnonzero(ran & (end == start)).tolist():
-        given[row] = [(0, int(count[row]))]
+    lasts = ran & (end > start)
+    taken = _Taken(count[ran & ~lasts], np.flatnonzero(ran & ~lasts))
 
-    rows = np.flatnonzero(ran & (end > start))
-    instant = np.concatenate([end[rows], start[rows]])
-    is_start = np.repeat([False, True], len(rows))
-    order = np.lexsort((np.tile(rows, 2), is_start, instant))  # at an instant, what ends makes room for what starts
+    rows = np.flatnonzero(lasts)
+    at = np.concatenate([end[rows], start[rows]])
+    # At an instant, what ends makes room for what starts.
+    order = np.lexsort((np.tile(rows, 2), np.repeat([False, True], len(rows)), at))
     begins, ends = [0], [jobs.machine]  # the free pieces
-    needed = count.tolist()
-    for starts, row, at in zip(
-        is_start[order].tolist(), np.tile(rows, 2)[order].tolist(), instant[order].tolist(), strict=True
-    ):
-        if starts:
-            given[row] = _take(begins, ends, needed[row])
-            if not given[row]:
-                who = f"job {jobs.id[row]}" if row < len(jobs) else f"reservation {row - len(jobs)}"
-                free = sum(ends) - sum(begins)
-                raise ValueError(
-                    f"second {at}: {who} starts on {needed[row]} processors, but {free} of {jobs.machine} are free; "
-                    "audit the schedule"
-                )
-        else:
-            for piece in given[row]:
-                _give_back(begins, ends, *piece)
+    held: dict[int, list[tuple[int, int]]] = {}
+    for some in range(0, len(order), _EVENTS):
+        events = order[some : some + _EVENTS]
+        which = rows[events % len(rows)]
+        for starts, row, needed in zip(
+            (events >= len(rows)).tolist(), which.tolist(), count[which].tolist(), strict=True
+        ):
+            if starts:
+                held[row] = pieces = _take(begins, ends, needed)
+                if not pieces:
+                    who = f"job {jobs.id[row]}" if row < len(jobs) else f"reservation {row - len(jobs)}"
+                    free = sum(ends) - sum(begins)
+                    raise ValueError(
+                        f"second {start[row]}: {who} starts on {needed} processors, but {free} of {jobs.machine} are "
+                        "free; audit the schedule"
+                    )
+                taken.add(row, pieces)
+            else:
+                for piece in held.pop(row):
+                    _give_back(begins, ends, *piece)
+    return taken.by_row(len(start))
 
-    return Allocation.of(given)
+
+class _Taken:
+    """Pieces in the order in which they are taken, in arrays: as tuples, ten million jobs would be gigabytes."""
+
+    def __init__(self, counts: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
+        """Begin with the jobs of no length, of so many processors each."""
+        self._rows, self._first, self._behind = (
+            array("q", column.tobytes()) for column in (rows.astype(np.int64), np.zeros_like(counts), counts)
+        )
+
+    def add(self, row: int, pieces: list[tuple[int, int]]) -> None:
+        for a, b in pieces:
+            self._rows.append(row)
+            self._first.append(a)
+            self._behind.append(b)
+
+    def by_row(self, rows: int) -> Allocation:
+        """Return the allocation of so many rows."""
+        of = np.frombuffer(self._rows, np.int64)
+        order = np.argsort(of, kind="stable")
+        offsets = np.zeros(rows + 1, np.int64)
+        np.cumsum(np.bincount(of, minlength=rows), out=offsets[1:])
+        first, behind = (np.frombuffer(column, np.int64)[order] for column in (self._first, self._behind))
+        return Allocation(offsets, first, behind)
 
 
 class Clash(NamedTuple):

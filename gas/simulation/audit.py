@@ -6,7 +6,7 @@ was simulated, it is also checked against that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -236,20 +236,26 @@ def _places(given: Recorded, jobs: RigidJobs) -> NDArray[np.int64]:
             f'{given.name}: job "{shortened(given.label[0])}" cannot be found in a log, whose jobs have integer '
             "numbers; audit the file without --log, or use the log's job numbers"
         )
-    known = {key: at for at, key in enumerate(_occurrences(jobs.id.tolist()))}
-    by_submit = np.argsort(given.submit, kind="stable")
-    by_submit = by_submit[~given.reserved[by_submit]]
+    by_number = np.argsort(jobs.id, kind="stable")
+    numbers = jobs.id[by_number]
+    rows = np.argsort(given.submit, kind="stable")
+    rows = rows[~given.reserved[rows]]
+    wanted = given.id[rows]
+    at = np.searchsorted(numbers, wanted) + _occurrences(wanted)
+    known = at < len(numbers)
+    known[known] = numbers[at[known]] == wanted[known]
     place = np.full(len(given), -1, np.int64)
-    place[by_submit] = [known.get(key, -1) for key in _occurrences(given.id[by_submit].tolist())]
+    place[rows[known]] = by_number[at[known]]
     return place
 
 
-def _occurrences(ids: list[int]) -> Iterator[tuple[int, int]]:
-    seen: dict[int, int] = {}
-    for one in ids:
-        count = seen.get(one, 0)
-        seen[one] = count + 1
-        yield one, count
+def _occurrences(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many equal numbers stand before each."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    found = np.empty_like(order)
+    found[order] = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+    return found
 
 
 def _overrun_of(given: Recorded, jobs: RigidJobs, place: NDArray[np.int64]) -> Overrun:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.simulation.allocation import clashes
-from gas.simulation.guarantee import delayed_heads, overtakings
+from gas.simulation.guarantee import delayed_heads, overtakings, view_of
 from gas.simulation.recorded import UNKNOWN, Recorded, shortened
 from gas.simulation.schedule import NEVER_STARTED
 from workloads import Log, Overrun, RigidJobs
@@ -97,9 +97,14 @@ class Rules:
         withdrawn = int(np.count_nonzero(given.withdrawn & ~self.started))
         remark = f"{withdrawn} cancelled before they started" if withdrawn else ""
         if expected is None:
-            names = given.id.tolist() if given.label is None else given.label
-            rows_of = {name: row for row, name in reversed(list(enumerate(names)))}
-            again = of_jobs & np.array([rows_of[name] != row for row, name in enumerate(names)], np.bool_)
+            names = given.id
+            if given.label is not None:  # an array of texts would be as wide as the longest
+                rows_of: dict[str, int] = {}
+                names = np.array([rows_of.setdefault(label, row) for row, label in enumerate(given.label)], np.int64)
+            order = np.argsort(names, kind="stable")
+            again = np.zeros(len(given), np.bool_)
+            again[order[1:]] = names[order[1:]] == names[order[:-1]]
+            again &= of_jobs
             twice = self._first(again, lambda row: (None, None, f"job {self._job(row)} occurs more than once"))
             return self._check(name, int(np.count_nonzero(of_jobs)), [lost, twice], remark)
         jobs, log = expected.jobs, expected.log
@@ -278,17 +283,16 @@ class Rules:
         assert given.allocated is not None
         rows = self.order[self.started[self.order]]
         rows = rows[np.argsort(given.start[rows], kind="stable")]
-        found = clashes(given.allocated, rows.tolist(), given.start.tolist(), given.end.tolist())
+        found = clashes(given.allocated, *(view_of(column) for column in (rows, given.start, given.end)))
         first = None
         if found:
             row, other, processor = found[0]
-            start, until = self._seconds(given.start[row]), self._seconds(given.end[other])
+            at, until = self._seconds(given.start[row]), self._seconds(given.end[other])
             message = (
-                f"{self._who(row)} starts at {start} on processor {processor}, which {self._who(other)} has until "
-                f"{until}"
+                f"{self._who(row)} starts at {at} on processor {processor}, which {self._who(other)} has until {until}"
             )
-            first = Violation(given.name_of(row), start, 1, message)
-        known = sum(1 for row in rows.tolist() if given.allocated.pieces(row))
+            first = Violation(given.name_of(row), at, 1, message)
+        known = int(np.count_nonzero(np.diff(given.allocated.offsets)[rows]))
         return self._check(("resources", "no processor runs two jobs at once"), known, [(len(found), first)])
 
     def in_order(self) -> Check:

@@ -5,31 +5,33 @@ CSV, numbered below 0 and marked in the column ``metadata``, which also says how
 each is a Note of a form that is read again.
 
 `format_schedule_swf`, `format_schedule_csv` and `parse_schedule` decide what bytes mean, `write_schedule` and
-`read_schedule` only move them.
+`read_schedule` only move them, piece by piece, so that a file takes no memory beside the columns.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
 import sys
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from documents.whole_file import whole_file
 from gas.errors import BadInput
-from gas.simulation.allocation import allocate
+from gas.simulation.allocation import Allocation, allocate
 from gas.simulation.recorded import NOT_ENDED, UNKNOWN, Recorded
 from gas.simulation.schedule import NEVER_STARTED, Schedule
 from gas.simulation.tables import recorded_table, resolution_of, sizes_of, units_of
-from workloads import Header, Log, format_swf, parse_swf
-from workloads.formats import format_of, parse_log
+from workloads import Header, Log, format_swf, read_swf
+from workloads.formats import Format, format_of, parse_log
 from workloads.pages import Source, pages_of
+from workloads.swf import swf_pieces
 
 __all__ = [
     "CSV_COLUMNS",
@@ -46,6 +48,9 @@ CSV_COLUMNS = (
     "stretch", "allocated_resources", "consumed_energy", "metadata", "promised_start",
 )  # fmt: skip
 """The columns of Batsim's ``_jobs.csv`` in its order, and ours."""
+
+_ROWS = 1 << 11
+"""Jobs written at a time."""
 
 _CANCELLED = 5
 _RESERVATION = re.compile(
@@ -73,18 +78,18 @@ def write_schedule(schedule: Schedule, log: Log, target: str | Path) -> None:
     name = str(target)
     plain = name.removesuffix(".gz")
     if name == "-" or plain.endswith(".swf"):
-        data = format_schedule_swf(schedule, log)
+        pieces = swf_pieces(_simulated_log(schedule, log))
     elif plain.endswith(".csv"):
-        data = format_schedule_csv(schedule, log)
+        pieces = _csv_pieces(schedule, log)
     else:
         raise BadInput(f"{name}: its name must end in .swf, .csv, .swf.gz or .csv.gz")
     if name == "-":
-        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.writelines(pieces)
         sys.stdout.buffer.flush()
         return
     try:
         with whole_file(name) as file:
-            file.write(gzip.compress(data, mtime=0) if plain != name else data)
+            file.writelines(pieces if plain == name else _packed(pieces))
     except OSError as error:
         raise BadInput(f"{name}: cannot be written: {error.strerror}") from None
 
@@ -97,6 +102,10 @@ def format_schedule_swf(schedule: Schedule, log: Log) -> bytes:
     then; one cancelled while it ran has status 5. The header is the log's, with its numbers of jobs corrected, the
     machine's size where it was another, and Notes on what was simulated.
     """
+    return format_swf(_simulated_log(schedule, log))
+
+
+def _simulated_log(schedule: Schedule, log: Log) -> Log:
     jobs = schedule.finished().jobs
     own = log.select(jobs.row)
     started = schedule.started
@@ -118,7 +127,7 @@ def format_schedule_swf(schedule: Schedule, log: Log) -> bytes:
         header = header.with_value("MaxProcs", jobs.machine)
     for text in _notes(schedule):
         header = header.with_note(text)
-    return format_swf(lines.with_header(header))
+    return lines.with_header(header)
 
 
 def _notes(schedule: Schedule) -> list[str]:
@@ -161,52 +170,76 @@ def format_schedule_csv(schedule: Schedule, log: Log) -> bytes:
     reservation's also ``reservation``, a job's ``priority=N`` where there are priorities. Processor numbers are those
     of `gas.simulation.allocation`.
     """
+    return b"".join(_csv_pieces(schedule, log))
+
+
+def _csv_pieces(schedule: Schedule, log: Log) -> Iterator[bytes]:
     jobs = schedule.finished().jobs
     places = allocate(schedule)
-    started = schedule.started
     workload = log.name.removesuffix(".gz").removesuffix(".swf")
-    left = np.where(started, schedule.start, schedule.end)
-    ran = schedule.end - left
-    wanted, status = log.run_time[jobs.row], log.status[jobs.row]
     machine = f"machine={jobs.machine}"
-    states = np.select(
-        [~started, ran < jobs.run_time, np.trunc(wanted) > ran, status == 0],
-        ["REJECTED", "COMPLETED_KILLED", "COMPLETED_WALLTIME_REACHED", "COMPLETED_FAILED"],
-        default="COMPLETED_SUCCESSFULLY",
-    ).tolist()
-    promise = [""] * len(jobs) if schedule.promise is None else map(str, schedule.promise.tolist())
-    priority = schedule.priority
-    columns = zip(
-        jobs.id.tolist(),
-        jobs.executable.tolist(),
-        jobs.submit.tolist(),
-        jobs.processors.tolist(),
-        jobs.estimate.tolist(),
-        states,
-        left.tolist(),
-        ran.tolist(),
-        schedule.end.tolist(),
-        promise,
-        [machine] * len(jobs) if priority is None else [f"{machine} priority={each}" for each in priority.tolist()],
-        strict=True,
-    )
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
-    for row, (job, profile, submit, size, estimate, state, start, took, end, promised, meta) in enumerate(columns):
-        stretch = repr((end - submit) / took) if took else ""
-        times = (start, took, end, start - submit, end - submit, stretch)
-        success = int(state == "COMPLETED_SUCCESSFULLY")
-        about = (job, workload, profile, submit, size, estimate, success, state)
-        writer.writerow((*about, *times, places.text(row), -1, meta, promised))
-    for number, (one, start) in enumerate(zip(schedule.reservations, schedule.reserved.tolist(), strict=True), 1):
+    yield _csv_text([CSV_COLUMNS])
+    for first in range(0, len(jobs), _ROWS):
+        yield _csv_text(_csv_rows(schedule, log, slice(first, first + _ROWS), places, (workload, machine)))
+    rows = []
+    held = places.texts(slice(len(jobs), None))
+    for number, (one, start, place) in enumerate(
+        zip(schedule.reservations, schedule.reserved.tolist(), held, strict=True), 1
+    ):
         end = start + one.walltime
         stretch = repr((end - one.submit) / one.walltime)
         about = (-number, workload, -1, one.submit, one.processors, one.walltime, 1, "COMPLETED_SUCCESSFULLY")
         times = (start, one.walltime, end, start - one.submit, end - one.submit, stretch)
-        place = places.text(len(jobs) + number - 1)
-        writer.writerow((*about, *times, place, -1, f"{machine} reservation", start))
+        rows.append((*about, *times, place, -1, f"{machine} reservation", start))
+    yield _csv_text(rows)
+
+
+def _csv_rows(
+    schedule: Schedule, log: Log, rows: slice, places: Allocation, names: tuple[str, str]
+) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of some jobs; `names` are those of the workload and the machine."""
+    jobs, (workload, machine) = schedule.jobs, names
+    started, end, of_log = schedule.start[rows] != NEVER_STARTED, schedule.end[rows], jobs.row[rows]
+    left = np.where(started, schedule.start[rows], end)
+    ran = end - left
+    states = np.select(
+        [~started, ran < jobs.run_time[rows], np.trunc(log.run_time[of_log]) > ran, log.status[of_log] == 0],
+        ["REJECTED", "COMPLETED_KILLED", "COMPLETED_WALLTIME_REACHED", "COMPLETED_FAILED"],
+        default="COMPLETED_SUCCESSFULLY",
+    ).tolist()
+    columns = (jobs.id, jobs.executable, jobs.submit, jobs.processors, jobs.estimate)
+    promise = [""] * len(states) if schedule.promise is None else map(str, schedule.promise[rows].tolist())
+    meta = [machine] * len(states)
+    if schedule.priority is not None:
+        meta = [f"{machine} priority={each}" for each in schedule.priority[rows].tolist()]
+    for job, profile, submit, size, estimate, state, start, took, until, place, promised, said in zip(
+        *(column[rows].tolist() for column in columns),
+        states,
+        *(column.tolist() for column in (left, ran, end)),
+        places.texts(slice(rows.start, min(rows.stop, len(jobs)))),
+        promise,
+        meta,
+        strict=True,
+    ):
+        stretch = repr((until - submit) / took) if took else ""
+        times = (start, took, until, start - submit, until - submit, stretch)
+        success = int(state == "COMPLETED_SUCCESSFULLY")
+        about = (job, workload, profile, submit, size, estimate, success, state)
+        yield (*about, *times, place, -1, said, promised)
+
+
+def _csv_text(rows: Iterable[Sequence[object]]) -> bytes:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
     return buffer.getvalue().encode()
+
+
+def _packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the pieces as gzip, without name and time: the same bytes every time."""
+    packer = zlib.compressobj(9, wbits=31)
+    for piece in pieces:
+        yield packer.compress(piece)
+    yield packer.flush()
 
 
 def read_schedule(source: str | Path) -> Recorded:
@@ -223,7 +256,10 @@ def read_schedule(source: str | Path) -> Recorded:
         return parse_schedule(sys.stdin.buffer.read(), name="standard input")
     path = Path(source)
     try:
-        return parse_schedule(path.read_bytes(), name=path.name)
+        if not path.is_file():  # a pipe can be read only once
+            return parse_schedule(path.read_bytes(), name=path.name)
+        with path.open("rb") as file:
+            return _read(file, path.name, format_of(path))
     except OSError as error:
         raise BadInput(f"{source}: cannot be read: {error.strerror}") from None
 
@@ -238,21 +274,27 @@ def parse_schedule(data: bytes, *, name: str = "schedule") -> Recorded:
     * Lines of ``id submit start end``, with blanks or commas between.
     * What sacct printed (malformed lines are left out, with a remark), and logs in CSV and Parquet.
     """
-    form = format_of(data)
+    return _read(io.BytesIO(data), name, format_of(data))
+
+
+def _read(stream: BinaryIO, name: str, form: Format) -> Recorded:
+    """Return the schedule in a stream that can be read again from its beginning."""
     if form in ("sacct", "parquet"):
-        return _from_log(parse_log(data, name=name, lenient=True))
+        return _from_log(parse_log(stream.read(), name=name, lenient=True))
     if form == "batsim":
         raise BadInput(f"{name}: is a workload of Batsim, which has no starts; gas simulate {name} gives a schedule")
-    text = "".join(pages_of(Source(io.BytesIO(data), name)))
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    if not lines:
+    pages = pages_of(Source(stream, name))
+    said = (line for page in pages for line in page.splitlines() if line.strip() and not line.lstrip().startswith("#"))
+    first = next(said, None)
+    if first is None:
         raise BadInput(f"{name}: is empty; a schedule has one line a job")
-    titles = set(lines[0].split(","))
+    stream.seek(0)
+    titles = set(first.split(","))
     if form == "csv" and {"wait", "run_time"} <= titles and titles & {"requested_processors", "allocated_processors"}:
-        return _from_log(parse_log(data, name=name))
-    if lines[0].lstrip().startswith(";") or ("," not in lines[0] and len(lines[0].split()) > 8):
-        return _from_log(parse_swf(data, name=name))
-    return recorded_table(text, name)
+        return _from_log(parse_log(stream.read(), name=name))
+    if first.lstrip().startswith(";") or ("," not in first and len(first.split()) > 8):
+        return _from_log(read_swf(stream, name=name))
+    return recorded_table(pages_of(Source(stream, name)), name)
 
 
 def _from_log(whole: Log) -> Recorded:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from gas.errors import BadInput
 from gas.simulation.allocation import Allocation
+from gas.simulation.job_names import JobNames
 from gas.simulation.recorded import LARGEST_INSTANT, LONGEST, NOT_ENDED, UNKNOWN, Recorded, shortened
 from gas.simulation.schedule import NEVER_STARTED
 
@@ -30,7 +32,7 @@ _BEYOND = 2**53
 
 
 class _Table(NamedTuple):
-    """The cells of a file by column, as text."""
+    """The cells of a piece of a file by column, as text."""
 
     name: str
     columns: dict[str, Sequence[str]]
@@ -57,45 +59,75 @@ _BARE = ("id", "submit", "start", "end")
 _TIMES = ("submit", "start", "end", "run_time", "wait", "promise", "estimate")
 
 
-def recorded_table(text: str, name: str) -> Recorded:
+_FARTHEST = {key: LONGEST // _MICRO if key == "estimate" else LARGEST_INSTANT for key in _TIMES}
+"""Seconds up to where a file may have fractions of seconds, by column."""
+
+
+def recorded_table(pages: Iterable[str], name: str) -> Recorded:
     """Return the schedule that a table holds: CSV with a header, or bare lines of ``id submit start end``.
+
+    Parameters
+    ----------
+    pages
+        The text in pieces of whole lines; of each, only numbers are kept.
 
     Raises
     ------
     BadInput
         Naming the line and the column of the first cell that cannot be used.
     """
-    return _recorded(_table(text, name))
+    cells = _Cells(name)
+    for table in _tables(pages, name):
+        cells.add(table)
+    return _recorded(cells)
 
 
-def _table(text: str, name: str) -> _Table:
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
+def _tables(pages: Iterable[str], name: str) -> Iterator[_Table]:
+    keys: list[str] = []
+    expected, before, jobs = "", 0, 0
+    for page in pages:
+        texts = page.splitlines()
+        rows: list[list[str]] = []
+        lines: list[int] = []
+        for number, line in enumerate(texts, before + 1):
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            try:
+                rows.append(_split(line))
+            except csv.Error as error:
+                raise BadInput(f'{name}, line {number}: {error}: "{shortened(line)}"') from None
+            lines.append(number)
+        before += len(texts)
+        if rows and not keys:
+            first = [cell.strip() for cell in rows[0]]
+            if all(_number(cell) is None or not cell for cell in first):
+                keys, rows, lines = _keys(first, name), rows[1:], lines[1:]
+                expected = f"the header has {len(keys)}"
+            else:
+                keys = list(_BARE)
+                expected = f"without a header they are {len(keys)}: {' '.join(_BARE)}"
+        for number, row in zip(lines, rows, strict=True):
+            if len(row) != len(keys):
+                raise BadInput(f"{name}, line {number}: {len(row)} fields; {expected}")
+        if not rows:
             continue
-        try:
-            rows.append(next(csv.reader([line])) if "," in line else line.split())
-        except csv.Error as error:
-            raise BadInput(f'{name}, line {number}: {error}: "{shortened(line)}"') from None
-        lines.append(number)
-    first = [cell.strip() for cell in rows[0]]
-    if all(_number(cell) is None or not cell for cell in first):
-        keys, rows, lines = _keys(first, name), rows[1:], lines[1:]
-        expected = f"the header has {len(keys)}"
-    else:
-        keys = list(_BARE)
-        expected = f"without a header they are {len(keys)}: {' '.join(_BARE)}"
-    for number, row in zip(lines, rows, strict=True):
-        if len(row) != len(keys):
-            raise BadInput(f"{name}, line {number}: {len(row)} fields; {expected}")
-    if not rows:
+        jobs += len(rows)
+        columns: dict[str, Sequence[str]] = {}
+        for key, cells in zip(keys, zip(*rows, strict=True), strict=True):
+            if key:
+                columns.setdefault(key, cells)
+        yield _Table(name, columns, lines)
+    if not jobs:
         raise BadInput(f"{name}: has a header and no jobs")
-    columns: dict[str, Sequence[str]] = {}
-    for key, cells in zip(keys, zip(*rows, strict=True), strict=True):
-        if key:
-            columns.setdefault(key, cells)
-    return _Table(name, columns, lines)
+
+
+def _split(line: str) -> list[str]:
+    """Return the cells of a line."""
+    if "," not in line:
+        return line.split()
+    if '"' not in line and len(line) <= csv.field_size_limit():
+        return line.split(",")  # several times as fast
+    return next(csv.reader([line]))
 
 
 def _keys(header: list[str], name: str) -> list[str]:
@@ -111,67 +143,151 @@ def _keys(header: list[str], name: str) -> list[str]:
     return keys
 
 
-def _recorded(table: _Table) -> Recorded:
-    count = len(table.lines)
-    numbers = {
-        key: _column(table, key, gaps=key not in ("submit",)) for key in (*_TIMES, "processors") if key in table.columns
-    }
+class _Cells:
+    """What the cells of a file say, in arrays that grow: their texts would be ten times as large."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.far: dict[str, str] = {}
+        """The first number of a column that is beyond `_FARTHEST`, as it is written."""
+        self.machines: set[int] = set()
+        self.remarks: tuple[str, ...] = ()
+        self.names = JobNames()
+        self.keys: tuple[str, ...] = ()
+        """The columns of numbers."""
+        self.has_priorities = False
+        self._columns: dict[str, array[Any]] = {}
+
+    def add(self, table: _Table) -> None:
+        """Read the cells of some rows."""
+        count = len(table.lines)
+        numbers = {
+            key: _column(table, key, gaps=key != "submit") for key in (*_TIMES, "processors") if key in table.columns
+        }
+        for key in numbers.keys() & _FARTHEST.keys() - self.far.keys():
+            far = np.flatnonzero(np.abs(numbers[key]) > _FARTHEST[key])
+            if far.size:
+                self.far[key] = table.columns[key][far[0]]
+        states = [cell.strip().upper() for cell in table.columns.get("state", [""] * count)]
+        rejected = np.array([state == "REJECTED" for state in states])
+        if "allocated" in table.columns:
+            started = ~rejected & ~np.isnan(np.add(*_start_and_end(numbers)))
+            size = numbers.get("processors", np.full(count, np.nan))
+            missing = ~(size > 0) & started
+            pieces, remarks = _allocation(table, started, missing)
+            self.remarks = self.remarks or remarks
+            size[missing] = [sum(b - a for a, b in pieces[row]) or np.nan for row in np.flatnonzero(missing).tolist()]
+            numbers["processors"] = size
+            places = Allocation.of(pieces)
+            self._grow("pieces", np.diff(places.offsets))
+            self._grow("first", places.first)
+            self._grow("behind", places.behind)
+        self.keys = tuple(numbers)
+        for key, column in numbers.items():
+            self._grow(key, column)
+        self._grow("line", np.array(table.lines, np.int64))
+        self._grow("rejected", rejected)
+        self._grow("killed", np.array([state == "COMPLETED_KILLED" for state in states]))
+        self._add_metadata(table.columns.get("metadata", [""] * count))
+        blank = [""] * count
+        self.names.add(table.columns["id"], table.columns.get("workload", blank), (table.name, table.lines))
+
+    def _add_metadata(self, cells: Sequence[str]) -> None:
+        """Take what our own files say in this column: the machine's size, reservations, priorities."""
+        held, priority = set(), {}
+        for text in set(cells):
+            words = text.split()
+            sizes = {int(found[1]) for word in words if (found := _MACHINE.fullmatch(word))}
+            self.machines |= sizes
+            if sizes and "reservation" in words:
+                held.add(text)
+            stated = [int(found[1]) for word in words if (found := _PRIORITY.fullmatch(word))]
+            self.has_priorities |= bool(stated)
+            priority[text] = stated[0] if stated else 0
+        self._grow("held", np.array([text in held for text in cells], np.bool_))
+        self._grow("priority", np.array([priority[text] for text in cells], np.int64))
+
+    def _grow(self, key: str, values: NDArray[Any]) -> None:
+        kind = {"f": "d", "i": "q", "b": "B"}[values.dtype.kind]
+        self._columns.setdefault(key, array(kind)).frombytes(values.tobytes())
+
+    def column(self, key: str) -> NDArray[Any]:
+        """Return a column that is not asked for again."""
+        values = np.asarray(memoryview(self._columns.pop(key)))
+        return values.view(np.bool_) if values.dtype == np.uint8 else values
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._columns
+
+    def line(self, row: int) -> int:
+        """Return where a row stands in the file."""
+        return int(self._columns["line"][row])
+
+    def machine(self) -> tuple[int | None, tuple[str, ...]]:
+        """Return the machine's size, if the file says, and remarks."""
+        if len(self.machines) > 1:
+            numbers = " and ".join(map(str, sorted(self.machines)[:3]))
+            return None, (f"rows name machines of {numbers} processors; none of them is used",)
+        return next(iter(self.machines), None), ()
+
+    def allocation(self) -> Allocation | None:
+        """Return which processors the jobs had; None if the file does not say, or not for all in an understood form."""
+        if "pieces" not in self or self.remarks:
+            return None
+        counts = self.column("pieces")
+        offsets = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=offsets[1:])
+        return Allocation(offsets, self.column("first"), self.column("behind"))
+
+
+def _start_and_end(numbers: dict[str, NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return starts and ends as stated, or as they follow from waits and run times."""
+    start = numbers["start"] if "start" in numbers else numbers["submit"] + numbers["wait"]
+    return start, numbers["end"] if "end" in numbers else start + numbers["run_time"]
+
+
+def _recorded(cells: _Cells) -> Recorded:
+    numbers = {key: cells.column(key) for key in cells.keys}
     times = {key: column for key, column in numbers.items() if key in _TIMES}
     resolution = resolution_of(list(times.values()))
     for key, column in times.items():
-        _refuse_beyond(table, key, column, resolution)
-    blank = np.full(count, np.nan)
-    states = [cell.strip().upper() for cell in table.columns.get("state", [""] * count)]
+        _refuse_beyond(cells, key, column, resolution, stated=True)
     submit = numbers["submit"]
-    start = numbers["start"] if "start" in numbers else submit + numbers["wait"]
-    run_time = numbers.get("run_time", blank)
-    end = numbers["end"] if "end" in numbers else start + run_time
+    blank = np.broadcast_to(np.nan, submit.shape)
+    start, end = _start_and_end(numbers)
     for key, column in (("start", start), ("end", end)):
         if key not in numbers:
-            _refuse_beyond(table, key, column, resolution)
-    if not {"start", "end"} <= numbers.keys():
-        run_time = blank  # it is used up, and says nothing about the end
-    rejected = np.array([state == "REJECTED" for state in states])
-    killed = np.array([state == "COMPLETED_KILLED" for state in states])
+            _refuse_beyond(cells, key, column, resolution)
+    # If it is used up, it says nothing about the end.
+    run_time = numbers.get("run_time", blank) if {"start", "end"} <= numbers.keys() else blank
+    rejected, killed, held = (cells.column(key) for key in ("rejected", "killed", "held"))
     started = ~rejected & ~np.isnan(start) & ~np.isnan(end)
     open_ended = ~rejected & ~killed & ~np.isnan(start) & np.isnan(end)
-    end = np.where(rejected, np.fmax(end, submit), end)
-
-    size = numbers.get("processors", blank)
-    allocated: Allocation | None = None
-    allocation_remarks: tuple[str, ...] = ()
-    machine, held, machine_remarks = _metadata(table)
-    if "allocated" in table.columns:
-        missing = ~(size > 0) & started
-        allocated, allocation_remarks = _allocation(table, started, missing)
-        counts = [sum(b - a for a, b in allocated.pieces(row)) for row in np.flatnonzero(missing).tolist()]
-        size = size.copy()
-        size[missing] = [each or np.nan for each in counts]
-    ids, label = _ids(table)
+    if rejected.any():
+        end = np.where(rejected, np.fmax(end, submit), end)
+    estimate = numbers.get("estimate", blank)
+    ids, label = cells.names.taken()
     promise = numbers.get("promise")
     known = None if promise is None or np.isnan(promise).all() else promise
+    machine, machine_remarks = cells.machine()
     whole = Recorded(
         id=ids,
         submit=units_of(submit, resolution),
-        processors=sizes_of(size),
-        estimate=np.where(
-            numbers.get("estimate", blank) > 0,
-            units_of(np.fmax(numbers.get("estimate", blank), 1), resolution),
-            UNKNOWN,
-        ),
+        processors=sizes_of(numbers.get("processors", blank)),
+        estimate=np.where(estimate > 0, units_of(np.fmax(estimate, 1), resolution), UNKNOWN),
         run_time=np.where(np.isnan(run_time), UNKNOWN, units_of(run_time, resolution)),
         start=np.where(started, units_of(start, resolution), NEVER_STARTED),
         end=units_of(np.where(np.isnan(end), submit, end), resolution),
         withdrawn=rejected | killed,
         promise=None if known is None else np.where(np.isnan(known), NEVER_STARTED, units_of(known, resolution)),
         reservation=held if held.any() else None,
-        priority=_priorities(table),
+        priority=cells.column("priority") if cells.has_priorities else None,
         label=label,
-        allocated=None if allocation_remarks else allocated,
+        allocated=cells.allocation(),
         machine=machine,
         resolution=resolution,
-        name=table.name,
-        remarks=(*allocation_remarks, *machine_remarks),
+        name=cells.name,
+        remarks=(*cells.remarks, *machine_remarks),
     )
     if open_ended.any():
         left_out = int(np.count_nonzero(open_ended))
@@ -181,28 +297,6 @@ def _recorded(table: _Table) -> Recorded:
     if label is not None or (np.diff(whole.submit[~held]) >= 0).all():
         return whole
     return whole.taken(np.lexsort((ids, held)))  # by completion, as Batsim writes it; ties are by number
-
-
-def _metadata(table: _Table) -> tuple[int | None, NDArray[np.bool_], tuple[str, ...]]:
-    """Return what our own files say in this column: the machine's size, which rows are reservations; and remarks."""
-    cells = table.columns.get("metadata", [""] * len(table.lines))
-    texts = {text: text.split() for text in set(cells)}
-    held = {text for text, words in texts.items() if "reservation" in words and any(map(_MACHINE.fullmatch, words))}
-    sizes = {int(found[1]) for words in texts.values() for word in words if (found := _MACHINE.fullmatch(word))}
-    of_rows = np.array([text in held for text in cells], np.bool_)
-    if len(sizes) > 1:
-        numbers = " and ".join(map(str, sorted(sizes)[:3]))
-        return None, of_rows, (f"rows name machines of {numbers} processors; none of them is used",)
-    return next(iter(sizes), None), of_rows, ()
-
-
-def _priorities(table: _Table) -> NDArray[np.int64] | None:
-    """Return the priorities that our own files state; None if there are none."""
-    cells = table.columns.get("metadata", ())
-    known = {text: [int(m[1]) for word in text.split() if (m := _PRIORITY.fullmatch(word))] for text in set(cells)}
-    if not any(known.values()):
-        return None
-    return np.array([known[text][0] if known[text] else 0 for text in cells], np.int64)
 
 
 def _column(table: _Table, key: str, *, gaps: bool) -> NDArray[np.float64]:
@@ -246,12 +340,14 @@ def _number(cell: str) -> float | None:
         return None
 
 
-def _refuse_beyond(table: _Table, key: str, seconds: NDArray[np.float64], resolution: int) -> None:
+def _refuse_beyond(
+    cells: _Cells, key: str, seconds: NDArray[np.float64], resolution: int, *, stated: bool = False
+) -> None:
     """Refuse times that would not be exact: beyond 2**53 - 1, and far less with fractions of seconds."""
     if resolution == 1:
         limit, why = _BEYOND - 1, "2**53 - 1 s, the largest that is kept exactly"
     else:
-        limit = LONGEST // _MICRO if key == "estimate" else LARGEST_INSTANT
+        limit = _FARTHEST[key]
         why = (
             f"{limit} s, up to where a file with fractions of seconds is kept exactly; write whole seconds, "
             "or count from a later second 0"
@@ -259,15 +355,14 @@ def _refuse_beyond(table: _Table, key: str, seconds: NDArray[np.float64], resolu
     bad = np.flatnonzero(np.abs(seconds) > limit)
     if bad.size:
         row = int(bad[0])
-        stated = key in table.columns
-        value = shortened(table.columns[key][row]) if stated else f"{seconds[row]:.0f}"
+        value = shortened(cells.far[key]) if stated else f"{seconds[row]:.0f}"
         what = _titled(key) if stated else f"the job's {key}"
-        raise BadInput(f"{table.name}, line {table.lines[row]}, {what}: {value} is beyond ±{why}")
+        raise BadInput(f"{cells.name}, line {cells.line(row)}, {what}: {value} is beyond ±{why}")
 
 
 def _allocation(
     table: _Table, started: NDArray[np.bool_], needed: NDArray[np.bool_]
-) -> tuple[Allocation, tuple[str, ...]]:
+) -> tuple[list[list[tuple[int, int]]], tuple[str, ...]]:
     """Return the processors that each job had, and what could not be read; an error if a job's size depends on it."""
     pieces: list[list[tuple[int, int]]] = []
     remarks: tuple[str, ...] = ()
@@ -283,22 +378,23 @@ def _allocation(
             if not remarks:
                 remarks = (f"which processors the jobs had is not checked: {where.removeprefix(f'{table.name}, ')}",)
             pieces.append([])
-    return Allocation.of(pieces), remarks
+    return pieces, remarks
 
 
 def _pieces(cell: str) -> list[tuple[int, int]]:
     """Return the processors ``0-3 7`` as half-open ranges, in order, each processor once."""
     ranges = []
     for piece in cell.replace(",", " ").split():
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", piece, re.ASCII)
-        if match is None:
+        first, dash, last = piece.partition("-")
+        last = last if dash else first
+        if not (piece.isascii() and first.isdigit() and last.isdigit()):
             raise ValueError(f'"{shortened(cell)}" is not a set such as 0-3 7')
-        if max(len(digits or "") for digits in match.groups()) > 15:
+        if max(len(first), len(last)) > 15:
             raise ValueError(f'"{shortened(cell)}" has a processor beyond 999999999999999; number them from 0')
-        first, last = int(match[1]), int(match[2] or match[1])
-        if last < first:
+        begin, behind = int(first), int(last) + 1
+        if behind <= begin:
             raise ValueError(f'"{shortened(cell)}" is not a set such as 0-3 7')
-        ranges.append((first, last + 1))
+        ranges.append((begin, behind))
     joined: list[tuple[int, int]] = []
     for a, b in sorted(ranges):
         if joined and a <= joined[-1][1]:
@@ -306,22 +402,6 @@ def _pieces(cell: str) -> list[tuple[int, int]]:
         else:
             joined.append((a, b))
     return joined
-
-
-def _ids(table: _Table) -> tuple[NDArray[np.int64], tuple[str, ...] | None]:
-    """Return the jobs' numbers, and what they are called if that is something else."""
-    names = [cell.strip() for cell in table.columns["id"]]
-    workloads = [cell.strip() for cell in table.columns.get("workload", [""] * len(names))]
-    empty = next((row for row, name in enumerate(names) if not name), None)
-    if empty is not None:
-        raise BadInput(f"{table.name}, line {table.lines[empty]}: the job has no number")
-    if len(set(workloads)) > 1:  # a number is unique within its workload only
-        names = [name if "!" in name else f"{load}!{name}" for load, name in zip(workloads, names, strict=True)]
-    prefixes = {name.rpartition("!")[0] for name in names}
-    numbers = [name.rpartition("!")[2] for name in names] if len(prefixes) == 1 else names
-    if all(re.fullmatch(r"[+-]?\d{1,15}(\.0*)?", number, re.ASCII) for number in numbers):
-        return np.array([int(number.partition(".")[0]) for number in numbers], dtype=np.int64), None
-    return np.arange(1, len(names) + 1, dtype=np.int64), tuple(names)
 
 
 def resolution_of(columns: Sequence[NDArray[Any]]) -> int:

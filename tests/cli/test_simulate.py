@@ -600,10 +600,11 @@ def test_an_interruption_while_a_schedule_is_written_leaves_the_old_one(gas, thr
     out = tmp_path / "x.swf"
     out.write_text("what was there")
 
-    def interrupted(schedule, log):
+    def interrupted(log):
+        yield b"; half of a"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gas.simulation.files.format_schedule_swf", interrupted)
+    monkeypatch.setattr("gas.simulation.files.swf_pieces", interrupted)
     assert gas("simulate", three, "-o", out).code == 130
     assert out.read_text() == "what was there"
     assert [path.name for path in tmp_path.iterdir() if "x.swf" in path.name] == ["x.swf"]

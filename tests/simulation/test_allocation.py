@@ -13,36 +13,36 @@ from gas.simulation.schedule import Reservation
 
 def test_jobs_take_the_lowest_processors_in_one_piece():
     made = allocate(schedule_of([(0, 4, 0, 10), (1, 3, 1, 20), (10, 2, 10, 20), (11, 5, 11, 20)], machine=12))
-    assert [made.text(row) for row in range(4)] == ["0-3", "4-6", "0-1", "7-11"]
+    assert made.texts(slice(None)) == ["0-3", "4-6", "0-1", "7-11"]
 
 
 def test_a_job_that_fits_no_piece_is_split_over_the_lowest():
     made = allocate(schedule_of([(0, 2, 0, 10), (0, 2, 0, 20), (0, 2, 0, 10), (10, 5, 10, 30)], machine=7))
     assert made.pieces(3) == [(0, 2), (4, 7)]
-    assert made.text(3) == "0-1 4-6"
+    assert made.texts(slice(None))[3] == "0-1 4-6"
 
 
 def test_a_single_processor_is_written_as_such():
     made = allocate(schedule_of([(0, 1, 0, 10), (0, 1, 0, 5), (0, 1, 0, 10), (6, 2, 6, 9)], machine=4))
-    assert made.text(3) == "1 3"
+    assert made.texts(slice(None))[3] == "1 3"
 
 
 def test_what_ends_makes_room_for_what_starts_in_the_same_second():
     made = allocate(schedule_of([(0, 5, 0, 10), (0, 5, 10, 20)], machine=5))
-    assert made.text(1) == "0-4"
+    assert made.texts(slice(None))[1] == "0-4"
 
 
 def test_a_job_that_never_started_has_none_and_one_of_no_length_the_lowest():
     made = allocate(schedule_of([(0, 5, 0, 10), (0, 3, None, 4), (2, 4, 2, 2)], machine=5))
-    assert [made.text(row) for row in range(3)] == ["0-4", "", "0-3"]
+    assert made.texts(slice(None)) == ["0-4", "", "0-3"]
 
 
 def test_reservations_follow_the_jobs():
     schedule = schedule_of([(0, 2, 0, 10)], machine=5)
     schedule = replace(schedule, reservations=(Reservation(0, 3, 5, 5),), reserved=np.array([5], np.int64))
     made = allocate(schedule)
-    assert made.text(0) == "0-1"
-    assert made.text(1) == "2-4"
+    assert made.texts(slice(None))[0] == "0-1"
+    assert made.texts(slice(None))[1] == "2-4"
 
 
 def test_too_many_processors_are_an_error_that_names_the_job():
@@ -112,4 +112,4 @@ def test_what_is_left_of_a_piece_on_either_side_of_a_clash_is_still_held():
 
 def test_rows_of_an_allocation_can_be_taken_in_another_order():
     places = Allocation.of([[(0, 2)], [], [(2, 3), (5, 6)]]).taken(np.array([2, 0]))
-    assert [places.text(row) for row in range(len(places))] == ["2 5", "0-1"]
+    assert places.texts(slice(None)) == ["2 5", "0-1"]

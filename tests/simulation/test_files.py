@@ -5,6 +5,7 @@ import errno
 import gzip
 import io
 import sys
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -46,6 +47,22 @@ def test_swf_is_the_log_with_the_simulated_jobs_waits_and_run_times():
     assert written.requested_time.tolist() == [12, -1, 25]
     assert written.status.tolist() == [1, 0, 1]
     assert written.user.tolist() == [40, 41, 43]
+
+
+def test_writing_a_csv_takes_less_memory_for_each_job_than_its_text(tmp_path):
+    def peak(jobs):
+        columns = {"submit": np.arange(jobs), "run_time": np.ones(jobs), "requested_processors": np.ones(jobs)}
+        log = Log.from_columns(columns, header=Header(("; MaxProcs: 2",)))
+        rigid = rigid_jobs(log)
+        tracemalloc.start()
+        try:
+            write_schedule(Schedule(rigid, rigid.submit, rigid.submit + 1), log, tmp_path / "x.csv")
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(10)  # what is imported on the way does not count
+    assert (peak(5000) - peak(3000)) / 2000 < 130  # bytes; a line has 140
 
 
 def test_swf_keeps_the_header_and_corrects_what_is_no_longer_true():

@@ -1,6 +1,8 @@
 """Schedules as tables of text: their columns, their units, their sets of processors; what cannot be read is named."""
 
 import gzip
+import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from gas.simulation.audit import audit
 from gas.simulation.files import format_schedule_csv, parse_schedule
 from gas.simulation.recorded import UNKNOWN
 from gas.simulation.schedule import NEVER_STARTED
-from gas.simulation.tables import units_of
+from gas.simulation.tables import recorded_table, units_of
 
 
 def checks(given, **options):
@@ -37,6 +39,61 @@ BATSIM = (
     "0-2,10.000000,w0!1,w0,0.000000,12.000000,0.000000,10.000000,COMPLETED_SUCCESSFULLY,,x\n"
     ",-1.000000,w0!3,w0,0.000000,12.000000,-1.000000,-1.000000,REJECTED,,x\n"
 )
+
+
+COLUMNS = ("id", "submit", "processors", "estimate", "run_time", "start", "end", "withdrawn")
+SHORT = "id,workload,submit,start,end,processors,allocated_processors,metadata\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BATSIM,
+        "1 0 0 10\n\n# of another machine\n2 1 10 30.5\n",
+        *(
+            SHORT + "".join(f'{name},{load},{at},{at},{at + 5},2,"0-1",{meta}\n' for at, (name, load, meta) in rows)
+            for rows in (
+                list(enumerate([("1", "w", "machine=4"), ("2", "w", "machine=4 priority=3"), ("-1", "w", "")])),
+                list(enumerate([("1", "w", "machine=4"), ("007", "w", "machine=8"), ("w!2", "w", "")])),
+                list(enumerate([("w!1", "w", ""), ("w!2", "w", ""), ("3", "w", ""), ("{}!4", "v", "")])),
+                list(enumerate([("1", "w", ""), ("1", "v", ""), ("x", "v", "")])),
+            )
+        ),
+    ],
+)
+def test_a_table_says_the_same_read_whole_or_line_by_line(text):
+    whole, by_line = recorded_table([text], "x"), recorded_table(text.splitlines(keepends=True), "x")
+    for column in COLUMNS:
+        assert getattr(whole, column).tolist() == getattr(by_line, column).tolist(), column
+    rows = range(len(whole))
+    assert [whole.name_of(row) for row in rows] == [by_line.name_of(row) for row in rows]
+    assert (whole.label, whole.machine, whole.remarks) == (by_line.label, by_line.machine, by_line.remarks)
+    assert (whole.priority is None) == (by_line.priority is None)
+    assert whole.priority is None or whole.priority.tolist() == by_line.priority.tolist()
+    assert (whole.allocated is None) == (by_line.allocated is None)
+    assert whole.allocated is None or all(whole.allocated.pieces(row) == by_line.allocated.pieces(row) for row in rows)
+
+
+def test_reading_a_table_keeps_numbers_and_no_texts():
+    def peak(jobs):
+        line = '{0},w,{0},{0},{0},1,"0-3",machine=4\n'
+        pages = ("".join(map(line.format, range(first, first + 100))) for first in range(0, jobs, 100))
+        tracemalloc.start()
+        try:
+            recorded_table(itertools.chain([SHORT], pages), "x")
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(100)  # what is imported on the way does not count
+    assert (peak(2000) - peak(1000)) / 1000 < 350  # bytes for each job; its cells as texts have 500
+
+
+def test_an_error_names_its_line_in_whatever_pieces_a_table_is_read():
+    lines = [SHORT, '1,w,0,0,5,2,"0-1",\n', "# more\n", '2,w,0,0,5,2,"0-1",\n', "3,w,0.5,9e12,,2,,\n"]
+    for pages in (["".join(lines)], lines):
+        with pytest.raises(BadInput, match="x, line 5, .*9e12 is beyond"):
+            recorded_table(pages, "x")
 
 
 def test_times_with_fractions_are_not_rounded():
