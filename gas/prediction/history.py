@@ -105,6 +105,8 @@ class History:
         """
         log, none = self.log("cpus"), np.zeros(0, np.int64)
         asked = [one for one in requests if one is not None]
+        if not asked or processors < 1:
+            return [none] * len(requests)
         by_queue = all(one.queue != ANY for one in asked)
         known = iter(
             waits_now(log, snapshot, asked, processors=processors) if learning_is_ready() else [none] * len(asked)

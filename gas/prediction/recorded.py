@@ -14,6 +14,7 @@ from gas.prediction.partitions import room_of_each
 from gas.prediction.past import Past, queues_of
 from gas.prediction.similar import Similar
 from gas.prediction.snapshot import UNPLANNED, Snapshot
+from gas.printable import many
 from workloads import Log, RigidJobs, rigid_jobs
 from workloads.replay import ends
 
@@ -118,8 +119,8 @@ class RecordedQueue:
         if not places.size:
             known = int(np.count_nonzero(self.end < self.jobs.submit.max(initial=0)))
             raise BadInput(
-                f"of {len(self)} usable jobs, {known} ended before the last submission; a prediction needs {FEWEST} "
-                f"ended jobs"
+                f"of {many(len(self), 'usable job')}, {known} ended before the last submission; a prediction needs "
+                f"{FEWEST} ended jobs"
             )
         return places if jobs is None or places.size <= jobs else places[np.arange(jobs) * places.size // jobs]
 

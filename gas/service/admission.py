@@ -38,7 +38,6 @@ class Admission:
     def examine(self, request: JobRequest) -> None:
         """Refuse a request that can never start, and compute its size: for a long command, outside the lock."""
         with self._counting_refusals():
-            self._book.classes.admit(request.job_class, request.user)
             if request.actuator == "process":
                 self._book.runner.check(Job(0, request, 0, "queued", 0, 0, 0, 0))
             _ = request.size  # remembered
@@ -77,6 +76,7 @@ class Admission:
             if request.start is None:
                 raise BadInput("start: is required for a reservation")
             return book.machine.reserve(request.processors, request.start, request.walltime, start_by=start_by)
+        book.classes.admit(request.job_class, request.user)  # here, as the answer to a retry does not depend on it
         run_time = request.run_time if request.actuator == "simulated" else None
         return book.machine.submit(
             request.processors,

@@ -50,11 +50,14 @@ class Classes:
             raise BadInput(f"--classes: names {len(self.names)} classes, and {MOST_CLASSES} are the most")
         for name in self.names:
             if not re.fullmatch(CLASS_NAME, name) or len(name) > 64:
-                raise BadInput(f"--classes: {name!r} cannot be a class; use up to 64 letters, digits, - and _")
+                raise BadInput(
+                    f"--classes: {name!r} cannot be a class; use up to 64 letters, digits, ., - "
+                    "and _, a letter or digit first"
+                )
             if self.names.count(name) > 1:
                 raise BadInput(f"--classes: names {name} twice; name each class once, the highest first")
         for option, named in (
-            ("--default-class", [self.default] if self.default else []),
+            ("--default-class", [] if self.default is None else [self.default]),
             ("--class-users", self.users),
         ):
             for name in named:
@@ -66,10 +69,11 @@ class Classes:
         """Return the classes that options name: ``urgent,normal,low``, ``normal`` and ``urgent=ann,bob``."""
         permitted: dict[str, frozenset[str]] = {}
         for text in users:
-            name, separator, listed = text.partition("=")
-            if not separator or not listed or name in permitted:
+            name, _, listed = text.partition("=")
+            permitted_users = frozenset(user.strip() for user in listed.split(","))
+            if "" in permitted_users or name in permitted:
                 raise BadInput(f"--class-users {text}: write CLASS=USER,USER, each class once")
-            permitted[name] = frozenset(user.strip() for user in listed.split(","))
+            permitted[name] = permitted_users
         return cls(() if names is None else tuple(name.strip() for name in names.split(",")), default, permitted)
 
     def priority(self, name: str | None) -> int:

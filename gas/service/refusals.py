@@ -64,10 +64,13 @@ def first_problem(errors: Any) -> str:
     place = ".".join(str(part) for part in error["loc"] if part not in ("process", "simulated"))
     kind, given = error["type"], error.get("input")
     if kind == "extra_forbidden":
-        known = [*SubmitBody.model_fields, *ReserveBody.model_fields, *ReshapeBody.model_fields]
-        if "actuator" in error["loc"]:
-            known = ["kind", "command", "cpus_per_task", "environment", "directory", "run_time"]
-        return f"{place}: there is no such key{nearest(str(error['loc'][-1]), set(known))}"
+        bodies, wrong = (SubmitBody, ReserveBody, ReshapeBody), str(error["loc"][-1])
+        known = {field.alias or name for body in bodies for name, field in body.model_fields.items()}
+        if "actuator" in error["loc"][:-1]:
+            known = {"kind", "command", "cpus_per_task", "environment", "directory", "run_time"}
+        if wrong in known:
+            return f"{place}: cannot be given here; leave it out"
+        return f"{place}: there is no such key{nearest(wrong, known)}"
     if kind == "missing":
         return f"{place}: is missing; add it"
     if kind == "json_invalid":

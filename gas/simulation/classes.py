@@ -44,6 +44,8 @@ def parse_classes(texts: Sequence[str]) -> tuple[JobClass, ...]:
         One is not written as ``NAME=FIELD:NUMBER,NUMBER`` or ``NAME``, or names occur twice.
     """
     found = [_parsed(text) for text in texts]
+    if any(each.name == OTHERS and each.field is not None for each in found):
+        raise BadInput(f"--class {OTHERS}: is the name of all other jobs; use another one")
     if found and all(each.field is not None for each in found):
         found.append(JobClass(OTHERS))
     names = [each.name for each in found]

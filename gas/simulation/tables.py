@@ -155,7 +155,7 @@ class _Cells:
         self.names = JobNames()
         self.keys: tuple[str, ...] = ()
         """The columns of numbers."""
-        self.has_priorities = False
+        self.has_priorities = self.lacks_priorities = False
         self._columns: dict[str, array[Any]] = {}
 
     def add(self, table: _Table) -> None:
@@ -202,7 +202,8 @@ class _Cells:
             if sizes and "reservation" in words:
                 held.add(text)
             stated = [int(found[1]) for word in words if (found := _PRIORITY.fullmatch(word))]
-            self.has_priorities |= bool(stated)
+            self.has_priorities |= any(word.startswith("priority=") for word in words)
+            self.lacks_priorities |= len(stated) != 1 and text not in held
             priority[text] = stated[0] if stated else 0
         self._grow("held", np.array([text in held for text in cells], np.bool_))
         self._grow("priority", np.array([priority[text] for text in cells], np.int64))
@@ -229,6 +230,12 @@ class _Cells:
             numbers = " and ".join(map(str, sorted(self.machines)[:3]))
             return None, (f"rows name machines of {numbers} processors; none of them is used",)
         return next(iter(self.machines), None), ()
+
+    def on_priorities(self) -> tuple[str, ...]:
+        """Return a remark if only some jobs state their priorities."""
+        if not (self.has_priorities and self.lacks_priorities):
+            return ()
+        return ("not all jobs state one priority, a whole number; priorities are not checked",)
 
     def allocation(self) -> Allocation | None:
         """Return which processors the jobs had; None if the file does not say, or not for all in an understood form."""
@@ -281,13 +288,13 @@ def _recorded(cells: _Cells) -> Recorded:
         withdrawn=rejected | killed,
         promise=None if known is None else np.where(np.isnan(known), NEVER_STARTED, units_of(known, resolution)),
         reservation=held if held.any() else None,
-        priority=cells.column("priority") if cells.has_priorities else None,
+        priority=cells.column("priority") if cells.has_priorities and not cells.lacks_priorities else None,
         label=label,
         allocated=cells.allocation(),
         machine=machine,
         resolution=resolution,
         name=cells.name,
-        remarks=(*cells.remarks, *machine_remarks),
+        remarks=(*cells.remarks, *machine_remarks, *cells.on_priorities()),
     )
     if open_ended.any():
         left_out = int(np.count_nonzero(open_ended))

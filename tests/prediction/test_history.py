@@ -129,6 +129,13 @@ def test_waits_alike_are_those_of_the_same_partition_where_that_is_known():
     assert history.waits(now, [any_queue], 8)[0].tolist() == [0, 0, 60, 60]
 
 
+def test_of_no_request_or_no_processors_no_waits_are_known():
+    history, now = of_partitions(), at(FIRST + 24 * HOUR)
+    one = Request(1, HOUR, 4, -1)
+    assert [found.size for given in ([None], [one]) for found in history.waits(now, given, 0)] == [0, 0]
+    assert history.waits(now, [], 8) == []
+
+
 def test_waits_alike_of_a_job_that_waits_already_are_those_of_jobs_that_waited_longer(monkeypatch):
     monkeypatch.setattr("gas.prediction.history.learning_is_ready", lambda: False)
     wait = np.repeat([0, HOUR], 15)

@@ -57,6 +57,10 @@ def test_the_default_class_has_priority_0_and_a_class_that_is_gone_counts_as_it(
         ("a,b", None, ["a"], "write CLASS=USER,USER"),
         ("a,b", None, ["a=ann", "a=bob"], "each class once"),
         (None, "a", [], "--default-class a: this scheduler has no classes"),
+        ("a,b", "", [], "--default-class : the classes are"),
+        ("a,b", None, ["a="], "write CLASS=USER,USER"),
+        ("a,b", None, ["a=ann,,bob"], "write CLASS=USER,USER"),
+        ("-a", None, [], "a letter or digit first"),
     ],
 )
 def test_classes_that_cannot_be_are_refused(names, default, users, message):
@@ -134,6 +138,23 @@ def test_a_key_is_of_one_class(begin):
     assert live.submit(request(key="k", job_class="urgent"))[0].id == job.id
     with pytest.raises(Conflict, match="different request"):
         live.submit(request(key="k"))
+
+
+def test_a_retry_is_answered_whatever_the_classes_are_by_now(begin):
+    live = begin()
+    job, _ = live.submit(request(key="k", job_class="low"))
+    live = begin(Classes(("urgent", "normal"), "normal", {"normal": frozenset({"bob"})}))
+    assert live.submit(request(key="k", job_class="low")) == (live.job(job.id), False)
+    with pytest.raises(BadInput, match="class low"):
+        live.submit(request(key="new", job_class="low"))
+
+
+def test_a_reservation_is_of_no_class(begin):
+    live = begin(Classes(("normal",), "normal", {"normal": frozenset({"ann"})}))
+    kept = JobRequest("reservation", "kept", 4, 60, "reservation", start=1_000_600, user="cyd")
+    assert live.submit(kept)[0].state == "reserved"
+    with pytest.raises(Forbidden):
+        live.submit(request(user="cyd"))
 
 
 def test_a_refused_class_queues_nothing(begin):

@@ -48,7 +48,7 @@ def test_a_job_is_of_the_first_class_that_names_it():
         (["a=executable:3"], "FIELD is one of user, group, queue, partition"),
         (["a b=user:3"], "write NAME"),
         (["a=user:3", "a=user:4"], "--class a: occurs twice"),
-        (["others=user:3"], "--class others: occurs twice"),
+        (["others=user:3"], "--class others: is the name of all other jobs"),
         (["a", "b"], "a and b both take all other jobs"),
     ],
 )

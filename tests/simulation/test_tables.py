@@ -74,6 +74,24 @@ def test_a_table_says_the_same_read_whole_or_line_by_line(text):
     assert whole.allocated is None or all(whole.allocated.pieces(row) == by_line.allocated.pieces(row) for row in rows)
 
 
+@pytest.mark.parametrize(
+    ("stated", "priorities"),
+    [
+        (["machine=4 priority=3", "machine=4 priority=-1", "machine=4 reservation"], [3, -1, 0]),
+        (["machine=4"] * 3, None),
+        (["machine=4 priority=3", "machine=4", "machine=4 priority=1"], None),
+        (["machine=4 priority=abc"] * 3, None),
+        (["machine=4 priority=99999999999999999999", "machine=4 priority=1", "machine=4 priority=1"], None),
+    ],
+)
+def test_priorities_are_those_of_all_jobs_or_it_is_said_that_they_are_not_checked(stated, priorities):
+    rows = "".join(f'{at},w,{at},{at},{at + 5},2,"0-1",{meta}\n' for at, meta in enumerate(stated))
+    found = recorded_table([SHORT + rows], "x")
+    assert (None if found.priority is None else found.priority.tolist()) == priorities
+    said = "not all jobs state one priority, a whole number; priorities are not checked"
+    assert (said in found.remarks) == (priorities is None and "priority=" in stated[0])
+
+
 def test_reading_a_table_keeps_numbers_and_no_texts():
     def peak(jobs):
         line = '{0},w,{0},{0},{0},1,"0-3",machine=4\n'
