@@ -2,6 +2,7 @@
 
 import gc
 import json
+import logging
 import os
 import re
 import signal
@@ -90,11 +91,14 @@ _numbers = count()
 
 
 @pytest.fixture(autouse=True)
-def own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No configuration or state of the person who runs the tests is read or written."""
+def own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No configuration or state of the person who runs the tests is read or written, and no log outlives its test."""
     _settle_in(tmp_path_factory.getbasetemp() / f"surroundings-{next(_numbers)}", monkeypatch)  # made when written to
     monkeypatch.delenv("GAS_CONFIG", raising=False)
     monkeypatch.setenv("COLUMNS", "160")
+    yield
+    for handler in [one for one in logging.root.handlers if type(one).__module__ == "gas.service.logs"]:
+        logging.root.removeHandler(handler)  # of `gas serve`, run in this process
 
 
 @pytest.fixture(autouse=True)
