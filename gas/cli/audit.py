@@ -90,15 +90,21 @@ def audit_command(
             }
         )
     try:
-        given = read_schedule(schedule)
-        part = None if log is None else selected(read_log(log, strict=strict), month, since, until, first)
-        found = audit(given, processors=processors, promise=promise, log=part, load=scale_load, overrun=overrun)
+        # Nothing here keeps what is read: the audit frees it before it computes figures.
+        found = audit(
+            read_schedule(schedule),
+            processors=processors,
+            promise=promise,
+            log=None if log is None else selected(read_log(log, strict=strict), month, since, until, first),
+            load=scale_load,
+            overrun=overrun,
+        )
     except MemoryError:
         raise BadInput(
             f"{schedule}: needs more memory than this machine has; audit a part of it, or use a larger machine"
         ) from None
     for remark in found.remarks:
-        note(f"gas: {given.name}: {remark}")
+        note(f"gas: {found.name}: {remark}")
     if json:
         print_json(found.to_wire())
     else:

@@ -132,13 +132,10 @@ def audit(
         way_out = f"; gas simulate {given.name} -o FILE.csv gives a schedule" if len(given) else ""
         raise BadInput(f"{given.name}: {what}, so there is nothing to check{way_out}")
     machine = _machine(given, processors, log)
-    expected, rule = None, None
+    expected: Expected | None = None
+    rule: Overrun | None = None
     if log is not None:
-        jobs = _expected_jobs(log, machine, load)
-        place = _places(given, jobs)
-        _refuse_too_long(given, jobs, log)
-        rule = overrun or _overrun_of(given, jobs, place)
-        expected = Expected(log, apply_overrun(jobs, rule), place, jobs.estimate, given.estimate)
+        rule, expected = _expected(given, log, machine, load, overrun)
         given = _completed(given, expected)
     if log is None and given.started.any() and (given.processors[given.started] == UNKNOWN).all():
         raise BadInput(f"{given.name}: has no numbers of processors; name the simulated log (--log LOG)")
@@ -162,17 +159,21 @@ def audit(
         checks.append(rules.promises())
     if promise in ("s3", "s3-1999") and given.priority is not None:
         checks.append(rules.overtaken())
-    schedule = as_schedule(given, machine)
+    jobs_of_file = int(np.count_nonzero(~given.reserved))
+    epoch = given.epoch if log is None else log.start_time
+    name, remarks, schedule = given.name, given.remarks, as_schedule(given, machine)
+    # Figures need memory again for as many columns; all that is no longer used makes room for them.
+    del given, log, expected, rules
     first, last = (0, 0) if schedule is None else span(schedule)
     return Audit(
-        name=given.name,
-        jobs=int(np.count_nonzero(~given.reserved)),
+        name=name,
+        jobs=jobs_of_file,
         processors=machine,
         promise=claim,
         overrun=rule,
         checks=tuple(checks),
-        remarks=given.remarks,
-        epoch=given.epoch if log is None else log.start_time,
+        remarks=remarks,
+        epoch=epoch,
         figures=None if schedule is None else metrics(schedule),
         makespan=None if schedule is None else last - first,
     )
@@ -204,6 +205,17 @@ def _machine(given: Recorded, processors: int | None, log: Log | None) -> int:
             "size (--processors N)"
         )
     return machine
+
+
+def _expected(
+    given: Recorded, log: Log, machine: int, load: float | None, overrun: Overrun | None
+) -> tuple[Overrun, Expected]:
+    """Return the overrun rule, and what the log lets expect under it."""
+    jobs = _expected_jobs(log, machine, load)
+    place = _places(given, jobs)
+    _refuse_too_long(given, jobs, log)
+    rule = overrun or _overrun_of(given, jobs, place)
+    return rule, Expected(log, apply_overrun(jobs, rule), place, jobs.estimate, given.estimate)
 
 
 def _expected_jobs(log: Log, machine: int, load: float | None) -> RigidJobs:

@@ -247,10 +247,11 @@ class Rules:
         if rows.size and int(sizes.max()) * rows.size >= 2**62:
             sizes = sizes.astype(object)  # a sum that int64 may not hold
         change = np.concatenate([sizes, -sizes])
-        instants, which = np.unique(times, return_inverse=True)
-        net = np.zeros(len(instants), sizes.dtype)
-        np.add.at(net, which, change)
-        used = np.cumsum(net)
+        order = np.argsort(times, kind="stable")
+        times, used = times[order], np.cumsum(change[order])
+        last = np.append(times[1:] != times[:-1], True)[: len(times)]  # of its instant
+        instants, used = times[last], used[last]
+        del times, change, order
         over = np.asarray(used > self.machine, np.bool_)
         begins = over & ~np.concatenate([[False], over[:-1]])
         first = None

@@ -208,7 +208,7 @@ def as_schedule(given: Recorded, machine: int) -> Schedule | None:
     size = given.processors[rows]
     if not started.any() or size.sum(dtype=np.float64) > LARGEST:  # figures are sums of floats
         return None
-    unknown = np.full(len(rows), UNKNOWN, np.int64)
+    unknown = np.broadcast_to(np.int64(UNKNOWN), rows.shape)
     jobs = RigidJobs(
         id=given.id[rows],
         submit=submit,
