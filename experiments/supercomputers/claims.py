@@ -15,7 +15,7 @@ def claims(study: Results) -> list[Claim]:
     found = [
         decided_claim(
             "Applications that choose among the machines have a shorter mean turn-around time than on their home "
-            "machines.",
+            "machines",
             {"change": study.chosen()},
             below(0),
         )
@@ -23,14 +23,14 @@ def claims(study: Results) -> list[Claim]:
     for game in GAMES:
         first = study.gained(game, SHARES[0])
         found += [
-            decided_claim(f"{game.name}: the first user to deviate gains.", {"gain": first}, above(0), unit=" s"),
+            decided_claim(f"{game.name}: the first user to deviate gains", {"gain": first}, above(0), unit=" s"),
             decided_claim(
-                f"{game.name}: if all users deviate, the mean turn-around time of applications is longer.",
+                f"{game.name}: if all users deviate, the mean turn-around time of applications is longer",
                 {"change": study.longer(game, every, applications_mean)},
                 above(0),
             ),
             decided_claim(
-                f"{game.name}: if all users deviate, the mean turn-around time of rigid jobs is longer.",
+                f"{game.name}: if all users deviate, the mean turn-around time of rigid jobs is longer",
                 {"change": study.longer(game, every, rigid_jobs_mean)},
                 above(0),
             ),

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.framework.claims import Claim, summary_section
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
+from experiments.framework.verdicts import BY_INTERVALS, Part, above, decided_claim, of_sums, scaled
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import FULL_RUNS, MONTH, SUBSTITUTE, Results, outcome_rows
 from experiments.moldable.simulated import simulated_section
 from gas.report.blocks import Report, Section, Table, Text, fewer, not_the_full
 
-__all__ = ["TABLES", "walk_report"]
+__all__ = ["TABLES", "claims", "walk_report"]
+
+_Row: TypeAlias = Mapping[str, Any]
+"""What came out at a moment."""
 
 _ABOUT = (
     "The paper's walk takes the frames of the availability list in turn. For each it finds the last moment until which "
@@ -52,6 +57,7 @@ def walk_report(study: Results, origin: Origin) -> Report:
     )
     sections = (
         Section("What is compared", (Text(_ABOUT),)),
+        summary_section(claims(study), caption=BY_INTERVALS),
         simulated_section(study.logs, "Each month is a simulation of its own."),
         Section("Promised", (Text(_PROMISED), _table(study, "promised"))),
         Section("Real", (Text(_REAL), _table(study, "real"))),
@@ -65,14 +71,14 @@ def _worse(other: int, worse: int) -> str:
     return f", and finished later at {worse:,} of these" if other else ""
 
 
-def _promised_later(row: Mapping[str, Any]) -> bool:
+def _promised_later(row: _Row) -> bool:
     return row["walk_promised"] is None or row["walk_promised"] > row["exact_promised"]
 
 
 class _Moments:
     """Seconds of both at some moments, promised or real, where the walk found anything."""
 
-    def __init__(self, name: str, found: Sequence[Mapping[str, Any]], suffix: str) -> None:
+    def __init__(self, name: str, found: Sequence[_Row], suffix: str) -> None:
         both = [(row[f"exact{suffix}"], row[f"walk{suffix}"]) for row in found if row["walk"] is not None]
         self.name, self.count, self.nothing = name, len(found), len(found) - len(both)
         self.other = sum(row["walk_size"] != row["exact_size"] for row in found)
@@ -112,6 +118,47 @@ def _table(study: Results, what: str) -> Table:
     parts |= {group: study.rows(group=group) for group in GROUPS}
     suffix = "_promised" if what == "promised" else ""
     return table_of((_Moments(name, found, suffix) for name, found in parts.items() if found), _COLUMNS)
+
+
+def claims(study: Results) -> list[Claim]:
+    """Return what the walk costs; moments at which it found nothing count in the first statement alone."""
+    every = study.rows()
+    later = sum(row["walk_promised"] is None or row["walk_promised"] > row["exact_promised"] for row in every)
+    sooner = sum(row["walk_promised"] is not None and row["walk_promised"] < row["exact_promised"] for row in every)
+    return [
+        Claim(
+            "By the availability list the walk never finishes sooner than the exact planner",
+            not sooner if every else None,
+            f"of {len(every):,} moments, {later:,} later and {sooner:,} sooner",
+        ),
+        decided_claim(
+            "In the simulation the requests of the walk take longer (mean)",
+            _of_logs(study, lambda row: row["walk"] - row["exact"], lambda row: row["exact"]),
+            above(0),
+            digits=2,
+        ),
+        decided_claim(
+            "In the simulation the walk finishes later more often than sooner",
+            _of_logs(study, lambda row: np.sign(row["walk"] - row["exact"]), lambda row: 1),
+            above(0),
+            digits=2,
+            unit=" points",
+        ),
+    ]
+
+
+def _of_logs(study: Results, value: Callable[[_Row], Any], base: Callable[[_Row], Any]) -> dict[str, Part]:
+    """Return for each log a ratio of sums in per cent, over months, where the walk found anything."""
+    found = {}
+    for site, _ in study.logs:
+        months: dict[str, list[_Row]] = {}
+        for run, result in study.pairs:
+            if run.site == site and run.terms == study.options.terms:
+                both = [row for row in result["outcomes"] if row["walk"] is not None]
+                months.setdefault(run.month, []).extend(both)
+        sums = [[sum(of(row) for row in rows) for rows in months.values()] for of in (value, base)]
+        found[site.trace] = scaled(of_sums(sums[0], sums[1]), 100)
+    return found
 
 
 TABLES = {

@@ -8,7 +8,7 @@ from experiments.framework.options import whole_number, whole_seed
 from experiments.framework.sites import SITES
 from experiments.framework.study import Study
 from experiments.moldable.months import Options, planned, summarised
-from experiments.walk.report import TABLES, walk_report
+from experiments.walk.report import TABLES, claims, walk_report
 from experiments.walk.run import walk_run
 
 __all__ = ["STUDY"]
@@ -37,6 +37,7 @@ STUDY = Study(
     summarise=summarised,
     report=walk_report,
     tables=TABLES,
+    claims=lambda study: {"": claims(study)},
     quick={"runs": 30},
     by_month=True,
     own_logs=True,
