@@ -53,6 +53,9 @@ NOT_SAID = frozenset({"array", "dependency", "begin"})
 SETTLED = 15
 """Seconds from the opening of a queue on until schedulers run as ever: all that can has started."""
 
+FRESH = 100
+"""Queues of seeds from this one on ran after all was chosen that predictions depend on."""
+
 SAMPLES = 100
 
 
@@ -278,6 +281,7 @@ def page_of(found: Sequence[Predicted]) -> str:
             (f"predicted: {name}", [one for one in found if one.kind == name])
             for name in sorted({o.kind for o in found})
         ),
+        ("in queues by which nothing was chosen", [one for one in found if int(one.seed) >= FRESH]),
         ("waits of a minute and more", [one for one in found if one.started >= 60]),
         ("all", list(found)),
     ]
