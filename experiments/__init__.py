@@ -11,6 +11,7 @@ Each of the others is a study. None imports another's package; what two of them 
     estimates       how wrong users' estimates are, and what that does (their section 4)
     walltime        walltimes adjusted by history (Tang et al. 2013)
     power           one moldable job in a log, beside a static request (Cirne & Berman's Gas, section 5.2)
+    setups          which set-up gives the tables of that section
     bushel          many of them, and what becomes of all others (section 5.3)
     walk            the paper's walk against the exact planner (Fig. 4.3)
     supercomputers  several supercomputers (section 6.2)

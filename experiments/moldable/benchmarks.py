@@ -6,6 +6,7 @@ years, so studies are run with every data set at hand, with gaps filled, and slo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -54,12 +55,19 @@ class Form:
         Slowed down to nodes of the paper's era, or as measured.
     accuracy
         Execution time over requested walltime, above 0 and at most 1.
+    slower
+        By what all times are multiplied besides.
+    largest
+        Size at which measured times end; where they end before, they go on at the rate of their last two points, on
+        powers of two or of four as the benchmark accepts them. 0: as measured.
     """
 
     dataset: str = "default"
     filled: bool = True
     era: bool = True
     accuracy: float = 1.0
+    slower: float = 1.0
+    largest: int = 0
 
     def __post_init__(self) -> None:
         if not 0 < self.accuracy <= 1:
@@ -83,11 +91,24 @@ def application(benchmark: str, problem_class: str, form: Form) -> Application:
     """
     dataset = DEFAULT[problem_class] if form.dataset == "default" else form.dataset
     nas = Nas.packaged(benchmark, problem_class, dataset, interpolate=form.filled)
-    if form.era:
-        slower = RATES[benchmark] / ERA_RATES[benchmark]
+    slower = form.slower * (RATES[benchmark] / ERA_RATES[benchmark] if form.era else 1)
+    if slower != 1:
         curve = Table(nas.curve.counts, tuple(t * slower for t in nas.curve.times), nas.curve.interpolate)
         nas = replace(nas, curve=curve)
+    if form.largest:
+        nas = replace(nas, curve=_until(nas.curve, form.largest, 4 if nas.constraint.kind == "perfect-square" else 2))
     return Application(nas, nas.constraint, safety=1 / form.accuracy, name=f"{benchmark.lower()}.{problem_class}")
+
+
+def _until(curve: Table, largest: int, step: int) -> Table:
+    """Return a curve that ends at a size, or goes on to it by steps."""
+    times = dict(zip(curve.counts, curve.times, strict=True))
+    (before, slow), (last, time) = list(times.items())[-2:]
+    power = math.log(time / slow) / math.log(last / before)
+    while last * step <= largest:
+        times[last * step] = times[last] * step**power
+        last *= step
+    return Table.of({n: t for n, t in times.items() if n <= largest}, interpolate=curve.interpolate)
 
 
 def choices(mix: Mix, form: Form, machine: int) -> list[tuple[str, str, float]]:

@@ -20,18 +20,23 @@ from gas.application import Requests
 from gas.errors import BadInput
 from workloads import RigidJobs
 
-__all__ = ["OPPONENTS", "Opponent", "Substitute", "TooFewJobs", "load_ratio", "static_request", "substitutes"]
+__all__ = ["OPPONENTS", "Match", "Opponent", "Substitute", "TooFewJobs", "load_ratio", "static_request", "substitutes"]
 
-Opponent = Literal["uniform", "powers", "own"]
+Opponent = Literal["uniform", "powers", "log", "own"]
 
 OPPONENTS: Mapping[Opponent, str] = {
     "uniform": "uniform over the sizes that the benchmark accepts",
     "powers": "uniform over powers of two if the benchmark accepts any size, else over all sizes that it accepts",
+    "log": "uniform in their logarithms, of the sizes that the benchmark accepts the nearest",
     "own": "the size of the job that is replaced",
 }
 """How the static request is chosen. The first is the paper's "randomly picked", as it seems. With the last, the rule of
 the authors' later code, only a job of a size that the benchmark accepts is replaced. The gain of Gas depends on it.
 """
+
+
+Match = Literal["used", "requested", "any"]
+"""Which job gives way: the one whose used, or requested, processor time is nearest to the benchmark's, or any one."""
 
 
 class TooFewJobs(BadInput):
@@ -59,7 +64,14 @@ class Substitute:
 
 
 def substitutes(
-    jobs: RigidJobs, count: int, *, mix: Mix, form: Form, opponent: Opponent, generator: np.random.Generator
+    jobs: RigidJobs,
+    count: int,
+    *,
+    mix: Mix,
+    form: Form,
+    opponent: Opponent,
+    generator: np.random.Generator,
+    match: Match = "used",
 ) -> list[Substitute]:
     """Return so many substitutes, all for different jobs, in the order in which they were drawn.
 
@@ -73,7 +85,7 @@ def substitutes(
     of_mix = choices(mix, form, jobs.machine)
     shares = np.array([share for _, _, share in of_mix])
     requests_of = {(b, c): application(b, c, form).requests(jobs.machine) for b, c, _ in of_mix}
-    free = _ByWork(jobs)
+    free = _ByWork(jobs, match)
     found: list[Substitute] = []
     for _ in range(count):
         benchmark, problem_class, _ = of_mix[int(generator.choice(len(of_mix), p=shares))]
@@ -82,8 +94,12 @@ def substitutes(
             place = free.take_nearest_of_sizes(asked)
             static = -1 if place is None else int(jobs.processors[place])
         else:
-            static = int(generator.choice(_static_sizes(asked.sizes, benchmark, opponent)))
-            place = free.take_nearest(static * int(asked.times[np.searchsorted(asked.sizes, static)]))
+            static = _static_size(asked.sizes, benchmark, opponent, generator)
+            if match == "any":
+                place = free.take_nearest(int(generator.integers(max(len(jobs), 1))))
+            else:
+                times = asked.times if match == "used" else asked.walltimes
+                place = free.take_nearest(static * int(times[np.searchsorted(asked.sizes, static)]))
         if place is None:
             raise TooFewJobs(
                 f"{count} substitutes: the log has only {len(found)} jobs that can be replaced; request fewer"
@@ -109,18 +125,26 @@ def static_request(one: Substitute, asked: Requests) -> tuple[int, int, int]:
     return one.static, int(asked.walltimes[at]), int(asked.times[at])
 
 
-def _static_sizes(sizes: NDArray[np.int64], benchmark: str, opponent: Opponent) -> NDArray[np.int64]:
+def _static_size(sizes: NDArray[np.int64], benchmark: str, opponent: Opponent, generator: np.random.Generator) -> int:
+    if opponent == "log":
+        logarithms = np.log(sizes)
+        drawn = generator.uniform(logarithms[0], logarithms[-1])
+        return int(sizes[np.argmin(np.abs(logarithms - drawn))])
     if opponent == "powers" and benchmark == "EP":
         sizes = sizes[(sizes & (sizes - 1)) == 0]
-    return sizes
+    return int(generator.choice(sizes))
+
+
+def _time(jobs: RigidJobs, match: Match) -> NDArray[np.int64]:
+    return jobs.run_time if match == "used" else jobs.estimate
 
 
 class _ByWork:
-    """The jobs that have not given way yet, by the processor time that they used up."""
+    """The jobs that have not given way yet, by what is matched; by their place where any one may give way."""
 
-    def __init__(self, jobs: RigidJobs) -> None:
+    def __init__(self, jobs: RigidJobs, match: Match) -> None:
         self.jobs = jobs
-        work = jobs.processors * jobs.run_time
+        work = np.arange(len(jobs)) if match == "any" else jobs.processors * _time(jobs, match)
         self._order = np.argsort(work, kind="stable")
         self._work = work[self._order]
         self._free = np.ones(len(jobs), np.bool_)

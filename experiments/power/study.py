@@ -47,9 +47,8 @@ def power_options(
     Berman (1999) beside the published figures. Each job is simulated at every size that its benchmark accepts, which
     shows the best choice in hindsight.
 
-    With three logs and two processors it takes 10 to 20 minutes; with --no-other-terms --seeds 1, two minutes.
-
-    If you set any of --mix to --as-measured, only these settings are run.
+    With three logs and two processors it takes 10 to 20 minutes; with --no-other-terms --seeds 1, two minutes. If you
+    set any of --mix to --as-measured, only these settings are run.
     """
     base = chosen_terms(
         mix=mix, opponent=opponent, dataset=dataset, filled=filled, era=era, accuracy=accuracy, policy=policy

@@ -2,7 +2,7 @@
 
 import pytest
 
-STUDIES = ("backfilling", "power", "bushel", "walk", "supercomputers", "estimates", "prediction")
+STUDIES = ("backfilling", "power", "bushel", "walk", "supercomputers", "estimates", "prediction", "setups")
 """Those that have a seed."""
 
 

@@ -60,3 +60,26 @@ def test_what_a_data_set_lacks_leaves_its_chances_to_the_others():
     assert {b: share for b, _, share in found}["EP"] == pytest.approx(1 / 3)
     with pytest.raises(BadInput, match="no benchmark of it has times in data set jpfmm-2015 on 0"):
         choices("restricted", Form(dataset="jpfmm-2015", era=False), 0)
+
+
+@pytest.mark.parametrize(("name", "least"), [("MG", 2), ("SP", 4), ("EP", 2)])
+def test_a_largest_size_ends_the_times_or_goes_on_at_their_last_rate(name, least):
+    whole = application(name, "C", Form()).requests(512)
+    cut = application(name, "C", Form(largest=16)).requests(512)
+    assert cut.sizes.tolist() == [size for size in whole.sizes.tolist() if size <= 16]
+    assert cut.times.tolist() == whole.times.tolist()[: len(cut.times)]
+    longer = application(name, "C", Form(largest=512)).requests(512)
+    assert longer.sizes[0] == least
+    assert longer.sizes[-1] >= whole.sizes[-1]
+    assert longer.times.tolist()[: len(whole.times)] == whole.times.tolist()
+
+
+def test_mg_is_measured_to_32_processors_and_goes_on_to_more():
+    sizes, times, _ = application("MG", "C", Form(largest=128)).requests(512)
+    assert sizes.tolist() == [2, 4, 8, 16, 32, 64, 128]
+    assert times[-1] / times[-2] == pytest.approx(times[-3] / times[-4], rel=0.1)  # whole seconds
+
+
+def test_times_can_be_slower_besides():
+    once, twice = (application("BT", "C", Form(slower=slower)).requests(128) for slower in (1, 2))
+    assert twice.times == pytest.approx(2 * once.times, rel=0.01)

@@ -1,5 +1,7 @@
 """Jobs that give way to benchmarks: the nearest in processor time, none twice, the same for the same seed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -85,3 +87,24 @@ def test_the_load_ratio_is_the_processor_time_with_the_substitutes_over_that_wit
     kept = [i for i in range(3) if i not in {one.place for one in found}]
     after = sum(16_000 if i == 0 else 1000 if i == 1 else 7 for i in kept) + sum(work_of(one) for one in found)
     assert load_ratio(jobs, found, FORM) == after / 17_007
+
+
+def test_sizes_can_be_uniform_in_their_logarithms():
+    jobs = jobs_of([(1, i) for i in range(2000)])
+    found = drawn(jobs, 2000, mix="unrestricted", opponent="log")
+    small = np.mean([one.static <= 16 for one in found])
+    assert 0.45 < small < 0.57  # of 2 to 128, half by logarithm: 0.51 with the bounds of rounding; 11% if uniform
+
+
+def test_what_gives_way_can_be_found_by_requested_time_or_at_random():
+    jobs = replace(jobs_of([(1, i) for i in range(0, 300_000, 100)]), estimate=np.arange(300_000, 0, -100))
+    by = {
+        match: substitutes(
+            jobs, 20, mix="thirds", form=FORM, opponent="uniform", generator=np.random.default_rng(1), match=match
+        )
+        for match in ("used", "requested", "any")
+    }
+    for match, time in (("used", jobs.run_time), ("requested", jobs.estimate)):
+        assert all(abs(time[one.place] - work_of(one)) <= 2100 for one in by[match] if work_of(one) < 290_000)
+    assert len({one.place for one in by["any"]}) == 20
+    assert np.std([one.place for one in by["any"]]) > 500  # uniform: 866

@@ -1,0 +1,137 @@
+"""The report of the search for the paper's set-up."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from experiments.framework.columns import Shown, table_of
+from experiments.framework.method import method_section
+from experiments.framework.origin import Origin, origin_section
+from experiments.framework.records import Field, Records
+from experiments.moldable.simulated import simulated_section
+from experiments.published import PAPER_LOSES
+from experiments.setups.results import NEAR, WHO, Results, near, printed
+from experiments.setups.setups import CHOICES, text_of
+from gas.report.blocks import Column, Report, Section, Table, Text, fewer, not_the_full
+
+__all__ = ["TABLES", "setups_report"]
+
+_SHOWN = 12
+"""Set-ups whose means are shown one by one."""
+
+
+def setups_report(study: Results, origin: Origin) -> Report:
+    """Return the report; the same study of the same origin gives the same bytes."""
+    sections = [
+        method_section("experiments.setups"),
+        _choices(),
+        Section("Set-ups", (table_of(_rows(study), _COLUMNS),)),
+        Section("Means (s)", (Text(f"* within {NEAR:.0%} of the printed mean."), _means(study))),
+        simulated_section(study.logs, "Each month is a simulation of its own."),
+        origin_section(study.logs, origin),
+    ]
+    options = study.options
+    banner = not_the_full([*study.missing, *study.left_out, fewer(options.runs, 210, "run", " a month")])
+    return Report("The set-up of Tables 5.1 to 5.7", lead(study), tuple(sections), banner)
+
+
+def lead(study: Results) -> str:
+    """Return what came out, in words."""
+    if not study.setups:
+        return "No set-up could be run in every month."
+    best = study.setups[0]
+    met, cells = study.met(best), study.cells(best)
+    return (
+        f"{len(study.setups)} set-ups were tried. The best, {text_of(best)}, has {met} of {cells} means "
+        f"({met / cells:.0%}) within {NEAR:.0%} of the printed ones; the usual one of the other studies, where it is "
+        f"among them, {study.met(()) if () in study.setups else 'was not run'}."
+    )
+
+
+def _choices() -> Section:
+    columns = (
+        Column("choice", left=True),
+        Column("the paper's words", left=True),
+        Column("taken", left=True),
+        Column("allowed?", left=True),
+    )
+    rows = []
+    for choice in CHOICES:
+        rows.append((choice.name, choice.words, choice.usual, "what the other studies take"))
+        rows += [("", "", other, why) for other, why in choice.others.items()]
+    return Section("What the paper leaves open", (Table(columns, tuple(rows)),))
+
+
+_COLUMNS = (
+    Shown[Any]("differs from the usual one by", lambda row: row.setup, left=True),
+    Shown[Any]("means met", lambda row: f"{row.met} of {row.cells}"),
+    Shown[Any]("with the best months", lambda row: str(row.met_at_best)),
+    Shown[Any]("of SDSC, CTC, KTH", lambda row: row.of_logs),
+    Shown[Any]("of the classes", lambda row: row.of_classes),
+    Shown[Any]("off by a factor of", lambda row: f"{row.error:.2f}"),
+    Shown[Any](f"Gas loses (paper: {PAPER_LOSES}%)", lambda row: f"{row.loses:.1f}%"),
+)
+
+
+def _rows(study: Results) -> list[SimpleNamespace]:
+    found = []
+    for setup in study.setups:
+        means = study.means(setup)
+        met = {name: int(near(mean, printed()[name]).sum()) for name, mean in means.items() if name in printed()}
+        logs = [met[site.trace] for site, _ in study.logs if site.trace in met]
+        row = SimpleNamespace(
+            setup=text_of(setup),
+            met=study.met(setup),
+            cells=study.cells(setup),
+            met_at_best=study.met_at_best(setup),
+            error=study.error(setup),
+            loses=study.loses(setup),
+            of_logs=", ".join(map(str, logs)),
+            of_classes=str(sum(met.values()) - sum(logs)),
+        )
+        for name, mean in means.items():
+            for who, seconds in zip(WHO, mean, strict=True):
+                setattr(row, f"{name}_{who}", float(seconds))
+        found.append(row)
+    return found
+
+
+def _means(study: Results) -> Table:
+    paper = printed()
+    columns = (Column("set-up", left=True), Column("requests", left=True), *(Column(name) for name in paper))
+    rows = [("printed", who, *(f"{mean[at]:,.0f}" for mean in paper.values())) for at, who in enumerate(WHO)]
+    for setup in study.setups[:_SHOWN]:
+        means = study.means(setup)
+        for at, who in enumerate(WHO):
+            cells = [
+                f"{means[name][at]:,.0f}{'*' if near(means[name], mean)[at] else ''}" if name in means else ""
+                for name, mean in paper.items()
+            ]
+            rows.append(("" if at else text_of(setup), who, *cells))
+    return Table(columns, tuple(rows))
+
+
+TABLES = {
+    "setups": Records[Results](
+        "a row for each set-up, those that meet most means first",
+        lambda study: [vars(row) for row in _rows(study)],
+        {
+            "set-up": (
+                Field("setup", "by what it differs from the usual one"),
+                Field("met", "printed means of Tables 5.2 to 5.7 within 25%"),
+                Field("cells", "printed means"),
+                Field("met_at_best", "means met with those months that suit best, of as many as the paper used"),
+                Field("of_logs", "means met of each log, of two"),
+                Field("of_classes", "means met of the classes of benchmarks, of six"),
+                Field("error", "factor by which means are off, geometric mean"),
+                Field("loses", "share of the runs in which Gas took longer", "%"),
+            ),
+            "mean": (
+                Field("{part}_gas", "mean turn-around time of Gas's requests, log or class {part}", "s"),
+                Field("{part}_static", "mean turn-around time of static requests, log or class {part}", "s"),
+            ),
+        },
+    )
+}
+"""By the names of their files."""

@@ -1,0 +1,86 @@
+"""What Gas and static requests get in a month of a log, one moldable job at a time, under a set-up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.framework.ledger import Configuration, Result
+from experiments.framework.logs import load_log
+from experiments.moldable.benchmarks import Form
+from experiments.moldable.outcomes import stops
+from experiments.moldable.substitution import TooFewJobs, substitutes
+from gas.planner import soonest
+from workloads import RigidJobs, apply_overrun, rigid_jobs
+from workloads.selection import in_months
+
+__all__ = ["month_before", "setup_run"]
+
+
+def setup_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
+    """Return benchmarks and their turn-around times (s) in a month of a log; a pure function of its configuration.
+
+    Parameters
+    ----------
+    configuration
+        "log" (sha256 of its content), "processors" of the machine, "month", "runs" (jobs that are replaced, one at a
+        time), "seed", and "settings" (`experiments.setups.setups.settings_of`).
+    files
+        The path of each log.
+    """
+    settings, month = configuration["settings"], configuration["month"]
+    jobs = _jobs(configuration, files, month)
+    all_jobs = _jobs(configuration, files, [month_before(month), month]) if settings["begin"] == "warm" else jobs
+    form = Form(
+        filled=settings["sizes"] == "accepted",
+        accuracy=float(settings["accuracy"]),
+        slower=float(settings["times"]),
+        largest=0 if settings["largest"] == "measured" else int(settings["largest"]),
+    )
+    seed = [configuration["seed"], int(configuration["log"][:12], 16), int(month.replace("-", ""))]
+    try:
+        placed = substitutes(
+            jobs,
+            configuration["runs"],
+            mix="thirds",
+            form=form,
+            opponent=settings["static"],
+            generator=np.random.default_rng(seed),
+            match=settings["match"],
+        )
+    except TooFewJobs as error:
+        return {"jobs": 0, "outcomes": [], "too_few": str(error)}
+    first = len(all_jobs) - len(jobs)
+    placed = [replace(one, place=one.place + first) for one in placed]
+    return {"jobs": len(all_jobs), "outcomes": _outcomes(all_jobs, placed, form, settings["policy"])}
+
+
+def month_before(month: str) -> str:
+    """Return the month before one as 1996-10."""
+    year, number = divmod(12 * int(month[:4]) + int(month[5:]) - 2, 12)
+    return f"{year}-{number + 1:02}"
+
+
+def _jobs(configuration: Configuration, files: Mapping[str, str], months: str | list[str]) -> RigidJobs:
+    settings, sha256 = configuration["settings"], configuration["log"]
+    log = in_months(load_log(Path(files[sha256]), sha256), months)
+    jobs = apply_overrun(rigid_jobs(log, configuration["processors"]), settings["overrun"])
+    if settings["estimates"] == "perfect":
+        jobs = replace(jobs, estimate=np.maximum(jobs.run_time, 1))
+    return jobs
+
+
+def _outcomes(jobs: RigidJobs, placed: list[Any], form: Form, policy: Any) -> list[dict[str, Any]]:
+    found = []
+    for one, simulation, _, asked in stops(jobs, placed, form, policy):
+        best = soonest(asked, simulation.availability())
+        assert best is not None, "the last frame is the whole machine, so every size has a slot"
+        rows = np.searchsorted(asked.sizes, [best.processors, one.static])
+        ends = simulation.outcomes(asked.sizes[rows], asked.walltimes[rows], asked.times[rows])[:, 1]
+        gas, static = (ends - jobs.submit[one.place]).tolist()
+        found.append({"benchmark": one.benchmark, "gas": gas, "static": static})
+    return found

@@ -1,0 +1,52 @@
+"""``gas experiment setups`` on made-up logs: means and counts are those of the runs, found again from the CSV alone."""
+
+import csv
+
+import pytest
+
+from experiments.published import one_apples
+from experiments.setups.results import WHO
+
+SHORT = ("--runs", 20, "--changes", 0, "--set-up", "usual", "--set-up", "static=log,begin=warm")
+MONTHS = ("--month", "1996-08", "--month", "1996-11")  # of CTC and of KTH
+
+
+@pytest.fixture(scope="module")
+def reported(made_logs, tmp_path_factory):
+    """The folder of the study."""
+    import io
+    from contextlib import redirect_stderr, redirect_stdout
+
+    from gas.cli.main import run
+
+    folder, err = tmp_path_factory.mktemp("setups"), io.StringIO()
+    with redirect_stdout(io.StringIO()), redirect_stderr(err):
+        where = ("--traces", made_logs, "--output", folder, "--workers", 1)
+        assert run(["experiment", "setups", *map(str, (*where, *SHORT, *MONTHS))]) == 0, err.getvalue()
+    return folder
+
+
+def test_the_csv_alone_gives_how_many_means_each_set_up_meets(reported):
+    with (reported / "setups.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    paper = {(table.of, who): getattr(table, who)["mean"] for table in one_apples() for who in WHO}
+    assert {row["setup"] for row in rows} == {"usual", "static=log,begin=warm"}
+    for row in rows:
+        cells = {at: float(row["_".join(at)]) for at in paper if row.get("_".join(at))}
+        assert len(cells) == int(row["cells"]) == 10  # two logs and three classes
+        met = sum(abs(mean / paper[at] - 1) <= 0.25 for at, mean in cells.items())
+        assert met == int(row["met"]) <= int(row["met_at_best"])
+    assert [int(row["met"]) for row in rows] == sorted((int(row["met"]) for row in rows), reverse=True)
+
+
+def test_the_report_has_the_papers_words_and_every_set_up(reported):
+    text = (reported / "setups.md").read_text(encoding="utf-8")
+    assert "a randomly picked static value for the number of processors" in text
+    assert "static=log,begin=warm" in text
+    assert "2 set-ups were tried" in text
+
+
+def test_a_set_up_that_is_not_known_is_refused(gas, made_logs, tmp_path):
+    found = gas("experiment", "setups", "--traces", made_logs, "--output", tmp_path, "--set-up", "sizes=all")
+    assert found.code == 2
+    assert "sizes=all is not known; known: static=log" in found.err
