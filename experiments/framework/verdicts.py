@@ -138,13 +138,14 @@ def judged(parts: Mapping[str, Part], test: Test) -> dict[str, tuple[Interval, b
 
 
 def decided(parts: Mapping[str, Part], test: Test) -> bool | None:
-    """Return whether a statement holds of all parts; None where that is not resolved."""
-    return _together(holds for _, holds in judged(parts, test).values())
+    """Return whether a statement holds of all parts; None where that is not resolved, or one of them has no value."""
+    return _together([holds for _, holds in judged(parts, test).values()], len(parts))
 
 
-def _together(verdicts: Iterable[bool | None]) -> bool | None:
-    every = set(verdicts)
-    return False if False in every else True if every == {True} else None
+def _together(verdicts: Sequence[bool | None], parts: int) -> bool | None:
+    if False in verdicts:
+        return False
+    return True if verdicts and len(verdicts) == parts and all(verdicts) else None
 
 
 def decided_claim(text: str, parts: Mapping[str, Part], test: Test, *, digits: int = 1, unit: str = "%") -> Claim:
@@ -158,4 +159,6 @@ def decided_claim(text: str, parts: Mapping[str, Part], test: Test, *, digits: i
         words: dict[bool | None, str] = {True: "so", False: "not", None: "not resolved"}
         counts = ", ".join(f"{verdicts.count(holds)} {word}" for holds, word in words.items() if holds in verdicts)
         here = f"of {len(found)}, {counts}; {' to '.join(values[name] for name in ends)}"
-    return Claim(text, _together(verdicts), here, untested="not resolved" if found else "no verdict")
+    if found and (missing := [name for name in parts if name not in found]):
+        here += f"; without a value: {', '.join(missing[:_NAMED])}"
+    return Claim(text, _together(verdicts, len(parts)), here, untested="not resolved" if found else "no verdict")

@@ -28,7 +28,8 @@ def parts(*values):
         ([Interval(-5, 1), Interval(-2.5, 2)], None),  # the shown interval is below, that of the verdict is not
         ([Interval(-5, 1), Interval(-1, 2)], None),
         ([Interval(-5, 1), Interval(-1, None)], None),
-        ([Interval(-5, 1), None], True),
+        ([Interval(-5, 1), None], None),  # what is stated of both is not known of the second
+        ([Interval(5, 1), None], False),
         ([None, None], None),
         ([], None),
     ],
@@ -57,6 +58,8 @@ def test_a_claim_names_each_part_and_that_it_is_not_resolved():
     claim = decided_claim("it falls", parts(Interval(-5, 1), Interval(1, 2)), below(0))
     assert (claim.verdict, claim.here) == ("not resolved", "0 -5.0 ± 1.0%; 1 1.0 ± 2.0%")
     assert decided_claim("it falls", {}, below(0)).verdict == "no verdict"
+    lacking = decided_claim("it falls", parts(Interval(-5, 1), None), below(0))
+    assert (lacking.verdict, lacking.here) == ("not resolved", "0 -5.0 ± 1.0%; without a value: 1")
 
 
 @pytest.mark.parametrize("count", [1, 3, 8])
