@@ -73,6 +73,8 @@ def job_record(
         "processors": processors,
         **({"gpus": gpus} if gpus else {}),
         "walltime": walltime,
+        "class": None,  # of S³ only
+        "priority": None,
         "actuator": actuator,
         "command": [command] if command else [],
         "command_bytes": len(json.dumps([command] if command else [])),
