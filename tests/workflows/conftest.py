@@ -4,6 +4,7 @@ import fcntl
 import http.client
 import json
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -18,6 +19,14 @@ import pytest
 from service_process import Place, Service
 
 ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def interruptions_end_no_process() -> Iterator[None]:
+    """Undo what importing dask-jobqueue does: an interruption would end later tests of this process as `SystemExit`."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 class Recorder:
