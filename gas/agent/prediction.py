@@ -32,6 +32,7 @@ from gas.endpoints import (
 from gas.errors import BadInput, Conflict, GasError, Unreachable
 from gas.planner import Candidate, Plan
 from gas.prediction import LEAST_ENDED, NotPredicted
+from gas.prediction.blend import ALIKE
 from gas.prediction.choice import PredictedPlan, candidates_on, choose
 from gas.prediction.forecast import SAMPLES, Forecast, forecast
 from gas.prediction.forward import follow_each
@@ -357,12 +358,11 @@ class Predictor:
             if isinstance(endpoint, QueueEndpoint) and log is not None and available() and not is_ready(follow_each):
                 self._say_once(_COMPILING)
             ledger = brought_up_to_date(endpoint, log, snapshot, self._remark)
-            prior = 0 if partly else ledger.prior
-            if isinstance(endpoint, QueueEndpoint):
-                self._ledgers[endpoint.name] = Ledger(ledger.outcomes, prior=prior)
-            else:  # earlier versions predicted its past, too, by counts of processors
-                came_true = [one for one in ledger.outcomes if not one.afterwards]
-                self._ledgers[endpoint.name] = Ledger(came_true, prior=prior, weight=TRUSTED)
+            exact = isinstance(endpoint, QueueEndpoint)
+            # Earlier versions predicted the past of others, too, by counts of processors.
+            came_true = [one for one in ledger.outcomes if exact or not one.afterwards]
+            prior, weight = 0 if partly else ledger.prior, ALIKE if exact else TRUSTED
+            self._ledgers[endpoint.name] = Ledger(came_true, prior=prior, weight=weight)
         known = self._ledgers[endpoint.name].coverage().outcomes
         if not partly or known >= LEAST:
             return ()

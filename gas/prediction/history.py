@@ -112,10 +112,14 @@ class History:
             waits_now(log, snapshot, asked, processors=processors) if learning_is_ready() else [none] * len(asked)
         )
         found = [none if one is None else next(known) for one in requests]
-        like, now = Similar.of_log(log, snapshot.machine, by_queue=by_queue), snapshot.now - log.start_time
+
+        @cache
+        def like() -> Similar:
+            return Similar.of_log(log, snapshot.machine, by_queue=by_queue)
 
         def alike(one: Request) -> NDArray[np.int64]:
-            waits = like.waits(now, one.processors, one.walltime, one.queue if by_queue else ANY)
+            now = snapshot.now - log.start_time
+            waits = like().waits(now, one.processors, one.walltime, one.queue if by_queue else ANY)
             return from_now(waits, 0 if one.submitted is None else max(0, snapshot.now - one.submitted))
 
         return [waits if waits.size or one is None else alike(one) for waits, one in zip(found, requests, strict=True)]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import available, compiled, is_ready
+from gas.compiled import available, is_ready
 from gas.prediction import LEAST_SAMPLES
 from gas.prediction.forest import Forest, grow, pick
 from gas.prediction.learnt import NOTHING, LearntWaits
@@ -143,7 +143,6 @@ def learning_is_ready() -> bool:
 
 def compile_learning() -> None:
     """Compile what this needs: some seconds, once on a machine."""
-    compiled(look)
     one = np.arange(1, 13, dtype=np.int64)
     seen = queue_states(one, one, one + 1, one, one, one, one, one, 12, one > 0)
     Forest(seen, one).picked(seen[0])

@@ -374,7 +374,7 @@ def overtakings(
 ) -> list[Overtaking]:
     """Return who was overtaken from below, one for each job that overtook any, in submission order of these.
 
-    Under S³ nobody is: had there been room for the later job before the first one's start, the first, which asks for no
+    Under S³ no job is: had there been room for the later job before the first one's start, the first, which asks for no
     more processors and no more time, would have been moved into it before (`gas.s3.placing`).
 
     Parameters

@@ -131,7 +131,7 @@ class Simulation:
         (`gas.simulation.ranking`).
     priorities
         For each job an integer, under policies that plan every job. Higher ones stand in front of the queue, in whose
-        order jobs are moved to earlier starts; nobody's promise gets later (`gas.s3.placing`).
+        order jobs are moved to earlier starts; no promise gets later (`gas.s3.placing`).
     adjustment
         Lets an answer name the walltime by which the scheduler plans a job (`gas.simulation.queueing`, under `easy`):
         while it waits and while it runs ("regular"), or while it waits alone ("selective").

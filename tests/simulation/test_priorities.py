@@ -1,4 +1,4 @@
-"""Priorities: who is moved to an earlier start first. No promise gets later, and nobody is overtaken from below."""
+"""Priorities: which jobs move to earlier starts first. No promise gets later; no job is overtaken from below."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_each_job_starts_when_the_rules_say(policy, order, case):
 @pytest.mark.parametrize("policy", ["s3", "s3-1999"])
 @examples(200)
 @given(case=prioritized(st.one_of(logs(), disturbed_logs())))
-def test_promises_hold_and_nobody_is_overtaken_by_a_later_job_below_it_that_asks_for_no_less(policy, case):
+def test_promises_hold_and_no_job_is_overtaken_by_a_later_job_below_it_that_asks_for_no_less(policy, case):
     schedule = simulate(case.jobs, policy, machine_code=False, **case.beside)
     went = schedule.started
     assert (schedule.start[went] <= schedule.promise[went]).all()
