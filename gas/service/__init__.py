@@ -46,7 +46,8 @@ Its modules, from the bottom:
     admission    what a request must pass to become a job
     dispatcher   the book kept up to the present, and what falls due started
     live         `LiveScheduler`: all of it together, safe to call from many threads
-    schemas      bodies of requests and answers
+    requests     what clients send
+    answers      what is answered
     planning     planning for a client
     lanes        so many requests of a kind at a time, users in turn
     planners     the processes that plan
@@ -57,6 +58,7 @@ Its modules, from the bottom:
     connections  who is let in, and the end of patience with each
     stream       the event stream of one client, and how many there are
     page         the page at /
+    job_routes   the routes of jobs and reservations
     app          the routes (`gas guide formats`) over a `LiveScheduler`
     backup       copies of a store: made, put back, checked; what is sound of a damaged one saved
     preload      a log, or a generated load, as the state to begin with

@@ -11,10 +11,11 @@ import logging
 import time
 from collections import Counter
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 from urllib.parse import urlsplit
 
 from anyio import BrokenResourceError
+from fastapi import Depends, Request
 from h11 import LocalProtocolError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -27,7 +28,7 @@ from gas.service.refusals import refusal, refuse
 from gas.service.rights import Action, Principal, admit, allowed, requested_action
 from gas.service.tokens import Tokens, the_service_user
 
-__all__ = ["BODY_GRACE", "BODY_SECONDS", "LEAST_RATE", "VISITOR", "Gate", "Visitor", "principal_of"]
+__all__ = ["BODY_GRACE", "BODY_SECONDS", "LEAST_RATE", "VISITOR", "Caller", "Gate", "Visitor", "principal_of"]
 
 log = logging.getLogger("gas.s3")
 
@@ -64,6 +65,14 @@ def principal_of(scope: Scope) -> Principal:
     principal = scope[_PRINCIPAL]
     assert isinstance(principal, Principal), "the gate admits only principals to routes that need one"
     return principal
+
+
+async def _caller(request: Request) -> Principal:
+    return principal_of(request.scope)
+
+
+Caller = Annotated[Principal, Depends(_caller)]
+"""Who makes a request, as an argument of a route."""
 
 
 class Visitor(Protocol):

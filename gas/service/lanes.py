@@ -17,7 +17,7 @@ from anyio import CapacityLimiter, to_thread
 
 from gas.errors import TooMany
 
-__all__ = ["Lane", "Turns"]
+__all__ = ["Lane", "Lanes", "Turns"]
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -158,3 +158,13 @@ class Lane:
                 self._turns.ended(user)
             else:
                 turn.set_result(None)
+
+
+class Lanes:
+    """The lanes of the service."""
+
+    def __init__(self) -> None:
+        self.changes = Lane(8, each=2)  # one is prepared while the other is written
+        self.reads = Lane(8)
+        self.lists = Lane(2)  # long ones keep a processor busy
+        self.output = Lane(4)  # files may be long, and on a disk that hangs

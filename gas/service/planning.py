@@ -17,7 +17,7 @@ from gas.application import Application
 from gas.availability import AvailabilityList
 from gas.errors import BadInput
 from gas.planner import plan
-from gas.service.schemas import few_keys
+from gas.service.requests import few_keys
 from gas.times import LATEST
 from speedup_models.model import SizeUnit
 from speedup_models.registry import BUILT_IN

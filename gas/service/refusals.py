@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from documents.fields import nearest, shown
 from gas.errors import TooMany, Unauthorized, outcome_of
-from gas.service.schemas import ReserveBody, ReshapeBody, SubmitBody
+from gas.service.requests import ReserveBody, ReshapeBody, SubmitBody
 
 __all__ = ["ErrorAnswer", "first_problem", "refusal", "refuse", "refused_with"]
 

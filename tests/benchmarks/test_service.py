@@ -44,7 +44,7 @@ def one_row_service(path: str) -> None:
     from fastapi import FastAPI
 
     from gas.service.listening import listen, url_of
-    from gas.service.schemas import SubmitBody
+    from gas.service.requests import SubmitBody
 
     database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     database.execute("PRAGMA journal_mode = WAL")

@@ -9,6 +9,7 @@ from unix_users import unix_users
 
 from gas.service.clock import Clock
 from gas.service.live import LiveScheduler
+from gas.service.server import Embedded
 
 __all__ = ["clock_library", "clock_shim", "fsync_shim", "real_cgroup", "shim_library", "unix_users"]
 
@@ -23,3 +24,9 @@ def live(tmp_path, hand):
     scheduler = LiveScheduler("test", 10, tmp_path / "state", clock=Clock(real=hand))
     yield scheduler
     scheduler.stop()
+
+
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory):
+    with Embedded(LiveScheduler("idle", 10, tmp_path_factory.mktemp("idle"))) as embedded:
+        yield embedded.url

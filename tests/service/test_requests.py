@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from gas.service.refusals import first_problem
-from gas.service.schemas import ReserveBody, SubmitBody
+from gas.service.requests import ReserveBody, SubmitBody
 
 
 def submitted(name):
