@@ -5,19 +5,18 @@ from dataclasses import replace
 import numpy as np
 from made_up import busy_jobs
 
-__all__ = ["OF_MACHINES", "SIZES", "machines_of", "wanted"]
+from experiments.moldable.benchmarks import Form
+from experiments.moldable.worlds import world_with_benchmarks
+
+__all__ = ["SIZES", "machines_of", "world_of_these"]
 
 SIZES = (64, 32, 100)
 
 
-OF_MACHINES = [{"log": f"{i}" * 64, "month": "1999-01"} for i in range(3)]
-
-
-def wanted(percent=10, seed=1, accuracy=0.5):
-    form = {"accuracy": accuracy}
-    return {
-        "percent": percent, "seed": seed, "mix": "thirds", "opponent": "uniform", "form": form, "machines": OF_MACHINES,
-    }  # fmt: skip
+def world_of_these(machines, percent=10, seed=1, accuracy=0.5):
+    """Return the world in which benchmarks replace some jobs of these machines, and the load ratios."""
+    seeds = [[seed, int(f"{i}" * 12, 16) + 199901] for i in range(len(machines))]
+    return world_with_benchmarks(machines, seeds, percent=percent, form=Form(accuracy=accuracy))
 
 
 def machines_of(count=3, jobs=250, true=False):

@@ -4,6 +4,8 @@ benchmarks    the NAS benchmarks as moldable applications, and how likely each i
 substitution  jobs of a log replaced by benchmarks
 moldability   every job of a log made moldable, its load unchanged
 choosing      logs with many of them, for all of which Gas chooses
+machines      applications in front of machines that go on in step, and what they can submit
+worlds        such machines, with benchmarks in place of some of their jobs
 terms         on what terms benchmarks take the place of jobs
 outcomes      what becomes of one of them, for every request that it could make
 losses        why a static request was sooner

@@ -1,6 +1,5 @@
 """Several supercomputers (Cirne & Berman 1999, 6.2): ``gas experiment supercomputers``.
 
-machines  applications in front of machines that go on in step, and what they can submit
 run       what becomes of them and of all others, followed both ways
 results   which runs there are; break-even charges and equilibria
 tables    tables of results, and what their columns mean

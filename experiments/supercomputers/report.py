@@ -12,9 +12,9 @@ from experiments.framework.ledger import Result
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.verdicts import BY_INTERVALS, LEVEL, Part, sign
+from experiments.moldable.machines import STRATEGIES
 from experiments.supercomputers.charge import charge_section
 from experiments.supercomputers.claims import claims
-from experiments.supercomputers.machines import STRATEGIES
 from experiments.supercomputers.pictures import draw_temptation
 from experiments.supercomputers.results import (
     BASE,

@@ -17,7 +17,7 @@ from experiments.framework.sites import Site, at_sites
 from experiments.framework.study import Computed
 from experiments.framework.verdicts import LEVEL, Part, of_sums, scaled
 from experiments.moldable.benchmarks import Form
-from experiments.supercomputers.machines import Strategy
+from experiments.moldable.machines import Strategy
 from gas.errors import BadInput
 from gas.intervals import Interval
 

@@ -20,19 +20,16 @@ from numpy.typing import NDArray
 
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
-from experiments.moldable.benchmarks import Form, application
-from experiments.moldable.substitution import static_request, substitutes
-from experiments.supercomputers.machines import (
-    Arriving,
+from experiments.moldable.benchmarks import Form
+from experiments.moldable.machines import (
     Machines,
     Strategy,
     Submission,
     World,
     follow,
     submissions,
-    world_of,
 )
-from gas.application import Requests
+from experiments.moldable.worlds import world_with_benchmarks
 from gas.availability import AvailabilityList
 from gas.compiled import available, compiled
 from gas.profile.flat import earliest_fits
@@ -40,7 +37,7 @@ from gas.simulation.schedule import Policy
 from workloads import Log, RigidJobs, apply_overrun, rigid_jobs
 from workloads.selection import in_months
 
-__all__ = ["Trial", "outcome", "supercomputers_run", "trial", "world_with_benchmarks"]
+__all__ = ["Trial", "outcome", "supercomputers_run", "trial"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,44 +249,16 @@ def _world(key: str, files: tuple[tuple[str, str], ...]) -> tuple[World, tuple[f
     if wanted["estimates"] == "perfect":
         ended = [apply_overrun(jobs, "kill") for jobs in machines]
         machines = [replace(jobs, estimate=np.maximum(jobs.run_time, 1)) for jobs in ended]
-    return world_with_benchmarks(machines, wanted)
-
-
-def world_with_benchmarks(machines: Sequence[RigidJobs], wanted: Mapping[str, Any]) -> tuple[World, tuple[float, ...]]:
-    """Return machines some of whose jobs benchmarks replace, and the load ratio of each of them.
-
-    Parameters
-    ----------
-    wanted
-        "percent", "mix", "opponent", "form", and what the seed is made of ("seed", "machines").
-    """
-    form = Form(**wanted["form"])
-    arriving, ratios = [], []
-    known: dict[tuple[str, str], tuple[Requests, ...]] = {}
-    for home, jobs in enumerate(machines):
-        # A machine's own draws, whichever machines stand beside it.
-        entropy = _entropy({"seed": wanted["seed"], "machines": [wanted["machines"][home]]})
-        placed = substitutes(
-            jobs,
-            len(jobs) * wanted["percent"] // 100,
-            mix=wanted["mix"],
-            form=form,
-            opponent=wanted["opponent"],
-            generator=np.random.default_rng(entropy),
-        )
-        work = jobs.processors * jobs.run_time
-        change = 0
-        for one in placed:
-            key = one.benchmark, one.problem_class
-            if key not in known:
-                app = application(*key, form)
-                known[key] = tuple(app.requests(there.machine) for there in machines)
-            submit, name = int(jobs.submit[one.place]), f"{one.benchmark.lower()}.{one.problem_class}"
-            arriving.append(Arriving(submit, home, one.place, name, one.static, known[key]))
-            size, _, time = static_request(one, known[key][home])
-            change += size * time - int(work[one.place])
-        ratios.append(1 + change / max(int(work.sum()), 1))
-    return world_of(machines, arriving), tuple(ratios)
+    # A machine's own draws, whichever machines stand beside it.
+    seeds = [_entropy({"seed": wanted["seed"], "machines": [one]}) for one in wanted["machines"]]
+    return world_with_benchmarks(
+        machines,
+        seeds,
+        percent=wanted["percent"],
+        form=Form(**wanted["form"]),
+        mix=wanted["mix"],
+        opponent=wanted["opponent"],
+    )
 
 
 @lru_cache(maxsize=16)

@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
-from made_machines import machines_of, wanted
+from made_machines import machines_of, world_of_these
 
-from experiments.supercomputers.run import outcome, trial, world_with_benchmarks
+from experiments.supercomputers.run import outcome, trial
 
 
 @pytest.fixture(scope="module")
 def world():
-    return world_with_benchmarks(machines_of(), wanted(percent=20))[0]
+    return world_of_these(machines_of(), percent=20)[0]
 
 
 @pytest.fixture(scope="module")
 def with_true_estimates():
-    return world_with_benchmarks(machines_of(true=True), wanted(percent=20, accuracy=1.0))[0]
+    return world_of_these(machines_of(true=True), percent=20, accuracy=1.0)[0]
 
 
 def no_application(world):

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_machines import machines_of, wanted
+from made_machines import machines_of, world_of_these
 from made_up import busy_jobs
 
 from experiments.moldable.benchmarks import Form, application
-from experiments.supercomputers.machines import STRATEGIES, Arriving, Machines, follow, submissions, world_of
-from experiments.supercomputers.run import outcome, trial, world_with_benchmarks
+from experiments.moldable.machines import STRATEGIES, Arriving, Machines, follow, submissions, world_of
+from experiments.supercomputers.run import outcome, trial
 from gas.application import Requests
 from gas.planner import plan
 from gas.simulation.audit import audit
@@ -20,7 +20,7 @@ from gas.simulation.simulate import Simulation, simulate
 
 @pytest.fixture(scope="module")
 def world():
-    return world_with_benchmarks(machines_of(), wanted(percent=20))[0]
+    return world_of_these(machines_of(), percent=20)[0]
 
 
 def run(world, strategy, machine_code=True):
@@ -51,7 +51,7 @@ def test_every_application_stands_in_every_list_once_in_one_order_and_all_other_
 
 def test_applications_take_the_place_of_about_as_much_processor_time_on_each_machine(world):
     own = machines_of()
-    _, ratios = world_with_benchmarks(own, wanted(percent=20))
+    _, ratios = world_of_these(own, percent=20)
     for home, (jobs, ratio) in enumerate(zip(own, ratios, strict=True)):
         work = jobs.processors * jobs.run_time
         arriving = [one for one in world.applications if one.home == home]
@@ -83,7 +83,7 @@ def test_those_of_the_same_second_stand_in_the_same_order_everywhere():
 
 @pytest.mark.parametrize("machine_code", [True, False])
 def test_on_one_machine_it_is_the_simulation_of_that_machine(machine_code):
-    world, _ = world_with_benchmarks(machines_of(1, jobs=150), wanted(percent=20))
+    world, _ = world_of_these(machines_of(1, jobs=150), percent=20)
     alone = Simulation(world.lists[0], "s3", ask=world.places[0], machine_code=machine_code)
     number = 0
     while (place := alone.run()) is not None:
@@ -180,7 +180,7 @@ def test_what_is_submitted_is_what_the_planner_says(world):
 def test_alone_among_true_estimates_choosing_ends_as_soon_as_any_request_to_any_machine():
     own = machines_of(jobs=150, true=True)
     for percent, seed in ((1, 1), (1, 2), (1, 5)):
-        arriving = world_with_benchmarks(own, wanted(percent, seed, accuracy=1.0))[0].applications
+        arriving = world_of_these(own, percent, seed, accuracy=1.0)[0].applications
         one = arriving[len(arriving) // 2]
         world = world_of(own, [one])
         ends = {}
@@ -199,7 +199,7 @@ def test_alone_among_true_estimates_choosing_ends_as_soon_as_any_request_to_any_
 
 
 def test_uncompiled_it_is_the_same():
-    world, _ = world_with_benchmarks(machines_of(jobs=60), wanted(percent=20))
+    world, _ = world_of_these(machines_of(jobs=60), percent=20)
     does = np.random.default_rng(3).random(len(world.applications)) < 0.5
     one, other = (trial(world, "choose", "hedge", does, deviating=True, machine_code=code) for code in (True, False))
     assert outcome(one) == outcome(other)

@@ -1,0 +1,60 @@
+"""Machines some of whose jobs benchmarks replace, each of which chooses among all of these machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from experiments.moldable.benchmarks import Form, Mix, application
+from experiments.moldable.machines import Arriving, World, world_of
+from experiments.moldable.substitution import Opponent, static_request, substitutes
+from gas.application import Requests
+from workloads import RigidJobs
+
+__all__ = ["world_with_benchmarks"]
+
+
+def world_with_benchmarks(
+    machines: Sequence[RigidJobs],
+    seeds: Sequence[Sequence[int]],
+    *,
+    percent: int,
+    form: Form,
+    mix: Mix = "thirds",
+    opponent: Opponent = "uniform",
+) -> tuple[World, tuple[float, ...]]:
+    """Return machines some of whose jobs benchmarks replace, and the load ratio of each of them.
+
+    Parameters
+    ----------
+    seeds
+        Of the draws of each machine, so that they are the same whichever machines stand beside it.
+    percent
+        Of each machine's jobs, how many are replaced.
+    """
+    arriving, ratios = [], []
+    known: dict[tuple[str, str], tuple[Requests, ...]] = {}
+    for home, (jobs, seed) in enumerate(zip(machines, seeds, strict=True)):
+        placed = substitutes(
+            jobs,
+            len(jobs) * percent // 100,
+            mix=mix,
+            form=form,
+            opponent=opponent,
+            generator=np.random.default_rng(seed),
+        )
+        work = jobs.processors * jobs.run_time
+        change = 0
+        for one in placed:
+            key = one.benchmark, one.problem_class
+            if key not in known:
+                app = application(*key, form)
+                of_size = {there.machine: app.requests(there.machine) for there in machines}
+                known[key] = tuple(of_size[there.machine] for there in machines)
+            submit, name = int(jobs.submit[one.place]), f"{one.benchmark.lower()}.{one.problem_class}"
+            arriving.append(Arriving(submit, home, one.place, name, one.static, known[key]))
+            size, _, time = static_request(one, known[key][home])
+            change += size * time - int(work[one.place])
+        ratios.append(1 + change / max(int(work.sum()), 1))
+    return world_of(machines, arriving), tuple(ratios)
