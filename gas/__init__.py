@@ -12,11 +12,11 @@ and under it, from the bottom: `times`, `errors`, `printable` and `json_text` (w
 and within memory), `compiled` and `machine_code` (kernels, compiled), `heap` (what happens next), `profile` (free
 processors over time: one contract, several forms), `resources` (what a unit of a size brings along), `placeholders` (of
 commands), `report` (pages of tables and pictures), `intervals` (means with theirs), `reading` (applications and lists
-from files), `s3` (the scheduler, pure), `slurm` (Slurm's schedulers, pure), `simulation` (any log through any policy),
-`policies` (those of others, in Python), `prediction` (likely starts, from how jobs have used their walltimes),
-`endpoints` (schedulers that can be asked), `pictures`, `notebook` (how it shows plans and schedules), `agent` (asks,
-chooses, submits, reshapes and watches for one application), `workflows`, `service` (S³ over HTTP), `cli`, `bundle` (one
-file for login nodes), `manual` (man gas).
+from files), `coallocation` (one application on several machines at once), `s3` (the scheduler, pure), `slurm` (Slurm's
+schedulers, pure), `simulation` (any log through any policy), `policies` (those of others, in Python), `prediction`
+(likely starts, from how jobs have used their walltimes), `endpoints` (schedulers that can be asked), `pictures`,
+`notebook` (how it shows plans and schedules), `agent` (asks, chooses, submits, reshapes and watches for one
+application), `workflows`, `service` (S³ over HTTP), `cli`, `bundle` (one file for login nodes), `manual` (man gas).
 Imports point down that list only.
 """
 
