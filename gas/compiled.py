@@ -292,14 +292,14 @@ def _in_turn(compile_or_load: Callable[[Any], Any], directory: Path) -> Callable
     from numba.core import types as numba_types
     from numba.core.compiler_lock import global_compiler_lock
 
-    from gas.machine_code import short_errors
+    from gas.machine_code import sooner
 
     general: Callable[[Any], Any] = numba_types.unliteral
 
     def in_turn(signature: Any) -> Any:
         if isinstance(signature, tuple):
             signature = tuple(general(one) for one in signature)
-        with global_compiler_lock, short_errors(), contextlib.ExitStack() as held:
+        with global_compiler_lock, sooner(), contextlib.ExitStack() as held:
             if directory not in _turn:  # a kernel waits for those that it calls, so there is no deadlock
                 with contextlib.suppress(OSError):  # a file system without locks: every process compiles
                     directory.mkdir(exist_ok=True)  # it may have been forgotten while this process ran

@@ -22,10 +22,11 @@ import numba
 from numba.core import caching
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, compile_result
+from numba.core.types.functions import BaseFunction
 from numba.extending import overload
 from numba.np import arrayobj
 
-__all__ = ["file_cache", "part", "program", "short_errors"]
+__all__ = ["file_cache", "part", "program", "sooner"]
 
 _MANGLED = "_ZN"
 """How the names of functions that numba has compiled begin."""
@@ -36,7 +37,7 @@ _code_of = attrgetter("library")
 
 def program(function: types.FunctionType, options: dict[str, Any]) -> Any:
     """Return numba's dispatcher of a kernel that Python calls."""
-    options = options | {"nogil": True, "pipeline_class": _ProgramCompiler}
+    options = options | {"no_cfunc_wrapper": True, "nogil": True, "pipeline_class": _ProgramCompiler}
     return numba.njit(**options)(function)
 
 
@@ -60,22 +61,47 @@ def _raise_other_shape(source: Any, target: Any) -> Any:
 
 
 @contextlib.contextmanager
-def short_errors() -> Iterator[None]:
-    """Compile assignments to slices within this block with an error that does not name the two shapes.
+def sooner() -> Iterator[None]:
+    """Compile within this block without what takes numba long and changes no machine code that is kept."""
+    with _replaced(arrayobj, _ITS_NAME, _other_shape), _replaced(BaseFunction, _TYPING, _typed_once):
+        yield
 
-    Each process would first compile all that writes numbers into strings, for two to three seconds.
-    """
-    theirs = getattr(arrayobj, _ITS_NAME, None)  # None in releases that have no such message
+
+@contextlib.contextmanager
+def _replaced(owner: Any, name: str, by: Any) -> Iterator[None]:
+    theirs = getattr(owner, name, None)  # None in releases that have no such name
     if theirs is not None:
-        setattr(arrayobj, _ITS_NAME, _other_shape)
+        setattr(owner, name, by)
     try:
         yield
     finally:
         if theirs is not None:
-            setattr(arrayobj, _ITS_NAME, theirs)
+            setattr(owner, name, theirs)
 
 
 _ITS_NAME = "raise_with_shape_context"
+"""What numba calls with the two shapes: each process would first compile all that writes numbers into strings."""
+
+_TYPING = "get_call_type"
+_its_typing: Any = getattr(BaseFunction, _TYPING, None)
+
+
+def _typed_once(function: Any, context: Any, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+    """Return the signature of a function for these types of arguments, found once for a built-in one.
+
+    numba tries all that an operator may mean, for dates and strings too, at each place where one stands: a sixth of the
+    time of a large kernel. What another compiled function stands for is asked anew, as its machine code depends on the
+    caller's options.
+    """
+    if kws or getattr(function.typing_key, "__module__", None) not in ("_operator", "builtins"):
+        return _its_typing(function, context, args, kws)
+    known = function.__dict__.setdefault("_known_signatures", {})
+    found = known.get(args)
+    if found is None:
+        found = _its_typing(function, context, args, kws)
+        if not any(found.args in getattr(one, "_compiled_overloads", ()) for one in function.templates):
+            known[args] = found
+    return found
 
 
 class _Part(JITCodeLibrary):

@@ -151,3 +151,30 @@ def test_an_array_of_another_shape_is_an_error_whose_words_take_no_compiling(ane
         compiled(begins_with)(target, np.arange(3))
     (overload,) = compiled(begins_with).overloads.values()
     assert "unicode" not in code_of(overload).get_llvm_str()
+
+
+@kernel
+def adds(x, y):
+    z = x * y
+    z = z * y
+    z = z * x
+    return leaf(z * z)
+
+
+def test_what_an_operator_means_is_asked_once_and_numba_is_as_it_was_afterwards(anew, monkeypatch):
+    from numba import int64
+    from numba.core.types.functions import BaseFunction
+
+    from gas import machine_code
+
+    its_own, asked = machine_code._its_typing, []
+
+    def count(function, context, args, kws):
+        if args == (int64, int64):
+            asked.append(function)
+        return its_own(function, context, args, kws)
+
+    monkeypatch.setattr(machine_code, "_its_typing", count)
+    assert compiled(adds)(2, 1) == adds(2, 1) == 6
+    assert len(asked) == len(set(asked)) <= 2  # the product, and the division unless an earlier test has asked
+    assert BaseFunction.get_call_type is its_own
