@@ -11,6 +11,7 @@ Its modules, from the bottom:
     invariants what holds for every schedule
     repair     planning again around processors that are not there
     schedule   `Schedule`: what is held and planned, what can be asked of it, and the steps of each change
+    offers     `Offers`: conditional backfilling, earlier starts that jobs are offered
     core       `S3`: submit, reserve, cancel, reshape, step, resize
     machine    `Machine`: S³ with jobs whose run time is known; time moves on, jobs start and end
     replay     a log driven through a machine up to an instant
@@ -18,7 +19,8 @@ Its modules, from the bottom:
 """
 
 from gas.s3.core import S3
-from gas.s3.entries import Broken, Cause, Entry, Resized, State
+from gas.s3.entries import NO_OFFERS, Broken, Cause, Entry, Resized, State
 from gas.s3.machine import Event, Machine
+from gas.s3.offers import MOST_NOTICE
 
-__all__ = ["S3", "Broken", "Cause", "Entry", "Event", "Machine", "Resized", "State"]
+__all__ = ["MOST_NOTICE", "NO_OFFERS", "S3", "Broken", "Cause", "Entry", "Event", "Machine", "Resized", "State"]

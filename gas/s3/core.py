@@ -4,17 +4,17 @@ The core is pure: no clock, no file, no process. Its caller passes the time and 
 
     submit, reserve, cancel      what users do; `submit` answers with the promised start
     reshape                      another size and walltime for a job that waits
+    accept, decline              an earlier start that a job is offered (`gas.s3.offers`)
     step(now, ended)             one instant: jobs that ended, promotion, jobs to start now
     resize                       the machine made larger or smaller
     go_on                        promotion that was left when patience ended
-    next_start()                 the next instant at which a start falls due
+    next_start(), next_lapse()   the next instants at which a start, and an unanswered offer, fall due
     availability(...)            the frames that the profile implies
     check()                      all invariants, or an AssertionError
 
 A *promise* is the planned start of a waiting job: it moves earlier or stays, unless its own user has it reshaped. Only
-processors that are not there, a
-job that cannot be killed or a start that an outage missed, can break one; the schedule is then repaired, keeps every
-promise that can be kept and lists the others in `broken`.
+processors that are not there, a job that cannot be killed or a start that an outage missed, can break one; the schedule
+is then repaired, keeps every promise that can be kept and lists the others in `broken`.
 
 Between any two operations no waiting job could start earlier. So after processors were given back, only the holes that
 grew need to be looked at (`gas.profile.holes`). Where an operation has limited `patience`, this holds again when
@@ -31,14 +31,14 @@ from gas.errors import BadInput, Conflict, StalePlan
 from gas.profile.blocks import STAMP
 from gas.profile.flat import NEVER
 from gas.s3.entries import Broken, Cause, Entry, Resized, profile_left_by
+from gas.s3.offers import Offers, verify_notice
 from gas.s3.repair import repair
-from gas.s3.schedule import Schedule
 from gas.times import LATEST, LONGEST, duration_text, iso_time
 
 __all__ = ["S3", "warm_up"]
 
 
-class S3(Schedule):
+class S3(Offers):
     """The schedule of one machine, and what changes it; the parameters are those of `Schedule`."""
 
     def submit(
@@ -49,11 +49,13 @@ class S3(Schedule):
         not_before: int | None = None,
         start_by: int | None = None,
         priority: int = 0,
+        notice: int | None = None,
     ) -> Entry:
         """Put a job into the first slot that it fits, from now (or `not_before`) on, and promise that start.
 
         Its priority makes no promise of another later: it counts when processors come free, for which jobs of higher
-        priority are moved to earlier starts before others are (`gas.s3.placing`).
+        priority are moved to earlier starts before others are (`gas.s3.placing`). With a `notice` it is not moved, but
+        offered earlier starts, and has so many seconds to answer (`gas.s3.offers`).
 
         Raises
         ------
@@ -65,6 +67,8 @@ class S3(Schedule):
         self._verify_request(processors, walltime)
         earliest = self.soonest if not_before is None else max(self.soonest, not_before)
         self._verify_start("not_before", earliest)
+        if notice is not None:
+            verify_notice(notice)
         if start_by is not None and not_before is not None and start_by < not_before:
             raise BadInput(f"start_by {start_by}: is before not_before {not_before}")
         self._make_room(2)
@@ -78,6 +82,7 @@ class S3(Schedule):
         start = int(self._place(self._profile, processors, walltime, earliest))
         assert start != NEVER, "the last frame of the profile is the whole machine"
         entry = self._new(processors, walltime, start, "queued", earliest, priority)
+        entry.notice = notice
         self._waiting.add(entry, int(self._profile.numbers[STAMP]))
         return entry
 
@@ -125,14 +130,16 @@ class S3(Schedule):
             raise Conflict(f"job {id} is running; it leaves the schedule when its processors are free")
         self._withdraw([entry])
         self._release(entry.start, entry.end, entry.processors)
+        if entry.offer is not None:
+            self._release(*entry.offered, entry.processors)
         self._promote_queue()
         return entry
 
     def reshape(self, id: int, processors: int, walltime: int, *, start_by: int | None = None) -> Entry:
         """Give a waiting job another size and walltime, and promise it the first slot that delays no other job.
 
-        It keeps its number and its place in the queue; its start may get earlier or later. Others are moved only
-        afterwards, and only to earlier starts, as after a cancellation.
+        It keeps its number and its place in the queue; its start may get earlier or later. What it was offered in its
+        old shape is released. Others are moved only afterwards, and only to earlier starts, as after a cancellation.
 
         Raises
         ------
@@ -148,13 +155,18 @@ class S3(Schedule):
         entry = self.waiting(id)
         self._verify_request(processors, walltime)
         before = entry.start, entry.end, entry.processors
-        self._make_room(4)
+        offered = None if entry.offer is None else (*entry.offered, entry.processors)
+        self._make_room(6)
         self._give_back(self._profile, *before)
+        if offered is not None:
+            self._give_back(self._profile, *offered)
         # A job that is due, and waits for processors that are about to be free, is not put off.
         first = max(entry.earliest, min(self.soonest, entry.start))
         start = int(self._first_fit(self._profile, processors, walltime, first))
         if start_by is not None and start > start_by:
             self._take(self._profile, *before)
+            if offered is not None:
+                self._take(self._profile, *offered)
             raise StalePlan(
                 f"job {id}: the first slot for {processors} processors and {walltime} s that delays no other job "
                 f"starts {start - start_by} s after start_by {start_by}, at {iso_time(start)}; nothing was changed, "
@@ -166,6 +178,7 @@ class S3(Schedule):
             entry.processors, entry.walltime = processors, walltime
             entry.start = entry.promise = start
             entry.end = start + walltime
+            entry.withdraw_offer()
             self._waiting.update(entry)
             self._changed.add(id)
             self.version += 1
@@ -181,6 +194,7 @@ class S3(Schedule):
         assert now >= self.now, f"time went back from {self.now} to {now}"
         self.now = now
         self._forget(self._profile, now)
+        lapsed = self._lapse()
         crowded = self.in_use > self.processors
         early = []
         for id in ended:
@@ -197,6 +211,8 @@ class S3(Schedule):
             else:
                 for entry in early:
                     self._release(now, entry.end, entry.processors)
+            self._promote_queue()
+        elif lapsed:
             self._promote_queue()
         return self._start_due()
 
@@ -237,6 +253,8 @@ class S3(Schedule):
         self.version, self._last_id = version, last_id
         for given in sorted(entries, key=lambda e: e.turn):
             entry = replace(given)
+            if entry.answer_by is not None and (entry.answer_by <= self.now or entry.state == "running"):
+                entry.withdraw_offer()  # unlike one that lapses: it could not be answered while nothing ran
             self.entries[entry.id] = entry
             if entry.state == "running":
                 self._running.add(entry)
@@ -290,6 +308,7 @@ class S3(Schedule):
         """Plan again around processors that are not free when they should be (`gas.s3.repair`)."""
         after_outage = cause == "outage"
         self._changed |= self._running.outlast(self.now, after_outage=after_outage)
+        self._changed |= self._void()
         waiting = self._waiting.entries
         promised = {e.id: e.promise for e in waiting}
         profile, moved = repair(

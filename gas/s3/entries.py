@@ -9,13 +9,17 @@ from typing import Literal
 import numpy as np
 
 from gas.profile.flat import Profile, profile_of
+from gas.times import LATEST
 
-__all__ = ["Broken", "Cause", "Entry", "Resized", "State", "profile_left_by"]
+__all__ = ["NO_OFFERS", "Broken", "Cause", "Entry", "Resized", "State", "profile_left_by"]
 
 State = Literal["queued", "reserved", "running"]
 
 Cause = Literal["outage", "overrun", "resize"]
 """Why a promise could not be kept: no service ran, a job outlived its walltime, or the machine was made smaller."""
+
+NO_OFFERS = LATEST
+"""`Entry.offers_from` of a job that is offered nothing."""
 
 
 @dataclass(slots=True)
@@ -25,6 +29,9 @@ class Entry:
     `start` is planned while it is queued or reserved and actual while it runs; `promise` is the latest start that it
     was given, anew when it was reshaped. It is not started before `earliest`. `end` is when its processors are due
     back: ``start + walltime``, later only if it could not be ended. Who has the higher `priority` stands in front.
+
+    A job with a `notice` is not moved to an earlier start: it is offered one (`gas.s3.offers`). The `offer` is held for
+    it beside its own slot, for so many seconds: until `answer_by`. It is offered no start before `offers_from`.
     """
 
     id: int
@@ -37,6 +44,26 @@ class Entry:
     end: int
     earliest: int = 0
     priority: int = 0
+    notice: int | None = None
+    offer: int | None = None
+    answer_by: int | None = None
+    offers_from: int = 0
+
+    def withdraw_offer(self) -> None:
+        """Let it have no offer."""
+        self.offer = self.answer_by = None
+
+    @property
+    def offered(self) -> tuple[int, int]:
+        """From when to when its processors are held for an offer, beside its own slot; nothing if they are equal."""
+        if self.offer is None:
+            return self.start, self.start
+        return self.offer, min(self.offer + self.walltime, self.start)
+
+    @property
+    def first(self) -> int:
+        """The first start that is planned: that of an offer, if there is one."""
+        return self.start if self.offer is None else self.offer
 
     @property
     def turn(self) -> tuple[int, int]:
@@ -70,6 +97,8 @@ def profile_left_by(entries: Collection[Entry], processors: int, now: int) -> Pr
     are planned for processors that there are not, `free` is negative.
     """
     rows = [(max(e.start, now), max(e.end, now), e.processors, e.state == "running") for e in entries]
+    offers = [(*e.offered, e.processors) for e in entries if e.offer is not None]
+    rows += [(max(begin, now), max(end, now), held, False) for begin, end, held in offers]
     start, end, held, runs = np.array(rows, np.int64).reshape(-1, 4).T
     instants, places = np.unique(np.concatenate([[now], start, end]), return_inverse=True)
     _, begins, ends = np.split(places, [1, 1 + len(rows)])

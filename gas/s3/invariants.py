@@ -33,8 +33,18 @@ def check_schedule(
     assert (expected.free >= 0).all(), "reservations overlap others"
     for e in waiting.jobs:
         assert fits(expected, e.start, e.walltime, e.processors), f"job {e.id} overlaps others"
-        expected = with_room(expected, 2)
+        expected = with_room(expected, 4)
         take(expected, e.start, e.end, e.processors)
+    for e in waiting.jobs:
+        if e.offer is None:
+            assert e.answer_by is None, f"job {e.id} has nothing to answer"
+            continue
+        begin, end = e.offered
+        assert e.notice is not None, f"job {e.id} does not ask for offers"
+        assert e.answer_by is not None, f"the offer of job {e.id} has no end"
+        assert now < e.answer_by <= e.offer < e.start, f"job {e.id} has an offer that is past, or later than its start"
+        assert fits(expected, begin, end - begin, e.processors), f"the offer of job {e.id} overlaps others"
+        take(expected, begin, end, e.processors)
     count, wanted = int(profile.used[0]), int(expected.used[0])
     assert profile.starts[:count].tolist() == expected.starts[:wanted].tolist(), "frames differ"
     assert profile.free[:count].tolist() == expected.free[:wanted].tolist(), "free processors differ"

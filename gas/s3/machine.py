@@ -46,9 +46,7 @@ class Machine:
     def next_instant(self) -> int | None:
         """Return when something is due next, as far as is known; None if nothing is."""
         known = [self._ends[0][0]] if self._ends else []
-        start = self.schedule.next_start()
-        if start is not None:
-            known.append(start)
+        known += [due for due in (self.schedule.next_start(), self.schedule.next_lapse()) if due is not None]
         return min(known, default=None)
 
     def advance(self, now: int, ended: Iterable[tuple[int, int]] = (), *, settle: bool = True) -> list[Event]:
@@ -92,12 +90,15 @@ class Machine:
         not_before: int | None = None,
         start_by: int | None = None,
         priority: int = 0,
+        notice: int | None = None,
     ) -> Entry:
         """Submit a job at the schedule's present instant; one that can start at once does.
 
         `run_time` makes it a simulated job. `S3.submit` names the errors.
         """
-        entry = self.schedule.submit(processors, walltime, not_before=not_before, start_by=start_by, priority=priority)
+        entry = self.schedule.submit(
+            processors, walltime, not_before=not_before, start_by=start_by, priority=priority, notice=notice
+        )
         if run_time is not None:
             self.run_times[entry.id] = run_time
         for started in self.schedule.step(self.schedule.now):

@@ -10,6 +10,10 @@ moves while one of higher priority could start earlier, and: *a job is never ove
 submitted after it and asks for no fewer processors and no less walltime.* For the later one was not placed before the
 first, which would have fitted there. When it is about to move to s before the first one's start, the first would fit at
 s: where the later one's old span is still held, the first holds its own, which begins no later and which it gives back.
+
+A job with an *anchor* is backfilled conditionally (section 6.1): it keeps the slot at its anchor, and what it would be
+moved to is held for it as well, until it has chosen between the two (`gas.s3.offers`). Where they overlap, it holds its
+processors once.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from __future__ import annotations
 from gas.compiled import inlined_kernel, lean_kernel
 from gas.profile.blocks import BEGIN, GIVEN_MOST, GIVEN_UNTIL, LEVELS, LONGEST_AT, RING, RING_AT, SHIFT, STAMP, Blocks
 from gas.profile.changes import give_back, take
-from gas.profile.flat import NEVER
+from gas.profile.flat import ENDLESS, NEVER
 from gas.profile.holes import earlier_start, first_fit
 from gas.profile.staircase import clear_staircases, note_longest
 from gas.s3.queue import (
@@ -28,6 +32,7 @@ from gas.s3.queue import (
     NOT_LOOKED_AT,
     PASS_MOST,
     PASS_UNTIL,
+    Q_ANCHOR,
     Q_EARLIEST,
     Q_LEVEL,
     Q_PRIORITY,
@@ -163,7 +168,15 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
             start = earlier_start(blocks, processors, queue.jobs[Q_LEVEL, i], walltime, first, before, seen, until)
             if start == before:
                 continue
-            if start + walltime < before:
+            anchor = queue.jobs[Q_ANCHOR, i]
+            if anchor < ENDLESS:
+                moved = 1
+                take(blocks, start, min(start + walltime, before), processors)
+                begin, end = max(start + walltime, before), min(before + walltime, anchor)
+                if begin < end:
+                    give_back(blocks, begin, end, processors)
+                queue.jobs[Q_START, i], queue.jobs[Q_SEEN, i] = start, numbers[STAMP]
+            elif start + walltime < before:
                 moved = 1
                 begin, end = before, before + walltime
                 take(blocks, start, start + walltime, processors)
@@ -176,7 +189,7 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
                 ahead = i if ahead >= 0 else -1
                 begin = start + walltime
             most, until = max(most, numbers[GIVEN_MOST]), max(until, numbers[GIVEN_UNTIL])
-            if filtering:
+            if filtering and begin < end:
                 note_longest(blocks, begin, end, most, oldest_look)
             moves += moved
             looks += moved * (1 + A_MOVE) - 1

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
 from gas.profile.blocks import LEVELS, STAMP, Blocks, level_of
+from gas.profile.flat import ENDLESS
 
 __all__ = [
     "COUNT",
@@ -18,9 +19,11 @@ __all__ = [
     "NOT_LOOKED_AT",
     "PASS_MOST",
     "PASS_UNTIL",
+    "Q_ANCHOR",
     "Q_EARLIEST",
     "Q_JOB",
     "Q_LEVEL",
+    "Q_NOTICE",
     "Q_PRIORITY",
     "Q_PROCESSORS",
     "Q_SEEN",
@@ -45,8 +48,10 @@ LOWEST = -(2**62)
 COUNT, UNFINISHED, NEXT, PASS_MOST, PASS_UNTIL, FILTERED, TOP = range(7)
 """The words of `Queue.used`."""
 
-Q_PROCESSORS, Q_WALLTIME, Q_EARLIEST, Q_START, Q_SEEN, Q_LEVEL, Q_JOB, Q_PRIORITY = range(8)
+Q_PROCESSORS, Q_WALLTIME, Q_EARLIEST, Q_START, Q_SEEN, Q_LEVEL, Q_JOB, Q_PRIORITY, Q_ANCHOR, Q_NOTICE = range(10)
 """The rows of `Queue.jobs`."""
+
+ROWS = 10
 
 
 class Queue(NamedTuple):
@@ -104,6 +109,16 @@ class Queue(NamedTuple):
         """That of its class; higher ones stand in front."""
         return self._row(Q_PRIORITY)
 
+    @property
+    def anchor(self) -> NDArray[np.int64]:
+        """The start of the slot that a job keeps when it is given an earlier one; `ENDLESS` for one that moves."""
+        return self._row(Q_ANCHOR)
+
+    @property
+    def notice(self) -> NDArray[np.int64]:
+        """Seconds that a job with an anchor has to answer what it is offered; 0 for one that moves."""
+        return self._row(Q_NOTICE)
+
 
 @lean_kernel
 def insert(
@@ -144,6 +159,8 @@ def insert(
     jobs[Q_LEVEL, place] = level
     jobs[Q_JOB, place] = job
     jobs[Q_PRIORITY, place] = priority
+    jobs[Q_ANCHOR, place] = ENDLESS
+    jobs[Q_NOTICE, place] = 0
     used[COUNT] = count + 1
 
 
@@ -156,7 +173,7 @@ def append(queue: Queue, blocks: Blocks, job: int, processors: int, walltime: in
 
 def empty_queue(room: int = 16) -> Queue:
     """Return a queue without jobs that has room for so many."""
-    return Queue(np.zeros((8, room), np.int64), np.zeros(7, np.int64))
+    return Queue(np.zeros((ROWS, room), np.int64), np.zeros(7, np.int64))
 
 
 def remove(queue: Queue, places: NDArray[np.int64]) -> None:
@@ -179,4 +196,4 @@ def with_queue_room(queue: Queue) -> Queue:
     room = queue.jobs.shape[1]
     if queue.used[0] < room:
         return queue
-    return Queue(np.concatenate([queue.jobs, np.zeros((8, room), np.int64)], axis=1), queue.used)
+    return Queue(np.concatenate([queue.jobs, np.zeros((ROWS, room), np.int64)], axis=1), queue.used)

@@ -13,7 +13,7 @@ from gas.compiled import lean_kernel
 from gas.profile.blocks import BEGINS, EACH, FREE, LENGTH, ORDER, STAMP, START, USED, Blocks, block_at, frame_at
 from gas.profile.changes import give_back, take
 from gas.profile.flat import ENDLESS
-from gas.s3.queue import Q_EARLIEST, Q_PRIORITY, Q_PROCESSORS, Q_SEEN, Q_START, Q_WALLTIME, Queue
+from gas.s3.queue import Q_ANCHOR, Q_EARLIEST, Q_PRIORITY, Q_PROCESSORS, Q_SEEN, Q_START, Q_WALLTIME, Queue
 
 __all__ = ["floor_of", "slide"]
 
@@ -70,6 +70,7 @@ def slide(blocks: Blocks, queue: Queue, i: int, now: int, start: int, most: int)
             jobs[Q_PROCESSORS, n] != processors
             or jobs[Q_WALLTIME, n] != walltime
             or jobs[Q_PRIORITY, n] != jobs[Q_PRIORITY, i]
+            or jobs[Q_ANCHOR, n] < ENDLESS
             or jobs[Q_EARLIEST, n] > now
             or before < reached
             or before > start + walltime

@@ -135,6 +135,10 @@ class Schedule:
         """Return the next instant after now at which a start falls due; None if nothing waits for one."""
         return self._waiting.next_start(self.now)
 
+    def next_lapse(self) -> int | None:
+        """Return the first instant by which an offer must be answered (`gas.s3.offers`); None without offers."""
+        return self._waiting.first_answer()
+
     def first_start(self) -> int:
         """Return the first planned start of all that waits, also one that is due; a far future if nothing waits."""
         return self._waiting.first_start()
@@ -159,6 +163,9 @@ class Schedule:
             profile = with_room(profile, 2)
             give_back_flat = compiled(give_back_span) if self._machine_code else give_back_span
             give_back_flat(profile, entry.start, entry.end, entry.processors)
+            if entry.offer is not None:
+                profile = with_room(profile, 2)
+                give_back_flat(profile, *entry.offered, entry.processors)
         forget_past(profile, self.soonest)
         count = int(profile.used[0])
         return AvailabilityList(
@@ -244,13 +251,17 @@ class Schedule:
     def _move_earlier(self) -> bool:
         """Move waiting jobs to earlier starts as far as patience goes; return whether any has moved."""
         waiting = self._waiting
+        waiting.leave_notice(self.soonest)
         patience = NO_LIMIT if self.patience is None else self.patience
         # A job that is taken out may show two ends of others that its own had hidden, and adds two where it is put.
         self._make_room(4 * min(len(waiting.jobs), patience) + 4)
         before = waiting.starts.copy()
         moves = self._promote(self._profile, waiting.queue, self.soonest, UNTIL_NOTHING_MOVES, patience)
         for entry in waiting.read_starts(before) if moves else []:
-            entry.promise = min(entry.promise, entry.start)
+            if entry.notice is None:
+                entry.promise = min(entry.promise, entry.start)
+            else:
+                entry.answer_by = self.soonest + entry.notice
             self._changed.add(entry.id)
         return bool(moves)
 

@@ -15,7 +15,11 @@ from gas.s3.entries import Entry
 from gas.s3.queue import (
     NEXT,
     NOT_LOOKED_AT,
+    Q_ANCHOR,
     Q_PRIORITY,
+    Q_PROCESSORS,
+    Q_START,
+    Q_WALLTIME,
     UNFINISHED,
     Queue,
     empty_queue,
@@ -42,6 +46,8 @@ class Waiting:
         The same jobs as arrays. After changing starts there, call `read_starts`.
     reserved
         Reservations by id.
+    conditional
+        Jobs that are offered earlier starts, by id. In the arrays their start is that of the offer, if there is one.
     """
 
     def __init__(self, *, machine_code: bool = False) -> None:
@@ -49,9 +55,11 @@ class Waiting:
         self.jobs: list[Entry] = []
         self.queue: Queue = empty_queue()
         self.reserved: dict[int, Entry] = {}
+        self.conditional: dict[int, Entry] = {}
         # The first planned starts of jobs and of reservations; None when they have to be looked up.
         self._first_job: int | None = ENDLESS
         self._first_reserved: int | None = ENDLESS
+        self._first_answer: int | None = ENDLESS  # the first instant by which an offer must be answered, likewise
 
     @property
     def entries(self) -> list[Entry]:
@@ -90,6 +98,20 @@ class Waiting:
             )
         return first if first < ENDLESS else None
 
+    def first_answer(self) -> int | None:
+        """Return the first instant by which an offer must be answered; None if there is no offer."""
+        if self._first_answer is None:
+            answers = (e.answer_by for e in self.conditional.values() if e.answer_by is not None)
+            self._first_answer = min(answers, default=ENDLESS)
+        return self._first_answer if self._first_answer < ENDLESS else None
+
+    def unanswered(self, now: int) -> list[Entry]:
+        """Return whose offers had to be answered by now, in the order of submission."""
+        first = self.first_answer()
+        if first is None or first > now:
+            return []
+        return [e for e in self.conditional.values() if e.answer_by is not None and e.answer_by <= now]
+
     def due(self, now: int) -> list[Entry]:
         """Return who should start now, in the order of their turn."""
         if self.first_start() > now:
@@ -118,6 +140,9 @@ class Waiting:
         request = entry.priority, entry.processors, entry.walltime, entry.earliest
         self._insert(self.queue, i, entry.id, *request, entry.start, level, seen)
         self.jobs.insert(i, entry)
+        if entry.notice is not None:
+            self.conditional[entry.id] = entry
+            self._anchor(i, entry)
 
     def update(self, entry: Entry) -> None:
         """Bring the arrays up to date with a job that has another shape.
@@ -129,6 +154,23 @@ class Waiting:
             self._first_job = min(self._first_job, entry.start) if queue.start[i] != self._first_job else None
         queue.processors[i], queue.walltime[i], queue.start[i] = entry.processors, entry.walltime, entry.start
         queue.level[i] = entry.processors.bit_length() - 1
+        if entry.notice is not None:
+            self._anchor(i, entry)
+
+    def leave_notice(self, soonest: int) -> None:
+        """Let conditional jobs be offered no start for which they have less than their notice to answer."""
+        if self.conditional:
+            queue, count = self.queue, len(self.jobs)
+            earliest, notice = queue.earliest[:count], queue.notice[:count]
+            np.maximum(earliest, np.where(notice > 0, soonest + notice, 0), out=earliest)
+
+    def _anchor(self, i: int, entry: Entry) -> None:
+        assert entry.notice is not None
+        self.queue.anchor[i], self.queue.start[i], self.queue.notice[i] = entry.start, entry.first, entry.notice
+        self.queue.earliest[i] = max(entry.earliest, entry.offers_from)
+        self._first_answer = None
+        if self._first_job is not None:
+            self._first_job = min(self._first_job, entry.first)
 
     def remove(self, entries: Collection[Entry]) -> None:
         """Remove entries that start or leave the schedule."""
@@ -140,7 +182,9 @@ class Waiting:
                     self._first_reserved = None
                 continue
             gone.append(self._place_of(entry))
-            if entry.start == self._first_job:
+            if self.conditional.pop(entry.id, None) is not None:
+                self._first_answer = None
+            if self._first_job == entry.first:
                 self._first_job = None
         gone.sort()
         remove(self.queue, np.array(gone, np.int64))
@@ -152,16 +196,22 @@ class Waiting:
         moved = []
         for i in np.flatnonzero(self.starts != before).tolist():
             entry = self.jobs[i]
-            entry.start = int(self.queue.start[i])
-            entry.end = entry.start + entry.walltime
+            if entry.notice is None:
+                entry.start = int(self.queue.start[i])
+                entry.end = entry.start + entry.walltime
+            else:
+                entry.offer = int(self.queue.start[i])
+                self._first_answer = None
             moved.append(entry)
         if moved:
             self._first_job = None
         return moved
 
     def write_starts(self) -> None:
-        """Bring the arrays up to date with the starts of the jobs."""
+        """Bring the arrays up to date with the starts of the jobs, and with their offers."""
         self.queue.start[: len(self.jobs)] = [e.start for e in self.jobs]
+        for entry in self.conditional.values():
+            self._anchor(self._place_of(entry), entry)
         self._first_job = self._first_reserved = None
 
     def look_again(self) -> None:
@@ -178,8 +228,10 @@ class Waiting:
         other._insert = self._insert
         other.jobs = [entries[e.id] for e in self.jobs]
         other.reserved = {id: entries[id] for id in self.reserved}
+        other.conditional = {id: entries[id] for id in self.conditional}
         other.queue = Queue(*(array.copy() for array in self.queue))
         other._first_job, other._first_reserved = self._first_job, self._first_reserved
+        other._first_answer = self._first_answer
         return other
 
     # ---------------------------------------------------------------------------------------------- verify
@@ -190,14 +242,16 @@ class Waiting:
         assert self.jobs == sorted(self.jobs, key=_turn), "the queue is not in the order of priority and submission"
         assert int(self.queue.used[0]) == len(ids), "the queue's arrays are not as long as it"
         for i, e in enumerate(self.jobs):
-            row = tuple(self.queue.jobs[[0, 1, 2, 3, Q_PRIORITY], i].tolist())
-            expected = e.processors, e.walltime, e.earliest, e.start, e.priority
+            row = tuple(self.queue.jobs[[Q_PROCESSORS, Q_WALLTIME, Q_START, Q_PRIORITY, Q_ANCHOR], i].tolist())
+            expected = e.processors, e.walltime, e.first, e.priority, ENDLESS if e.notice is None else e.start
             assert row == expected, f"the queue's arrays differ from job {e.id}"
+            earliest, wanted = int(self.queue.earliest[i]), max(e.earliest, e.offers_from)
+            assert earliest == wanted or (e.notice and earliest > wanted), f"job {e.id} may move to before {wanted}"
+            assert (e.id in self.conditional) == bool(self.queue.notice[i]) == (e.notice is not None)
         next = int(self.queue.used[NEXT]) if self.unfinished else 0
         assert 0 <= next <= len(ids), "the pass goes on outside the queue"
         in_turn = np.roll(self.queue.seen[: len(ids)], -next)
         assert (np.diff(in_turn) >= 0).all(), "a job was looked at before one that is looked at before it"
         for known, waiting in ((self._first_job, self.jobs), (self._first_reserved, self.reserved.values())):
-            assert known is None or known == min((e.start for e in waiting), default=ENDLESS), (
-                "the first start is another"
-            )
+            first = min((e.first for e in waiting), default=ENDLESS)
+            assert known in (None, first), "the first start is another"

@@ -539,7 +539,7 @@ def test_a_full_queue_grows_and_keeps_its_jobs():
     assert with_queue_room(queue) is queue
     append(queue, blocks, 6, 8, 20, 4, 40)
     larger = with_queue_room(queue)
-    assert (larger.jobs.shape, larger.used[0]) == ((8, 4), 2)
+    assert (larger.jobs.shape, larger.used[0]) == ((10, 4), 2)
     assert (larger.jobs[:, :2] == queue.jobs).all()
     assert (larger.processors[1], larger.walltime[1], larger.earliest[1], larger.start[1]) == (8, 20, 4, 40)
     append(larger, blocks, 7, 1, 1, 1, 1)

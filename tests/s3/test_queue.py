@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gas.profile.flat import ENDLESS
 from gas.s3.queue import COUNT, NEXT, UNFINISHED, empty_queue, insert, remove
 
 
@@ -26,7 +27,7 @@ def test_a_job_is_put_before_those_behind_it():
     queue = queue_of(1, 2, 3)
     put(queue, 1, 9)
     assert queue.job[:4].tolist() == [0, 99, 1, 2]
-    assert queue.jobs[:, 1].tolist() == [2, 30, 4, 50, 2, 1, 99, 5]
+    assert queue.jobs[:, 1].tolist() == [2, 30, 4, 50, 2, 1, 99, 5, ENDLESS, 0]
 
 
 @pytest.mark.parametrize(("place", "seen"), [(3, [1, 2, 3, 9]), (0, [1, 1, 2, 3]), (2, [1, 2, 3, 3])])

@@ -12,14 +12,16 @@ from strategies import TODAY, Seconds
 from thorough import examples, some
 
 from gas.compiled import compiled
-from gas.errors import BadInput, StalePlan
+from gas.errors import BadInput, Conflict, StalePlan
 from gas.profile.changes import give_back
 from gas.s3 import S3
+from gas.s3.entries import NO_OFFERS
 from gas.s3.placing import place
 
 sizes = st.integers(1, 8)
 priorities = st.sampled_from([0, 0, 0, 1, 2, -1])
 walltimes = st.integers(1, 12)
+notices = st.sampled_from([None, None, None, 1, 4])
 
 
 class Orderly(RuleBasedStateMachine):
@@ -57,8 +59,15 @@ class Orderly(RuleBasedStateMachine):
             if e.state != "running":
                 assert e.end == e.start + e.walltime
                 seconds.hold(e.start, e.end, e.processors)
+            if e.offer is not None:
+                assert self.now < e.answer_by <= e.offer < e.start
+                seconds.hold(*self.offered(e), e.processors)
         assert min(seconds.free) >= 0
         return seconds
+
+    @staticmethod
+    def offered(entry):
+        return entry.offer, min(entry.offer + entry.walltime, entry.start)
 
     def first_fit(self, processors, walltime, not_before):
         return self.free(self.s3.entries.values()).first_fit(processors, walltime, not_before)
@@ -99,14 +108,26 @@ class Orderly(RuleBasedStateMachine):
         # What is due runs, unless the processors are really held by others.
         for e in self.waiting:
             assert e.start > self.now or s3.in_use + e.processors > self.processors
-        assert s3.next_start() == min((e.start for e in self.waiting if e.start > self.now), default=None)
+        offers = {id: e["offer"] for id, e in before.items()}
+        planned = [t for e in self.waiting for t in (e.start, e.offer) if t is not None]
+        assert s3.next_start() == min((t for t in planned if t > self.now), default=None)
+        assert s3.next_lapse() == min((e.answer_by for e in self.waiting if e.answer_by is not None), default=None)
         assert s3.next_overrun() == min((e.end for e in running), default=None)
 
         # Promotion is at its end, or says that it is not: no waiting job could start earlier where it stands.
         for e in s3.queued:
             if e.start > self.now and not s3.unfinished:
                 others = self.free([other for other in s3.entries.values() if other is not e])
-                assert others.first_fit(e.processors, e.walltime, max(self.now, self.wanted_from[e.id])) == e.start
+                wanted = max(self.now, self.wanted_from[e.id])
+                if e.notice is None:
+                    assert others.first_fit(e.processors, e.walltime, wanted) == e.start
+                elif (wanted := max(wanted, self.now + e.notice, e.offers_from)) < e.start:
+                    # It is offered the first slot, or was before that came too close.
+                    first = others.first_fit(e.processors, e.walltime, wanted)
+                    assert e.first <= first
+                    assert e.offer is None or e.offer == offers.get(e.id) or e.offer == first
+                if e.offer is not None and e.offer != offers.get(e.id):
+                    assert e.answer_by == self.now + e.notice, "it has its notice to answer, and no longer"
 
         # Promises move earlier or stay; those that do not are listed.
         new = {b.id: b for b in s3.broken[broken:]}
@@ -129,7 +150,12 @@ class Orderly(RuleBasedStateMachine):
                 assert e.start == before.get(e.id, asdict(e))["start"] or e.id in new
 
         # The version says when the list has changed.
-        assert version == s3.version or not clock_alone or self.broken_allowed
+        lapsed = any(e["answer_by"] is not None and e["answer_by"] <= self.now for e in before.values())
+        for id, e in s3.entries.items():
+            if id in before and before[id]["answer_by"] is not None and before[id]["answer_by"] <= self.now:
+                assert e.offer is None, "what was not answered in time is offered no longer"
+                assert e.offers_from == NO_OFFERS, "and nothing else is, until it asks"
+        assert version == s3.version or not clock_alone or lapsed or self.broken_allowed
         if self.frames() != self.from_now(frames):
             assert s3.version > version
         changed = {e.id for e in s3.take_changed()}
@@ -137,7 +163,7 @@ class Orderly(RuleBasedStateMachine):
 
     def assert_not_overtaken(self):
         """No job is planned before one of higher priority that came first and asks for no more."""
-        at_once = [e for e in self.s3.queued if self.wanted_from.get(e.id) == e.submitted]
+        at_once = [e for e in self.s3.queued if self.wanted_from.get(e.id) == e.submitted and e.notice is None]
         for e in at_once:
             for other in at_once:
                 if e.priority > other.priority and e.id < other.id and not {e.id, other.id} <= self.disturbed:
@@ -171,10 +197,10 @@ class Orderly(RuleBasedStateMachine):
 
     # ----------------------------------------------------------------------------------------------- rules
 
-    @rule(wanted=st.lists(st.tuples(sizes, walltimes, priorities), min_size=1, max_size=6))
+    @rule(wanted=st.lists(st.tuples(sizes, walltimes, priorities, notices), min_size=1, max_size=6))
     def submit_some(self, wanted):
-        for processors, walltime, priority in wanted:
-            self.submit(processors, walltime, priority=priority)
+        for processors, walltime, priority, notice in wanted:
+            self.submit(processors, walltime, priority=priority, notice=notice)
 
     @rule(processors=sizes, walltime=walltimes, slack=st.sampled_from([0, 3, -1]))
     def submit_if_soon_enough(self, processors, walltime, slack):
@@ -184,7 +210,7 @@ class Orderly(RuleBasedStateMachine):
     def submit_for_later(self, processors, walltime, delay, slack):
         self.submit(processors, walltime, self.now + delay, slack)
 
-    def submit(self, processors, walltime, not_before=None, slack=None, priority=0):
+    def submit(self, processors, walltime, not_before=None, slack=None, priority=0, notice=None):
         processors = min(processors, self.processors)
         wanted = self.now if not_before is None else max(self.now, not_before)
         first = self.first_fit(processors, walltime, wanted)
@@ -199,7 +225,12 @@ class Orderly(RuleBasedStateMachine):
             else:
                 start_by = None if slack is None else first + slack
                 entry = self.s3.submit(
-                    processors, walltime, not_before=not_before, start_by=start_by, priority=priority
+                    processors,
+                    walltime,
+                    not_before=not_before,
+                    start_by=start_by,
+                    priority=priority,
+                    notice=notice,
                 )
                 self.wanted_from[entry.id] = wanted
                 assert entry.start == entry.promise == first
@@ -228,6 +259,47 @@ class Orderly(RuleBasedStateMachine):
         with self.verified():
             assert self.s3.cancel(entry.id) is entry
             assert entry.id not in self.s3.entries
+            self.s3.step(self.now)
+
+    @property
+    def offers(self):
+        return [e for e in self.s3.queued if e.offer is not None]
+
+    @precondition(lambda self: self.offers)
+    @rule(data=st.data())
+    def an_offer_is_accepted(self, data):
+        entry = data.draw(st.sampled_from(self.offers))
+        offer = entry.offer
+        with self.verified():
+            with pytest.raises(Conflict, match=f"is offered {offer} .*, not {offer + 1}; nothing was changed"):
+                self.s3.accept(entry.id, offer + 1)
+            assert self.s3.accept(entry.id, offer) is entry
+            assert entry.promise == entry.start == offer
+            self.s3.step(self.now)
+
+    @precondition(lambda self: self.offers)
+    @rule(data=st.data(), later=st.sampled_from([None, 1, 5]))
+    def an_offer_is_declined(self, data, later):
+        entry = data.draw(st.sampled_from(self.offers))
+        start, offer = entry.start, entry.offer
+        not_before = None if later is None else offer + later
+        with self.verified():
+            with pytest.raises(BadInput, match="must be after the declined start"):
+                self.s3.decline(entry.id, not_before=offer)
+            assert self.s3.decline(entry.id, offer, not_before=not_before) is entry
+            assert (entry.start, entry.end) == (start, start + entry.walltime)
+            assert entry.offer is None or (later is not None and entry.offer >= not_before)
+            self.s3.step(self.now)
+
+    @precondition(lambda self: [e for e in self.s3.queued if e.notice is not None and e.offer is None])
+    @rule(data=st.data(), delay=st.sampled_from([None, 0, 5]))
+    def a_job_says_what_it_wants_to_be_offered(self, data, delay):
+        choosing = [e for e in self.s3.queued if e.notice is not None and e.offer is None]
+        entry = data.draw(st.sampled_from(choosing))
+        not_before = None if delay is None else self.now + delay
+        with self.verified():
+            self.s3.decline(entry.id, not_before=not_before)
+            assert entry.offer is None or (not_before is not None and entry.offer >= not_before)
             self.s3.step(self.now)
 
     @precondition(lambda self: self.s3.queued)
@@ -268,7 +340,7 @@ class Orderly(RuleBasedStateMachine):
         target = self.now + seconds
         while True:
             ends = [e.end for e in self.s3.running if e.id not in self.stubborn and e.end > self.now]
-            due = [t for t in (*ends, self.s3.next_start()) if t is not None]
+            due = [t for t in (*ends, self.s3.next_start(), self.s3.next_lapse()) if t is not None]
             instant = min([target, *due])
             gone = [e.id for e in self.s3.running if e.id not in self.stubborn and e.end <= instant]
             self.step(instant, gone, clock_alone=True)

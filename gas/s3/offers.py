@@ -1,0 +1,137 @@
+"""Conditional backfilling: a job is offered an earlier start, and keeps its own slot until it has chosen.
+
+The paper (section 6.1): "the backfilling can be *conditional* (i.e., you don't lose your original time slot). The idea
+behind conditional backfilling is that you get two (or maybe more) allocation slots, but you can use only one. The
+AppLeS would have to release the slots that the application is not going to use." It is meant for a job that must start
+together with others elsewhere: a promotion that one scheduler makes by itself would break them apart. What the paper
+leaves open is settled as follows.
+
+* Such a job takes part in promotion at its turn, like any other. What it would have been moved to is held for it as
+  well: an *offer*. There is one at most, the earliest that was found; a better one takes its place.
+* `accept` releases the old slot, `decline` the offer. What is released is for all at once, in the order of the queue.
+* The job's *notice* is how long it may take to answer. An offer begins no earlier than that after it was made, and
+  lapses when that is over: so long, and no longer, a job holds processors twice (where the slots overlap, once).
+* A job that did not answer is offered nothing more, until it asks for it: it may have no owner who looks.
+* Which slots are interesting (the paper's other idea) is said in `decline`: those from an instant on, or none.
+
+The promise is the job's own slot and does not get later; an offer is none until it is accepted. It takes no slot of
+others, and is let go where processors are missing, so that it breaks no promise either.
+"""
+
+from __future__ import annotations
+
+from gas.errors import BadInput, Conflict
+from gas.profile.blocks import GIVEN_MOST, GIVEN_UNTIL
+from gas.s3.entries import NO_OFFERS, Entry
+from gas.s3.schedule import Schedule
+from gas.times import iso_time
+
+__all__ = ["MOST_NOTICE", "Offers", "verify_notice"]
+
+MOST_NOTICE = 86_400
+"""Seconds for which an offer may be held at most."""
+
+
+def verify_notice(notice: int) -> None:
+    """Raise `BadInput` if a job cannot be given so many seconds to answer."""
+    if not 1 <= notice <= MOST_NOTICE:
+        raise BadInput(f"notice {notice}: must be 1 to {MOST_NOTICE} seconds, for which processors are held twice")
+
+
+class Offers(Schedule):
+    """A schedule whose conditional jobs accept or decline earlier starts; the parameters are those of `Schedule`."""
+
+    def accept(self, id: int, start: int) -> Entry:
+        """Move a job to the start that it is offered, and release its old slot; promote the others.
+
+        Raises
+        ------
+        NotFound
+            There is no such entry.
+        Conflict
+            It does not wait, or is not offered this start (any more).
+        """
+        entry = self._choosing(id)
+        if entry.offer != start:
+            raise self._other_offer(entry, start)
+        begin, end = max(start + entry.walltime, entry.start), entry.end
+        entry.start = entry.promise = start
+        entry.end = start + entry.walltime
+        entry.withdraw_offer()
+        self._waiting.update(entry)
+        self._changed.add(id)
+        self._release(begin, end, entry.processors)
+        self._promote_queue()
+        return entry
+
+    def decline(self, id: int, start: int | None = None, *, not_before: int | None = None) -> Entry:
+        """Release what a job is offered, say what it wants to be offered from now on, and promote the others.
+
+        Parameters
+        ----------
+        start
+            The start that is meant; None for whatever is offered, perhaps nothing.
+        not_before
+            Earlier starts than this are not offered from now on; None for none at all.
+
+        Raises
+        ------
+        NotFound, Conflict
+            As `accept`.
+        BadInput
+            `not_before` is no later than the declined start, which would be offered again.
+        """
+        entry = self._choosing(id)
+        if start is not None and entry.offer != start:
+            raise self._other_offer(entry, start)
+        if not_before is not None and entry.offer is not None and not_before <= entry.offer:
+            raise BadInput(f"not_before {not_before}: must be after the declined start, {entry.offer}")
+        if not_before is not None and not 0 <= not_before < NO_OFFERS:
+            raise BadInput(f"not_before {not_before}: must be between 0 and {NO_OFFERS - 1}, in epoch seconds")
+        entry.offers_from = NO_OFFERS if not_before is None else not_before
+        self._take_back(entry)
+        self.version += 1
+        if not_before is not None:
+            # What is free from there on may have been free for long: all are looked at again, in their turn.
+            self._waiting.look_again()
+            numbers = self._profile.numbers
+            numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = self.processors, max(numbers[GIVEN_UNTIL], entry.start)
+        self._promote_queue()
+        return entry
+
+    # --------------------------------------------------------------------------------------------- inside
+
+    def _choosing(self, id: int) -> Entry:
+        entry = self.waiting(id)
+        if entry.notice is None:
+            raise Conflict(f"job {id} is moved to earlier starts without being asked: it was submitted without notice")
+        return entry
+
+    @staticmethod
+    def _other_offer(entry: Entry, start: int) -> Conflict:
+        held = "no earlier start" if entry.offer is None else f"{entry.offer} ({iso_time(entry.offer)})"
+        return Conflict(f"job {entry.id} is offered {held}, not {start}; nothing was changed")
+
+    def _take_back(self, entry: Entry) -> None:
+        """Release what a job is offered, if anything; it is offered nothing before `Entry.offers_from`."""
+        begin, end = entry.offered
+        entry.withdraw_offer()
+        self._waiting.update(entry)
+        self._changed.add(entry.id)
+        if max(begin, self.now) < end:
+            self._release(max(begin, self.now), end, entry.processors)
+
+    def _lapse(self) -> bool:
+        """Release the offers that were not answered in time; return whether there were any."""
+        lapsed = self._waiting.unanswered(self.now)
+        for entry in lapsed:
+            entry.offers_from = NO_OFFERS
+            self._take_back(entry)
+        return bool(lapsed)
+
+    def _void(self) -> set[int]:
+        """Forget all offers, in a schedule that is about to be planned anew; return the numbers of their jobs."""
+        offered = [e for e in self._waiting.conditional.values() if e.offer is not None]
+        for entry in offered:
+            entry.withdraw_offer()
+        return {entry.id for entry in offered}
