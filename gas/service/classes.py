@@ -14,9 +14,10 @@ from typing import Any
 
 from gas.errors import BadInput, Forbidden
 
-__all__ = ["CLASS_NAME", "MOST_CLASSES", "NO_CLASSES", "Classes"]
+__all__ = ["CLASS_NAME", "CLASS_NAME_IN_WORDS", "MOST_CLASSES", "NO_CLASSES", "Classes"]
 
 CLASS_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+CLASS_NAME_IN_WORDS = "up to 64 letters, digits, ., - and _, a letter or digit first"
 """What a class may be called."""
 
 MOST_CLASSES = 100
@@ -50,10 +51,7 @@ class Classes:
             raise BadInput(f"--classes: names {len(self.names)} classes, and {MOST_CLASSES} are the most")
         for name in self.names:
             if not re.fullmatch(CLASS_NAME, name) or len(name) > 64:
-                raise BadInput(
-                    f"--classes: {name!r} cannot be a class; use up to 64 letters, digits, ., - "
-                    "and _, a letter or digit first"
-                )
+                raise BadInput(f"--classes: {name!r} cannot be a class; use {CLASS_NAME_IN_WORDS}")
             if self.names.count(name) > 1:
                 raise BadInput(f"--classes: names {name} twice; name each class once, the highest first")
         for option, named in (

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from documents.fields import nearest, shown
 from gas.errors import TooMany, Unauthorized, outcome_of
-from gas.service.requests import ReserveBody, ReshapeBody, SubmitBody
+from gas.service.requests import IN_WORDS, ReserveBody, ReshapeBody, SubmitBody
 
 __all__ = ["ErrorAnswer", "first_problem", "refusal", "refuse", "refused_with"]
 
@@ -79,6 +79,8 @@ def first_problem(errors: Any) -> str:
         return f"{place}: has no kind; write process or simulated"
     if kind == "union_tag_invalid":
         return f"{place}.kind: is neither process nor simulated"
+    if kind == "string_pattern_mismatch":
+        return f"{place}: {shown(given)}: must be {IN_WORDS[error['ctx']['pattern']]}"
     if kind in ("model_attributes_type", "dict_type"):
         return f"{place}: {shown(given)}: must be a JSON object, sent with Content-Type: application/json"
     text = error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")

@@ -17,11 +17,12 @@ from pydantic import (
 
 from gas.availability import MOST_PROCESSORS
 from gas.printable import first_control
-from gas.service.classes import CLASS_NAME
+from gas.service.classes import CLASS_NAME, CLASS_NAME_IN_WORDS
 from gas.service.jobs import JobRequest, Reshape
 from gas.times import LATEST, LONGEST
 
 __all__ = [
+    "IN_WORDS",
     "Key",
     "MachineBody",
     "ReserveBody",
@@ -34,7 +35,17 @@ Processors = Annotated[int, Field(strict=True, ge=1, le=MOST_PROCESSORS, descrip
 _WALLTIME = "Seconds; a process gets TERM shortly before the end (1%, at most 5 s) and KILL at the end"
 Walltime = Annotated[int, Field(strict=True, ge=1, le=LONGEST, description=_WALLTIME)]
 Instant = Annotated[int, Field(strict=True, ge=0, le=LATEST, description="Epoch seconds")]
-Text = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00]*$", max_length=131_072)]
+_TEXT, _KEY, _VARIABLE, _PATH = r"^[^\x00]*$", r"^[\x21-\x7e]+$", r"^[^\x00=]+$", r"^/[^\x00]*$"
+IN_WORDS = {
+    _TEXT: "text without NUL characters",
+    _KEY: "printable ASCII characters, at least 1, without spaces",
+    _VARIABLE: "a name of at least 1 character, without = and NUL characters",
+    _PATH: "an absolute path, which begins with /, without NUL characters",
+    CLASS_NAME: CLASS_NAME_IN_WORDS,
+}
+"""What must match each pattern."""
+
+Text = Annotated[str, StringConstraints(strict=True, pattern=_TEXT, max_length=131_072)]
 
 
 def _plain(name: str) -> str:
@@ -52,10 +63,10 @@ Name = Annotated[
     AfterValidator(_plain),
     Field(json_schema_extra={"pattern": _PLAIN}),
 ]
-Key = Annotated[str, StringConstraints(strict=True, pattern=r"^[\x21-\x7e]+$", max_length=200)]
+Key = Annotated[str, StringConstraints(strict=True, pattern=_KEY, max_length=200)]
 ClassName = Annotated[str, StringConstraints(strict=True, pattern=CLASS_NAME, max_length=64)]
 MOST_VARIABLES = 1000
-Variable = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00=]+$", max_length=1000)]
+Variable = Annotated[str, StringConstraints(strict=True, pattern=_VARIABLE, max_length=1000)]
 
 
 MOST_KEYS = 64
@@ -99,9 +110,7 @@ class ProcessActuator(_Body):
     )
     directory: Annotated[
         str | None,
-        Field(
-            pattern=r"^/[^\x00]*$", max_length=4096, description="Working directory (default: one created for the job)"
-        ),
+        Field(pattern=_PATH, max_length=4096, description="Working directory (default: one created for the job)"),
     ] = None
 
 

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from gas.service.refusals import first_problem
-from gas.service.requests import ReserveBody, SubmitBody
+from gas.service.requests import IN_WORDS, MachineBody, ReserveBody, ReshapeBody, SubmitBody
 
 
 def submitted(name):
@@ -40,3 +40,37 @@ def test_a_working_directory_has_the_length_that_a_path_can_have():
         else:
             with pytest.raises(ValidationError):
                 SubmitBody.model_validate(body)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("class", "", "class: '': must be up to 64 letters, digits, ., - and _, a letter or digit first"),
+        ("key", "a b", "'a b': must be printable ASCII characters, at least 1, without spaces"),
+        ("actuator", {"kind": "process", "command": ["a\0"]}, "must be text without NUL characters"),
+        ("actuator", {"kind": "process", "command": ["a"], "directory": "b"}, "'b': must be an absolute path, which"),
+    ],
+)
+def test_a_pattern_is_said_in_words(key, value, words):
+    body = {"processors": 1, "walltime": 1, "actuator": {"kind": "simulated", "run_time": 1}, key: value}
+    with pytest.raises(ValidationError) as refused:
+        SubmitBody.model_validate(body)
+    problem = first_problem(refused.value.errors())
+    assert words in problem
+    assert "pattern" not in problem
+
+
+def test_every_pattern_has_words():
+    def patterns(schema):
+        below = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else []
+        own = [schema["pattern"]] if isinstance(schema, dict) and isinstance(schema.get("pattern"), str) else []
+        return own + [each for one in below for each in patterns(one)]
+
+    found = {
+        each
+        for body in (MachineBody, ReserveBody, ReshapeBody, SubmitBody)
+        for each in patterns(body.model_json_schema())
+    }
+    of_names = {each for each in found if "ufeff" in each}  # checked in words of their own
+    assert len(of_names) == 1
+    assert found - of_names <= set(IN_WORDS)
