@@ -37,9 +37,9 @@ def power_options(
     accuracy: Annotated[
         float, typer.Option("--accuracy", metavar="X", help="Execution time of a benchmark / walltime, at most 1.")
     ] = 1.0,
-    policy: Annotated[str, typer.Option("--policy", metavar="NAME", help="A policy that plans starts.")] = "s3",
+    policy: Annotated[str, typer.Option("--policy", metavar="NAME", help="Policy; it must plan starts.")] = "s3",
     filled: Annotated[bool, typer.Option("--filled/--measured-sizes", help="Also sizes between measured ones.")] = True,
-    era: Annotated[bool, typer.Option("--era/--as-measured", help="Times as on nodes of the 1990s.")] = True,
+    era: Annotated[bool, typer.Option("--era/--as-measured", help="Scale times to nodes of the 1990s.")] = True,
 ) -> Options:
     """Compare Gas with requests of fixed size, one job at a time.
 
@@ -48,7 +48,7 @@ def power_options(
     shows the best choice in hindsight.
 
     With three logs and two processors it takes 10 to 20 minutes; with --no-other-terms --seeds 1, two minutes. If you
-    set any of --mix to --as-measured, only these settings are run.
+    set any option from --mix to --as-measured, only your settings are run.
     """
     base = chosen_terms(
         mix=mix, opponent=opponent, dataset=dataset, filled=filled, era=era, accuracy=accuracy, policy=policy

@@ -30,11 +30,11 @@ def prediction_options(
     only: Annotated[str, typer.Option("--only", metavar="PART", help="Only this part: waits, starts or choice.")] = "",
     quick: Annotated[bool, typer.Option("--quick", help="A first look: few jobs of the last two months.")] = False,
 ) -> Options:
-    """Compare methods that predict waits, and choices by them.
+    """Compare predictions of waits, and requests chosen by them.
 
     Part waits: all methods predict recorded and simulated waits of the same jobs (--log also takes a folder). Part
-    starts: starts in simulations of S³. Part choice: moldable jobs choose by predictions, as in `gas experiment power`.
-    No prediction is judged by data that tuned it. All take one to two hours; with --quick, some minutes.
+    starts: starts in simulations of S³. Part choice: moldable jobs choose their requests by predictions, as in `gas
+    experiment power`. No prediction is scored on data that tuned it. All parts: one to two hours; --quick: minutes.
     """
     if only and only not in PARTS:
         raise BadInput(f"--only {only}: is not a part of this study, which has {', '.join(PARTS)}")

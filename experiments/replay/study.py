@@ -35,7 +35,7 @@ def replay_options(
     moldable: Annotated[
         str, typer.Option("--moldable", metavar="SHARE[,...]", help="Share of the jobs whose size Gas chooses.")
     ] = BASE.moldable,
-    overrun: Annotated[Overrun, typer.Option("--overrun", help="At the walltime: extend it, or kill.")] = "extend",
+    overrun: Annotated[Overrun, typer.Option("--overrun", help="Jobs at their walltime: extend or kill.")] = "extend",
     unit: Units = "cpus",
     month: Month = None,
     since: From = None,
@@ -48,7 +48,7 @@ def replay_options(
     Simulates the jobs of the log as they were submitted, with one change at a time. The report compares each schedule
     with the recorded one: waits, utilization, and which jobs would have ended later.
 
-    A year of 30,000 jobs takes a few minutes, most of which is for moldable jobs (--moldable 0% leaves these out).
+    A year of 30,000 jobs takes a few minutes, mostly for moldable jobs (--moldable 0% omits them).
     """
     asked = Asked(policy, machine, walltimes, moldable)
     return asked.options(file, processors, overrun, unit, tuple(month or ()), since, until, seed, seeds)

@@ -21,11 +21,9 @@ Runs: TypeAlias = Annotated[
     int, whole_number("--runs", 2, help="Jobs of each month that a benchmark replaces, one at a time.")
 ]
 SetUps: TypeAlias = Annotated[
-    list[str], typer.Option("--set-up", metavar="WORDS", help="Where to begin, as static=log,times=2. Repeatable.")
+    list[str], typer.Option("--set-up", metavar="WORDS", help="First set-up, such as static=log,times=2. Repeatable.")
 ]
-Changes: TypeAlias = Annotated[
-    int, whole_number("--changes", 0, 3, help="In how many choices others differ from one of them.")
-]
+Changes: TypeAlias = Annotated[int, whole_number("--changes", 0, 3, help="Number of choices that differ from it.")]
 USUAL: Final = ["usual"]
 
 

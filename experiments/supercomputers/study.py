@@ -30,8 +30,8 @@ def supercomputers_options(
     """Compare choosing one machine with submitting to all.
 
     Moldable jobs choose among two or three machines, each with a month of its own log (Cirne and Berman 1999, 6.2 ii).
-    Shows what Gas gains by choosing, what users gain (and others lose) who submit to all machines and keep the job that
-    starts first, and which charge for each submission would deter them.
+    Shows the gain of choosing with Gas; the gain of users who submit to all machines and keep the job that starts
+    first, and the loss of the others; and the charge per submission that would deter them.
 
     With three logs and two processors it takes five to ten minutes; with --no-other-settings --seeds 1, two minutes.
     """

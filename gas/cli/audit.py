@@ -72,7 +72,7 @@ def audit_command(
 
     gas audit schedule.csv --log log.swf.gz --promise s3
 
-    The rules are: no job is lost, the machine is never oversubscribed, and promises are kept. Repeat those options of
+    The rules are: no job is lost, the machine is never oversubscribed, and promises are kept. Repeat the options of
     `gas simulate` that selected jobs or scaled the load. Exit codes: 0 if all rules hold, 1 if one is violated, 2 if a
     requested rule cannot be checked.
     """

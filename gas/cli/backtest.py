@@ -42,8 +42,8 @@ def backtest_command(
         list[str],
         typer.Argument(
             metavar="LOG",
-            help="SWF, what sacct prints, CSV, Parquet or Batsim; plain or gzip; - for standard input; or a folder of "
-            "such files. Jobs need a wait and a run time.",
+            help="SWF, sacct output, CSV, Parquet or Batsim, plain or gzip; - for standard input; or a folder of such "
+            "files. Jobs need a wait and a run time.",
         ),
     ],
     jobs: Annotated[
@@ -80,17 +80,15 @@ def backtest_command(
     strict: Strict = False,
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write each prediction and outcome as CSV; {trace} is replaced."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", help="Write each prediction and its outcome as CSV."),
     ] = None,
     plot: Annotated[
         str | None,
-        typer.Option("--plot", metavar="FILE", help="Draw predictions and outcomes, .png, .svg or .pdf; {trace} too."),
+        typer.Option("--plot", metavar="FILE", help="Draw predictions and outcomes: .png, .svg or .pdf."),
     ] = None,
     report: Annotated[
         str | None,
-        typer.Option("--report", "-r", metavar="FILE", help="Write the report with pictures as HTML; {trace} too."),
+        typer.Option("--report", "-r", metavar="FILE", help="Write the report with pictures as HTML."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -98,13 +96,13 @@ def backtest_command(
 
     gas backtest sacct.txt --processors 1024 --report backtest.html
 
-    For jobs throughout the log, the wait is predicted from the queue at their submission, as `gas plan --predict` does,
-    and compared with the recorded wait, whichever scheduler made the log. Only what was known at each submission is
-    used. After an interruption, the same command goes on where it was.
+    Predicts the waits of jobs throughout the log, as `gas plan --predict` does, and compares them with the recorded
+    waits. Each prediction uses only what was known when the job was submitted. The log may come from any scheduler.
+    After an interruption, the same command continues.
 
-    Several logs, and those of a folder, come one after the other, and a table of all in the end; in file names, {trace}
-    is replaced by the name of the log. One that cannot be used is reported and skipped, and the exit code is that of
-    the first. Other files of a folder are passed over and named.
+    Several logs, or the logs of a folder, are processed in turn; a table of all of them follows. In the names of output
+    files, {trace} is replaced by the name of the log. Gas reports and skips logs that it cannot use, and exits with the
+    code of the first failure. It lists and ignores other files in a folder.
     """
     from gas.cli.backtest_report import wire_of
     from gas.cli.log_files import files_for, log_files

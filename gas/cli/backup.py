@@ -38,8 +38,8 @@ def backup_command(
 
     gas backup s3.backup
 
-    The copy is consistent even while the service runs. It includes what the service has learned about its predictions.
-    The output of jobs and the tokens file are not included; copy them like any other files.
+    The copy is consistent even while the service runs. It includes the outcomes of the service's predictions, but not
+    the output of jobs and the tokens file: copy these like any other files.
     """
     written, jobs = _service().back_up(state_directory(state, name), file)
     say(f"{many(jobs, 'job')} in {written}")

@@ -33,7 +33,7 @@ def cancel_command(
 
     gas cancel 12 14 15
 
-    If a job cannot be cancelled, this is reported, the others are still cancelled, and the exit code is 1.
+    If one job cannot be cancelled, Gas reports it, cancels the others, and exits with 1.
     """
     if everything == bool(jobs):
         raise BadInput(

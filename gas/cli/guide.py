@@ -42,7 +42,7 @@ def guide_command(
 
     gas guide first-plan --files .
 
-    On a terminal a page is formatted and shown in $PAGER (default: less); elsewhere its Markdown text is printed.
+    On a terminal, Gas formats a page and shows it in $PAGER (default: less); elsewhere it prints the Markdown text.
     --site writes all pages and the reference of the Python interface; open DIR/index.html in a browser.
     """
     if site is not None:

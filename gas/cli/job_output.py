@@ -24,7 +24,7 @@ def logs_command(
     endpoint: OneEndpoint = None,
     stderr: Annotated[bool, typer.Option("--stderr", help="Print the job's standard error instead.")] = False,
     follows: Annotated[
-        bool, typer.Option("--follow", "-f", help="Print all of it, as it is written, until the job has ended.")
+        bool, typer.Option("--follow", "-f", help="Print all output as the job writes it, until the job has ended.")
     ] = False,
     limit: Annotated[
         int | None,
@@ -43,7 +43,7 @@ def logs_command(
     gas logs 12 --follow
 
     On a terminal, control sequences are shown as text unless --raw is given; files and pipes get the output unchanged.
-    With --follow, the exit code is that of gas wait; if the scheduler is restarted meanwhile, nothing is lost.
+    With --follow, the exit code is that of gas wait, and no output is lost if the scheduler restarts.
     """
     if follows and (json or limit is not None):
         raise BadInput(f"{'--json' if json else '--bytes'}: --follow prints all output as it is; leave out one of them")

@@ -264,8 +264,8 @@ def reserve_command(
 
     gas reserve -p 64 --start +2h -w 30m
 
-    A reservation never moves. One call creates at most one reservation, even if the network fails; all calls with
-    the same --key together create one.
+    A reservation never moves. One call creates at most one reservation, even if the network fails; calls with the same
+    --key create one in total.
     """
     seconds = parse_duration(walltime, "--walltime")
     where = job_endpoint(endpoint, config)

@@ -39,7 +39,7 @@ def plan_command(
     plot: Plot = None,
     form: Annotated[
         Literal["sbatch", "psij", "submitit", "dask", "snakemake", "parsl"] | None,
-        typer.Option("--as", help="Print only the best request, as options for this program."),
+        typer.Option("--as", help="Print only the best request, as options for the given program."),
     ] = None,
     config: ConfigFile = None,
     json: Json = False,
@@ -50,8 +50,8 @@ def plan_command(
 
     gas plan --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m
 
-    For a job script, its #SBATCH lines apply, except for the size and the time limit. Without a gas.toml, Gas considers
-    all partitions of the local Slurm.
+    Gas keeps the #SBATCH options of a job script, except size and time limit. Without a gas.toml, Gas considers all
+    partitions of the local Slurm.
     """
     planning.refuse_standard_input_of(subject)
     work = subject.work()

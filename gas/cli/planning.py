@@ -66,7 +66,8 @@ Explain = Annotated[
     ),
 ]
 Everything = Annotated[
-    bool, typer.Option("--all", help="Like --explain, with every possible request, and why it lost or cannot run.")
+    bool,
+    typer.Option("--all", help="Like --explain, and list every request with the reason why it lost or cannot run."),
 ]
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw the plan: .png, .svg or .pdf.")]
 
@@ -86,8 +87,7 @@ StaleOk = Annotated[
     bool,
     typer.Option(
         "--stale-ok",
-        help="Also use availability lists whose time differs from now by more than an hour (file) or a minute "
-        "(scheduler).",
+        help="Also use stale availability lists: those more than an hour (file) or a minute (scheduler) from now.",
     ),
 ]
 
@@ -96,7 +96,7 @@ Predict = Annotated[
     typer.Option(
         "--predict",
         metavar="auto|FILE",
-        help="Choose by likely starts, learned from at least 20 past jobs. auto: jobs from S³ or from Slurm's "
+        help="Choose by predicted starts, learned from at least 20 past jobs. auto: jobs from S³ or from Slurm's "
         "accounting (sacct). FILE: an SWF log or the output of sacct --parsable2 (plain or gzip; - for standard "
         "input).",
     ),

@@ -44,7 +44,8 @@ class Gain:
         ),
     ] = "5%"
     least: Annotated[
-        str, typer.Option("--least", metavar="TIME", help="Minimum saving in time; --threshold must be reached, too.")
+        str,
+        typer.Option("--least", metavar="TIME", help="Minimum saving in time; the saving must also reach --threshold."),
     ] = "1m"
     max_processor_hours: MaxProcessorHours = None
 
@@ -54,7 +55,7 @@ class Gain:
         return ReshapeOptions(share, seconds, self.max_processor_hours, stale_ok)
 
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; change nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change, but do not make it.")]
 
 
 @grouped
@@ -122,8 +123,8 @@ def watch_command(
     gas watch 12 app.toml --threshold 10% --least 5m
 
     Reshapes the job (processors and walltime) whenever that makes it finish earlier by at least --threshold and
-    --least: according to the scheduler's plans or, with --predict, to predictions. Each line of output says what
-    was done, and why; with --json each line is a JSON object. Interrupting it leaves the job as it is.
+    --least: according to the scheduler's plans or, with --predict, to predictions. Each line of output states a
+    decision and its reason; with --json each line is a JSON object. Interrupting gas watch leaves the job unchanged.
     """
     pause = parse_duration(every, "--every")
     options, likely = gain.options(stale_ok=stale_ok), forecasting(predict, risk=risk)

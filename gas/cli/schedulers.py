@@ -109,8 +109,10 @@ def endpoints_command(
         Literal["slurm"] | None,
         typer.Option("--generate", help="Print a configuration for the local Slurm (or that of $SLURM_CONF)."),
     ] = None,
-    trust: Annotated[bool, typer.Option("--trust", help="Trust FILE (default: ./gas.toml) as it is now.")] = False,
-    untrust: Annotated[bool, typer.Option("--untrust", help="No longer trust FILE.")] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Trust the current contents of FILE (default: ./gas.toml).")
+    ] = False,
+    untrust: Annotated[bool, typer.Option("--untrust", help="Withdraw the trust in FILE.")] = False,
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="Configuration for --trust and --untrust.")
     ] = None,
@@ -134,9 +136,9 @@ def endpoints_command(
     max_walltime = "12h"
     speed = 1.2
 
-    A configuration names programs for Gas to run, and services to which Gas sends jobs and tokens. Therefore a gas.toml
-    in the current folder is used only after --trust, which must be repeated after each change. If others can write to
-    the file, its endpoints may only be availability lists in files.
+    A configuration names programs for Gas to run, and services to which Gas sends jobs and tokens. Therefore Gas uses a
+    gas.toml in the current folder only after --trust, which you repeat after each change. If other users can write to
+    the file, Gas uses only its availability lists in files.
     """
     if trust or untrust or file is not None:
         _allow_or_withdraw(file, config, trust, untrust)

@@ -29,7 +29,7 @@ ScriptFile = Annotated[
     typer.Option(
         "--script",
         metavar="FILE",
-        help="Slurm job script, planned and submitted with its own #SBATCH options (- for standard input).",
+        help="Slurm job script; its other #SBATCH options are kept (- for standard input).",
     ),
 ]
 Sizes = Annotated[

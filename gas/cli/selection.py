@@ -72,7 +72,7 @@ Until = Annotated[
 First = Annotated[
     int | None, typer.Option("--first", min=1, metavar="N", help="Only the first N of the selected jobs.")
 ]
-Units = Annotated[Unit, typer.Option("--unit", help="What a processor is in the output of sacct: a CPU or a node.")]
+Units = Annotated[Unit, typer.Option("--unit", help="Unit of processors in sacct output: CPUs or whole nodes.")]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse a log with malformed lines (default: leave out and count these lines).")
 ]

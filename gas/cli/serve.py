@@ -83,7 +83,9 @@ def serve_command(
     ] = None,
     keep: Annotated[
         str,
-        typer.Option("--keep", metavar="TIME", help="Delete ended jobs and their output after this time (or: never)."),
+        typer.Option(
+            "--keep", metavar="TIME", help="Delete ended jobs and their output after this time; never keeps them."
+        ),
     ] = KEEP,
     host: Annotated[
         str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on; without tokens, a loopback address.")
@@ -96,7 +98,7 @@ def serve_command(
         typer.Option(
             "--trace",
             metavar="LOG",
-            help="Start with the jobs that a log (SWF) shows running and waiting at the time --at.",
+            help="Start with the running and waiting jobs of a log (SWF) at the time --at.",
         ),
     ] = None,
     at: Annotated[
@@ -118,7 +120,7 @@ def serve_command(
     drain: Annotated[
         bool,
         typer.Option(
-            "--drain", help="Accept no new jobs, finish the schedule, then stop; also drains a service that is running."
+            "--drain", help="Accept no new jobs, finish the schedule, then stop. If the service is running, drain it."
         ),
     ] = False,
     tokens: Annotated[
@@ -126,7 +128,7 @@ def serve_command(
         typer.Option("--tokens", metavar="FILE", help="Tokens file (default: DIR/tokens, if it exists)."),
     ] = None,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Listen on other addresses than loopback even without tokens.")
+        bool, typer.Option("--insecure", help="Listen on non-loopback addresses even without tokens.")
     ] = False,
     ssl_certfile: Annotated[str | None, typer.Option("--ssl-certfile", metavar="FILE", help="TLS certificate.")] = None,
     ssl_keyfile: Annotated[str | None, typer.Option("--ssl-keyfile", metavar="FILE", help="Private key.")] = None,
@@ -174,12 +176,14 @@ def serve_command(
     ] = None,
     default_class: Annotated[
         str | None,
-        typer.Option("--default-class", metavar="NAME", help="Class of jobs that name none (default: the lowest)."),
+        typer.Option(
+            "--default-class", metavar="NAME", help="Class of jobs submitted without a class (default: the lowest)."
+        ),
     ] = None,
     class_users: Annotated[
         list[str] | None,
         typer.Option(
-            "--class-users", metavar="NAME=USER,...", help="Who may submit in a class (default: all); repeatable."
+            "--class-users", metavar="NAME=USER,...", help="Users who may submit to a class (default: all); repeatable."
         ),
     ] = None,
     log_format: Annotated[Literal["text", "json"], typer.Option("--log-format", help="Format of the log.")] = "text",
@@ -201,8 +205,8 @@ def serve_command(
     as root or as ACCOUNT; gas serve must be started as root. Without --user, all jobs run as the user who started the
     service.
 
-    "longest-queue" is the time in the second half of the log when the most jobs wait while at least a tenth of the
-    machine is free. All times are of the scheduler's clock (see --clock-speed).
+    "longest-queue" is the time of the longest queue, among the times in the second half of the log when at least a
+    tenth of the machine is free. All times are times of the scheduler's clock (see --clock-speed).
     """
     if not 0 < clock_speed <= 1e6:
         raise BadInput(f"--clock-speed {clock_speed:g}: must be more than 0, at most 1000000")

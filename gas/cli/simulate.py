@@ -130,7 +130,7 @@ def simulate_command(
 
     Your own policy is a Python class (see gas guide policies). With several policies, a star marks the best value of
     each column. Several logs are simulated one after the other; in file names, {trace} is replaced by the name of the
-    log. A log that cannot be used, or a policy of your own that fails, is reported and skipped.
+    log. Gas reports and skips logs that it cannot use, and policies of yours that fail.
     """
     policies = find_policies(policy or ["s3"])
     _refuse_by_event(policies, order)

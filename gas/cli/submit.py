@@ -82,14 +82,14 @@ def submit_command(
 
     gas submit --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m
 
-    In the command, {processors}, {gpus}, {nodes}, {gpus_per_node}, {tasks}, {cpus_per_task} and {walltime} are replaced
-    by the chosen values, which are also in the environment variables GAS_PROCESSORS, GAS_GPUS and so on. Write {{gpus}}
+    In the command, Gas replaces {processors}, {gpus}, {nodes}, {gpus_per_node}, {tasks}, {cpus_per_task} and {walltime}
+    by the chosen values. The job also has them in its environment (GAS_PROCESSORS, GAS_GPUS and so on). Write {{gpus}}
     for a literal {gpus}.
 
-    A Slurm job script is submitted unchanged. Gas sets only its size, its time limit and where it runs.
+    Gas submits a Slurm job script unchanged, and sets only its size, time limit, partition, account and QOS.
 
-    One call submits at most one job, even if the network fails. All calls with the same --key together submit one
-    job; a later call reports that job.
+    One call submits at most one job, even if the network fails. Calls with the same --key submit one job in total;
+    later calls report that job.
     """
     command = tuple(context.args)
     planning.refuse_standard_input_of(subject)

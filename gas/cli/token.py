@@ -63,8 +63,9 @@ def token_add_command(
 
     gas token add ada --expires 30d
 
-    Only its hash is stored. Send it to the user over a secure channel. The user stores it in a file of mode 0600, named
-    by token_file in the configuration, or in the environment variable GAS_TOKEN. A user may have several tokens.
+    Gas stores only a hash of the token. Send the token to the user over a secure channel. The user stores it in a file
+    of mode 0600, named by token_file in the configuration, or in the environment variable GAS_TOKEN. A user may have
+    several tokens.
     """
     from gas.service.accounts import Accounts
     from gas.service.token_file import add_token

@@ -31,7 +31,7 @@ __all__ = ["traces_app"]
 traces_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List and download logs of real machines.\n\nThey come from the Parallel Workloads Archive.",
+    help="List and download logs of real machines.\n\nThe logs come from the Parallel Workloads Archive.",
 )
 
 BaseUrl = Annotated[

@@ -20,12 +20,12 @@ def why_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Explain why a Slurm job waits, and what would help.
+    """Explain why a Slurm job is pending, and what would start it sooner.
 
     gas why 12
 
-    Shows the jobs ahead of it, the parts of its priority, the limits that hold it and its expected start. Also shows
-    when the job would start with less time, fewer processors, another partition or another QOS. Nothing is changed.
+    Shows the jobs ahead of it, its priority factors, the limits that hold it and its expected start. Also shows when
+    the job would start with a shorter time limit, fewer processors, another partition or another QOS. Changes nothing.
     """
     where, number = job_of(job, endpoint, config)
     record = where.job(number)

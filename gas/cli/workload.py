@@ -105,7 +105,7 @@ def workload_command(
 
     gas workload lublin -n 1000 --load 0.7 -o log.swf
 
-    The log goes to standard output, unless -o, --json, --plot or --save-model is given.
+    Without -o, --json, --plot and --save-model, the log goes to standard output.
 
     gas workload estimates MODEL LOG replaces the run-time estimates of a log (see gas workload estimates --help).
     """
