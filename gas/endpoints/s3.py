@@ -34,14 +34,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
-from documents.fields import FieldError, Fields, shown
+from documents.fields import FieldError, Fields
 from gas.availability import AvailabilityList
 from gas.endpoints.access import Access, split_address
 from gas.endpoints.connection import Connection, NoAnswer, age_of
 from gas.endpoints.endpoint import InDoubt, JobDescription, JobEndpoint, Request, Standing, limits_from
 from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
-from gas.endpoints.s3_answers import job_of, jobs_of, machine_of, standing_of
-from gas.endpoints.s3_requests import actuator_of
+from gas.endpoints.s3_answers import job_of, jobs_of, machine_of, next_page_of, standing_of
+from gas.endpoints.s3_requests import submission_of
 from gas.errors import BadInput, Conflict, Draining, GasError, NotFound, TooMany, Unreachable
 from gas.planner import Limits
 from gas.times import duration_text
@@ -155,10 +155,18 @@ class S3Endpoint(JobEndpoint):
         except FieldError as error:
             raise Unreachable(f"{self.name}: answered an availability list that breaks the format: {error}") from None
 
-    def submit(self, request: Request, job: JobDescription, key: str | None = None) -> dict[str, Any]:
+    def submit(
+        self, request: Request, job: JobDescription, key: str | None = None, *, reservation: int | None = None
+    ) -> dict[str, Any]:
         """Submit a job and return it with its promise.
 
         A `key` that was used before returns the job that it made. By default each call has one of its own.
+
+        Parameters
+        ----------
+        reservation
+            The number of one of the user's whose place the job is to take; the request is of its processors and
+            walltime, not before its start.
 
         Raises
         ------
@@ -171,20 +179,17 @@ class S3Endpoint(JobEndpoint):
         GasError
             The service refused it.
         """
-        body = {
-            "name": job.name,
-            "processors": request.processors,
-            "walltime": request.walltime,
-            "not_before": request.not_before,
-            "start_by": request.start_by,
-            "actuator": actuator_of(job),
-            **({} if job.job_class is None else {"class": job.job_class}),  # a service of earlier versions knows none
-        }
-        return self._post("/v1/jobs", body, key or uuid.uuid4().hex)
+        return self._post("/v1/jobs", submission_of(request, job, reservation), key or uuid.uuid4().hex)
 
-    def reserve(self, name: str, processors: int, start: int, walltime: int, key: str | None = None) -> dict[str, Any]:
-        """Reserve processors from `start` on and return the reservation; errors as of `submit`."""
+    def reserve(
+        self, name: str, processors: int, start: int, walltime: int, key: str | None = None, *, lapses: bool = False
+    ) -> dict[str, Any]:
+        """Reserve processors from `start` on and return the reservation; errors as of `submit`.
+
+        One that `lapses` ends at its start, unless a job has been submitted into it by then.
+        """
         body = {"name": name, "processors": processors, "start": start, "walltime": walltime}
+        body |= {"lapses": True} if lapses else {}
         return self._post("/v1/reservations", body, key or uuid.uuid4().hex)
 
     def in_doubt(self, key: str) -> bool:
@@ -222,7 +227,7 @@ class S3Endpoint(JobEndpoint):
             if length > MOST_LISTED_BYTES:
                 raise Unreachable(f"{self.name}: lists more than {MOST_LISTED_BYTES >> 20} MiB of jobs, the most read")
             listed += jobs_of(self._json(answer), self.name, partial=bool(fields))
-            after = self._next_page(answer, after)
+            after = next_page_of(self._json(answer), after, self.name)
         return listed
 
     def output(
@@ -435,16 +440,6 @@ class S3Endpoint(JobEndpoint):
 
     def _machine_of(self, answer: Answer) -> dict[str, Any]:
         return machine_of(self._json(answer), self.name)
-
-    def _next_page(self, answer: Answer, after: int) -> int | None:
-        """Return where the page after this one begins; None if it was the last, or the service knows no pages."""
-        content = self._json(answer)
-        following = content.get("next") if isinstance(content, dict) else None
-        if following is None:
-            return None
-        if type(following) is not int or following <= after:
-            raise Unreachable(f"{self.name}: answered a page of jobs after which to go on at {shown(following)}")
-        return following
 
     def _jobs_of(self, answer: Answer) -> list[dict[str, Any]]:
         return jobs_of(self._json(answer), self.name)

@@ -13,7 +13,7 @@ from documents.fields import quoted, shown
 from gas.errors import Unreachable
 from gas.times import LATEST
 
-__all__ = ["job_of", "jobs_of", "machine_of", "standing_of"]
+__all__ = ["job_of", "jobs_of", "machine_of", "next_page_of", "standing_of"]
 
 MOST_CHARACTERS = 131_072
 """Of a text: the longest word of a command that the service takes."""
@@ -43,6 +43,16 @@ def jobs_of(document: Any, name: str, *, partial: bool = False) -> list[dict[str
         raise Unreachable(f"{name}: answered a list of jobs that cannot be understood; is it an S³ service?")
     unknown, wanted = ({}, ("id",)) if partial else (_UNKNOWN, ("id", "state", "processors"))
     return [{**unknown, **_vetted(job, _JOB, wanted, f"{name}: answered a job that")} for job in jobs]
+
+
+def next_page_of(document: Any, after: int, name: str) -> int | None:
+    """Return where the page after this one begins; None if it was the last, or the service knows no pages."""
+    following = document.get("next") if isinstance(document, dict) else None
+    if following is None:
+        return None
+    if type(following) is not int or following <= after:
+        raise Unreachable(f"{name}: answered a page of jobs after which to go on at {shown(following)}")
+    return following
 
 
 def machine_of(document: Any, name: str) -> dict[str, Any]:

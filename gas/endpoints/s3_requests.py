@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from gas.endpoints.endpoint import JobDescription
+from gas.endpoints.endpoint import JobDescription, Request
 
-__all__ = ["actuator_of"]
+__all__ = ["actuator_of", "submission_of"]
 
 _VARYING = ("processors", "tasks", "cpus_per_task", "walltime")
 """The placeholders that the service knows."""
+
+
+def submission_of(request: Request, job: JobDescription, reservation: int | None = None) -> dict[str, Any]:
+    """Return the body of ``POST /v1/jobs``, without its key; `reservation` is one whose place the job takes."""
+    return {
+        "name": job.name,
+        "processors": request.processors,
+        "walltime": request.walltime,
+        "not_before": request.not_before,
+        "start_by": request.start_by,
+        "actuator": actuator_of(job),
+        **({} if job.job_class is None else {"class": job.job_class}),  # services of earlier versions know neither
+        **({} if reservation is None else {"reservation": reservation}),
+    }
 
 
 def actuator_of(job: JobDescription) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 The core is pure: no clock, no file, no process. Its caller passes the time and the jobs that have ended:
 
     submit, reserve, cancel      what users do; `submit` answers with the promised start
+    use                          a job in the place of a reservation
     reshape                      another size and walltime for a job that waits
     accept, decline              an earlier start that a job is offered (`gas.s3.offers`)
     step(now, ended)             one instant: jobs that ended, promotion, jobs to start now
@@ -112,6 +113,27 @@ class S3(Offers):
             )
         self._take(self._profile, anchor, anchor + walltime, processors)
         entry = self._new(processors, walltime, anchor, "reserved", start)
+        self._waiting.add(entry)
+        return entry
+
+    def use(self, id: int) -> Entry:
+        """Put a job in the place of a reservation that has not begun: its processors, start and walltime.
+
+        Nothing moves it, as nothing moved the reservation, and no other entry moves.
+
+        Raises
+        ------
+        NotFound
+            There is no such entry.
+        Conflict
+            It is no reservation, or has begun.
+        """
+        held = self.entry(id)
+        if held.state != "reserved":
+            what = "is running" if held.state == "running" else "is no reservation"
+            raise Conflict(f"job {id} {what}; only a reservation that has not begun can be used")
+        self._withdraw([held])
+        entry = self._new(held.processors, held.walltime, held.start, "reserved", held.earliest)
         self._waiting.add(entry)
         return entry
 

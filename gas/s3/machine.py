@@ -101,16 +101,27 @@ class Machine:
         )
         if run_time is not None:
             self.run_times[entry.id] = run_time
-        for started in self.schedule.step(self.schedule.now):
-            self._begin(started.id, self.schedule.now)
+        self._start_due()
         return entry
 
-    def reserve(self, processors: int, start: int, walltime: int, *, start_by: int | None = None) -> Entry:
-        """Reserve processors; they are given back by themselves at the end. `S3.reserve` names the errors."""
+    def reserve(
+        self, processors: int, start: int, walltime: int, *, start_by: int | None = None, lasts: int | None = None
+    ) -> Entry:
+        """Reserve processors; they are given back by themselves at the end. `S3.reserve` names the errors.
+
+        `lasts` seconds after its start a reservation gives them back already; 0 keeps them free for a job until then.
+        """
         entry = self.schedule.reserve(processors, start, walltime, start_by=start_by)
-        self.run_times[entry.id] = walltime
-        for started in self.schedule.step(self.schedule.now):
-            self._begin(started.id, self.schedule.now)
+        self.run_times[entry.id] = walltime if lasts is None else lasts
+        self._start_due()
+        return entry
+
+    def use(self, id: int, run_time: int | None = None) -> Entry:
+        """Put a job in the place of a reservation; `run_time` makes it a simulated one. `S3.use` names the errors."""
+        entry = self.schedule.use(id)
+        del self.run_times[id]
+        if run_time is not None:
+            self.run_times[entry.id] = run_time
         return entry
 
     def reshape(
@@ -142,8 +153,7 @@ class Machine:
         resized = self.schedule.resize(processors)
         for entry in resized.evicted:
             self.run_times.pop(entry.id, None)
-        for started in self.schedule.step(self.schedule.now):
-            self._begin(started.id, self.schedule.now)
+        self._start_due()
         return resized
 
     def restore(
@@ -165,6 +175,10 @@ class Machine:
         other.run_times = dict(self.run_times)
         other._ends = list(self._ends)
         return other
+
+    def _start_due(self) -> None:
+        for started in self.schedule.step(self.schedule.now):
+            self._begin(started.id, self.schedule.now)
 
     def _begin(self, id: int, start: int) -> None:
         if id in self.run_times:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gas.errors import BadInput, Conflict, Draining, GasError
+from gas.errors import BadInput, Conflict, Draining, GasError, NotFound
 from gas.s3 import Entry
 from gas.service.book import Book
 from gas.service.jobs import Job, JobRequest, Reshape
@@ -54,6 +54,8 @@ class Admission:
     def accept(self, request: JobRequest) -> Job:
         """Put a request on the schedule and write it; durable on return. `LiveScheduler.submit` names the errors."""
         with self._counting_refusals():
+            if request.reservation is not None:
+                return self._use(request, request.reservation)
             job = job_of(self._place(request), request)
             self._book.add(job)
             self._book.write([])
@@ -75,7 +77,8 @@ class Admission:
         if request.kind == "reservation":
             if request.start is None:
                 raise BadInput("start: is required for a reservation")
-            return book.machine.reserve(request.processors, request.start, request.walltime, start_by=start_by)
+            size, walltime, lasts = request.processors, request.walltime, request.run_time
+            return book.machine.reserve(size, request.start, walltime, start_by=start_by, lasts=lasts)
         book.classes.admit(request.job_class, request.user)  # here, as the answer to a retry does not depend on it
         run_time = request.run_time if request.actuator == "simulated" else None
         return book.machine.submit(
@@ -86,6 +89,32 @@ class Admission:
             start_by=start_by,
             priority=book.classes.priority(request.job_class),
         )
+
+    def _use(self, request: JobRequest, reservation: int) -> Job:
+        """Put a job in the place of a reservation, as one write.
+
+        It is taken also while no new jobs are accepted: its processors were given before.
+        """
+        book, held = self._book, self._book.jobs.get(reservation)
+        if held is None or held.request.kind != "reservation" or held.request.user != request.user:
+            raise NotFound(f"there is no reservation {reservation} of {request.user or 'yours'}: it may have lapsed")
+        wanted, given = (
+            (request.processors, request.walltime, request.start),
+            (held.request.processors, held.request.walltime, held.start),
+        )
+        if wanted != given:
+            raise Conflict(
+                f"reservation {reservation} is of {given[0]} processors for {given[1]} s from {given[2]}, and the job "
+                f"asks for {wanted[0]} for {wanted[1]} s, not_before {wanted[2]}; ask for just that"
+            )
+        book.classes.admit(request.job_class, request.user)
+        size = book.usage.of(request.user)[2]
+        self._limits.check_bytes(request.user, size, request.size)
+        job = job_of(book.machine.use(reservation, request.run_time), request)
+        book.add(job)
+        held.remark(f"job {job.id} took its place")
+        book.write([book.leave(held, "cancelled")])
+        return job
 
     @contextmanager
     def _counting_refusals(self) -> Iterator[None]:

@@ -50,6 +50,7 @@ def add_job_routes(app: FastAPI, scheduler: LiveScheduler, lanes: Lanes) -> None
     """Add the routes below ``/v1/jobs``, and ``POST /v1/reservations``."""
     refused: dict[int | str, dict[str, Any]] = {
         200: {"model": JobAnswer, "description": "The key was used before; this is the job that it created"},
+        404: refused_with("There is no such reservation of the caller's (any more)"),
         409: refused_with("The key was used for a different request, or no new jobs are accepted"),
         412: refused_with("Later than `start_by`; nothing was queued"),
     }

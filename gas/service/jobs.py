@@ -52,7 +52,8 @@ class JobRequest:
     `actuator` is how the job runs: a `process` starts `command` on this machine, a `simulated` job lasts `run_time`, a
     reservation has `none`. `start` is the start of a reservation, and the earliest start of a job. `key` is the
     idempotency key; each `user` has separate keys. With `cpus_per_task`, placeholders in the command stand for the
-    shape in which the job starts. `job_class` is one of `gas.service.classes`, None for the default.
+    shape in which the job starts. `job_class` is one of `gas.service.classes`, None for the default. `reservation` is
+    the one whose place a job takes; which that was is not kept.
     """
 
     kind: Kind
@@ -70,6 +71,12 @@ class JobRequest:
     user: str = ""
     cpus_per_task: int | None = None
     job_class: str | None = None
+    reservation: int | None = field(default=None, compare=False)
+
+    @property
+    def lapses(self) -> bool:
+        """Whether it is a reservation for a job, which gives its processors back at its start."""
+        return self.kind == "reservation" and self.run_time == 0
 
     @property
     def sizes(self) -> dict[str, int]:

@@ -287,10 +287,12 @@ class LiveScheduler:
         ------
         BadInput, StalePlan
             As `S3.submit` and `S3.reserve`; there is no such class.
+        NotFound
+            There is no reservation of this user's whose place the job is to take.
         Forbidden
             The user may not submit in this class.
         Conflict
-            The key was used for a different request.
+            The key was used for a different request, or the reservation is another one or has begun.
         Draining
             No new jobs are accepted.
         OverLimit

@@ -58,7 +58,7 @@ def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, las
     run_times: dict[int, int] = {}
     for job in jobs:
         request = job.request
-        lasts = request.walltime if request.kind == "reservation" else request.run_time
+        lasts = request.walltime if request.kind == "reservation" and not request.lapses else request.run_time
         if job.state == "running" and job.start > now:
             # By a clock that was ahead of a restored one. It holds its processors now, and for its walltime.
             job.start, job.due = now, now + request.walltime
@@ -111,7 +111,7 @@ def missed_starts(jobs: Mapping[int, Job], schedule: S3, clock: Clock, pulse: Pu
     now, late = clock.now(), int(LATE_SECONDS * max(1.0, clock.speed))
     if now - schedule.now <= late or schedule.first_start() >= now - late:
         return None
-    due = [job for job in jobs.values() if job.state == "queued" and job.start < now - late]
+    due = [job for job in jobs.values() if job.state in ("queued", "reserved") and job.start < now - late]
     missed = [job for job in due if job.request.actuator == "process"]
     if not missed:
         return None
@@ -131,10 +131,11 @@ def missed_starts(jobs: Mapping[int, Job], schedule: S3, clock: Clock, pulse: Pu
 
 
 def end_by_itself(job: Job) -> JobState:
-    """Return the state in which a simulated job or a reservation ends if it is not cancelled."""
-    return (
-        "timeout" if job.request.run_time is not None and job.request.run_time > job.request.walltime else "completed"
-    )
+    """Return the state in which a simulated job or a reservation ends by itself; one that lapses says so."""
+    if job.request.lapses:
+        job.remark("lapsed at its start: no job was submitted into it")
+        return "cancelled"
+    return "timeout" if (job.request.run_time or 0) > job.request.walltime else "completed"
 
 
 def _ended_while_away(job: Job, lasts: int | None, runner: Runner, now: int) -> int | None:

@@ -121,6 +121,9 @@ class SimulatedActuator(_Body):
     run_time: Annotated[int, Field(strict=True, ge=0, le=LONGEST, description="Seconds")]
 
 
+_IN_RESERVATION = "Take the place of this reservation of yours: its processors, walltime and start (as not_before)"
+
+
 class SubmitBody(_Body):
     """A job."""
 
@@ -148,6 +151,7 @@ class SubmitBody(_Body):
         Instant | None, Field(description="Latest acceptable start; if it cannot be promised, nothing is queued")
     ] = None
     job_class: Annotated[ClassName | None, Field(alias="class", description="See GET /v1/machine")] = None
+    reservation: Annotated[int | None, Field(strict=True, ge=1, le=2**63 - 1, description=_IN_RESERVATION)] = None
     actuator: Annotated[ProcessActuator | SimulatedActuator, Field(discriminator="kind")]
     key: Annotated[Key | None, Field(description="Idempotency key: the same key again returns the same job")] = None
 
@@ -168,6 +172,7 @@ class SubmitBody(_Body):
             key=self.key,
             user=user,
             job_class=self.job_class,
+            reservation=self.reservation,
             **how,
         )
 
@@ -185,6 +190,9 @@ class ReserveBody(_Body):
     start: Instant
     walltime: Walltime
     start_by: Annotated[Instant | None, Field(description="Latest acceptable start (default: `start`)")] = None
+    lapses: Annotated[
+        bool, Field(strict=True, description="End at its start, unless a job has been submitted into it by then")
+    ] = False
     key: Annotated[Key | None, Field(description="Idempotency key: repeated, it returns the same reservation")] = None
 
     def request(self, user: str) -> JobRequest:
@@ -195,6 +203,7 @@ class ReserveBody(_Body):
             self.processors,
             self.walltime,
             actuator="none",
+            run_time=0 if self.lapses else None,
             start=self.start,
             start_by=self.start_by,
             key=self.key,

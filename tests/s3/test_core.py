@@ -65,6 +65,33 @@ def test_a_reservation_that_does_not_fit_is_refused_unless_it_may_start_later():
     assert s3.reserve(1, 50, 10, start_by=100).start == 100
 
 
+def test_a_job_takes_the_place_of_a_reservation_and_starts_there_as_promised():
+    s3 = S3(10, 0)
+    first, r, later = s3.submit(10, 50), s3.reserve(6, 50, 20), s3.submit(10, 30)
+    job = s3.use(r.id)
+    assert (job.processors, job.walltime, job.start, job.promise) == (6, 20, 50, 50)
+    assert (later.start, later.promise) == (70, 70)
+    assert r.id not in s3.entries
+    s3.step(0)
+    assert s3.step(10, [first.id]) == [later]
+    assert job.start == 50  # nothing moves it, as nothing moved the reservation
+    s3.step(40, [later.id])
+    assert s3.step(50) == [job]
+    s3.check()
+
+
+def test_only_a_reservation_that_has_not_begun_can_be_used():
+    s3 = S3(10, 0)
+    job, r = s3.submit(1, 10), s3.reserve(1, 5, 10)
+    with pytest.raises(Conflict, match="is no reservation"):
+        s3.use(job.id)
+    s3.step(5)
+    with pytest.raises(Conflict, match="is running"):
+        s3.use(r.id)
+    with pytest.raises(NotFound, match="no job 77"):
+        s3.use(77)
+
+
 def test_a_reservation_starts_by_itself():
     s3 = S3(10, 0)
     r = s3.reserve(3, 5, 10)

@@ -122,6 +122,23 @@ def test_a_reservation_begins_and_ends_by_itself():
     ]
 
 
+def test_a_reservation_for_a_job_lapses_at_its_start_and_who_waits_moves_up():
+    m = machine()
+    r = m.reserve(10, 50, 20, lasts=0)
+    waits = m.submit(10, 60)
+    assert waits.start == 70
+    events = m.advance(50)
+    assert [(e.kind, e.id) for e in events] == [("started", r.id), ("ended", r.id), ("started", waits.id)]
+    assert waits.start == 50
+
+
+def test_a_job_that_took_the_place_of_a_reservation_that_would_lapse_runs_there():
+    m = machine()
+    r = m.reserve(10, 50, 20, lasts=0)
+    job = m.use(r.id, 15)
+    assert [(e.time, e.kind, e.id) for e in m.advance(100)] == [(50, "started", job.id), (65, "ended", job.id)]
+
+
 def test_a_reservation_from_now_on_begins_at_once():
     assert machine().reserve(10, 0, 20).state == "running"
 

@@ -252,6 +252,18 @@ class Orderly(RuleBasedStateMachine):
                 self.wanted_from[entry.id] = first
             self.s3.step(self.now)
 
+    @precondition(lambda self: self.s3.reserved)
+    @rule(data=st.data())
+    def use(self, data):
+        """A job takes the place of a reservation, and no other entry moves."""
+        held = data.draw(st.sampled_from(self.s3.reserved))
+        others = {e.id: asdict(e) for e in self.s3.entries.values() if e is not held}
+        with self.verified():
+            entry = self.s3.use(held.id)
+            self.wanted_from[entry.id] = self.wanted_from[held.id]
+            assert asdict(entry) == {**asdict(held), "id": entry.id, "submitted": self.now, "promise": held.start}
+        assert {id: asdict(e) for id, e in self.s3.entries.items() if id != entry.id} == others
+
     @precondition(lambda self: self.waiting)
     @rule(data=st.data())
     def cancel(self, data):

@@ -250,3 +250,64 @@ def test_only_a_process_has_output(s3):
     answer = s3.get(f"/v1/jobs/{job['id']}/output")
     assert answer.status_code == 409
     assert "no output" in answer.json()["error"]["message"]
+
+
+def held(s3, processors=4, seconds=3600, walltime=60, **more):
+    """Reserve processors for a job."""
+    start = s3.get("/v1/availability").json()["now"] + seconds
+    body = {"processors": processors, "start": start, "walltime": walltime, "lapses": True, **more}
+    answer = s3.post("/v1/reservations", body)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def into(s3, reservation, run_time=5, **more):
+    body = {name: reservation[name] for name in ("processors", "walltime")} | {"not_before": reservation["promise"]}
+    actuator = {"kind": "simulated", "run_time": run_time}
+    return s3.post("/v1/jobs", {**body, "actuator": actuator, "reservation": reservation["id"], **more})
+
+
+def test_a_job_takes_the_place_of_a_reservation_once_and_moves_no_other_promise(s3):
+    reservation = held(s3, 10)
+    others = [s3.simulated(10, 3000), s3.simulated(10, 3000)]
+    answer = into(s3, reservation, key="mine")
+    assert (answer.status_code, answer.json()["state"]) == (201, "reserved")
+    assert answer.json()["promise"] == reservation["promise"]
+    gone = s3.job(reservation["id"])
+    assert (gone["state"], gone["start"]) == ("cancelled", None)
+    assert gone["message"] == f"job {answer.json()['id']} took its place"
+    assert [s3.job(one["id"])["promise"] for one in others] == [one["promise"] for one in others]
+    again = into(s3, reservation, key="mine")
+    assert (again.status_code, again.json()["id"]) == (200, answer.json()["id"])
+    another = into(s3, reservation)
+    assert another.status_code == 404
+    assert "it may have lapsed" in another.json()["error"]["message"]
+
+
+def test_a_job_that_asks_for_something_else_does_not_get_the_place_of_a_reservation(s3):
+    reservation = held(s3)
+    answer = into(s3, reservation, processors=5)
+    assert answer.status_code == 409
+    assert "is of 4 processors for 60 s" in answer.json()["error"]["message"]
+    job = s3.simulated(1, 10)
+    assert into(s3, job).status_code == 404, "a job is no reservation"
+    assert s3.job(reservation["id"])["state"] == "reserved"
+
+
+def test_a_reservation_for_a_job_lapses_at_its_start(s3):
+    reservation = held(s3, 10, seconds=1)
+    waits = s3.simulated(10, 30)
+    assert waits["promise"] == reservation["promise"] + 60
+    gone = ended(s3, reservation["id"])
+    assert (gone["state"], gone["start"], gone["finished"]) == ("cancelled", None, reservation["promise"])
+    assert gone["message"] == "lapsed at its start: no job was submitted into it"
+    s3.until(waits["id"], "running")
+    assert s3.job(waits["id"])["start"] <= reservation["promise"] + 2
+
+
+def test_a_process_in_the_place_of_a_reservation_starts_on_time(s3):
+    reservation = held(s3, seconds=2)
+    actuator = {"kind": "process", "command": ["sh", "-c", "echo $GAS_PROCESSORS"]}
+    job = into(s3, reservation, actuator=actuator).json()
+    done = ended(s3, job["id"])
+    assert (done["state"], done["start"]) == ("completed", reservation["promise"])

@@ -133,13 +133,32 @@ class Stored(RuleBasedStateMachine):
         delay=st.integers(0, 20),
         slack=st.sampled_from([None, 0, 5, 50]),
         key=keys,
+        run_time=st.sampled_from([None, 0]),  # 0 lapses
     )
-    def reserves(self, processors, walltime, delay, slack, key):
+    def reserves(self, processors, walltime, delay, slack, key, run_time):
         start = self.now + delay
         start_by = None if slack is None else start + slack
-        more = {"actuator": "none", "start": start, "start_by": start_by, "key": key, "user": "ada"}
-        request = JobRequest("reservation", "reservation", processors, walltime, **more)
+        more = {"actuator": "none", "run_time": run_time, "start_by": start_by, "key": key, "user": "ada"}
+        request = JobRequest("reservation", "reservation", processors, walltime, start=start, **more)
         self.ask(self.live, request)
+
+    @precondition(lambda self: self.reserved())
+    @rule(data=st.data(), run_time=st.integers(0, 15), key=keys)
+    def uses(self, data, run_time, key):
+        """A job takes the place of a reservation, once; all others stay where they are."""
+        held = data.draw(st.sampled_from(self.reserved()))
+        others = {job.id: job.start for job in self.active() if job.id != held.id}
+        size, walltime = held.request.processors, held.request.walltime
+        more = {"start": held.start, "key": key, "user": "ada", "reservation": held.id}
+        request = JobRequest("job", "job", size, walltime, actuator="simulated", run_time=run_time, **more)
+        answer = self.ask(self.live, request)
+        if answer[1] is True:
+            assert self.live.job(held.id).state == "cancelled"
+            assert answer[0]["promise"] == held.start
+            assert {job.id: job.start for job in self.active() if job.id != answer[0]["id"]} == others
+
+    def reserved(self):
+        return [job for job in self.active() if job.state == "reserved" and job.request.kind == "reservation"]
 
     def ask(self, scheduler, request):
         """Return what the scheduler answers; a refusal changes nothing, the same key never makes a second job."""
