@@ -4,11 +4,20 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from gas.service.rows import CLASS, RESHAPED
+from gas.service.rows import CLASS, NOTICE, OFFERED, RESHAPED
+
+
+def without_offers(path: Path) -> None:
+    """Make a store one of schema 5, which knew of no offers of earlier starts."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        for column in (NOTICE, *OFFERED):
+            database.execute(f"ALTER TABLE jobs DROP COLUMN {column}")
+        database.execute("PRAGMA user_version = 5")
 
 
 def without_classes(path: Path) -> None:
     """Make a store one of schema 4, which knew of no classes of jobs."""
+    without_offers(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute(f"ALTER TABLE jobs DROP COLUMN {CLASS}")
         database.execute("PRAGMA user_version = 4")

@@ -277,6 +277,7 @@ class S3(Offers):
             entry = replace(given)
             if entry.answer_by is not None and (entry.answer_by <= self.now or entry.state == "running"):
                 entry.withdraw_offer()  # unlike one that lapses: it could not be answered while nothing ran
+                self._changed.add(entry.id)
             self.entries[entry.id] = entry
             if entry.state == "running":
                 self._running.add(entry)

@@ -136,6 +136,16 @@ class Machine:
             self.run_times[id] = run_time
         return entry, self.advance(self.schedule.now)
 
+    def accept(self, id: int, start: int) -> list[Event]:
+        """Move a job to the start that it is offered (`S3.accept`); what can start at once does."""
+        self.schedule.accept(id, start)
+        return self.advance(self.schedule.now)
+
+    def decline(self, id: int, start: int | None = None, *, not_before: int | None = None) -> list[Event]:
+        """Release what a job is offered (`S3.decline`); what can start at once does."""
+        self.schedule.decline(id, start, not_before=not_before)
+        return self.advance(self.schedule.now)
+
     def go_on(self) -> list[Event]:
         """Go on with promotion where patience ended (`S3.go_on`); what can start at once does."""
         self.schedule.go_on()

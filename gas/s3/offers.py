@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from gas.errors import BadInput, Conflict
 from gas.profile.blocks import GIVEN_MOST, GIVEN_UNTIL
+from gas.profile.flat import ENDLESS
 from gas.s3.entries import NO_OFFERS, Entry
 from gas.s3.schedule import Schedule
 from gas.times import iso_time
@@ -94,8 +95,7 @@ class Offers(Schedule):
         if not_before is not None:
             # What is free from there on may have been free for long: all are looked at again, in their turn.
             self._waiting.look_again()
-            numbers = self._profile.numbers
-            numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = self.processors, max(numbers[GIVEN_UNTIL], entry.start)
+            self._profile.numbers[[GIVEN_MOST, GIVEN_UNTIL]] = self.processors, ENDLESS
         self._promote_queue()
         return entry
 

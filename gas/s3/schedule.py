@@ -253,8 +253,9 @@ class Schedule:
         waiting = self._waiting
         waiting.leave_notice(self.soonest)
         patience = NO_LIMIT if self.patience is None else self.patience
-        # A job that is taken out may show two ends of others that its own had hidden, and adds two where it is put.
-        self._make_room(4 * min(len(waiting.jobs), patience) + 4)
+        # What is taken out may show two ends of others that its own had hidden, and adds two where it is put: a slot of
+        # each job, and what it is offered.
+        self._make_room(4 * min(len(waiting.jobs) + len(waiting.conditional), patience) + 4)
         before = waiting.starts.copy()
         moves = self._promote(self._profile, waiting.queue, self.soonest, UNTIL_NOTHING_MOVES, patience)
         for entry in waiting.read_starts(before) if moves else []:

@@ -3,6 +3,7 @@
 Its modules, from the bottom:
 
     jobs         what was asked for and what became of it
+    changes      what clients request of a waiting job
     listing      lists of jobs in pages
     rows         jobs as rows of the store, sealed
     tables       the tables of the store, and older ones brought up to date
@@ -43,6 +44,7 @@ Its modules, from the bottom:
     tokens       who asks
     turnstile    the lock of the service, in order
     reshaping    another shape for a waiting job
+    answering    an answer to what a waiting job is offered
     admission    what a request must pass to become a job
     dispatcher   the book kept up to the present, and what falls due started
     live         `LiveScheduler`: all of it together, safe to call from many threads

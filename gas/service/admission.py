@@ -8,8 +8,10 @@ from contextlib import contextmanager
 
 from gas.errors import BadInput, Conflict, Draining, GasError, NotFound
 from gas.s3 import Entry
+from gas.service.answering import answer
 from gas.service.book import Book
-from gas.service.jobs import Job, JobRequest, Reshape
+from gas.service.changes import Answer, Change, Reshape
+from gas.service.jobs import Job, JobRequest
 from gas.service.limits import Limits
 from gas.service.reshaping import reshape
 
@@ -64,7 +66,21 @@ class Admission:
     def reshape(self, job: Job, wanted: Reshape) -> Job:
         """Give a waiting job another shape; `LiveScheduler.reshape` names the errors."""
         with self._counting_refusals():
-            return reshape(self._book, self._limits, job, wanted)
+            return job.copy() if self._made_before(wanted) else reshape(self._book, self._limits, job, wanted)
+
+    def answer(self, job: Job, wanted: Answer) -> Job:
+        """Answer what a waiting job is offered; `LiveScheduler.answer` names the errors."""
+        with self._counting_refusals():
+            return job.copy() if self._made_before(wanted) else answer(self._book, job, wanted)
+
+    def _made_before(self, wanted: Change) -> bool:
+        """Return whether a change was made before with its key, and is not to be made again."""
+        if wanted.key is None:
+            return False
+        earlier = self._book.store.change_by_key(wanted.id, wanted.user, wanted.key)
+        if earlier is not None and earlier != wanted:
+            raise Conflict(f"key {wanted.key!r} was used for another change of job {wanted.id}; use a new key")
+        return earlier is not None
 
     def _place(self, request: JobRequest) -> Entry:
         book = self._book
@@ -88,6 +104,7 @@ class Admission:
             not_before=request.start,
             start_by=start_by,
             priority=book.classes.priority(request.job_class),
+            notice=request.notice,
         )
 
     def _use(self, request: JobRequest, reservation: int) -> Job:
@@ -96,12 +113,12 @@ class Admission:
         It is taken also while no new jobs are accepted: its processors were given before.
         """
         book, held = self._book, self._book.jobs.get(reservation)
+        if request.notice is not None:
+            raise BadInput("notice: a job in the place of a reservation starts with that; leave it out")
         if held is None or held.request.kind != "reservation" or held.request.user != request.user:
             raise NotFound(f"there is no reservation {reservation} of {request.user or 'yours'}: it may have lapsed")
-        wanted, given = (
-            (request.processors, request.walltime, request.start),
-            (held.request.processors, held.request.walltime, held.start),
-        )
+        wanted = request.processors, request.walltime, request.start
+        given = held.request.processors, held.request.walltime, held.start
         if wanted != given:
             raise Conflict(
                 f"reservation {reservation} is of {given[0]} processors for {given[1]} s from {given[2]}, and the job "

@@ -77,6 +77,9 @@ class JobAnswer(BaseModel):
     ]
     command_bytes: Annotated[int | None, Field(description="Length of the command in JSON; from 4096 on it is long")]
     run_time: int | None
+    notice: Annotated[
+        int | None, Field(description="Seconds to answer an offer of an earlier start; null: moved without being asked")
+    ]
     exit_status: int | None
     signal: str | None
     message: Annotated[str | None, Field(description="Why a promise was broken, who cancelled it, why it failed")]
@@ -88,6 +91,14 @@ class JobAnswer(BaseModel):
     not_before_iso: str | None
     promise: Annotated[int, Field(description="Promised start; it never gets later unless its user reshapes the job")]
     promise_iso: str
+    offer: Annotated[
+        int | None, Field(description="Earlier start that is held for it as well: POST /v1/jobs/{id}/offer answers")
+    ]
+    offer_iso: str | None
+    answer_by: Annotated[int | None, Field(description="When the offer is withdrawn if it is not answered")]
+    answer_by_iso: str | None
+    offers_from: Annotated[int | None, Field(description="It may be offered starts from then on; null: none")]
+    offers_from_iso: str | None
     first_promise: Annotated[int, Field(description="Start promised at submission, or when it was last reshaped")]
     first_promise_iso: str
     broken_promise: Annotated[int | None, Field(description="The latest broken promise; null if there is none")]

@@ -16,13 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gas.errors import BadInput, Conflict, NotFound, StoreDamaged, StoreFailed
+from gas.service.changes import Change
 from gas.service.database import first_problem, open_database
-from gas.service.jobs import Job, Reshape
+from gas.service.jobs import Job
 from gas.service.ledger import FILE as PREDICTIONS
 from gas.service.ledger import put_back, put_in, taken_out
 from gas.service.mark import Mark, MarkFile
 from gas.service.reconciling import directories
-from gas.service.rows import DamagedRow, job_of, reshape_of, seal
+from gas.service.rows import DamagedRow, change_of, job_of, seal
 from gas.service.store import COMMANDED, Store
 from gas.service.tables import SCHEMA_VERSION, read_as_of_today
 
@@ -191,7 +192,7 @@ def save_sound(path: Path, target: Path) -> tuple[int, list[str]]:
     left_out: list[str] = []
     jobs: list[Job] = []
     facts: dict[str, str] = {}
-    reshapes: list[Reshape] = []
+    requested: list[Change] = []
     with _opened(path) as database:
         for id in _numbers(database):
             try:
@@ -204,7 +205,7 @@ def save_sound(path: Path, target: Path) -> tuple[int, list[str]]:
         with suppress(sqlite3.Error):
             for row in database.execute("SELECT * FROM reshapes"):
                 with suppress(DamagedRow):
-                    reshapes.append(reshape_of(row))
+                    requested.append(change_of(row))
         with suppress(sqlite3.Error):
             for row in database.execute("SELECT key, value, seal FROM meta"):
                 if row["seal"] == seal((row["key"], row["value"])):
@@ -217,7 +218,7 @@ def save_sound(path: Path, target: Path) -> tuple[int, list[str]]:
         saved = 0
         for job in jobs:
             try:
-                store.write(new=[job], reshapes=[each for each in reshapes if each.id == job.id])
+                store.write(new=[job], requested=[each for each in requested if each.id == job.id])
                 saved += 1
             except sqlite3.Error as error:
                 left_out.append(f"job {job.id}: {error}")
@@ -246,7 +247,7 @@ def problems_of(path: Path) -> tuple[list[str], int]:
                     problems.append(str(error))
             for row in database.execute("SELECT * FROM reshapes"):
                 try:
-                    reshape_of(row)
+                    change_of(row)
                 except DamagedRow as error:
                     problems.append(str(error))
             facts = {}

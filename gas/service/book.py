@@ -19,12 +19,13 @@ from gas.collector import Frozen, uncollected
 from gas.compiled import available
 from gas.errors import StoreFailed, StoreInDoubt
 from gas.s3 import S3, Event, Machine
+from gas.service.changes import Change
 from gas.service.classes import NO_CLASSES, Classes
 from gas.service.clock import RECORD_SECONDS, Clock
 from gas.service.database import CommitInDoubt
 from gas.service.feed import Feed
 from gas.service.grace import Grace
-from gas.service.jobs import Job, JobState, Reshape
+from gas.service.jobs import Job, JobState
 from gas.service.journal import count, note, note_broken
 from gas.service.metrics import Metrics
 from gas.service.outage import DOWN, end_by_itself, missed_starts, restored
@@ -267,7 +268,7 @@ class Book:
         self.usage.remove(job)
         self.processes.pop(job.id, None)
         self.machine.run_times.pop(job.id, None)
-        job.state = state
+        job.state, job.offer, job.answer_by = state, None, None
         job.finished = self.machine.schedule.now if time is None else time
         return job
 
@@ -277,7 +278,7 @@ class Book:
         meta: dict[str, str] | None = None,
         *,
         noted: Sequence[Job] = (),
-        reshapes: Sequence[Reshape] = (),
+        requested: Sequence[Change] = (),
     ) -> None:
         """Make the present schedule durable, publish the changes, then start the processes that are due.
 
@@ -292,14 +293,16 @@ class Book:
         changed: list[Job] = []
         begin: list[Job] = []
         unwritten, remarked = {job.id for job in self._new}, {job.id for job in noted}
-        promoted: set[int] = set()
+        quiet: set[int] = set()
+        promoted = 0
         for entry in schedule.take_changed():
             job = self.jobs[entry.id]
             if entry.state == "running" and job.request.actuator == "process":
                 begin.append(job)
             if entry.state == job.state == "queued" and job.id not in unwritten and job.id not in remarked:
-                promoted.add(job.id)
-            job.start, job.promise, job.due, job.state = entry.start, entry.promise, entry.end, entry.state
+                quiet.add(job.id)
+                promoted += entry.start != job.start
+            job.follow(entry)
             changed.append(job)
         known = {job.id for job in changed}
         changed += [job for job in noted if job.id not in known]
@@ -315,7 +318,7 @@ class Book:
         facts = {key: value for key, value in facts.items() if self.facts.get(key) != value}
         try:
             old = [job for job in (*gone, *changed) if job.id not in unwritten]
-            self.store.write(new=self._new, changed=old, meta=facts, reshapes=reshapes)
+            self.store.write(new=self._new, changed=old, meta=facts, requested=requested)
         except sqlite3.Error as error:
             failed = self._failed(error)
             self.distrust()
@@ -331,7 +334,7 @@ class Book:
         count(self.metrics, self._started, gone)
         self._started.clear()
         self.experience.add(gone)
-        note([*gone, *(job for job in changed if job.id not in promoted)], len(promoted))
+        note([*gone, *(job for job in changed if job.id not in quiet)], promoted)
         self.feed.append([*gone, *changed], self.present())
         for job in begin:
             if job.id not in self.processes:

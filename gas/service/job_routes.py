@@ -18,7 +18,7 @@ from gas.service.lanes import Lanes
 from gas.service.listing import MOST_A_PAGE, Page, Wanted
 from gas.service.live import LiveScheduler
 from gas.service.refusals import refusal, refused_with
-from gas.service.requests import Key, ReserveBody, ReshapeBody, SubmitBody
+from gas.service.requests import AnswerBody, Key, ReserveBody, ReshapeBody, SubmitBody
 from gas.service.rights import Action, Principal, hidden_keys, require
 
 __all__ = ["JobId", "add_job_routes", "seen_by"]
@@ -162,6 +162,20 @@ def add_job_routes(app: FastAPI, scheduler: LiveScheduler, lanes: Lanes) -> None
         except StalePlan as error:
             return refusal(error, _left_without(scheduler, id))
         return JSONResponse(seen_by(caller, job.snapshot()))
+
+    @app.post(
+        "/v1/jobs/{id}/offer",
+        response_model=JobAnswer,
+        responses={
+            **_GONE,
+            409: refused_with("It is not offered this start (any more), or the key was used for another change"),
+        },
+    )
+    @lanes.changes.by_caller
+    def answer(id: JobId, body: AnswerBody, caller: Caller) -> Any:
+        """Accept or decline the earlier start that a waiting job with a notice is offered."""
+        require(Action.ANSWER, caller, scheduler.job(id).request.user, f"job {id}")
+        return JSONResponse(seen_by(caller, scheduler.answer(body.request(id, caller.user)).snapshot()))
 
 
 def _left_without(scheduler: LiveScheduler, id: int) -> Any:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from gas.placeholders import filled, variable
+from gas.s3 import NO_OFFERS, Entry
 from gas.times import LONGEST, iso_time
 
 __all__ = [
@@ -23,7 +24,6 @@ __all__ = [
     "JobState",
     "Kind",
     "Predicted",
-    "Reshape",
     "Shape",
 ]
 
@@ -53,7 +53,8 @@ class JobRequest:
     reservation has `none`. `start` is the start of a reservation, and the earliest start of a job. `key` is the
     idempotency key; each `user` has separate keys. With `cpus_per_task`, placeholders in the command stand for the
     shape in which the job starts. `job_class` is one of `gas.service.classes`, None for the default. `reservation` is
-    the one whose place a job takes; which that was is not kept.
+    the one whose place a job takes; which that was is not kept. A job with a `notice` is offered earlier starts, and
+    has so many seconds to answer (`gas.s3.offers`).
     """
 
     kind: Kind
@@ -71,6 +72,7 @@ class JobRequest:
     user: str = ""
     cpus_per_task: int | None = None
     job_class: str | None = None
+    notice: int | None = None
     reservation: int | None = field(default=None, compare=False)
 
     @property
@@ -136,22 +138,6 @@ def _in_shape(request: JobRequest, shape: Shape) -> JobRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Reshape:
-    """Another shape for a waiting job, as requested by a client: what is None stays as it is.
-
-    `user` is who requests it; of each, a `key` is of one request for this job.
-    """
-
-    id: int
-    processors: int | None = None
-    walltime: int | None = None
-    run_time: int | None = None
-    start_by: int | None = None
-    key: str | None = None
-    user: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Predicted:
     """The predicted start of a waiting job: the mean, and the bounds of the 90% interval."""
 
@@ -170,7 +156,7 @@ class Job:
     accepted, distinguishes it from another job of the same number (after a store was restored or damaged); jobs of
     stores older than identities have none. A job that was given another shape has that in its `request`, since the
     instant `reshaped`; `submitted_shape` is the one that it was submitted with. `priority` is that of its class in this
-    life of the service.
+    life of the service. `offer`, `answer_by` and `offers_from` are those of its `Entry`.
     """
 
     id: int
@@ -190,6 +176,9 @@ class Job:
     reshaped: int | None = None
     submitted_shape: Shape | None = None
     priority: int = 0
+    offer: int | None = None
+    answer_by: int | None = None
+    offers_from: int = 0
 
     @property
     def shape(self) -> Shape:
@@ -254,6 +243,16 @@ class Job:
         """The name of its directory, which no other job ever has."""
         return f"{self.id}.{self.identity}" if self.identity else str(self.id)
 
+    def follow(self, entry: Entry) -> None:
+        """Take over how it stands in the schedule."""
+        self.start, self.promise, self.due, self.state = entry.start, entry.promise, entry.end, entry.state
+        self.offer, self.answer_by, self.offers_from = entry.offer, entry.answer_by, entry.offers_from
+
+    @property
+    def asks_for_offers(self) -> bool:
+        """Whether it waits and may be offered earlier starts."""
+        return self.request.notice is not None and self.state == "queued" and self.offers_from < NO_OFFERS
+
     @property
     def active(self) -> bool:
         """Whether it holds processors now or in future."""
@@ -313,6 +312,7 @@ class Job:
             "submitted_shape": None if self.submitted_shape is None else astuple(self.submitted_shape),
             "cpus_per_task": request.cpus_per_task,
             "class": request.job_class,
+            "notice": request.notice,
             "command": None if request.cpus_per_task is None else list(request.command),
         }
         return {name: value for name, value in facts.items() if value is not None}
@@ -343,6 +343,7 @@ class Job:
             "command": None if request.command_bytes > 2 and not request.command else list(request.words),
             "command_bytes": request.command_bytes,
             "run_time": request.run_time,
+            "notice": request.notice,
             "exit_status": self.exit_status,
             "signal": self.signal,
             "message": self.message,
@@ -354,6 +355,9 @@ class Job:
             "reshaped": self.reshaped,
             "not_before": request.start if request.kind == "job" else None,
             "promise": self.promise,
+            "offer": self.offer,
+            "answer_by": self.answer_by,
+            "offers_from": self.offers_from if self.asks_for_offers else None,
             "first_promise": self.first_promise,
             "broken_promise": self.broken_promise,
             "start": self.started,

@@ -23,11 +23,12 @@ from gas.s3 import Entry, Machine
 from gas.s3.core import warm_up
 from gas.service.admission import Admission, job_of
 from gas.service.book import LEAD_SECONDS, PATIENCE
+from gas.service.changes import Answer, Reshape
 from gas.service.classes import NO_CLASSES, Classes
 from gas.service.clock import Clock
 from gas.service.dispatcher import Dispatcher
 from gas.service.feed import Feed
-from gas.service.jobs import BEING, Job, JobRequest, Predicted, Reshape
+from gas.service.jobs import BEING, Job, JobRequest, Predicted
 from gas.service.ledger import KeptLedger
 from gas.service.limits import Limits
 from gas.service.listing import Page, Wanted, page_of, waiting_in_line
@@ -360,6 +361,17 @@ class LiveScheduler:
         """
         with self._present(changes=True):
             return self._admission.reshape(self._find(wanted.id), wanted)
+
+    def answer(self, wanted: Answer) -> Job:
+        """Accept or decline the earlier start that a waiting job is offered; keys, durability and errors as `reshape`.
+
+        Raises
+        ------
+        Conflict, BadInput
+            As `S3.accept` and `S3.decline`.
+        """
+        with self._present(changes=True):
+            return self._admission.answer(self._find(wanted.id), wanted)
 
     def resize(self, processors: int, *, cancel_larger: bool = False, by: str | None = None) -> list[Broken]:
         """Change the size of the machine; return the broken promises.

@@ -46,7 +46,7 @@ class Restored:
         del self.jobs[job.id]
         self.processes.pop(job.id, None)
         self.machine.run_times.pop(job.id, None)
-        job.state, job.finished = state, instant
+        job.state, job.finished, job.offer, job.answer_by = state, instant, None, None
         self.ended.append(job)
 
 
@@ -82,18 +82,11 @@ def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, las
                 runner.cancel(job)  # an earlier life answered that, and may not have got to it
         entries.append(
             Entry(
-                job.id,
-                request.processors,
-                request.walltime,
-                job.submitted,
-                job.start,
-                job.promise,
-                cast(State, job.state),
-                job.due,
-                request.start or 0,
-                job.priority,
+                job.id, request.processors, request.walltime, job.submitted, job.start, job.promise,
+                cast(State, job.state), job.due, request.start or 0, job.priority, request.notice, job.offer,
+                job.answer_by, job.offers_from,
             )
-        )
+        )  # fmt: skip
     for entry in result.machine.restore(entries, run_times, version=version, last_id=last_id):
         job = result.jobs[entry.id]
         job.remark(f"needs {entry.processors} processors, but the machine has {schedule.processors}")

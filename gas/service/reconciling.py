@@ -161,6 +161,7 @@ def _job_in(directory: Path, id: int, identity: str, store: str) -> Job | None:
             user=facts.text("user"),
             cpus_per_task=_within(facts, "cpus_per_task", 1, MOST_PROCESSORS) if "cpus_per_task" in facts else None,
             job_class=facts.text("class", None),
+            notice=facts.integer("notice", None, minimum=1),
         )
         texts = (
             request.name,

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from documents.fields import nearest, shown
 from gas.errors import TooMany, Unauthorized, outcome_of
-from gas.service.requests import IN_WORDS, ReserveBody, ReshapeBody, SubmitBody
+from gas.service.requests import IN_WORDS, AnswerBody, ReserveBody, ReshapeBody, SubmitBody
 
 __all__ = ["ErrorAnswer", "first_problem", "refusal", "refuse", "refused_with"]
 
@@ -64,7 +64,7 @@ def first_problem(errors: Any) -> str:
     place = ".".join(str(part) for part in error["loc"] if part not in ("process", "simulated"))
     kind, given = error["type"], error.get("input")
     if kind == "extra_forbidden":
-        bodies, wrong = (SubmitBody, ReserveBody, ReshapeBody), str(error["loc"][-1])
+        bodies, wrong = (SubmitBody, ReserveBody, ReshapeBody, AnswerBody), str(error["loc"][-1])
         known = {field.alias or name for body in bodies for name, field in body.model_fields.items()}
         if "actuator" in error["loc"][:-1]:
             known = {"kind", "command", "cpus_per_task", "environment", "directory", "run_time"}

@@ -17,12 +17,15 @@ from pydantic import (
 
 from gas.availability import MOST_PROCESSORS
 from gas.printable import first_control
+from gas.s3 import MOST_NOTICE
+from gas.service.changes import Answer, Reshape
 from gas.service.classes import CLASS_NAME, CLASS_NAME_IN_WORDS
-from gas.service.jobs import JobRequest, Reshape
+from gas.service.jobs import JobRequest
 from gas.times import LATEST, LONGEST
 
 __all__ = [
     "IN_WORDS",
+    "AnswerBody",
     "Key",
     "MachineBody",
     "ReserveBody",
@@ -152,6 +155,15 @@ class SubmitBody(_Body):
     ] = None
     job_class: Annotated[ClassName | None, Field(alias="class", description="See GET /v1/machine")] = None
     reservation: Annotated[int | None, Field(strict=True, ge=1, le=2**63 - 1, description=_IN_RESERVATION)] = None
+    notice: Annotated[
+        int | None,
+        Field(
+            strict=True,
+            ge=1,
+            le=MOST_NOTICE,
+            description="Offer earlier starts instead of moving the job to them; seconds to answer an offer",
+        ),
+    ] = None
     actuator: Annotated[ProcessActuator | SimulatedActuator, Field(discriminator="kind")]
     key: Annotated[Key | None, Field(description="Idempotency key: the same key again returns the same job")] = None
 
@@ -173,6 +185,7 @@ class SubmitBody(_Body):
             user=user,
             job_class=self.job_class,
             reservation=self.reservation,
+            notice=self.notice,
             **how,
         )
 
@@ -234,6 +247,41 @@ class ReshapeBody(_Body):
     def request(self, id: int, user: str) -> Reshape:
         """Return the request of this user for the scheduler."""
         return Reshape(id, self.processors, self.walltime, self.run_time, self.start_by, self.key, user)
+
+
+class AnswerBody(_Body):
+    """An answer to the earlier start that a waiting job is offered."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"answer": "accept", "start": 1731000600},
+                {"answer": "decline", "start": 1731000600, "not_before": 1731001200},
+            ]
+        },
+    )
+
+    answer: Annotated[
+        Literal["accept", "decline"],
+        Field(description="accept: the job moves to this start; decline: it keeps the start that it has"),
+    ]
+    start: Annotated[Instant | None, Field(description="The offered start that is meant; accept requires it")] = None
+    not_before: Annotated[
+        Instant | None,
+        Field(description="With decline: starts from then on may still be offered; left out: none"),
+    ] = None
+    key: Annotated[Key | None, Field(description="Idempotency key: repeating the answer has no further effect")] = None
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> AnswerBody:
+        if self.answer == "accept" and (self.start is None or self.not_before is not None):
+            raise ValueError("an object that accepts a start, without not_before")
+        return self
+
+    def request(self, id: int, user: str) -> Answer:
+        """Return the answer of this user for the scheduler."""
+        return Answer(id, self.answer == "accept", self.start, self.not_before, self.key, user)
 
 
 class MachineBody(_Body):

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from gas.errors import BadInput, Conflict
 from gas.service.book import Book
-from gas.service.jobs import Job, Reshape, Shape
+from gas.service.changes import Reshape
+from gas.service.jobs import Job, Shape
 from gas.service.limits import Limits
 
 __all__ = ["reshape"]
@@ -16,16 +17,7 @@ log = logging.getLogger("gas.s3")
 
 
 def reshape(book: Book, limits: Limits, job: Job, wanted: Reshape) -> Job:
-    """Give a job the shape that is wanted, and write that; `LiveScheduler.reshape` says more.
-
-    A key that was used before changes nothing again.
-    """
-    if wanted.key is not None:
-        earlier = book.store.reshape_by_key(job.id, wanted.user, wanted.key)
-        if earlier is not None and earlier != wanted:
-            raise Conflict(f"key {wanted.key!r} was used for another change of job {job.id}; use a new key")
-        if earlier is not None:
-            return job.copy()
+    """Give a job the shape that is wanted, and write that; `LiveScheduler.reshape` says more."""
     if job.state != "queued":
         what = "a reservation" if job.state == "reserved" else job.state
         raise Conflict(f"job {job.id} is {what}; only waiting jobs can be reshaped")
@@ -37,7 +29,7 @@ def reshape(book: Book, limits: Limits, job: Job, wanted: Reshape) -> Job:
     job.reshape(replace(shape, promise=entry.promise), book.machine.schedule.now)
     book.usage.add(job)
     gone = book.apply(events)
-    book.write(gone, noted=[] if job in gone else [job], reshapes=[wanted])
+    book.write(gone, noted=[] if job in gone else [job], requested=[wanted])
     book.metrics.reshaped.inc()
     log.info(
         "job %d was given %d processors for %d s by %s", job.id, shape.processors, shape.walltime, wanted.user,

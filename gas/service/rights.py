@@ -17,6 +17,7 @@
     output     no         own   own        read the output of a job
     cancel     no         own   yes        cancel a job or a reservation
     reshape    no         own   yes        change size and walltime of a waiting job
+    answer     no         own   yes        answer what a waiting job is offered
     machine    no         no    yes        change the machine: its size, whether it accepts jobs
 
 *Anonymous* is a request without a token although tokens are required, *own* a job of the same user. What a job runs and
@@ -89,6 +90,7 @@ class Action(StrEnum):
     OUTPUT = "output"
     CANCEL = "cancel"
     RESHAPE = "reshape"
+    ANSWER = "answer"
     MACHINE = "machine"
 
 
@@ -122,6 +124,7 @@ RIGHTS: dict[Action, Row] = {
     Action.OUTPUT: Row("no", "own", "own"),
     Action.CANCEL: Row("no", "own", "yes"),
     Action.RESHAPE: Row("no", "own", "yes"),
+    Action.ANSWER: Row("no", "own", "yes"),
     Action.MACHINE: Row("no", "no", "yes"),
 }
 
@@ -136,6 +139,7 @@ ROUTES: dict[tuple[str, str], Action] = {
     ("GET", "/v1/jobs/{id}"): Action.SCHEDULE,  # and `hidden_keys` of the answer
     ("DELETE", "/v1/jobs/{id}"): Action.CANCEL,
     ("PATCH", "/v1/jobs/{id}"): Action.RESHAPE,
+    ("POST", "/v1/jobs/{id}/offer"): Action.ANSWER,
     ("GET", "/v1/jobs/{id}/output"): Action.OUTPUT,
     ("POST", "/v1/reservations"): Action.RESERVE,
     ("POST", "/v1/plan"): Action.PLAN,
@@ -166,6 +170,7 @@ _DOING: dict[Action, str] = {
     Action.OUTPUT: "reading the output of",
     Action.CANCEL: "cancelling",
     Action.RESHAPE: "reshaping",
+    Action.ANSWER: "answering the offer to",
     Action.MACHINE: "changing the machine",
 }
 

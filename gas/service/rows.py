@@ -15,20 +15,23 @@ from dataclasses import astuple
 from typing import Any, get_args
 
 from gas.errors import StoreDamaged
-from gas.service.jobs import Actuator, Job, JobRequest, JobState, Kind, Reshape, Shape
+from gas.service.changes import Answer, Change, Reshape
+from gas.service.jobs import Actuator, Job, JobRequest, JobState, Kind, Shape
 
 __all__ = [
     "ASKED",
     "CLASS",
     "LIFE",
+    "NOTICE",
+    "OFFERED",
     "RESHAPED",
     "DamagedRow",
     "asked_row",
+    "change_of",
+    "change_row",
     "command_row",
     "job_of",
     "life_row",
-    "reshape_of",
-    "reshape_row",
     "seal",
 ]
 
@@ -41,15 +44,24 @@ ASKED = (
 CLASS = "class"
 """The column of a job's class, sealed behind `ASKED`; of jobs without one it is NULL, and not sealed."""
 
+NOTICE = "notice"
+"""That of the seconds to answer an offer, sealed behind the class; of jobs that are offered nothing it is NULL."""
+
 LIFE = ("state", "start", "promise", "due", "finished", "exit_status", "signal", "message", "broken_promise")
 """The columns that change, in the order in which they are sealed (after id and identity)."""
 
 RESHAPED = ("reshaped", "shape_processors", "shape_walltime", "shape_run_time", "shape_promise")
 """Those of a job that was given another shape, sealed behind the others; of others they are NULL, and not sealed."""
 
+OFFERED = ("offer", "answer_by", "offers_from")
+"""Those of a job with a notice, sealed behind all these; of others they are NULL, and not sealed."""
+
 _NO_SHAPE: tuple[int | None, ...] = (None,) * len(RESHAPED)
+_NO_OFFER: tuple[int | None, ...] = (None,) * len(OFFERED)
 _INTEGERS = ("id", "processors", "walltime", "submitted", "first_promise", "start", "promise", "due")
-_OPTIONAL_INTEGERS = ("run_time", "wished_start", "start_by", "finished", "exit_status", "broken_promise", *RESHAPED)
+_OPTIONAL_INTEGERS = (
+    "run_time", "wished_start", "start_by", "finished", "exit_status", "broken_promise", *RESHAPED, NOTICE, *OFFERED,
+)  # fmt: skip
 _OPTIONAL_TEXTS = ("directory", "client_key", "signal", "message", CLASS)
 _CHOICES: dict[str, tuple[str, ...]] = {
     "state": get_args(JobState),
@@ -68,31 +80,40 @@ def seal(values: Iterable[object]) -> int:
 
 
 def asked_row(job: Job) -> tuple[object, ...]:
-    """Return the values of `ASKED` and `CLASS`, and their seal."""
+    """Return the values of `ASKED`, `CLASS` and `NOTICE`, and their seal."""
     request, shape = job.request, job.submitted_shape or job.shape
     values = (
         job.id, job.identity, request.user, request.kind, request.name, shape.processors, shape.walltime,
         request.actuator, request.directory, shape.run_time, request.start, request.start_by, request.key,
         job.submitted, shape.promise,
     )  # fmt: skip
-    return *values, request.job_class, _asked_seal(values, request.job_class)
+    later = request.job_class, request.notice
+    return *values, *later, _asked_seal(values, later)
 
 
-def _asked_seal(values: Iterable[object], job_class: object) -> int:
-    return seal(values if job_class is None else (*values, job_class))
+def _asked_seal(values: Iterable[object], later: tuple[object, ...]) -> int:
+    """Return the seal over what was asked for; what earlier versions did not know counts from the last value on."""
+    while later and later[-1] is None:
+        later = later[:-1]
+    return seal((*values, *later))
 
 
 def life_row(job: Job) -> tuple[object, ...]:
-    """Return the values of `LIFE` and `RESHAPED`, and their seal."""
+    """Return the values of `LIFE`, `RESHAPED` and `OFFERED`, and their seal."""
     values = (
         job.state, job.start, job.promise, job.due, job.finished, job.exit_status, job.signal, job.message,
         job.broken_promise,
     )  # fmt: skip
     shape = _NO_SHAPE if job.reshaped is None else (job.reshaped, *astuple(job.shape))
-    return *values, *shape, _life_seal(job.id, job.identity, values, shape)
+    offer = _NO_OFFER if job.request.notice is None else (job.offer, job.answer_by, job.offers_from)
+    return *values, *shape, *offer, _life_seal(job.id, job.identity, values, shape, offer)
 
 
-def _life_seal(id: int, identity: str, values: tuple[object, ...], shape: tuple[object, ...]) -> int:
+def _life_seal(
+    id: int, identity: str, values: tuple[object, ...], shape: tuple[object, ...], offer: tuple[object, ...]
+) -> int:
+    if offer != _NO_OFFER:
+        return seal((id, identity, *values, *shape, *offer))
     return seal((id, identity, *values) if shape == _NO_SHAPE else (id, identity, *values, *shape))
 
 
@@ -109,23 +130,26 @@ def command_row(job: Job) -> tuple[object, ...]:
     return job.id, command, environment, seal((job.id, job.identity, command, environment))
 
 
-def reshape_row(wanted: Reshape) -> tuple[object, ...]:
+def change_row(wanted: Change) -> tuple[object, ...]:
     """Return number, user, key, what was requested (JSON) and their seal, of a request with a key."""
-    values = wanted.id, wanted.user, wanted.key, json.dumps(_changes(wanted))
+    if isinstance(wanted, Answer):
+        what: object = {"accepts": wanted.accepts, "start": wanted.start, "not_before": wanted.not_before}
+    else:
+        what = [wanted.processors, wanted.walltime, wanted.run_time, wanted.start_by]
+    values = wanted.id, wanted.user, wanted.key, json.dumps(what)
     return *values, seal(values)
 
 
-def reshape_of(row: Mapping[str, Any] | sqlite3.Row) -> Reshape:
-    """Return the request of a row of `reshape_row`, or raise `DamagedRow`."""
+def change_of(row: Mapping[str, Any] | sqlite3.Row) -> Change:
+    """Return the request of a row of `change_row`, or raise `DamagedRow`."""
     values = tuple(row[name] for name in ("id", "user", "client_key", "changes"))
     if row["seal"] != seal(values):
-        raise DamagedRow(f"job {row['id']!r}: a request for another shape is damaged")
-    processors, walltime, run_time, start_by = json.loads(row["changes"])
-    return Reshape(row["id"], processors, walltime, run_time, start_by, row["client_key"], row["user"])
-
-
-def _changes(wanted: Reshape) -> list[int | None]:
-    return [wanted.processors, wanted.walltime, wanted.run_time, wanted.start_by]
+        raise DamagedRow(f"job {row['id']!r}: a request for a change is damaged")
+    id, user, key, what = row["id"], row["user"], row["client_key"], json.loads(row["changes"])
+    if isinstance(what, dict):
+        return Answer(id, what["accepts"], what["start"], what["not_before"], key, user)
+    processors, walltime, run_time, start_by = what
+    return Reshape(id, processors, walltime, run_time, start_by, key, user)
 
 
 def job_of(row: Mapping[str, Any] | sqlite3.Row) -> Job:
@@ -165,9 +189,12 @@ def job_of(row: Mapping[str, Any] | sqlite3.Row) -> Job:
         user=row["user"],
         cpus_per_task=cpus_per_task,
         job_class=row[CLASS],
+        notice=row[NOTICE],
     )
     life = {name: row[name] for name in ("id", "identity", "submitted", "first_promise", *LIFE)}
     job = Job(request=request, **life)
+    if request.notice is not None:
+        job.offer, job.answer_by, job.offers_from = row["offer"], row["answer_by"], row["offers_from"] or 0
     if row["reshaped"] is not None:
         job.reshape(Shape(*(row[name] for name in RESHAPED[1:])), row["reshaped"])
     return job
@@ -176,10 +203,10 @@ def job_of(row: Mapping[str, Any] | sqlite3.Row) -> Job:
 def _check(row: Mapping[str, Any] | sqlite3.Row, present: set[str]) -> None:
     """Raise `DamagedRow` unless a row is as it was written."""
     called = f"job {row['id']!r}"
-    if row["seal"] != _asked_seal((row[name] for name in ASKED), row[CLASS]):
+    if row["seal"] != _asked_seal((row[name] for name in ASKED), (row[CLASS], row[NOTICE])):
         raise DamagedRow(f"{called}: its request is damaged")
-    values, shape = (tuple(row[name] for name in names) for names in (LIFE, RESHAPED))
-    if row["life_seal"] != _life_seal(row["id"], row["identity"], values, shape):
+    values, shape, offer = (tuple(row[name] for name in names) for names in (LIFE, RESHAPED, OFFERED))
+    if row["life_seal"] != _life_seal(row["id"], row["identity"], values, shape, offer):
         raise DamagedRow(f"{called}: its outcome is damaged")
     if "command_seal" in present:
         if row["command_seal"] is None:

@@ -18,25 +18,27 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gas.errors import Conflict, StoreDamaged
+from gas.service.changes import Change
 from gas.service.database import Connect, Database, first_problem, open_database
-from gas.service.jobs import LONG_COMMAND, TEACHING, Job, Reshape
+from gas.service.jobs import LONG_COMMAND, TEACHING, Job
 from gas.service.listing import Wanted
 from gas.service.mark import Mark, MarkFile
 from gas.service.rows import (
     LIFE,
+    OFFERED,
     RESHAPED,
     DamagedRow,
     asked_row,
+    change_of,
+    change_row,
     command_row,
     job_of,
     life_row,
-    reshape_of,
-    reshape_row,
 )
 from gas.service.tables import (
+    ADD_CHANGE,
     ADD_COMMAND,
     ADD_JOB,
-    ADD_RESHAPE,
     JOB_COLUMNS,
     SCHEMA_VERSION,
     create_tables,
@@ -58,7 +60,8 @@ COMMANDED = (
     f"SELECT {', '.join(f'jobs.{name}' for name in JOB_COLUMNS)}, "
     "command, environment, command_seal FROM jobs LEFT JOIN commands ON commands.id = jobs.id"
 )
-_CHANGE = f"UPDATE jobs SET {', '.join(f'{name} = ?' for name in (*LIFE, *RESHAPED))}, life_seal = ? WHERE id = ?"
+_LIVED = ", ".join(f"{name} = ?" for name in (*LIFE, *RESHAPED, *OFFERED))
+_CHANGE = f"UPDATE jobs SET {_LIVED}, life_seal = ? WHERE id = ?"
 _LONG_ENVIRONMENT = 2**16  # with one of more characters, a command is not read for a list
 _ENDED_KEPT = 10_000  # jobs that have ended and were listed are kept in memory: as many as a client may ask for
 _ACTIVE = "state IN ('queued', 'reserved', 'running')"
@@ -234,11 +237,11 @@ class Store:
         new: Sequence[Job] = (),
         changed: Iterable[Job] = (),
         meta: dict[str, str] | None = None,
-        reshapes: Iterable[Reshape] = (),
+        requested: Iterable[Change] = (),
     ) -> None:
         """Write new jobs, what became of others, and facts in one transaction, durable on return.
 
-        Of requests for another shape, those with a key are kept, as long as their job is.
+        Of `requested` changes, those with a key are kept, as long as their job is.
 
         Raises
         ------
@@ -256,7 +259,7 @@ class Store:
             rows = [(*life_row(job), job.id) for job in changed]
             if rows and database.executemany(_CHANGE, rows).rowcount != len(rows):
                 raise DamagedRow("jobs that were written are not in the store any more")
-            database.executemany(ADD_RESHAPE, (reshape_row(each) for each in reshapes if each.key is not None))
+            database.executemany(ADD_CHANGE, (change_row(each) for each in requested if each.key is not None))
 
         self._transact(work, meta or {}, last_id, jobs)
 
@@ -310,11 +313,11 @@ class Store:
         row = self._database.execute(f"{COMMANDED} WHERE user = ? AND client_key = ?", (user, key)).fetchone()
         return None if row is None else job_of(row)
 
-    def reshape_by_key(self, id: int, user: str, key: str) -> Reshape | None:
-        """Return the request for another shape of a job that a user made with this key."""
+    def change_by_key(self, id: int, user: str, key: str) -> Change | None:
+        """Return the change of a job that a user requested with this key."""
         statement = "SELECT * FROM reshapes WHERE id = ? AND user = ? AND client_key = ?"
         row = self._database.execute(statement, (id, user, key)).fetchone()
-        return None if row is None else reshape_of(row)
+        return None if row is None else change_of(row)
 
     def recent(self, limit: int) -> list[Job]:
         """Return the latest jobs that have ended, newest first, without what may be long (`Job.snapshot`)."""

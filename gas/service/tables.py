@@ -6,12 +6,12 @@ import json
 import sqlite3
 
 from gas.service.jobs import Job, JobRequest
-from gas.service.rows import ASKED, CLASS, LIFE, RESHAPED, asked_row, command_row, life_row, seal
+from gas.service.rows import ASKED, CLASS, LIFE, NOTICE, OFFERED, RESHAPED, asked_row, command_row, life_row, seal
 
 __all__ = [
+    "ADD_CHANGE",
     "ADD_COMMAND",
     "ADD_JOB",
-    "ADD_RESHAPE",
     "JOB_COLUMNS",
     "PUT_FACT",
     "SCHEMA_VERSION",
@@ -20,7 +20,7 @@ __all__ = [
     "upgrade_tables",
 ]
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal INTEGER NOT NULL) WITHOUT ROWID"
 _JOBS = """
@@ -35,9 +35,8 @@ CREATE TABLE jobs (
     finished INTEGER, exit_status INTEGER, signal TEXT, message TEXT, broken_promise INTEGER,
     life_seal INTEGER NOT NULL
 )"""
-_RESHAPED = tuple(f"ALTER TABLE jobs ADD COLUMN {name} INTEGER" for name in RESHAPED)
-_CLASSES = f"ALTER TABLE jobs ADD COLUMN {CLASS} TEXT"
-_RESHAPES = (
+_ADDED = {4: RESHAPED, 5: (CLASS,), 6: (NOTICE, *OFFERED)}  # columns of jobs, by the schema that brought them
+_RESHAPES = (  # and other changes with a key
     "CREATE TABLE reshapes (id INTEGER NOT NULL, user TEXT NOT NULL, client_key TEXT NOT NULL, "
     "changes TEXT NOT NULL, seal INTEGER NOT NULL, PRIMARY KEY (id, user, client_key)) WITHOUT ROWID"
 )
@@ -52,11 +51,9 @@ _REST = (
     "CREATE INDEX ended_at ON jobs (finished) WHERE state NOT IN ('queued', 'reserved', 'running')",
 )
 
-_TODAY = (_META, _JOBS, *_REST, *_RESHAPED, _RESHAPES, _CLASSES)
-
-JOB_COLUMNS = (*ASKED, CLASS, "seal", *LIFE, *RESHAPED, "life_seal")
+JOB_COLUMNS = (*ASKED, CLASS, NOTICE, "seal", *LIFE, *RESHAPED, *OFFERED, "life_seal")
 ADD_JOB = f"INSERT INTO jobs ({', '.join(JOB_COLUMNS)}) VALUES ({', '.join('?' * len(JOB_COLUMNS))})"
-ADD_RESHAPE = "INSERT INTO reshapes (id, user, client_key, changes, seal) VALUES (?, ?, ?, ?, ?)"
+ADD_CHANGE = "INSERT INTO reshapes (id, user, client_key, changes, seal) VALUES (?, ?, ?, ?, ?)"
 ADD_COMMAND = "INSERT INTO commands (id, command, environment, command_seal) VALUES (?, ?, ?, ?)"
 PUT_FACT = "INSERT OR REPLACE INTO meta (key, value, seal) VALUES (?, ?, ?)"
 
@@ -64,14 +61,27 @@ PUT_FACT = "INSERT OR REPLACE INTO meta (key, value, seal) VALUES (?, ?, ?)"
 def create_tables(database: sqlite3.Connection) -> None:
     """Make the tables of a new store, wholly or not at all."""
     with _Transaction(database):
-        for statement in _TODAY:
-            database.execute(statement)
+        _create(database)
+
+
+def _create(database: sqlite3.Connection) -> None:
+    for statement in (_META, _JOBS, *_REST, _RESHAPES):
+        database.execute(statement)
+    _add_columns(database, 3)
+
+
+def _columns_since(found: int) -> list[str]:
+    return [name for version, names in _ADDED.items() if found < version for name in names]
+
+
+def _add_columns(database: sqlite3.Connection, found: int) -> None:
+    for name in _columns_since(found):
+        database.execute(f"ALTER TABLE jobs ADD COLUMN {name} {'TEXT' if name == CLASS else 'INTEGER'}")
 
 
 def read_as_of_today(database: sqlite3.Connection, found: int) -> None:
     """Have a store of schema 3 or later that must not be changed read like one of today."""
-    missing = [name for version, names in ((4, RESHAPED), (5, (CLASS,))) if found < version for name in names]
-    if found >= 3 and missing:
+    if found >= 3 and (missing := _columns_since(found)):
         nulls = ", ".join(f"NULL AS {name}" for name in missing)
         database.execute(f"CREATE TEMP VIEW jobs AS SELECT *, {nulls} FROM main.jobs")
 
@@ -88,15 +98,15 @@ def upgrade_tables(database: sqlite3.Connection, found: int, user: str) -> None:
     """
     with _Transaction(database):
         if found >= 3:
-            for statement in (*(() if found > 3 else (*_RESHAPED, _RESHAPES)), _CLASSES):
-                database.execute(statement)
+            if found == 3:
+                database.execute(_RESHAPES)
+            _add_columns(database, found)
             return
         for index in ("active_jobs", "keys"):
             database.execute(f"DROP INDEX IF EXISTS {index}")
         database.execute("ALTER TABLE jobs RENAME TO earlier_jobs")
         database.execute("ALTER TABLE meta RENAME TO earlier_meta")
-        for statement in _TODAY:
-            database.execute(statement)
+        _create(database)
         facts = {row["key"]: row["value"] for row in database.execute("SELECT key, value FROM earlier_meta")}
         highest = 0
         for row in database.execute("SELECT * FROM earlier_jobs ORDER BY id"):

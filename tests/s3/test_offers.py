@@ -245,7 +245,8 @@ class ByForce:
 
     def end(self, place):
         running = [job for job in self.jobs if job["start"] <= self.now]
-        self.jobs.remove(running[place % len(running)])
+        gone = running[place % len(running)]
+        self.jobs = [job for job in self.jobs if job is not gone]
         self.promote()
 
 

@@ -50,6 +50,7 @@ def test_the_openapi_document_describes_every_route_with_examples(s3):
         ("GET", "/v1/jobs/{id}"),
         ("DELETE", "/v1/jobs/{id}"),
         ("PATCH", "/v1/jobs/{id}"),
+        ("POST", "/v1/jobs/{id}/offer"),
         ("GET", "/v1/jobs/{id}/output"),
         ("POST", "/v1/reservations"),
         ("GET", "/healthz"),

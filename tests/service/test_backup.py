@@ -14,7 +14,8 @@ from earlier_stores import without_shapes
 
 from gas.errors import BadInput, Conflict, NotFound, StoreDamaged, StoreFailed
 from gas.service.backup import STORE, back_up, check, restore, save_sound
-from gas.service.jobs import JobRequest, Reshape
+from gas.service.changes import Reshape
+from gas.service.jobs import JobRequest
 from gas.service.live import LiveScheduler
 from gas.service.store import Store
 
@@ -440,7 +441,7 @@ def test_requests_for_another_shape_are_saved_with_their_jobs(machine, tmp_path)
     machine.stop()
     damage(machine.state / STORE, "UPDATE jobs SET user = 'mallory' WHERE id = 1")
     damage(machine.state / STORE, "UPDATE reshapes SET changes = '[]' WHERE id = 1")
-    assert any("job 1: a request for another shape is damaged" in problem for problem in check(machine.state)[0])
+    assert any("job 1: a request for a change is damaged" in problem for problem in check(machine.state)[0])
     assert save_sound(machine.state, tmp_path / "sound")[0] == 1
     restore(tmp_path / "sound", machine.state)
     assert machine.start().job(2).request.walltime == 77

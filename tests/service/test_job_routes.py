@@ -291,6 +291,7 @@ def test_a_job_that_asks_for_something_else_does_not_get_the_place_of_a_reservat
     assert "is of 4 processors for 60 s" in answer.json()["error"]["message"]
     job = s3.simulated(1, 10)
     assert into(s3, job).status_code == 404, "a job is no reservation"
+    assert into(s3, reservation, notice=60).status_code == 422, "it is offered no other start"
     assert s3.job(reservation["id"])["state"] == "reserved"
 
 
@@ -311,3 +312,50 @@ def test_a_process_in_the_place_of_a_reservation_starts_on_time(s3):
     job = into(s3, reservation, actuator=actuator).json()
     done = ended(s3, job["id"])
     assert (done["state"], done["start"]) == ("completed", reservation["promise"])
+
+
+def answer(url, id, body):
+    return requests.post(f"{url}/v1/jobs/{id}/offer", json=body, timeout=30)
+
+
+def test_an_offer_is_accepted_by_its_start_and_a_repeated_answer_has_no_further_effect(s3):
+    first = s3.simulated(10, 600)
+    s3.simulated(10, 5000)
+    waiting = s3.simulated(10, 300, notice=60)
+    assert (waiting["notice"], waiting["offer"]) == (60, None)
+    requests.delete(f"{s3.url}/v1/jobs/2", timeout=30)
+    offered = s3.job(waiting["id"])
+    assert offered["offer"] == offered["promise"] - 5000 == first["promise"] + 600
+    assert 60 < offered["answer_by"] - offered["submitted"] < offered["offer"] - offered["submitted"]
+    body = {"answer": "accept", "start": offered["offer"], "key": "a"}
+    accepted = answer(s3.url, waiting["id"], body)
+    assert accepted.status_code == 200
+    assert (accepted.json()["promise"], accepted.json()["offer"]) == (offered["offer"], None)
+    assert answer(s3.url, waiting["id"], body).json()["promise"] == offered["offer"]
+    late = answer(s3.url, waiting["id"], {**body, "key": "b"})
+    assert late.status_code == 409
+    assert "is offered no earlier start" in late.json()["error"]["message"]
+    declined = answer(s3.url, waiting["id"], {"answer": "decline"})
+    assert declined.json()["offers_from"] is None
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({}, "body.answer: is missing"),
+        ({"answer": "perhaps"}, "body.answer: 'perhaps'"),
+        ({"answer": "accept"}, "must be an object that accepts a start, without not_before"),
+        ({"answer": "accept", "start": 5, "not_before": 9}, "without not_before"),
+        ({"answer": "decline", "start": "5"}, "body.start: '5'"),
+        ({"answer": "decline", "not_befor": 5}, 'did you mean "not_before"'),
+        ({"answer": "decline", "processors": 5}, "body.processors: cannot be given here"),
+    ],
+)
+def test_a_bad_answer_is_refused_with_the_place(idle, body, problem):
+    refused = answer(idle, 1, body)
+    assert refused.status_code == 422
+    assert problem in refused.json()["error"]["message"]
+
+
+def test_an_answer_of_no_job_is_refused(idle):
+    assert answer(idle, 7, {"answer": "decline"}).status_code == 404

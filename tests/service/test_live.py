@@ -8,8 +8,9 @@ from eventually import living, until
 
 from gas.errors import Conflict, Draining, GasError, NotFound, OverLimit, StalePlan, StoreFailed
 from gas.service import processes
+from gas.service.changes import Reshape
 from gas.service.clock import Clock
-from gas.service.jobs import JobRequest, Reshape
+from gas.service.jobs import JobRequest
 from gas.service.limits import Limits
 from gas.service.listing import Wanted
 from gas.service.live import LiveScheduler

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from gas.errors import BadInput
-from gas.service.jobs import Predicted, Reshape
+from gas.service.changes import Reshape
+from gas.service.jobs import Predicted
 from gas.service.listening import listen
 from gas.service.live import LiveScheduler
 from gas.service.page import page as served_page

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from gas.errors import BadInput, Conflict, NotFound, OverLimit, StalePlan, StoreFailed
+from gas.service.changes import Reshape
 from gas.service.clock import Clock
-from gas.service.jobs import JobRequest, Reshape
+from gas.service.jobs import JobRequest
 from gas.service.limits import Limits
 from gas.service.live import LiveScheduler
 from gas.service.runner import command_of

@@ -30,7 +30,7 @@ OWNERS = [None, "alice", "bob", "root"]
 OPEN = {"page", "healthz"}
 FOR_USERS = {"openapi", "schedule", "events", "metrics", "plan", "submit", "reserve"}
 FOR_OWNER = {"command", "output"}
-FOR_OWNER_AND_OPERATORS = {"details", "cancel", "reshape"}
+FOR_OWNER_AND_OPERATORS = {"details", "cancel", "reshape", "answer"}
 FOR_OPERATORS = {"machine"}
 
 

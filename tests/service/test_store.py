@@ -3,14 +3,14 @@ import sqlite3
 from dataclasses import replace
 
 import pytest
-from earlier_stores import without_classes, without_shapes
 
 from gas.errors import Conflict, StoreDamaged
 from gas.service import store as store_module
+from gas.service.changes import Reshape
 from gas.service.database import open_database
-from gas.service.jobs import LONG_COMMAND, Job, JobRequest, Reshape, Shape
+from gas.service.jobs import LONG_COMMAND, Job, JobRequest, Shape
 from gas.service.listing import Wanted
-from gas.service.store import SCHEMA_VERSION, Store
+from gas.service.store import Store
 
 REQUEST = JobRequest(
     "job",
@@ -212,56 +212,6 @@ def test_old_jobs_are_forgotten_and_their_numbers_not_given_again(path):
     again.close()
 
 
-SCHEMA_1 = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE jobs (
-    id INTEGER PRIMARY KEY,
-    kind TEXT NOT NULL, name TEXT NOT NULL,
-    processors INTEGER NOT NULL, walltime INTEGER NOT NULL,
-    actuator TEXT NOT NULL, command TEXT NOT NULL, environment TEXT NOT NULL, directory TEXT,
-    run_time INTEGER, wished_start INTEGER, start_by INTEGER, client_key TEXT UNIQUE,
-    submitted INTEGER NOT NULL, state TEXT NOT NULL,
-    start INTEGER NOT NULL, promise INTEGER NOT NULL, first_promise INTEGER NOT NULL, due INTEGER NOT NULL,
-    finished INTEGER, exit_status INTEGER, signal TEXT, message TEXT
-);
-CREATE INDEX active_jobs ON jobs (id) WHERE state IN ('queued', 'reserved', 'running');
-PRAGMA user_version = 1;
-INSERT INTO meta VALUES ('processors', '100'), ('version', '7');
-INSERT INTO jobs VALUES (1, 'job', 'lu.C', 64, 17, 'process', '["./lu", "-n", "é ''x''"]', '{"A": "1"}', '/tmp',
-    NULL, NULL, 5, 'k', 0, 'queued', 5, 5, 7, 22, NULL, NULL, NULL, NULL);
-INSERT INTO jobs VALUES (2, 'job', 'lu.C', 64, 17, 'process', '["./lu", "-n", "é ''x''"]', '{"A": "1"}', '/tmp',
-    NULL, NULL, 5, NULL, 0, 'failed', 5, 5, 7, 22, 20, 3, NULL, 'gone');
-"""
-
-
-def test_a_store_of_the_first_version_is_brought_up_to_date(path):
-    database = sqlite3.connect(path)
-    database.executescript(SCHEMA_1)
-    database.close()
-    for _ in range(2):  # once for the migration, once to see that it stays
-        store = Store(path, "alice")
-        unnamed = replace(JOB, identity="")
-        assert store.active() == [unnamed]
-        assert store.by_key("alice", "k") == unnamed
-        without = replace(unnamed, id=2, request=replace(REQUEST, key=None, environment={}))
-        assert store.recent(1) == [replace(without, state="failed", finished=20, exit_status=3, message="gone")]
-        assert (store.meta()["processors"], store.meta()["version"], store.last_id()) == ("100", "7", 2)
-        assert store._database.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION
-        store.close()
-
-
-def test_a_migration_that_fails_leaves_the_store_as_it_was(path):
-    database = sqlite3.connect(path)
-    database.executescript(SCHEMA_1 + "CREATE TABLE earlier_jobs (a);")  # in the way
-    database.close()
-    with pytest.raises(Conflict, match="cannot be used as a store"):
-        Store(path)
-    database = sqlite3.connect(path)
-    assert database.execute("PRAGMA user_version").fetchone()[0] == 1
-    assert database.execute("SELECT count(*) FROM jobs").fetchone()[0] == 2
-    database.close()
-
-
 def reshaped(job=JOB):
     other = replace(job)
     other.reshape(Shape(32, 40, None, 9), 3)
@@ -272,43 +222,14 @@ def test_a_job_of_another_shape_is_read_back_with_both_and_what_was_asked_for(pa
     store = Store(path)
     store.write(new=[JOB])
     wanted = Reshape(1, 32, 40, start_by=9, key="r", user="alice")
-    store.write(changed=[reshaped()], reshapes=[wanted, Reshape(1, 8)])
+    store.write(changed=[reshaped()], requested=[wanted, Reshape(1, 8)])
     store.close()
     again = Store(path)
     found = again.job(1)
     assert found == reshaped()
     assert (found.request.processors, found.first_promise, found.submission) == (32, 9, REQUEST)
-    assert again.reshape_by_key(1, "alice", "r") == wanted
-    assert again.reshape_by_key(2, "alice", "r") is again.reshape_by_key(1, "bob", "r") is None
+    assert again.change_by_key(1, "alice", "r") == wanted
+    assert again.change_by_key(2, "alice", "r") is again.change_by_key(1, "bob", "r") is None
     again.remove([1])
-    assert again.reshape_by_key(1, "alice", "r") is None
-    again.close()
-
-
-def test_a_store_without_classes_is_brought_up_to_date(path):
-    store = Store(path)
-    store.write(new=[JOB])
-    store.write(changed=[reshaped()])
-    store.close()
-    without_classes(path)
-    again = Store(path)
-    assert again.job(1) == reshaped()
-    urgent = replace(JOB, id=2, request=replace(REQUEST, key=None, job_class="urgent"))
-    again.write(new=[urgent])
-    again.close()
-    for _ in range(2):
-        again = Store(path)
-        assert again.job(2) == urgent
-        again.close()
-
-
-def test_a_store_without_shapes_is_brought_up_to_date(path):
-    store = Store(path)
-    store.write(new=[JOB])
-    store.close()
-    without_shapes(path)
-    again = Store(path)
-    assert again.active() == [JOB]
-    again.write(changed=[reshaped()], reshapes=[Reshape(1, 32, 40, key="r", user="alice")])
-    assert again.job(1) == reshaped()
+    assert again.change_by_key(1, "alice", "r") is None
     again.close()

@@ -12,9 +12,10 @@ from strategies import TODAY
 from thorough import examples
 
 from gas.errors import BadInput, Conflict, Draining, NotFound, StalePlan
+from gas.service.changes import Reshape
 from gas.service.classes import Classes
 from gas.service.clock import Clock
-from gas.service.jobs import JobRequest, Reshape
+from gas.service.jobs import JobRequest
 from gas.service.live import LiveScheduler
 
 REFUSED = (BadInput, Conflict, Draining, NotFound, StalePlan)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gas.errors import GasError, StoreFailed, StoreInDoubt
-from gas.service.jobs import ACTIVE, Job, JobRequest, Reshape
+from gas.service.changes import Reshape
+from gas.service.jobs import ACTIVE, Job, JobRequest
 
 SLACK = 3.0
 """Seconds by which a start or an end may be late on a machine without faults: polling, a new wrapper, its graces."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gas.errors import BadInput, Conflict, GasError
-from gas.service.jobs import Job, JobRequest, Reshape
+from gas.service.changes import Reshape
+from gas.service.jobs import Job, JobRequest
 from simulated import commands
 from simulated.oracle import Asked
 from simulated.service import Backup, Service
