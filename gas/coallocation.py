@@ -193,6 +193,7 @@ def coallocate(
     max_processor_hours: float | None = None,
     tolerance: float = 0.0,
     limits: Mapping[str, Limits] | None = None,
+    without: Mapping[str, str] | None = None,
 ) -> CoallocatedPlan:
     """Find the request that finishes first, on one machine or on several that start together.
 
@@ -208,6 +209,8 @@ def coallocate(
         Seconds from now before which no combination starts: to reserve its parts takes a moment.
     tolerance
         0.05 takes several machines only where one would take more than 5% longer.
+    without
+        Why a machine is to take no part in combinations, by its name.
 
     Raises
     ------
@@ -233,7 +236,7 @@ def coallocate(
         tolerance=tolerance,
         limits=limits,
     )
-    left_out = {one.scheduler: why for one in lists if (why := _why_not(one))}
+    left_out = {**{one.scheduler: why for one in lists if (why := _why_not(one))}, **(without or {})}
     machines = [one for one in lists if isinstance(one, AvailabilityList) and one.scheduler not in left_out]
     known = {one.scheduler: (limits or {}).get(one.scheduler, Limits()) for one in machines}
     first = max(single.now + lead, single.now if not_before is None else not_before)

@@ -15,6 +15,7 @@ from gas.application import Requests
 from gas.availability import NodeAvailability, Spans
 from gas.coallocation import COST, coallocate, earliest_together, together
 from gas.compiled import available, compiled
+from gas.s3 import S3, Machine
 from speedup_models import Amdahl, Constraint, Table
 
 # ------------------------------------------------------------------------------------------------ the brute force
@@ -263,3 +264,48 @@ def test_many_machines_cost_in_proportion_and_no_search_over_sets():
     lists = [machine(f"m{i:02}", [(0, 1), (5, 2)], 4) for i in range(40)]
     found = coallocate(Application(Amdahl(6400.0, 0.0), Constraint("power-of-two")), lists, most=20, cost=1)
     assert [part.processors for part in found.best.parts] == [2] * 16
+
+
+# ------------------------------------------------------------------------------------ what is planned, taken on S³
+
+
+@examples(150)
+@given(st.data())
+def test_taking_what_is_planned_moves_no_promise_of_others_whether_it_is_used_released_or_lapses(data):
+    machines = [Machine(S3(4, TODAY)) for _ in range(3)]
+    promised, taken, now = {}, [], TODAY
+    app = Application(Table.of({2: 30.0, 4: 12.0, 6: 8.0, 8: 6.0}), safety=1.0)
+    small = st.integers(1, 4)
+    for _ in range(data.draw(st.integers(1, 12))):
+        kind = data.draw(st.sampled_from(["job", "job", "coallocate", "coallocate", "end of it", "time"]))
+        if kind == "job":
+            at = data.draw(st.integers(0, 2))
+            entry = machines[at].submit(data.draw(small), walltime := data.draw(st.integers(1, 20)), walltime)
+            promised[at, entry.id] = entry.promise
+        elif kind == "coallocate":
+            lists = [machine.schedule.availability(str(at)) for at, machine in enumerate(machines)]
+            if (found := coallocate(app, lists, most=3, cost=1, lead=data.draw(st.integers(0, 5)))).combinations:
+                parts = [
+                    (
+                        int(one.scheduler),
+                        machines[int(one.scheduler)].reserve(one.processors, one.start, one.walltime, lasts=0),
+                    )
+                    for one in found.best.parts
+                ]
+                assert [entry.start for _, entry in parts] == [found.best.start] * len(parts)
+                taken.append([(at, entry) for at, entry in parts if entry.state == "reserved"])
+        elif kind == "end of it" and taken:
+            used = data.draw(st.booleans())
+            for at, entry in taken.pop():
+                if entry.state == "reserved":
+                    _ = machines[at].use(entry.id, 3) if used else machines[at].schedule.cancel(entry.id)
+        elif kind == "time":
+            now += data.draw(st.integers(1, 15))
+        for at, machine in enumerate(machines):
+            machine.advance(now)
+            machine.schedule.check()
+            for entry in machine.schedule.entries.values():
+                if (at, entry.id) in promised:
+                    assert max(entry.promise, entry.start) <= promised[at, entry.id]
+                    promised[at, entry.id] = entry.promise
+            assert not machine.schedule.broken

@@ -22,6 +22,8 @@ Its modules:
     watching        a waiting job looked at again at every change of its queue
     following       waiting for the end of a job, and the changes of a schedule as they happen
     futures         jobs as futures, as those of `concurrent.futures`
+    coallocating    one application on several machines that start together
+    holdings        what that has taken, on disk
     reserving       processors reserved for a fixed time, once
     polling         asking again and again, also one that does not answer for a while
     states          jobs in words

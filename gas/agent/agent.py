@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from gas.endpoints import Answer, FileEndpoint, JobDescription
 from gas.errors import BadInput, outcome_of
 
 if TYPE_CHECKING:  # imported where they are used: planning by promises needs none of them
+    from gas.agent.coallocating import PlannedTogether, Spread, SubmittedTogether
     from gas.agent.prediction import Predictor
     from gas.agent.reshaping import Reshaped
     from gas.agent.submission import Prepared, Submitted
@@ -136,6 +137,50 @@ class Agent:
             before,
         )
         return submission.make() if key is None else submission.make_or_find()
+
+    def plan_together(self, options: PlanOptions | None = None, spread: Spread | None = None) -> PlannedTogether:
+        """Find the request that finishes first on one machine, or on several that start together (errors as `plan`)."""
+        return self._plan_together(options or PlanOptions(), spread, {})
+
+    def submit_together(
+        self,
+        run: Run | JobDescription | Sequence[str],
+        options: PlanOptions | None = None,
+        spread: Spread | None = None,
+        *,
+        key: str | None = None,
+        before: Callable[[PlannedTogether], object] | None = None,
+    ) -> SubmittedTogether:
+        """Plan over one machine or several, and submit what finishes first; all parts or none.
+
+        `submit` has the parameters and errors, `gas.agent.coallocating` says how.
+        """
+        from uuid import uuid4
+
+        from gas.agent.coallocating import Together
+
+        options, given = options or PlanOptions(), self._run(run)
+        if given.job.job_class is not None:
+            raise BadInput(f"class {given.job.job_class}: parts of a coallocation are reservations, which have none")
+        together = Together(
+            lambda without: self._plan_together(options, spread, without),
+            lambda: self.submit(given, options, key=key),
+            self.schedulers,
+            given,
+            uuid4().hex if key is None else checked_key(key),
+            self._remark,
+            own=key is None,
+            before=before,
+        )
+        return together.make()
+
+    def _plan_together(
+        self, options: PlanOptions, spread: Spread | None, without: Mapping[str, str]
+    ) -> PlannedTogether:
+        from gas.agent.coallocating import Spread, planned_together
+
+        answers = self._answers(self._schedulers_for(None), options)
+        return planned_together(self.application, answers, options, spread or Spread(), self._remark, without)
 
     def reshape(
         self,
@@ -265,13 +310,17 @@ class Agent:
         return self.application if self.script is None else None
 
     def _plan_with(self, schedulers: Sequence[Scheduler], options: PlanOptions) -> Planned:
+        return self.choose(self._answers(schedulers, options), options)
+
+    def _answers(self, schedulers: Sequence[Scheduler], options: PlanOptions) -> list[Answer]:
+        """Ask the schedulers, and say which do not answer; raise what a single one says."""
         answers = gather(schedulers, choices=options.choices, stale_ok=options.stale_ok)
         errors = [a.error for a in answers if a.error is not None]
         if len(errors) == len(answers) == 1 and outcome_of(errors[0]) is not None:
             raise errors[0]
         for error in errors:
             self._remark(str(error))
-        return self.choose(answers, options)
+        return answers
 
     def _predictor_of(self, forecasting: Forecasting) -> Predictor:
         """Return what predicts: the one that has asked the schedulers for their past, if there is one."""

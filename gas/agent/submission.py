@@ -16,18 +16,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from gas.agent.choice import Planned, predicted
 from gas.agent.options import Instant, PlanOptions, Run
 from gas.agent.schedulers import Scheduler, called, find_by_key
 from gas.agent.scripts import Asking
-from gas.endpoints import InDoubt, JobDescription, JobEndpoint, Request, S3Endpoint
+from gas.endpoints import Endpoint, InDoubt, JobDescription, JobEndpoint, Request, S3Endpoint
 from gas.endpoints.journal import Page, open_page
 from gas.errors import BadInput, Conflict, Draining, Forbidden, GasError, OverLimit, StalePlan
 from gas.planner import Candidate, Plan
 
-__all__ = ["ATTEMPTS", "Prepared", "Submission", "Submitted", "prepared", "slack"]
+if TYPE_CHECKING:
+    from gas.resources import Resources
+
+__all__ = ["ATTEMPTS", "Prepared", "Submission", "Submitted", "job_for", "prepared", "slack"]
 
 ATTEMPTS = 5
 """How often a plan that went stale is made again."""
@@ -64,13 +67,13 @@ def prepared(planned: Planned, run: Run, options: PlanOptions) -> Prepared:
         raise BadInput(
             f"class {run.job.job_class}: {chosen.name} has no classes, only S³ has; leave it out, or name an S³"
         )
-    request, job = _request(planned, options), _job(run, planned)
+    request, job = _request(planned, options), job_for(run, planned.best, chosen, planned.resources)
     return Prepared(planned, request, job, chosen.preview(request, job) if isinstance(chosen, JobEndpoint) else None)
 
 
-def _job(run: Run, planned: Planned) -> JobDescription:
-    """Return what runs as the best request of a plan."""
-    best, chosen, job = planned.best, planned.endpoint, run.job
+def job_for(run: Run, best: Candidate, chosen: Endpoint, resources: Resources | None = None) -> JobDescription:
+    """Return what runs as a request of a scheduler."""
+    job = run.job
     job = replace(
         job,
         directory=job.directory or (str(Path.cwd()) if run.here and chosen.is_local else None),
@@ -78,8 +81,8 @@ def _job(run: Run, planned: Planned) -> JobDescription:
         native=() if isinstance(chosen, Asking) else job.native,  # it plans with them, and has them
     )
     known = None
-    if planned.resources is not None:
-        known = planned.resources.values(best.processors, best.layout)
+    if resources is not None:
+        known = resources.values(best.processors, best.layout)
     return job.sized(best.processors, best.walltime, known, chosen.settles)
 
 
@@ -225,7 +228,8 @@ class Submission:
                     raise BadInput(
                         f"{best.scheduler}: finishes first but accepts no jobs; it is an availability list only"
                     )
-                request, job = _request(planned, self._options), _job(self._run, planned)
+                request = _request(planned, self._options)
+                job = job_for(self._run, best, chosen, planned.resources)
                 if self._before is not None:
                     self._before(planned)
                 try:

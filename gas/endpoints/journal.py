@@ -18,7 +18,7 @@ from typing import IO
 
 from gas.errors import BadInput
 
-__all__ = ["Page", "journal_directory", "open_page", "state_directory"]
+__all__ = ["Page", "journal_directory", "locked_file", "open_page", "state_directory", "write_through"]
 
 
 def state_directory() -> Path:
@@ -77,20 +77,21 @@ class Page:
         self.address = self.sent = self.job = None
 
     def _write(self, content: dict[str, str | int | None]) -> None:
-        try:
-            self._write_through(content)
-        except OSError as error:
-            raise BadInput(
-                f"{self._file.name}: cannot be written ({error.strerror}); make room, or name another place in "
-                "XDG_STATE_HOME"
-            ) from None
+        write_through(self._file, content)
 
-    def _write_through(self, content: dict[str, str | int | None]) -> None:
-        self._file.seek(0)
-        self._file.write(json.dumps(content) + "\n")  # over the one before: a crash leaves one of the two
-        self._file.flush()
-        self._file.truncate()
-        os.fsync(self._file.fileno())
+
+def write_through(file: IO[str], content: object) -> None:
+    """Write JSON over what a file holds; durable when this returns. Raises `BadInput` if it cannot be written."""
+    try:
+        file.seek(0)
+        file.write(json.dumps(content) + "\n")  # over the one before: a crash leaves one of the two
+        file.flush()
+        file.truncate()
+        os.fsync(file.fileno())
+    except OSError as error:
+        raise BadInput(
+            f"{file.name}: cannot be written ({error.strerror}); make room, or name another place in XDG_STATE_HOME"
+        ) from None
 
 
 @contextmanager
@@ -102,11 +103,27 @@ def open_page(key: str) -> Iterator[Page]:
     BadInput
         It cannot be written.
     """
-    directory = journal_directory()
+    with locked_file(journal_directory(), key) as file:
+        yield Page(key, file)
+
+
+def _made_if_missing(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CREAT, 0o600)
+
+
+@contextmanager
+def locked_file(directory: Path, key: str) -> Iterator[IO[str]]:
+    """Hold the file of a key in a folder, made if there is none; another process that holds it is waited for.
+
+    Raises
+    ------
+    BadInput
+        It cannot be written.
+    """
     path = directory / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+", encoding="utf-8")
+        file = open(path, "r+", encoding="utf-8", opener=_made_if_missing)  # noqa: SIM115  # closed below
         with_name = os.open(directory, os.O_RDONLY)
         os.fsync(with_name)
         os.close(with_name)
@@ -117,4 +134,4 @@ def open_page(key: str) -> Iterator[Page]:
         ) from None
     with file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield Page(key, file)
+        yield file

@@ -1,0 +1,379 @@
+"""One application on several machines that start together: planned, reserved on each of them, and submitted.
+
+First every part is reserved, for the common start, by a reservation that lapses there unless a job has been submitted
+into it; a machine that refuses has the others released, and all is planned anew. Then the jobs are submitted into the
+reservations, each in one step that no other job can come between. What is taken stands on disk before it is
+(`gas.agent.holdings`): after a crash, the same submission goes on where it ended or releases everything, and what no
+submission comes back to lapses by itself. Others' promises stay as they are: reservations take free processors only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gas.agent.choice import Task, why_nothing
+from gas.agent.holdings import Holdings, Part, abandoned, open_holdings
+from gas.agent.options import PlanOptions, Run
+from gas.agent.schedulers import Scheduler, find_by_key, lists_of
+from gas.agent.states import ENDED
+from gas.agent.submission import ATTEMPTS, Submitted, job_for
+from gas.application import Application
+from gas.coallocation import COST, MOST_MACHINES, CoallocatedPlan, Coallocation, coallocate
+from gas.endpoints import Answer, Endpoint, InDoubt, JobDescription, Request, S3Endpoint
+from gas.endpoints.journal import open_page
+from gas.errors import BadInput, Conflict, Draining, Forbidden, GasError, Infeasible, NotFound, OverLimit, StalePlan
+from gas.planner import Candidate
+from gas.times import iso_time
+
+__all__ = [
+    "LEAD_SECONDS",
+    "MOST_APART",
+    "PlannedTogether",
+    "Spread",
+    "SubmittedTogether",
+    "Together",
+    "planned_together",
+]
+
+MOST_APART = 5
+"""Seconds between the clocks of two machines that are to start together."""
+
+
+LEAD_SECONDS = 10
+"""So long before its start a coallocation is planned at least: its parts are reserved, and their jobs submitted."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Over how many machines an application may run at once; `gas.coallocation.coallocate` has the attributes."""
+
+    most: int = MOST_MACHINES
+    cost: float = COST
+    lead: int = LEAD_SECONDS
+
+
+@dataclass(frozen=True)
+class PlannedTogether:
+    """A plan for one machine or several, and the answers of the schedulers that it rests on."""
+
+    plan: CoallocatedPlan
+    answers: Sequence[Answer]
+
+    @property
+    def best(self) -> Coallocation:
+        """The request that finishes first; raises `Infeasible` if there is none."""
+        if self.plan.best is None:
+            raise Infeasible(f"{why_nothing(self.plan.single)}; {self.plan.why}")
+        return self.plan.best
+
+    def endpoint(self, part: Candidate) -> Endpoint:
+        """Return the scheduler of a part."""
+        return next(a.endpoint for a in self.answers if a.name == part.scheduler and a.availability is not None)
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the JSON object of schema gas.coallocation/1."""
+        return self.plan.to_wire([answer.to_wire() for answer in self.answers])
+
+
+def planned_together(
+    application: Application,
+    answers: Sequence[Answer],
+    options: PlanOptions,
+    spread: Spread,
+    remark: Callable[[str], object],
+    without: Mapping[str, str] | None = None,
+) -> PlannedTogether:
+    """Find the request that finishes first on one machine or several.
+
+    Parameters
+    ----------
+    without
+        Why a machine is to have no part, by its name.
+
+    Raises
+    ------
+    BadInput
+        As `coallocate`, or for predictions, probes or the walk, which know one machine only.
+    """
+    for what, given in (
+        ("--predict", options.forecasting is not None),
+        ("--probe", options.probes > 0),
+        ("--algorithm walk", options.algorithm != "exact"),
+    ):
+        if given:
+            raise BadInput(f"{what}: plans for one machine only; leave it out, or --coallocate")
+    task = Task.of(application, answers, options, None, remark, remark)
+    found = coallocate(
+        application,
+        lists_of(answers),
+        most=spread.most,
+        cost=spread.cost,
+        lead=spread.lead,
+        not_before=task.not_before,
+        deadline=task.deadline,
+        max_processor_hours=options.max_processor_hours,
+        tolerance=options.tolerance,
+        limits={a.name: a.limits for a in answers if a.availability is not None},
+        without={**_other_clocks(answers), **(without or {})},
+    )
+    return PlannedTogether(found, list(answers))
+
+
+def _other_clocks(answers: Sequence[Answer]) -> dict[str, str]:
+    """Return the machines by whose clocks a start would not be the common one."""
+    clocks = {a.name: a.availability.now for a in answers if a.availability is not None and a.endpoint.keeps_own_clock}
+    latest = max(clocks.values(), default=0)
+    return {
+        name: f"its clock is {latest - now} s behind that of another; at most {MOST_APART} s start together"
+        for name, now in clocks.items()
+        if latest - now > MOST_APART
+    }
+
+
+@dataclass(frozen=True)
+class SubmittedTogether:
+    """What was submitted: the job of each part with its scheduler.
+
+    Attributes
+    ----------
+    planned
+        None if an earlier submission with this key made the jobs.
+    """
+
+    jobs: Sequence[Submitted]
+    key: str
+    planned: PlannedTogether | None = None
+    attempts: int = 0
+
+
+class Together:
+    """One application on its way to one machine, or to several that start together.
+
+    Parameters
+    ----------
+    plan
+        Plans without some machines, by name and why.
+    single
+        Submits to one machine, as without coallocation.
+    schedulers
+        Those that may have parts.
+    own
+        Whether the key was made up.
+    before
+        Called with each plan before anything of it is sent.
+    """
+
+    def __init__(
+        self,
+        plan: Callable[[Mapping[str, str]], PlannedTogether],
+        single: Callable[[], Submitted],
+        schedulers: Sequence[Scheduler],
+        run: Run,
+        key: str,
+        remark: Callable[[str], object],
+        *,
+        own: bool,
+        before: Callable[[PlannedTogether], object] | None = None,
+    ) -> None:
+        self.key = key
+        self._plan = plan
+        self._single = single
+        self._schedulers = schedulers
+        self._endpoints = {one.address: one for one in schedulers if isinstance(one, S3Endpoint)}
+        self._run = run
+        self._own = own
+        self._remark = remark
+        self._before = before or (lambda planned: None)
+
+    def make(self) -> SubmittedTogether:
+        """Submit to the machines that finish first together, or go on with what an earlier call with this key began.
+
+        Raises
+        ------
+        Infeasible
+            No request is possible.
+        StalePlan
+            The schedules changed again and again; nothing is taken.
+        Conflict
+            Some parts had started without the others, and were cancelled.
+        InDoubt
+            A part could not be released.
+        """
+        if self._own:
+            self._release_abandoned()
+        elif self._went_to_one():
+            return SubmittedTogether([self._single()], self.key)
+        with open_holdings(self.key) as held:
+            if (found := self._earlier(held)) is not None:
+                return found
+            without: dict[str, str] = {}
+            for attempt in range(1, ATTEMPTS + 1):
+                planned = self._plan(without)
+                parts = planned.best.parts
+                if len(parts) == 1:
+                    self._before(planned)
+                    return SubmittedTogether([self._single()], self.key, planned, attempt)
+                self._before(planned)
+                try:
+                    return SubmittedTogether(self._take(held, planned, without), self.key, planned, attempt)
+                except StalePlan as error:
+                    self._remark(f"the plan went stale ({error}); planning again, attempt {attempt} of {ATTEMPTS}")
+                    time.sleep(0.05 * attempt)
+            raise StalePlan(
+                f"{self._run.job.name}: the schedules changed {ATTEMPTS} times; nothing is taken; try again"
+            )
+
+    def _went_to_one(self) -> bool:
+        """Return whether an earlier call with this key was for a single machine, where it may have made the job."""
+        with open_page(self.key) as page:
+            sent = page.address is not None
+        return sent or find_by_key(self._schedulers, self.key) is not None
+
+    def _take(self, held: Holdings, planned: PlannedTogether, without: dict[str, str]) -> list[Submitted]:
+        """Reserve all parts and submit their jobs, or release everything."""
+        parts = []
+        for part in planned.best.parts:
+            chosen = planned.endpoint(part)
+            if not isinstance(chosen, S3Endpoint):
+                raise BadInput(f"{part.scheduler}: finishes first with others but takes no reservations for jobs")
+            size = part.processors, part.walltime, part.execution_time, part.start
+            parts.append(Part(part.scheduler, chosen.address, *size))
+        held.taking(parts, own=self._own)
+        try:
+            for place in range(len(parts)):
+                self._reserve(held, place, without)
+            held.using()
+            jobs = self._use(held)
+        except BaseException as problem:
+            self._release(held, problem)
+            raise
+        held.made()
+        return jobs
+
+    def _reserve(self, held: Holdings, place: int, without: dict[str, str]) -> None:
+        part, (key, _) = held.parts[place], held.keys(place)
+        where = self._of(part)
+        name, size = f"{self._run.job.name} (part {place + 1} of {len(held.parts)})", part.processors
+        try:
+            where.reserve(name, size, part.start, part.walltime, key, lapses=True)
+        except (Draining, OverLimit, Forbidden) as refusal:
+            without[part.scheduler] = str(refusal)
+            raise StalePlan(f"{part.scheduler}: {refusal}") from None
+
+    def _use(self, held: Holdings) -> list[Submitted]:
+        """Submit the job of each part into its reservation; one that is there already stays."""
+        jobs = []
+        for place, part in enumerate(held.parts):
+            where, (reserved, key) = self._of(part), held.keys(place)
+            job = where.job_by_key(key)
+            if job is None:
+                reservation = where.job_by_key(reserved)
+                if reservation is None or reservation["state"] != "reserved":
+                    raise StalePlan(f"{part.scheduler}: the reservation lapsed before its job was submitted")
+                request = Request(part.processors, part.walltime, None, part.start)
+                try:
+                    job = where.submit(request, self._job(held, place), key, reservation=int(reservation["id"]))
+                except (Conflict, NotFound) as error:
+                    raise StalePlan(f"{part.scheduler}: {error}") from None
+            jobs.append(Submitted(where, part.scheduler, job, key))
+        return jobs
+
+    def _job(self, held: Holdings, place: int) -> JobDescription:
+        """Return what runs as a part, which finds in its environment which of them it is."""
+        part, count = held.parts[place], len(held.parts)
+        every = sum(one.processors for one in held.parts)
+        known = {"GAS_PART": place, "GAS_PARTS": count, "GAS_ALL_PROCESSORS": every, "GAS_COALLOCATION": self.key}
+        environment = {**self._run.job.environment, **{name: str(value) for name, value in known.items()}}
+        run = replace(self._run, job=replace(self._run.job, environment=environment))
+        candidate = Candidate(
+            part.scheduler, part.processors, part.walltime, part.execution_time, part.start, "promise"
+        )
+        return job_for(run, candidate, self._of(part))
+
+    def _earlier(self, held: Holdings) -> SubmittedTogether | None:
+        """Return what an earlier call with this key has made, or completes; None if nothing is taken (any more)."""
+        if held.phase == "taking":
+            self._release(held)
+        elif held.phase in ("using", "made"):
+            try:
+                jobs = self._use(held)
+            except StalePlan as problem:
+                if held.phase == "made":
+                    raise Conflict(
+                        f"--key {self.key}: its jobs were submitted and are no longer known; use another key for others"
+                    ) from problem
+                self._release(held, problem)
+                self._remark(f"{problem}; what an earlier call had taken was released")
+                return None
+            held.made()
+            return SubmittedTogether(jobs, self.key)
+        return None
+
+    def _release_abandoned(self) -> None:
+        """Release what processes that are gone have left, unless all of its jobs are submitted."""
+        for key in abandoned():
+            with open_holdings(key) as held:
+                if held.phase == "nothing" or any(part.address not in self._endpoints for part in held.parts):
+                    continue
+                try:
+                    if all(self._of(part).job_by_key(held.keys(i)[1]) for i, part in enumerate(held.parts)):
+                        held.made()
+                        continue
+                    self._release(held)
+                except GasError as error:
+                    self._remark(f"{error}")
+                else:
+                    self._remark("what an interrupted coallocation had taken was released")
+
+    def _release(self, held: Holdings, why: BaseException | None = None) -> None:
+        """Cancel all reservations and jobs of the parts.
+
+        The reservation goes first: without it, a submission into it that is still on its way is refused.
+
+        Raises
+        ------
+        InDoubt
+            A scheduler does not answer.
+        Conflict
+            A part had started.
+        """
+        silent: list[str] = []
+        started: list[str] = []
+        for place, part in enumerate(held.parts):
+            where = self._of(part)
+            try:
+                for key in held.keys(place):
+                    job = where.job_by_key(key)
+                    if job is None:
+                        continue
+                    if job["state"] not in ENDED:
+                        where.cancel(int(job["id"]))
+                    if job.get("kind") == "job" and job.get("start") is not None:
+                        started.append(f"job {job['id']} on {part.scheduler}")
+            except GasError as error:
+                silent.append(f"{part.scheduler}: {error}")
+        because = "" if why is None else f"{why}; "
+        if silent:
+            raise InDoubt(
+                f"{because}not all parts could be released ({'; '.join(silent)}): reservations without a job lapse at "
+                f"{iso_time(held.parts[0].start)}; the same gas submit with --key {self.key} settles the rest",
+                self.key,
+            ) from why
+        held.released()
+        if started:
+            raise Conflict(
+                f"{because}{', '.join(started)} had started without the other parts and was cancelled; submit again "
+                "if the application may run again"
+            ) from why
+
+    def _of(self, part: Part) -> S3Endpoint:
+        where = self._endpoints.get(part.address)
+        if where is None:
+            raise Conflict(
+                f"--key {self.key}: has taken processors on {part.scheduler} ({part.address}); name that scheduler too "
+                f"(-e {part.address}), or use another key"
+            )
+        return where

@@ -1,0 +1,255 @@
+"""One application on several real S³ services: all parts start together or none, whatever ends the client."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from gas import Agent, Application
+from gas.agent.coallocating import MOST_APART, Spread
+from gas.agent.holdings import abandoned
+from gas.agent.options import PlanOptions, Run
+from gas.endpoints import InDoubt, JobDescription, S3Endpoint
+from gas.errors import BadInput, Conflict, Infeasible
+from speedup_models import Table
+
+APP = Application(Table.of({4: 3000.0, 8: 60.0}), safety=1.0, name="app")
+SPREAD = Spread(lead=3)
+RUN = Run(JobDescription("app", ("sh", "-c", "echo $GAS_PROCESSORS $GAS_PART $GAS_PARTS $GAS_ALL_PROCESSORS")))
+HELD = Run(JobDescription("app"), simulate=True)
+
+
+@pytest.fixture
+def sites(start_s3):
+    """Two machines of 6 processors, 4 of which are free for an hour, and jobs of others that wait there."""
+    found = [start_s3(6, name=name) for name in ("a", "b")]
+    for site in found:
+        site.simulated(2, 4000)
+        site.simulated(6, 4000)
+    return found
+
+
+@pytest.fixture
+def agent(sites):
+    said = []
+    made = Agent(APP, endpoints(sites), remark=said.append)
+    made.said = said
+    return made
+
+
+def endpoints(sites):
+    return [S3Endpoint(site.embedded.scheduler.name, site.url, retries=0, timeout=5, patience=1) for site in sites]
+
+
+def of_others(sites):
+    listed = [job for site in sites for job in site.get("/v1/jobs").json()["jobs"]]
+    return [(job["id"], job["promise"], job["state"]) for job in listed if not job["name"].startswith("app")]
+
+
+def parts(sites):
+    """The reservations and jobs of the application that are in the schedules, by machine."""
+    return [
+        [(j["kind"], j["processors"]) for j in s.get("/v1/jobs").json()["jobs"] if j["name"].startswith("app")]
+        for s in sites
+    ]
+
+
+def settled(sites):
+    """Wait until the jobs of others that start at once run."""
+    for site in sites:
+        site.until(1, "running")
+    return of_others(sites)
+
+
+def test_both_parts_start_in_the_same_second_and_move_no_promise(sites, agent):
+    before = settled(sites)
+    made = agent.submit_together(RUN, spread=SPREAD)
+    assert [job.scheduler for job in made.jobs] == ["a", "b"]
+    assert parts(sites) == [[("job", 4)], [("job", 4)]]
+    assert of_others(sites) == before
+    for site, job in zip(sites, made.jobs, strict=True):
+        site.until(job.job["id"], "completed")
+    done = [site.job(job.job["id"]) for site, job in zip(sites, made.jobs, strict=True)]
+    assert done[0]["start"] == done[1]["start"] == made.planned.best.start
+    output = [job.endpoint.output(job.job["id"]).decode() for job in made.jobs]
+    assert output == ["4 0 2 8\n", "4 1 2 8\n"]
+    assert of_others(sites) == before
+
+
+def test_three_machines_take_part_where_that_is_allowed(start_s3):
+    sites = [start_s3(3, name=name) for name in "abc"]
+    made = Agent(APP, endpoints(sites)).submit_together(HELD, spread=Spread(3, lead=3))
+    assert parts(sites) == [[("job", 3)], [("job", 3)], [("job", 2)]]
+    assert len({job.job["promise"] for job in made.jobs}) == 1
+    with pytest.raises(Infeasible, match="no combination of up to 2 machines has room for it either"):
+        Agent(Application(Table.of({9: 5.0})), endpoints(sites)).plan_together(spread=SPREAD).best  # noqa: B018
+
+
+def test_where_one_machine_is_as_good_one_job_is_submitted(start_s3):
+    sites = [start_s3(8, name=name) for name in "ab"]
+    made = Agent(APP, endpoints(sites)).submit_together(HELD, spread=SPREAD, key="mine")
+    assert (len(made.jobs), parts(sites)) == (1, [[("job", 8)], []])
+    sites[0].simulated(8, 10)  # now two machines would be chosen, or the other one
+    again = Agent(APP, endpoints(sites)).submit_together(HELD, spread=SPREAD, key="mine")
+    assert again.jobs[0].job["id"] == made.jobs[0].job["id"]
+    assert parts(sites) == [[("job", 8)], []]
+
+
+def test_a_machine_that_refuses_has_all_others_released_and_the_plan_made_anew(sites, agent):
+    settled(sites)
+    rivals = []
+
+    def take_the_hole_of_the_second(planned):
+        if not rivals:
+            rivals.append(sites[1].simulated(4, 100, name="rival"))
+
+    made = agent.submit_together(HELD, spread=SPREAD, before=take_the_hole_of_the_second)
+    assert made.attempts == 2
+    assert "nothing was reserved" in agent.said[0]
+    assert parts(sites) == [[("job", 4)], [("job", 4)]]
+    assert [job.job["promise"] for job in made.jobs] == [rivals[0]["promise"] + 100] * 2
+    assert sites[1].job(rivals[0]["id"])["promise"] == rivals[0]["promise"]
+
+
+def test_a_machine_that_takes_nothing_from_the_user_is_planned_without(sites, agent):
+    settled(sites)
+    drained = []
+
+    def drain(planned):
+        if not drained:
+            drained.append(sites[1].embedded.scheduler.drain())
+
+    made = agent.submit_together(HELD, spread=SPREAD, before=drain)
+    assert (len(made.jobs), made.planned.plan.left_out.keys()) == (1, {"b"})
+    assert parts(sites) == [[("job", 4)], []]
+
+
+# ------------------------------------------------------------------------------------------------ what ends a client
+
+KILLED = """
+import os, signal, sys
+from gas import Agent
+from gas.endpoints import S3Endpoint
+sys.path.insert(0, {tests!r})
+from agent.test_coallocating import APP, HELD, SPREAD
+
+original, calls = S3Endpoint.{method}, []
+
+def ended(self, *arguments, **more):
+    done = original(self, *arguments, **more)
+    calls.append(done)
+    if len(calls) == {after}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return done
+
+S3Endpoint.{method} = ended
+sites = [S3Endpoint(name, url) for name, url in {urls!r}]
+Agent(APP, sites).submit_together(HELD, spread=SPREAD, key={key!r})
+"""
+
+
+def killed(sites, method, after, key):
+    """Submit in a process that is killed after so many reservations or submissions."""
+    urls = [(site.embedded.scheduler.name, site.url) for site in sites]
+    tests = str(Path(__file__).parents[1])
+    script = textwrap.dedent(KILLED).format(tests=tests, method=method, after=after, urls=urls, key=key)
+    done = subprocess.run([sys.executable, "-c", script], timeout=60, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+@pytest.mark.parametrize(("method", "after"), [("reserve", 1), ("reserve", 2), ("submit", 1), ("submit", 2)])
+def test_after_kill_9_the_same_key_leaves_one_whole_coallocation(sites, agent, method, after):
+    before = settled(sites)
+    killed(sites, method, after, "mine")
+    assert sum(map(len, parts(sites))) == (1 if (method, after) == ("reserve", 1) else 2)
+    made = agent.submit_together(HELD, spread=SPREAD, key="mine")
+    assert parts(sites) == [[("job", 4)], [("job", 4)]]
+    assert len({job.job["promise"] for job in made.jobs}) == 1
+    assert (made.planned is None) == (method == "submit")  # it went on where the other had ended
+    assert of_others(sites) == before
+    again = agent.submit_together(HELD, spread=SPREAD, key="mine")
+    assert [job.job["id"] for job in again.jobs] == [job.job["id"] for job in made.jobs]
+
+
+def test_after_kill_9_without_a_key_the_next_call_releases_what_was_taken(sites, agent):
+    before = settled(sites)
+    killed(sites, "reserve", 1, None)
+    assert len(abandoned()) == 1
+    agent.submit_together(HELD, spread=SPREAD)
+    assert "what an interrupted coallocation had taken was released" in agent.said
+    assert (parts(sites), abandoned()) == ([[("job", 4)], [("job", 4)]], [])
+    assert of_others(sites) == before
+
+
+def test_what_nobody_comes_back_to_lapses_at_the_common_start(sites):
+    before = settled(sites)
+    killed(sites, "reserve", 2, "lost")
+    deadline = time.monotonic() + 10
+    while any(parts(sites)):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert of_others(sites) == before
+    again = Agent(APP, endpoints(sites), remark=lambda text: None).submit_together(HELD, spread=SPREAD, key="lost")
+    assert again.planned is not None
+    assert parts(sites) == [[("job", 4)], [("job", 4)]]
+
+
+def test_parts_that_started_without_the_others_are_cancelled_and_said(sites, agent):
+    settled(sites)
+    killed(sites, "submit", 1, "lost")
+    sites[0].until(4, "running")
+    sites[1].until(3, "cancelled")
+    with pytest.raises(Conflict, match=r"lapsed .* job 4 on a had started without the other parts and was cancelled"):
+        agent.submit_together(HELD, spread=SPREAD, key="lost")
+    assert parts(sites) == [[], []]
+
+
+def test_an_interruption_between_reservations_releases_them(sites, agent, monkeypatch):
+    before, original = settled(sites), S3Endpoint.reserve
+
+    def interrupted(self, *arguments, **more):
+        if self.name == "b":
+            raise KeyboardInterrupt
+        return original(self, *arguments, **more)
+
+    monkeypatch.setattr(S3Endpoint, "reserve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        agent.submit_together(HELD, spread=SPREAD)
+    assert (parts(sites), of_others(sites)) == ([[], []], before)
+
+
+def test_a_machine_that_is_gone_leaves_the_key_with_which_to_settle_it(sites, agent, monkeypatch):
+    settled(sites)
+    original = S3Endpoint.reserve
+
+    def gone(self, *arguments, **more):
+        if self.name == "b":
+            sites[1].embedded.__exit__(None, None, None)
+        return original(self, *arguments, **more)
+
+    monkeypatch.setattr(S3Endpoint, "reserve", gone)
+    with pytest.raises(InDoubt, match="not all parts could be released .* lapse at .* --key mine settles the rest"):
+        agent.submit_together(HELD, spread=SPREAD, key="mine")
+    assert parts(sites[:1]) == [[]]
+
+
+# -------------------------------------------------------------------------------------------------------- refusals
+
+
+def test_clocks_that_are_apart_do_not_start_together(start_s3):
+    sites = [start_s3(4, name="a"), start_s3(4, name="b", clock_speed=1000.0)]
+    time.sleep(0.1)
+    planned = Agent(APP, endpoints(sites)).plan_together(spread=SPREAD)
+    assert list(planned.plan.left_out) == ["a"]
+    assert f"at most {MOST_APART} s start together" in planned.plan.left_out["a"]
+
+
+def test_what_knows_one_machine_only_is_refused(agent):
+    with pytest.raises(BadInput, match="--probe: plans for one machine only"):
+        agent.plan_together(PlanOptions(probes=1))
+    with pytest.raises(BadInput, match="class short: parts of a coallocation"):
+        agent.submit_together(Run(JobDescription("app", ("true",), job_class="short")))
