@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.backfilling.results import LogRun, ModelRun, Options, Results, variants
+from experiments.backfilling.results import LogRun, ModelRun, Options, Results, RunTimesRun, variants
+from experiments.backfilling.run_times import LIMITS, SIZES, WORKLOADS
 from experiments.framework.logs import SOURCES, Found
 from experiments.published import MEASURES, POLICIES, overall, table1
 from workloads import Header
@@ -21,9 +22,22 @@ def made_study(seed, strength):
     """Return the study; of strength 1 as the paper has it, of -1 the opposite, of 0 noise alone."""
     generator = np.random.default_rng(seed)
     runs = [LogRun(log, one) for log in LOGS for one in variants(log) if one.name in ("", "estimates doubled")]
-    models = [ModelRun(model, load, 2100, 0) for model in ("F", "J") for load in (0.6, 0.8, 0.9)]
+    models = [ModelRun(model, load, 2100, 0) for model in ("F", "J", "Fs", "Fl", "Fsl") for load in (0.6, 0.8, 0.9)]
     logs = [_log(run, generator, strength) for run in runs]
-    return Results(Options(), [], runs, logs, models, [_model(run, generator, strength) for run in models])
+    run_times = {RunTimesRun(name, None, 2100, 0): _run_times(name, generator, strength) for name in WORKLOADS}
+    results = [_model(run, generator, strength) for run in models]
+    return Results(Options(), [], runs, logs, models, results, run_times=run_times)
+
+
+def _run_times(workload, generator, strength):
+    """Return counts by limit: Fsl is as near to the others as F is, nearer, or less near."""
+    away = {"F": 1 + 0.5 * strength, "Fsl": 1 - 0.9 * strength}.get(workload, 0)
+    mean = 20 + 8 * away
+    counts = {}
+    for size in SIZES:
+        drawn = [generator.normal(mean, 6, 1000) for _ in range(12)]
+        counts[size] = [np.bincount(np.clip(one, 0, 55).astype(int), minlength=len(LIMITS)).tolist() for one in drawn]
+    return {"counts": counts, "jobs": 12 * 1000 * len(SIZES)}
 
 
 def scheme(response, *, slowdown=1.0, backfilled=0.5, reason="batches", batches=100, together=None):
@@ -86,9 +100,12 @@ def _model(run, generator, strength):
         return generator.normal(0, scale, BATCHES)
 
     of_j = run.model == "J"
-    worse = (0.3 if of_j else 0.0) * strength + (0.2 if strength < 0 and not of_j else 0.0)
+    worse = {"J": 0.5, "F": 0.0, "Fs": 0.1, "Fl": 0.1, "Fsl": 0.3}[run.model] * strength
+    if strength < 0:
+        worse += {"F": 0.2, "Fl": 0.0}.get(run.model, 0.0)
     easy = 1000 * (1 + noise(0.05))
     fewer = 0.1 * strength if of_j else 0.1 * (strength < 0)
+    gain = 2 * strength if run.model != "Fs" else 2 * max(strength, 0)
     return {
         "easy": scheme(
             1000.0, together={"response": easy, "slowdown": 10 + noise(0.1), "backfilled": 0.5 + noise(0.01)}
@@ -97,7 +114,7 @@ def _model(run, generator, strength):
             1000.0 * (1 + worse),
             together={
                 "response": easy * (1 + worse + noise(0.05)),
-                "slowdown": 10 - 2 * strength + noise(0.1),
+                "slowdown": 10 - gain + noise(0.1),
                 "backfilled": 0.5 - fewer + noise(0.01),
             },
         ),

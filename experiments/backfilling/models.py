@@ -1,5 +1,8 @@
 """The workload models of Mu'alem & Feitelson (2001, 3.1): F after Feitelson 1996, J after Jann et al. 1997.
 
+Fs, Fl and Fsl are model F with more small jobs, with longer jobs, and with both, towards the CTC log (3.3). The paper
+gives no numbers of them; ours are fitted to that log (`workloads.feitelson.VARIANTS`).
+
 Most constants of model F are not sourced. `CHANGES` are other choices for each of them, one at a time, to see on which
 of them it depends what the study finds.
 """
@@ -13,16 +16,23 @@ import numpy as np
 
 from workloads import Log
 from workloads.estimates import uniform_factor
-from workloads.feitelson import FeitelsonModel
+from workloads.feitelson import VARIANTS
 from workloads.feitelson import generate as feitelson_log
 from workloads.jann import ctc_model
 from workloads.jann import generate as jann_log
 
-__all__ = ["CHANGES", "MOST_REPEATS", "PROCESSORS", "Change", "Model", "generate", "generate_changed"]
+__all__ = ["CHANGES", "MODELS", "MODIFIED", "MOST_REPEATS", "PROCESSORS", "Change", "Model", "generate"]
+__all__ += ["generate_changed"]
 
-Model = Literal["F", "J"]
+Model = Literal["F", "J", "Fs", "Fl", "Fsl"]
 
-PROCESSORS: dict[Model, int] = {"F": 128, "J": 322}
+MODELS: tuple[Model, ...] = ("F", "J")
+"""Those of the paper's Fig. 4 and 5."""
+
+MODIFIED: tuple[Model, ...] = ("Fs", "Fl", "Fsl")
+"""Those of its Fig. 7."""
+
+PROCESSORS: dict[Model, int] = {"F": 128, "J": 322, **dict.fromkeys(MODIFIED, 128)}
 """Of their machines: ours for F, which the paper does not give; for J the part of the CTC SP2 that Jann et al. had."""
 
 MOST_REPEATS = 20
@@ -32,10 +42,10 @@ run hundreds of times would make a load of 1 by itself, for weeks, and there wou
 
 def generate(model: Model, jobs: int, load: float, seed: int) -> Log:
     """Return jobs of a model at a load; those of other loads are the same, arriving at another pace."""
-    generator = np.random.default_rng([seed, "FJ".index(model)])
-    if model == "F":
-        return feitelson_log(jobs, PROCESSORS["F"], generator=generator, model=_MODEL_F, load=load)
-    return jann_log(jobs, PROCESSORS["J"], generator=generator, model=ctc_model(), load=load)
+    generator = np.random.default_rng([seed, int(model == "J")])
+    if model == "J":
+        return jann_log(jobs, PROCESSORS["J"], generator=generator, model=ctc_model(), load=load)
+    return feitelson_log(jobs, PROCESSORS[model], generator=generator, model=_OF_FEITELSON[model], load=load)
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,7 @@ CHANGES: Final = (
 
 def generate_changed(change: Change, jobs: int, load: float, seed: int) -> Log:
     """Return jobs of model F with a change; without one, those of `generate`."""
-    model = replace(_MODEL_F, **change.constants)
+    model = replace(_OF_FEITELSON["F"], **change.constants)
     generator = np.random.default_rng([seed, 0])
     log = feitelson_log(jobs, change.processors, generator=generator, model=model, load=load, arrivals=change.arrivals)
     if change.spread:
@@ -86,4 +96,4 @@ def generate_changed(change: Change, jobs: int, load: float, seed: int) -> Log:
     return log if change.estimate == 1 else log.with_columns(requested_time=np.ceil(log.run_time * change.estimate))
 
 
-_MODEL_F: Final = FeitelsonModel(most_repeats=MOST_REPEATS)
+_OF_FEITELSON: Final = {name: replace(model, most_repeats=MOST_REPEATS) for name, model in VARIANTS.items()}

@@ -1,27 +1,39 @@
-"""The parts of the report of backfilling on the models: Fig. 4, Fig. 5, and why model F differs."""
+"""The parts of the report of backfilling on the models: Fig. 4 to 7, and why model F differs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.backfilling.claims import ALIKE, SAME_SHARE, alike, as_much_backfilled, more_backfilled, percent
-from experiments.backfilling.models import MOST_REPEATS, PROCESSORS, Model
-from experiments.backfilling.pictures import draw_backfilling, draw_models, unequal
+from experiments.backfilling.models import MODELS, MODIFIED, MOST_REPEATS, PROCESSORS, Model
+from experiments.backfilling.pictures import draw_backfilling, draw_models, draw_run_times, unequal
 from experiments.backfilling.results import Results
+from experiments.backfilling.run_times import SIZES, apart
 from experiments.framework.ledger import Result
+from experiments.framework.verdicts import LEVEL
 from experiments.published import MEASURES, POLICIES, TRACES
 from gas.report.blocks import Block, Column, Picture, Section, Table, Text, heads
 from workloads.jann import ctc_model
 
-__all__ = ["amounts_section", "changes_section", "figure", "models_section"]
+__all__ = ["amounts_section", "changes_section", "figure", "models_section", "modified_section", "run_times_section"]
 
 
 def models_section(study: Results) -> Section:
     """Return Fig. 4: both schemes over load."""
-    models = _points_of_models(study)
+    return _over_load(study, "Fig. 4: models", MODELS)
+
+
+def modified_section(study: Results) -> Section:
+    """Return Fig. 7: the same of model F with more small jobs, with longer jobs, and with both."""
+    return _over_load(study, "Fig. 7: modified models", MODIFIED)
+
+
+def _over_load(study: Results, title: str, which: Sequence[Model]) -> Section:
+    models = _points_of_models(study, which)
+    number, _, name = title.partition(": ")
     if not models:
-        return Section("Fig. 4: models", (Text("No model was run."),))
+        return Section(title, (Text("No model was run."),))
     caption = (
         "Mean response time and bounded slowdown over load (logarithmic scales), with 90% intervals by batch means. "
         "Both schemes are shown over the batches that both completed; the number of batches stands above each load. "
@@ -30,30 +42,31 @@ def models_section(study: Results) -> Section:
         "(dotted), so its mean has not settled. A curve also steps where the number of batches changes between loads. "
         "Both schemes ran the same jobs, so overlapping intervals do not show that they are alike. Some intervals "
         "reach below the picture, a few to 0. "
-        f"Seed {study.options.seed}. The paper's Fig. 4 shows curves without figures; its statements are tested above."
+        f"Seed {study.options.seed}. The paper's {number} shows curves without figures; what it says of them is tested "
+        "above."
     )
-    blocks: list[Block] = [Picture("backfilling-models", draw_models(models), caption)]
+    blocks: list[Block] = [Picture(f"backfilling-{name.replace(' ', '-')}", draw_models(models), caption)]
     measures = ("mean response (s)", "bounded slowdown")
     means = [Column(title, group) for group in measures for title in ("EASY", "conservative", "difference")]
     stops = [Column(name, "batches and why it stopped", left=True) for name in ("EASY", "conservative")]
     for model, points in models.items():
         rows = tuple((*_at(load, point), *_means(point, shared=True)) for load, point in points)
-        which = f"{_model_caption(study, model)} Means over the batches that both schemes completed. {_DAGGER}"
-        blocks.append(Table((Column("load"), Column("batches"), *means), rows, which))
+        about = f"{_model_caption(study, model)} Means over the batches that both schemes completed. {_DAGGER}"
+        blocks.append(Table((Column("load"), Column("batches"), *means), rows, about))
         rows = tuple((_at(load, point)[0], *_means(point, shared=False), *_stops(point)) for load, point in points)
-        which = (
+        about = (
             f"Model {model}, each run at its own end, as the paper compares them. {_DAGGER} There, part of the "
             "difference comes from the jobs and not from the schemes."
         )
-        blocks.append(Table((Column("load"), *means, *stops), rows, which))
-    return Section("Fig. 4: models", tuple(blocks))
+        blocks.append(Table((Column("load"), *means, *stops), rows, about))
+    return Section(title, tuple(blocks))
 
 
 _DAGGER = "†: the two runs stopped after different numbers of batches."
 
 
-def _points_of_models(study: Results) -> dict[Model, list[tuple[float, Result]]]:
-    return {model: study.points(model) for model in PROCESSORS if study.points(model)}
+def _points_of_models(study: Results, which: Sequence[Model] = MODELS) -> dict[Model, list[tuple[float, Result]]]:
+    return {model: study.points(model) for model in which if study.points(model)}
 
 
 def _model_caption(study: Results, model: Model) -> str:
@@ -62,6 +75,12 @@ def _model_caption(study: Results, model: Model) -> str:
         return (
             f"Model F resembles Feitelson's of 1996, most of whose constants are unknown: {jobs:,} jobs on "
             f"{PROCESSORS['F']} processors, each job repeated at most {MOST_REPEATS} times."
+        )
+    if model in MODIFIED:
+        what = {"Fs": "more serial jobs", "Fl": "longer jobs", "Fsl": "both"}[model]
+        return (
+            f"Model {model} is model F with {what}: {jobs:,} jobs. The paper gives no numbers of its modifications; "
+            "here the share of serial jobs and the run times are fitted to the CTC log."
         )
     fitted = ctc_model()
     thanks = f" (log by courtesy of {', '.join(fitted.acknowledgements)})" if fitted.acknowledgements else ""
@@ -163,6 +182,45 @@ def amounts_section(study: Results) -> Section:
     picture = Picture("backfilling-amount", draw_backfilling(models, traces), caption)
     table = Table(tuple(columns), tuple(rows), _DAGGER if models else "")
     return Section("Fig. 5: amount of backfilling", (picture, table))
+
+
+def run_times_section(study: Results) -> Section:
+    """Return Fig. 6: run times by size in models and in the CTC log."""
+    title = "Fig. 6: run times by size"
+    results = {run.workload: result for run, result in study.run_times.items()}
+    if not results:
+        return Section(title, (Text("Nothing was run."),))
+    jobs = {workload: {size: _jobs(result, size) for size in SIZES} for workload, result in results.items()}
+    references = [workload for workload in ("CTC", "J") if workload in results]
+    rows = []
+    for size in SIZES:
+        shares = [f"{of[size] / max(sum(of.values()), 1):.1%}" for of in jobs.values()]
+        distances = []
+        for reference in references:
+            for model in ("J", "F", "Fsl"):
+                found = apart(results[model], results[reference], size)(LEVEL) if model != reference else None
+                distances.append(found.text(1) if found else "")
+        rows.append((size, *shares, *distances))
+    columns = [Column("jobs", left=True), *(Column(name, "share of the jobs") for name in jobs)]
+    for reference in references:
+        columns += heads("J", "F", "Fsl", group=f"largest distance from {reference}, points")
+    caption = (
+        "Share of the jobs of a class of sizes that run no longer than a time. Model J is fitted to moments of the run "
+        "times of the CTC log in each range of sizes; Fsl to its share of serial jobs, and to its run times without "
+        "regard to size. The paper's classes of sizes are not known; its Fig. 6 shows no figures."
+    )
+    text = (
+        "A distance is the largest one between cumulative shares. ± is half of a 90% interval over months of the log "
+        "and twelfths of the jobs of models."
+    )
+    return Section(
+        title,
+        (Picture("backfilling-run-times", draw_run_times(results), caption), Table(tuple(columns), tuple(rows), text)),
+    )
+
+
+def _jobs(result: Mapping[str, Any], size: str) -> int:
+    return sum(sum(block) for block in result["counts"][size])
 
 
 def _points(shares: Mapping[str, Any]) -> str:

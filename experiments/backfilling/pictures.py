@@ -1,4 +1,4 @@
-"""Pictures of the study of backfilling, as SVG: how good both schemes are, and how much they backfill."""
+"""Pictures of the study of backfilling, as SVG: how good both schemes are, how much they backfill, and run times."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from experiments.backfilling.comparison import NAMES
 from experiments.backfilling.models import Model
-from experiments.framework.charts import BLUE, ORANGE, as_svg, plain
+from experiments.backfilling.run_times import LIMITS, SIZES, WORKLOADS, Workload, shares
+from experiments.framework.charts import BLUE, GREEN, ORANGE, PINK, as_svg, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_backfilling", "draw_models", "unequal"]
+__all__ = ["draw_backfilling", "draw_models", "draw_run_times", "unequal"]
 
 Points = Sequence[tuple[float, Mapping[str, Any]]]
 
@@ -24,7 +25,20 @@ _MARKERS: Final = {"easy": "o", "conservative": "s"}
 THRESHOLD: Final = 30_000
 """Seconds; a run whose mean response exceeds this is stopped."""
 
-_TITLES: Final[dict[Model, str]] = {"F": "Model F (Feitelson-96-like)", "J": "Model J (Jann, fitted to CTC)"}
+_TITLES: Final[dict[Model, str]] = {
+    "F": "Model F (Feitelson-96-like)",
+    "J": "Model J (Jann, fitted to CTC)",
+    "Fs": "Model Fs (more small jobs)",
+    "Fl": "Model Fl (longer jobs)",
+    "Fsl": "Model Fsl (both)",
+}
+_WORKLOADS: Final[dict[Workload, tuple[str, Any]]] = {
+    "CTC": ("0.2", "solid"),
+    "J": (GREEN, (0, (5, 2))),
+    "F": (ORANGE, (0, (1, 1.5))),
+    "Fsl": (PINK, (0, (6, 2, 1, 2))),
+}
+"""Colours and dashes."""
 
 
 def draw_models(models: Mapping[Model, Points]) -> bytes:
@@ -45,6 +59,11 @@ def draw_backfilling(models: Mapping[Model, Points], traces: Mapping[str, Mappin
     """
     panels = len(models) + bool(traces)
     return as_svg((3.2 * panels + 0.8, 3.4), lambda figure: _backfilling(figure, models, traces))
+
+
+def draw_run_times(results: Mapping[Workload, Mapping[str, Any]]) -> bytes:
+    """Return the share of jobs up to each run time, a panel for each class of sizes."""
+    return as_svg((9.4, 6.0), lambda figure: _run_times(figure, results))
 
 
 def unequal(point: Mapping[str, Any]) -> bool:
@@ -69,6 +88,31 @@ def _models(figure: Figure, models: Mapping[Model, Points]) -> None:
         _batches(axes[0, column], points, named=column == 0)
         axes[1, column].set_xlabel("load")
     _legend(figure, axes[0, 0], any(unequal(point) for points in models.values() for _, point in points))
+
+
+def _run_times(figure: Figure, results: Mapping[Workload, Mapping[str, Any]]) -> None:
+    from matplotlib.ticker import PercentFormatter
+
+    axes = figure.subplots(2, 2, sharex=True, sharey=True)
+    for here, size in zip(axes.flat, SIZES, strict=True):
+        for workload in WORKLOADS:
+            if workload in results:
+                colour, dashes = _WORKLOADS[workload]
+                name = f"{'log' if workload == 'CTC' else 'model'} {workload}"
+                values = shares(results[workload], size)
+                here.plot(LIMITS, values, color=colour, linestyle=dashes, linewidth=1.7, label=name)
+        here.set_xscale("log")
+        here.set_xlim(LIMITS[0], LIMITS[-1])
+        here.set_ylim(0, 1)
+        here.set_title(size, fontsize=10)
+        here.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        plain(here)
+    for here in axes[1]:
+        here.set_xlabel("run time (s)")
+    for here in axes[:, 0]:
+        here.set_ylabel("jobs up to it")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", frameon=False, ncols=len(handles), fontsize=9)
 
 
 def _both_ways(figures: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

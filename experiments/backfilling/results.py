@@ -10,22 +10,25 @@ shows on what a disagreement depends.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.backfilling.comparison import Cell, cells_of
-from experiments.backfilling.models import CHANGES, Change, Model
+from experiments.backfilling.models import CHANGES, MODELS, MODIFIED, Change, Model
+from experiments.backfilling.run_times import JOBS, WORKLOADS, Workload
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Estimates, Found, Source
 from experiments.framework.study import Computed
+from experiments.framework.verdicts import Part, of_sums, scaled
 from experiments.published import Measure, Month, table1
 
-__all__ = ["BASE", "DOUBLED", "LOADS", "PAPER_JOBS", "ChangeRun", "LogRun", "ModelRun", "Options", "Results", "Variant"]
-__all__ += ["batch_jobs", "change_runs", "log_runs", "model_runs", "planned", "summarised"]
+__all__ = ["BASE", "DOUBLED", "LOADS", "PAPER_JOBS", "ChangeRun", "LogRun", "ModelRun", "Options", "Results"]
+__all__ += ["RunTimesRun", "Variant", "batch_jobs", "change_runs", "log_runs", "model_runs", "planned"]
+__all__ += ["run_times_runs", "summarised"]
 
 LOADS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 """Offered loads of the models."""
@@ -41,7 +44,7 @@ BATCHES = 105
 have not ended when the last one is submitted."""
 
 PAPER_JOBS: dict[Model, int] = {"F": 350_000, "J": 100_000}
-"""Jobs of a model; a 105th is the paper's batch: 3,333 and "just under 1,000"."""
+"""Jobs of a model; a 105th is the paper's batch: 3,333 and "just under 1,000". Modified ones have as many as F."""
 
 
 def batch_jobs(jobs: int) -> int:
@@ -60,7 +63,7 @@ class Options:
 
     def model_jobs(self, model: Model) -> int:
         """Return how many jobs of a model are generated."""
-        return self.jobs or PAPER_JOBS[model]
+        return self.jobs or PAPER_JOBS["J" if model == "J" else "F"]
 
     @property
     def full(self) -> bool:
@@ -175,6 +178,32 @@ class ChangeRun:
         return {"change": self.change.name, "load": self.load, "jobs": self.jobs, "seed": self.seed}
 
 
+@dataclass(frozen=True)
+class RunTimesRun:
+    """The distributions of run times of a workload: of a log, or of a model where there is none."""
+
+    workload: Workload
+    log: Found | None
+    jobs: int
+    seed: int
+
+    @property
+    def configuration(self) -> Configuration:
+        """What determines its result."""
+        if self.log is None:
+            return {"run_times": self.workload, "jobs": self.jobs, "seed": self.seed}
+        processors = self.log.source.processors
+        return {
+            "run_times": self.workload,
+            "log": self.log.name,
+            "sha256": self.log.sha256,
+            "processors": processors,
+        }
+
+
+Run = LogRun | ModelRun | ChangeRun | RunTimesRun
+
+
 def log_runs(logs: Sequence[Found]) -> list[LogRun]:
     """Return all runs of logs."""
     return [LogRun(log, variant) for log in logs for variant in variants(log)]
@@ -182,9 +211,10 @@ def log_runs(logs: Sequence[Found]) -> list[LogRun]:
 
 def model_runs(options: Options) -> list[ModelRun]:
     """Return all runs of models."""
-    models: tuple[Model, ...] = get_args(Model)
     return [
-        ModelRun(model, load, options.model_jobs(model), options.seed) for model in models for load in options.loads
+        ModelRun(model, load, options.model_jobs(model), options.seed)
+        for model in (*MODELS, *MODIFIED)
+        for load in options.loads
     ]
 
 
@@ -192,6 +222,17 @@ def change_runs(options: Options) -> list[ChangeRun]:
     """Return all runs of model F with changes."""
     jobs = min(options.jobs or CHANGE_JOBS, CHANGE_JOBS)
     return [ChangeRun(change, load, jobs, options.seed) for change in CHANGES for load in options.change_loads]
+
+
+def run_times_runs(options: Options, logs: Sequence[Found]) -> list[RunTimesRun]:
+    """Return the workloads whose run times are counted; the log where it is at hand."""
+    by_trace: dict[str, Found | None] = {log.source.trace: log for log in logs}
+    jobs = min(options.jobs or JOBS, JOBS)
+    return [
+        RunTimesRun(workload, by_trace.get(workload), jobs, options.seed)
+        for workload in WORKLOADS
+        if workload in (*MODELS, *MODIFIED, *by_trace)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +249,7 @@ class Results:
     change_results: Sequence[Result] = ()
     left_out: Sequence[str] = ()
     """Files that look like one of the logs and are none, and why."""
+    run_times: Mapping[RunTimesRun, Result] = field(default_factory=dict)
 
     @property
     def done(self) -> list[tuple[str, Configuration, Result]]:
@@ -218,6 +260,10 @@ class Results:
             *((run.log.name, run.configuration, {"jobs": result["jobs"], **none}) for run, result in of_logs),
             *((f"model {run.model}", run.configuration, {"jobs": run.jobs, **none}) for run in self.model_runs),
             *(("model F, changed", run.configuration, {"jobs": run.jobs, **none}) for run in self.change_runs),
+            *(
+                (f"run times of {run.workload}", run.configuration, {"jobs": result["jobs"], **none})
+                for run, result in self.run_times.items()
+            ),
         ]
 
     @cached_property
@@ -291,14 +337,16 @@ class Results:
         found = [month["jobs"] * (1.0 if what == "jobs" else month[policy][what]) for month in months]
         return np.array(found, np.float64) if found else None
 
-    def together(self, trace: str, measure: Measure, policy: str) -> tuple[float, float] | None:
-        """Return our and the paper's mean over the months of Table 1 that are at hand, each by its numbers of jobs."""
+    def off(self, trace: str, measure: Measure, policy: str) -> Part | None:
+        """Return by how many per cent our means are above the paper's, over the months of Table 1.
+
+        Months weigh by our numbers of jobs here and there, so that other jobs in the log do not count as other means.
+        None if no log is at hand.
+        """
         cells = [cell for cell in self.cells if (cell.trace, cell.measure) == (trace, measure) and cell.ours]
-        if not cells:
-            return None
-        ours = sum(getattr(cell.ours, policy) * cell.jobs for cell in cells) / sum(cell.jobs for cell in cells)
-        paper = sum(getattr(cell.paper, policy) * cell.paper_jobs for cell in cells)
-        return ours, paper / sum(cell.paper_jobs for cell in cells)
+        ours = [getattr(cell.ours, policy) * cell.jobs for cell in cells]
+        paper = [getattr(cell.paper, policy) * cell.jobs for cell in cells]
+        return scaled(of_sums(ours, paper), 100, -100) if cells else None
 
     def changes(self) -> dict[str, list[tuple[float, Result]]]:
         """Return the loads of each change of model F and what came out."""
@@ -317,12 +365,12 @@ class Results:
         return float(sum(result["overall"][policy]["backfilled"] * result["jobs"] for result in results) / jobs)
 
 
-def planned(options: Options, logs: Sequence[Found]) -> tuple[list[LogRun | ModelRun | ChangeRun], list[str]]:
+def planned(options: Options, logs: Sequence[Found]) -> tuple[list[Run], list[str]]:
     """Return all runs; no part of a log is left out."""
-    return [*log_runs(logs), *model_runs(options), *change_runs(options)], []
+    return [*log_runs(logs), *model_runs(options), *change_runs(options), *run_times_runs(options, logs)], []
 
 
-def summarised(computed: Computed[Options, LogRun | ModelRun | ChangeRun]) -> Results:
+def summarised(computed: Computed[Options, Run]) -> Results:
     """Return what came out."""
     of_logs = [(run, result) for run, result in computed.pairs if isinstance(run, LogRun)]
     of_models = [(run, result) for run, result in computed.pairs if isinstance(run, ModelRun)]
@@ -334,4 +382,5 @@ def summarised(computed: Computed[Options, LogRun | ModelRun | ChangeRun]) -> Re
         *([run for run, _ in of_models], [result for _, result in of_models]),
         *([run for run, _ in of_changes], [result for _, result in of_changes]),
         computed.at_hand.left_out,
+        {run: result for run, result in computed.pairs if isinstance(run, RunTimesRun)},
     )

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.backfilling.models import CHANGES, generate, generate_changed
+from experiments.backfilling.run_times import run_times_run
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
 from experiments.published import MEASURES, POLICIES
@@ -35,6 +36,8 @@ def study_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resu
     """Return the figures of any run of the study, so that all of them can share worker processes."""
     if "change" in configuration:
         return changed_run(configuration)
+    if "run_times" in configuration:
+        return run_times_run(configuration, files=files)
     if "model" in configuration:
         return model_run(configuration)
     return log_run(configuration, files=files)

@@ -19,7 +19,7 @@ __all__ = ["STUDY"]
 
 QUICK_LOADS = (0.5, 0.7, 0.9)
 QUICK_JOBS = 21_000
-QUICK_HELP = "Quick first look: fewer and shorter runs of the models (6 to 20 s instead of 20 to 40 s)."
+QUICK_HELP = "Quick first look: fewer and shorter runs of the models (8 to 25 s instead of 30 to 60 s)."
 
 
 def backfilling_options(
@@ -32,10 +32,10 @@ def backfilling_options(
 ) -> Options:
     """Compare EASY and conservative backfilling.
 
-    Reproduces Table 1, the overall means of Table 4, Fig. 4 and Fig. 5 of Mu'alem and Feitelson (2001) from the logs in
+    Reproduces Table 1, the overall means of Table 4 and Fig. 4 to 7 of Mu'alem and Feitelson (2001) from the logs in
     the folder. Reports and tables show each figure beside the published one.
 
-    Five logs on two processors take 20 to 40 s, with --quick 6 to 20 s. The first run compiles the simulator, which
+    Five logs on two processors take 30 to 60 s, with --quick 8 to 25 s. The first run compiles the simulator, which
     takes about 15 s more.
     """
     return Options(seed, QUICK_LOADS if quick else LOADS, jobs_per_point or (QUICK_JOBS if quick else None))

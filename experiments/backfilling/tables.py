@@ -6,6 +6,7 @@ from typing import Any
 
 from experiments.backfilling.comparison import reasons
 from experiments.backfilling.results import Results
+from experiments.backfilling.run_times import LIMITS
 from experiments.framework.records import Field, Records
 from experiments.published import POLICIES
 
@@ -63,6 +64,17 @@ def _batches(study: Results) -> list[dict[str, Any]]:
     ]
 
 
+def _run_times(study: Results) -> list[dict[str, Any]]:
+    return [
+        {"workload": run.workload, "size": size, "block": block, "up_to": limit, "jobs": count}
+        for run, result in study.run_times.items()
+        for size, blocks in result["counts"].items()
+        for block, counts in enumerate(blocks)
+        for limit, count in zip(LIMITS.tolist(), counts, strict=True)
+        if count
+    ]
+
+
 def _here(name: str) -> Any:
     """Return a figure of a cell, if the log at hand has any job of its month."""
     return lambda cell: getattr(cell, name) if cell.ours else None
@@ -115,7 +127,7 @@ TABLES = {
         _batches,
         {
             "batch": (
-                Field("model", "F or J"),
+                Field("model", "F, J, or F with more small (s) or longer (l) jobs"),
                 Field("load", "offered load"),
                 Field("policy", "easy or conservative backfilling"),
                 Field("batch", "number of the batch, from 0 behind the warm-up"),
@@ -124,6 +136,20 @@ TABLES = {
                 Field("response", "from submission to end", "s"),
                 Field("slowdown", "bounded slowdown, not clamped to 1"),
                 Field("backfilled", "share of jobs that were backfilled"),
+            ),
+        },
+    ),
+    "run_times": Records[Results](
+        "a row for each workload, class of sizes, block of jobs and limit, if any run time lies up to it and not below "
+        "the one before",
+        _run_times,
+        {
+            "jobs": (
+                Field("workload", "CTC log, or model"),
+                Field("size", "class of sizes"),
+                Field("block", "months of the log, and twelfths of a model's jobs, from 0"),
+                Field("up_to", "run time; longer ones than the last count as the last", "s"),
+                Field("jobs", "how many"),
             ),
         },
     ),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from experiments.framework.claims import Claim
 from experiments.framework.columns import Shown, table_of
 from experiments.published import Item, items
 from gas.report.blocks import Section, Text
@@ -45,6 +46,8 @@ class Compared:
     pairs: tuple[Pair, ...]
     cause: str = ""
     """Why they differ, and whether that was tested."""
+    claims: tuple[Claim, ...] = ()
+    """What the paper says of the item, also where it prints no figures."""
 
     @property
     def known(self) -> list[Pair]:
@@ -67,16 +70,24 @@ def items_section(paper: str, study: str, compared: Mapping[str, Compared]) -> S
 
     def cells(item: Item) -> str:
         found = compared.get(item.name)
-        return f"{len(found.known)} of {len(found.pairs)}" if found else ""
+        return f"{len(found.known)} of {len(found.pairs)}" if found and found.pairs else ""
 
     def near(item: Item) -> str:
         found = compared.get(item.name)
-        return f"{sum(pair.is_near for pair in found.known)}" if found else ""
+        return f"{sum(pair.is_near for pair in found.known)}" if found and found.pairs else ""
 
     def signs(item: Item) -> str:
         known = compared[item.name].known if item.name in compared else []
         resolved = [pair.agrees for pair in known if pair.agrees is not None]
         return f"{sum(resolved)} of {len(resolved)}" if resolved else ""
+
+    def statements(item: Item) -> str:
+        judged = compared[item.name].claims if item.name in compared else ()
+        resolved = [claim.holds for claim in judged if claim.holds is not None]
+        if not resolved:
+            return f"none of {len(judged)} resolved" if judged else ""
+        open_ones = len(judged) - len(resolved)
+        return f"{sum(resolved)} of {len(resolved)}{f'; {open_ones} not resolved' if open_ones else ''}"
 
     def where(item: Item) -> str:
         if not item.study:
@@ -94,6 +105,7 @@ def items_section(paper: str, study: str, compared: Mapping[str, Compared]) -> S
             Shown("figures compared", cells),
             Shown(f"within {NEAR:.0f}%", near),
             Shown("signs that agree, of those resolved", signs),
+            Shown("statements that hold, of those resolved", statements, left=True),
             Shown(
                 "cause of differences",
                 lambda item: compared[item.name].cause if item.name in compared else "",

@@ -8,6 +8,7 @@ higher by the number of parts (Bonferroni). That no difference was seen is never
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -18,7 +19,8 @@ from experiments.framework.claims import Claim
 from gas.intervals import FEWEST, Interval, from_error, jackknifed, ratio_by_months
 
 __all__ = ["BY_INTERVALS", "DECIDES", "LEVEL", "Part", "Test", "above", "below", "between", "decided", "decided_claim"]
-__all__ += ["judged", "left_out", "of_error", "of_months", "of_sums", "scaled", "sign"]
+__all__ += ["judged", "left_out", "minus", "of_error", "of_months", "of_samples", "of_sums"]
+__all__ += ["outside", "scaled", "sign"]
 
 LEVEL: Final = 0.9
 """Of intervals that are shown."""
@@ -81,6 +83,17 @@ def between(low: float, high: float) -> Test:
     return test
 
 
+def outside(low: float, high: float) -> Test:
+    """Return a test: a value is below one limit or above another."""
+    is_between = between(low, high)
+
+    def test(found: Interval) -> bool | None:
+        holds = is_between(found)
+        return None if holds is None else not holds
+
+    return test
+
+
 def of_months(values: Iterable[float]) -> Part:
     """Return the mean of one value a month, each counting the same, as a part."""
     found = np.array(list(values), np.float64)
@@ -117,6 +130,34 @@ def scaled(part: Part, by: float, plus: float = 0.0) -> Part:
         return Interval(by * found.mean + plus, None if found.half_width is None else abs(by) * found.half_width)
 
     return other
+
+
+def minus(part: Part, other: Part) -> Part:
+    """Return the difference of two parts of independent samples, their half-widths added as standard errors are."""
+
+    def difference(level: float) -> Interval | None:
+        one, two = part(level), other(level)
+        if one is None or two is None:
+            return None
+        return Interval(one.mean - two.mean, _added(one.half_width, two.half_width))
+
+    return difference
+
+
+def of_samples(parts: Sequence[Part]) -> Part:
+    """Return a value of several independent samples as a part, from it with the interval that is due to each."""
+
+    def part(level: float) -> Interval | None:
+        found = [interval for part in parts if (interval := part(level)) is not None]
+        return Interval(found[0].mean, _added(*(one.half_width for one in found))) if found else None
+
+    return part
+
+
+def _added(*half_widths: float | None) -> float | None:
+    """Return half-widths of independent values added as standard errors are."""
+    known = [half for half in half_widths if half is not None]
+    return math.hypot(*known) if len(known) == len(half_widths) else None
 
 
 def sign(part: Part) -> int:

@@ -22,7 +22,7 @@ STUDIES = {
     "backfilling": (
         lambda seed: backfilling.claims(made_backfilling.made_study(seed, 0))[12:],
         12,
-        ("within 5 points", "within 10%", "within 2 points"),
+        ("within 5 points", "within 10%", "within 2 points", "very close", "more than 10%"),
     ),
     "bushel": (
         lambda seed: [

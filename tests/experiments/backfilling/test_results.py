@@ -17,6 +17,7 @@ from experiments.backfilling.results import (
     log_runs,
     model_runs,
     planned,
+    run_times_runs,
     variants,
 )
 from experiments.framework.logs import SOURCES, Found, find_logs
@@ -111,8 +112,16 @@ def test_overall_means_are_those_of_the_whole_log(study):
     assert study.backfilled("CTC", "easy") is None
 
 
-def test_months_taken_together_count_by_their_jobs(study):
-    ours, paper = study.together("KTH", "response", "easy")
-    assert ours == 10.0
-    assert paper == pytest.approx(ROW.cells["response"].easy)
-    assert study.together("CTC", "response", "easy") is None
+def test_months_are_compared_with_the_papers_by_our_numbers_of_jobs(study):
+    off = study.off("KTH", "response", "easy")(0.9)
+    assert off.mean == pytest.approx((10.0 / ROW.cells["response"].easy - 1) * 100)
+    assert off.half_width is None  # of one month
+    assert study.off("CTC", "response", "easy") is None
+
+
+def test_run_times_are_counted_of_models_and_of_the_log_that_is_at_hand(made_logs):
+    models = [run.workload for run in run_times_runs(Options(), [])]
+    assert models == ["J", "F", "Fsl"]
+    runs = run_times_runs(Options(), find_logs(made_logs)[0])
+    assert [run.workload for run in runs] == ["CTC", *models]
+    assert runs[0].configuration["processors"] == 512

@@ -77,8 +77,8 @@ def test_an_interrupted_study_goes_on_and_ends_with_the_same_bytes(gas, made_log
 
 def test_help_says_how_long_both_forms_take(gas):
     text = " ".join(gas("experiment", "backfilling", "--help").out.split())
-    assert "take 20 to 40 s" in text
-    assert "with --quick 6 to 20 s" in text
+    assert "take 30 to 60 s" in text
+    assert "with --quick 8 to 25 s" in text
 
 
 @pytest.mark.thorough

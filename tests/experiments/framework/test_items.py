@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import experiments
+from experiments.framework.claims import Claim
 from experiments.framework.items import Compared, Pair, items_section
 from experiments.published import items
 
@@ -41,11 +42,18 @@ def test_an_item_is_in_a_section_of_a_study_or_says_why_it_is_in_none(item):
         assert f'"{item.section}' in sources
 
 
-def test_the_list_counts_figures_within_a_tenth_and_signs_that_are_resolved():
+def test_the_list_counts_figures_within_a_tenth_signs_that_are_resolved_and_statements():
     pairs = (Pair(100, 105, True), Pair(100, 120, False), Pair(100, 99), Pair(100, None))
-    section = items_section("backfilling", "backfilling", {"Table 1": Compared(pairs, "another log")})
+    statements = tuple(Claim("", holds, "") for holds in (True, True, False, None))
+    compared = {
+        "Table 1": Compared(pairs, "another log", statements),
+        "Fig. 6": Compared((), "", statements[3:]),
+    }
+    section = items_section("backfilling", "backfilling", compared)
     table = section.blocks[1]
     row = next(row for row in table.rows if row[0] == "Table 1")
-    assert row[2:] == ("Table 1", "3 of 4", "2", "1 of 2", "another log")
+    assert row[2:] == ("Table 1", "3 of 4", "2", "1 of 2", "2 of 3; 1 not resolved", "another log")
+    figure = next(row for row in table.rows if row[0] == "Fig. 6")
+    assert figure[3:] == ("", "", "", "none of 1 resolved", "")
     other = next(row for row in table.rows if row[0] == "Table 2")
-    assert other[2:] == ("gas experiment estimates", "", "", "", "")
+    assert other[2:] == ("gas experiment estimates", "", "", "", "", "")

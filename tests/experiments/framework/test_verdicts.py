@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from experiments.framework.verdicts import DECIDES, LEVEL, above, below, between, decided, decided_claim
+from experiments.framework.verdicts import (
+    DECIDES,
+    LEVEL,
+    above,
+    below,
+    between,
+    decided,
+    decided_claim,
+    minus,
+    of_samples,
+    outside,
+)
 from gas.intervals import Interval, ratio_by_months
 
 
@@ -76,3 +87,17 @@ def test_of_noise_at_least_95_of_100_statements_are_not_resolved(count):
         }
         resolved += decided(noise, below(0)) is not None
     assert resolved / 300 <= 0.05
+
+
+def test_a_difference_of_two_samples_has_the_interval_of_both():
+    found = minus(lambda _: Interval(5.0, 3.0), lambda _: Interval(1.0, 4.0))(LEVEL)
+    assert (found.mean, found.half_width) == (4.0, 5.0)
+    assert minus(lambda _: Interval(5.0, 3.0), lambda _: Interval(1.0, None))(LEVEL).half_width is None
+    assert minus(lambda _: None, lambda _: Interval(1.0, 1.0))(LEVEL) is None
+    assert of_samples([lambda _: Interval(4.0, 3.0), lambda _: Interval(4.0, 4.0)])(LEVEL) == Interval(4.0, 5.0)
+
+
+def test_a_value_is_outside_of_limits_only_with_its_whole_interval():
+    test = outside(-10, 10)
+    assert [test(Interval(mean, 1.0)) for mean in (12, -12, 5, 10)] == [True, True, False, None]
+    assert test(Interval(12, None)) is None
