@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from experiments.estimates.claims import POINTS
+from experiments.estimates.history import READINGS
 from experiments.estimates.results import EXACT, LogRun, Options, Results, Terms, uniform
 from experiments.framework.logs import Found, Source
-from experiments.published import FACTORS, MEASURES, POLICIES, overall, table3
+from experiments.published import FACTORS, HISTORY, MEASURES, POLICIES, overall, table3
 from workloads import Header
 
 LOGS = [Found(Source(of, of, 64, "users", 0), of, None, of, Header(), own=True) for of in ("KTH", "CTC", "SDSC")]
@@ -22,7 +24,20 @@ def made_study(seed, strength):
         for terms in wanted
         for one in (options.all_seeds if terms.drawn else [0])
     ]
-    return Results(options, runs, [_result(run, generator, strength) for run in runs])
+    results = [_result(run, generator, strength) for run in runs]
+    history = LogRun(next(log for log in LOGS if log.source.trace == "CTC"), "history")
+    return Results(options, [*runs, history], [*results, _history(generator, strength)])
+
+
+def _history(generator, strength):
+    """Return the paper's shares, or such that are off by as much as may be, or by more."""
+    off = {1: 0.0, 0: POINTS, -1: 10.0}[strength]
+    of_months = {"not killed": [1000] * len(MONTHS)}
+    for what in ("with data", "underestimated", "underestimated with data"):
+        share = HISTORY[what] / HISTORY["not killed"] * 1000 + 10 * off
+        of_months[what] = (share + generator.normal(0, 8, len(MONTHS))).tolist()
+    readings = {READINGS[0].name: {what: sum(values) for what, values in of_months.items()}}
+    return {"jobs": 12000, "months": MONTHS, "by_month": {READINGS[0].name: of_months}, "readings": readings}
 
 
 def _published(run, policy, measure):

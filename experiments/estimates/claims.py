@@ -9,11 +9,11 @@ from experiments.estimates.history import READINGS
 from experiments.estimates.results import EXACT, TRACES, Change, Results, uniform
 from experiments.framework.claims import Claim
 from experiments.framework.logs import Found
-from experiments.framework.verdicts import Part, above, below, between, decided_claim, scaled
+from experiments.framework.verdicts import Part, above, below, between, decided_claim, of_sums, scaled
 from experiments.published import FACTORS, HISTORY, MEASURES, POLICIES, Measure, table3
 from gas.intervals import Interval, signed
 
-__all__ = ["NAMES", "SCHEMES", "changed", "claims", "coverage", "estimates", "over_months", "over_seeds"]
+__all__ = ["NAMES", "NOT_JUDGED", "SCHEMES", "changed", "claims", "coverage", "estimates", "over_months", "over_seeds"]
 
 NAMES: dict[Measure, str] = {"response": "mean response", "slowdown": "bounded slowdown"}
 
@@ -21,6 +21,9 @@ SCHEMES = {"easy": "EASY", "conservative": "conservative"}
 
 SIZE = 5.0
 """Points of per cent within which a change is to be as large as the paper's."""
+
+NOT_JUDGED = "not judged"
+"""The counts of a log and of another version of it: there is no chance in either, and so no interval."""
 
 POINTS = 2.0
 """Percentage points within which the shares of section 4.4 should be."""
@@ -50,11 +53,10 @@ def _counted(study: Results) -> list[Claim]:
         here = f"{near} of {len(rows)}" + (f"; {made_up} more lower by at most the missing jobs" if made_up else "")
         rest = [f"{row.paper.parameter} {row.off:+.1f}%" for row in rows if not row.near and not row.possible]
         here += f"; not: {', '.join(rest)}" if rest else ""
-        # Where the log is another one, only what its missing jobs cannot explain would speak against it.
         text = f"Table 2: the counts of {trace} are the paper's within {COUNTED:g}%"
         same_log = rows[0].lacking <= COUNTED / 100 * rows[0].paper.jobs
         text += "" if same_log else f" or lower by at most the {rows[0].lacking:,} jobs missing from the log"
-        found.append(Claim(text, all(row.near or (row.possible and not same_log) for row in rows), here))
+        found.append(Claim(text, None, here, untested=NOT_JUDGED))
     return found
 
 
@@ -72,17 +74,17 @@ def _history(study: Results) -> list[Claim]:
     found = study.asked(log, "history") if log else None
     if found is None:
         return []
-    here, paper = coverage(found["readings"][READINGS[0].name]), coverage(HISTORY)
+    here, paper = found["by_month"][READINGS[0].name], coverage(HISTORY)
     words = {
         "with data": "a history exists for",
         "underestimated": "the estimate from history is too short for",
         "underestimated with data": "it is too short despite a history for",
     }
     return [
-        Claim(
+        decided_claim(
             f"section 4.4, CTC: {text} {paper[name]:.1f}% of the jobs (within {POINTS:g} points)",
-            abs(here[name] - paper[name]) <= POINTS,
-            f"{here[name]:.1f}%",
+            {"share": scaled(of_sums(here[name], here["not killed"]), 100)},
+            between(paper[name] - POINTS, paper[name] + POINTS),
         )
         for name, text in words.items()
     ]

@@ -69,19 +69,27 @@ def _use(log: Log) -> Result:
 
 def _history(log: Log) -> Result:
     found = {reading.name: system_generated(log, reading) for reading in READINGS}
+    jobs, rows = given(log)
+    labels, month = months_of(log.submit[rows[~jobs.killed]], log.epoch)
+    by_month = {
+        name: {
+            what: np.bincount(month[chosen], minlength=len(labels)).tolist()
+            for what, chosen in {
+                "not killed": np.ones(len(estimates), bool),
+                "with data": estimates.known,
+                "underestimated": estimates.short,
+                "underestimated with data": estimates.short & estimates.known,
+                "underestimated with two runs": estimates.short & estimates.twice,
+            }.items()
+        }
+        for name, estimates in found.items()
+    }
+    sums = {name: {what: sum(counts) for what, counts in of.items()} for name, of in by_month.items()}
     return {
         "jobs": len(log),
-        "readings": {
-            name: {
-                "not killed": len(estimates),
-                "with data": int(np.count_nonzero(estimates.known)),
-                "underestimated": int(np.count_nonzero(estimates.short)),
-                "underestimated with data": int(np.count_nonzero(estimates.short & estimates.known)),
-                "underestimated with two runs": int(np.count_nonzero(estimates.short & estimates.twice)),
-                "mean_used": estimates.mean_used,
-            }
-            for name, estimates in found.items()
-        },
+        "months": labels,
+        "by_month": by_month,
+        "readings": {name: {**sums[name], "mean_used": estimates.mean_used} for name, estimates in found.items()},
         "picture": picture_of(found[READINGS[0].name].given),
     }
 

@@ -41,6 +41,15 @@ def _months(study: Results) -> Iterable[SimpleNamespace]:
             yield SimpleNamespace(**vars(row), month=month, here=row.result["jobs_by_month"][place], sums=sums)
 
 
+def _history(study: Results) -> Iterable[dict[str, object]]:
+    for log in study.logs:
+        found = study.asked(log, "history")
+        for reading, columns in found["by_month"].items() if found else ():
+            for place, month in enumerate(found["months"] if found else ()):
+                counts = {what.replace(" ", "_"): of_months[place] for what, of_months in columns.items()}
+                yield {"trace": log.source.trace, "reading": reading, "month": month, **counts}
+
+
 _SIMULATION = (
     Field("trace", "log (the paper's name)", value="run.log.source.trace"),
     Field("log", "file of the log", value="run.log.name"),
@@ -67,6 +76,22 @@ TABLES = {
                 Field("paper_percent", "per cent as printed in the paper", "%", "paper.percent"),
                 Field("jobs_lacking", "jobs of the paper's version of the log that are missing here", value="lacking"),
                 Field("reason", "possible cause of a difference"),
+            )
+        },
+    ),
+    "estimates-history": Records[Results](
+        "a row for each month and reading of the estimates from history of each log that has any",
+        _history,
+        {
+            "jobs": (
+                Field("trace", "log (the paper's name)"),
+                Field("reading", "how the paper's text is read here"),
+                Field("month", "month of submission"),
+                Field("not_killed", "jobs that were not killed"),
+                Field("with_data", "of them, those of which there was a history"),
+                Field("underestimated", "of them, those whose estimate is too short"),
+                Field("underestimated_with_data", "of these, those of which there was a history"),
+                Field("underestimated_with_two_runs", "of these, those whose history had two runs or more"),
             )
         },
     ),

@@ -11,3 +11,9 @@ def test_statements_have_verdicts_where_their_logs_are_at_hand(study):
     assert all(claim.holds is None for claim in found if "each" in claim.text)  # a month is no interval
     nothing = claims(Results(Options(), [], []))
     assert all(claim.holds is None for claim in nothing)
+
+
+def test_counts_of_another_version_of_a_log_are_not_judged(study):
+    (found,) = [claim for claim in claims(study) if "the counts of KTH" in claim.text]
+    assert (found.holds, found.verdict) == (None, "not judged")
+    assert "of 7" in found.here
