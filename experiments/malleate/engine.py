@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from experiments.malleate.forecast import choose, mold_again
 from experiments.malleate.passes import look
 from experiments.malleate.rules import AT_SUBMISSION, EASY, EVER_AGAIN, Strategy
-from experiments.malleate.samples import choose_by_samples, note_share
+from experiments.malleate.samples import choose_by_samples, mold_again_by_samples, note_share
 from experiments.malleate.sizes import complete, next_end
 from experiments.malleate.state import (
     ADOPTS,
@@ -98,7 +98,10 @@ def step(state: Elastic, scratch: Elastic, submitted: int) -> int:
                 k += 1
     again = state.rules[WHEN] == EVER_AGAIN and state.rules[DISCIPLINE] == EASY
     if again and now[WAITING] > 0 and now[NOW] >= now[CHOSEN_AT] + CHOOSE_EVERY:
-        mold_again(state)
+        if state.rules[SAMPLES] > 0:
+            mold_again_by_samples(state, scratch)
+        else:
+            mold_again(state)
         now[CHOSEN_AT] = now[NOW]
     look(state)
     return submitted

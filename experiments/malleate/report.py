@@ -24,9 +24,9 @@ from gas.report.blocks import Bullets, Cell, Column, Picture, Report, Section, T
 
 __all__ = ["TABLES", "malleate_report"]
 
-_ON_LINES = ("slurm", "oar", "gas", "gas-predicted", "gas-again", "malleable-own", "malleable-keep")
+_ON_LINES = ("slurm", "oar", "gas", "gas-predicted", "gas-predicted-again", "malleable-own", "malleable-keep")
 
-_IN_SETTINGS = ("gas", "gas-predicted", "gas-again", MALLEABLE)
+_IN_SETTINGS = ("gas", "gas-predicted", "gas-predicted-again", MALLEABLE)
 
 _MEASURES: Mapping[Measure, str] = {"response": "mean response time (s)", "slowdown": "mean bounded slowdown"}
 

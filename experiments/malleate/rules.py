@@ -93,10 +93,18 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
         samples=5,
     ),
     "gas-again": Strategy(
-        "Gas, again while queued",
+        "Gas, by walltimes, again while queued",
         "moldable",
         "As by walltimes, and waiting jobs choose again every ten minutes, without losing their places.",
         when=EVER_AGAIN,
+    ),
+    "gas-predicted-again": Strategy(
+        "Gas, by prediction, again while queued",
+        "moldable",
+        "As by prediction, and every ten minutes the first 20 of those that wait choose again, without losing their "
+        "places.",
+        when=EVER_AGAIN,
+        samples=5,
     ),
     "malleable-smallest": Strategy(
         "malleable, smallest first",

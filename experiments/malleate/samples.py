@@ -1,8 +1,8 @@
 """Choosing by prediction: on which size a job would end first, over simulations of its queue with drawn run times.
 
-Each sample is a simulation of its own, by the same event loop, of rigid jobs: those that run and wait, with run times
-drawn from the shares of walltimes that their users' last jobs used, and the job that chooses, on one of its sizes.
-Jobs to come are not in it.
+Each sample is a simulation of its own, by the same event loop, of rigid jobs: those that run and those that wait before
+the job that chooses, with run times drawn from the shares of walltimes that their users' last jobs used, and that job
+on one of its sizes. Jobs behind it and jobs to come are not in it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from experiments.malleate.passes import look
 from experiments.malleate.sizes import complete, next_end
 from experiments.malleate.state import (
     ACCURACY,
+    ADOPTS,
     END,
     ENDED,
     FIRST,
@@ -37,7 +38,10 @@ from experiments.malleate.state import (
 )
 from gas.compiled import lean_kernel
 
-__all__ = ["choose_by_samples", "note_share"]
+__all__ = ["AGAIN", "choose_by_samples", "mold_again_by_samples", "note_share"]
+
+AGAIN = 20
+"""Jobs at the head of the queue that choose again; those behind them have time."""
 
 
 _LEAST_OF_USER = 5
@@ -55,7 +59,24 @@ def note_share(state: Elastic, job: int) -> None:
 
 @lean_kernel
 def choose_by_samples(state: Elastic, scratch: Elastic, job: int) -> None:
-    """Choose an arriving job's size by the mean of its ends over samples, of several sizes the smallest.
+    """Choose an arriving job's size by samples."""
+    if state.now[WAITING] <= MOST_PLANNED:
+        _choose(state, scratch, job, state.now[WAITING])
+
+
+@lean_kernel
+def mold_again_by_samples(state: Elastic, scratch: Elastic) -> None:
+    """Choose the sizes of the first waiting adopters again by samples, in order of the queue."""
+    for q in range(min(state.now[WAITING], AGAIN)):
+        if state.jobs[ADOPTS, state.queue[q]]:
+            _choose(state, scratch, state.queue[q], q)
+
+
+@lean_kernel
+def _choose(state: Elastic, scratch: Elastic, job: int, ahead: int) -> None:
+    """Choose a job's size by the mean of its ends over samples, of several sizes the smallest.
+
+    So many jobs of the queue are ahead of it.
 
     All sizes are simulated with the same draws, the largest first. What cannot end before the best so far is left
     out: a size whose time alone is longer, and one whose waits in some of the samples are too long already. Whether a
@@ -63,8 +84,6 @@ def choose_by_samples(state: Elastic, scratch: Elastic, job: int) -> None:
     and wait, and one.
     """
     table, jobs, now, luck = state.table, state.jobs, state.now, state.luck
-    if now[WAITING] > MOST_PLANNED:
-        return
     samples, seed = state.rules[SAMPLES], luck[0]
     best, least = -1, np.int64(2**62)  # the sum of its ends over samples
     for row in range(jobs[LAST, job] - 1, jobs[FIRST, job] - 1, -1):
@@ -72,7 +91,7 @@ def choose_by_samples(state: Elastic, scratch: Elastic, job: int) -> None:
         luck[0] = seed
         k = 0
         while k < samples and total <= least:
-            _draw(state, scratch)
+            _draw(state, scratch, ahead)
             wait = _start_in(scratch, table[SIZE, row], table[WALLTIME, row]) - now[NOW]
             total += wait
             k = samples if wait == 0 else k + 1
@@ -83,13 +102,13 @@ def choose_by_samples(state: Elastic, scratch: Elastic, job: int) -> None:
 
 
 @lean_kernel
-def _draw(state: Elastic, scratch: Elastic) -> None:
-    """Make the scratch the simulation of those that run and wait now, with run times drawn for them."""
+def _draw(state: Elastic, scratch: Elastic, ahead: int) -> None:
+    """Make the scratch the simulation of those that run and the first that wait now, with run times drawn for them."""
     now, there = state.now, scratch.now
-    there[NOW], there[FREE], there[RUNNING], there[WAITING] = now[NOW], now[FREE], now[RUNNING], now[WAITING]
+    there[NOW], there[FREE], there[RUNNING], there[WAITING] = now[NOW], now[FREE], now[RUNNING], ahead
     there[ENDED] = 0
     scratch.rules[MACHINE] = state.rules[MACHINE]
-    for k in range(now[RUNNING] + now[WAITING]):
+    for k in range(now[RUNNING] + ahead):
         runs = k < now[RUNNING]
         job = state.running[k] if runs else state.queue[k - now[RUNNING]]
         row = state.work[ROW, job]

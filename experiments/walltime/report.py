@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
+from statistics import fmean
 
 from experiments.framework.claims import Claim, summary_section
 from experiments.framework.columns import Shown, table_of
-from experiments.framework.items import items_section
+from experiments.framework.items import Compared, Pair, items_section
 from experiments.framework.logs import Found
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section, remarks, thanks, version_of_log
 from experiments.framework.sites import Site
 from experiments.framework.verdicts import BY_INTERVALS
+from experiments.published import items, walltime_spread
 from experiments.walltime.account import account_section, points
 from experiments.walltime.accuracy_report import accuracy_sections
 from experiments.walltime.cells import OTHER_LOG, GainCell, TextCell, gain_cells, text_cells
@@ -108,7 +111,7 @@ def walltime_report(study: Results, origin: Origin) -> Report:
         _logs(study),
         *accuracy_sections(study),
         _method(study),
-        items_section("walltime", "walltime", {}),
+        items_section("walltime", "walltime", _compared(study)),
         origin_section(sites, origin),
     ]
     return Report(
@@ -117,6 +120,47 @@ def walltime_report(study: Results, origin: Origin) -> Report:
         tuple(sections),
         banner(study),
     )
+
+
+def _compared(study: Results) -> dict[str, Compared]:
+    """Return the printed figures and ours, each of a log, and the statements on each item."""
+    pairs: dict[str, list[Pair]] = {}
+    for cell in text_cells(study):
+        if cell.paper.low == cell.paper.high:  # a range has no figure to be near to
+            pairs.setdefault(_ITEMS[cell.of], []).append(Pair(cell.paper.low, fmean((cell.low, cell.high))))
+    for gain in gain_cells(study):
+        name = _IMPROVEMENTS[gain.paper.queue, gain.paper.adjustment]
+        pairs.setdefault(name, []).append(Pair(gain.paper.percent, gain.ours.mean, gain.same_sign))
+    for log in study.logs:
+        ours = {row["key"]: row["mean"] for row in (study.use(log) or {"spread": ()})["spread"]}
+        pairs.setdefault("Table 2", []).extend(Pair(row.deviation, ours.get(row.key)) for row in walltime_spread())
+    judged = claims(study)
+    found = {
+        name: tuple(claim for claim in judged if re.match(rf"{re.escape(name)}\b", claim.text.replace("9 and 10", "9")))
+        for item in items()
+        if item.paper == "walltime" and (name := item.name)
+    }
+    named = {*pairs, *(name for name, of in found.items() if of)}
+    cause = f"{OTHER_LOG} (not tested: the paper's is not public)"
+    return {name: Compared(tuple(pairs.get(name, ())), cause, found[name]) for name in named}
+
+
+_ITEMS = {
+    **dict.fromkeys(("mean R", "std R", "near 1", "above 0.8", "up to 0.5", "below 0.2"), "Fig. 1"),
+    **dict.fromkeys(("lowest quarter", "highest quarter"), "Fig. 2"),
+    **dict.fromkeys(("best accuracy", "gain in accuracy"), "Fig. 4"),
+    **dict.fromkeys(("at 60% original", "at 60% p100", "gain in median"), "Fig. 11"),
+    **dict.fromkeys(("median original", "median p85", "median p50"), "Fig. 11"),
+    "best month": "Fig. 14",
+}
+"""Where the paper draws what its text names."""
+
+_IMPROVEMENTS = {
+    ("wfp", "regular"): "Fig. 14",
+    ("wfp", "selective"): "Fig. 15",
+    ("fcfs", "regular"): "Fig. 16",
+    ("fcfs", "selective"): "Fig. 17",
+}
 
 
 def _lead(study: Results) -> str:

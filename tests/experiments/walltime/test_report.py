@@ -60,3 +60,14 @@ def test_the_report_has_the_papers_tables_and_figures_and_whom_to_thank(reported
     with (folder / "walltime-published.csv").open() as file:
         assert {row["trace"] for row in csv.DictReader(file)} == {"KTH", "SDSC"}
     assert "SDSC-SP2-1998-4.2-cln, a simulation" in (folder / "walltime-cost.md").read_text()
+
+
+def test_the_list_of_items_counts_printed_figures_of_each_log_and_statements(reported):
+    text = (reported[0] / "walltime.md").read_text()
+    lines = text[text.index("## Items of the paper") :].splitlines()
+    rows = {cells[0]: cells for line in lines if (cells := [cell.strip() for cell in line.split("|")[1:-1]])}
+    assert rows["Table 1"][2] == "The logs"
+    assert rows["Table 2"][3] == "10 of 10"  # five rows, two logs
+    assert rows["Fig. 14"][3] == "10 of 10"  # four gains and the best month
+    assert re.fullmatch(r"\d of \d.*|none of \d resolved", rows["Fig. 9"][6])
+    assert {rows[f"Fig. {n}"][7] for n in (1, 2, 4, 14)} == {rows["Table 2"][7]} != {""}
