@@ -55,17 +55,7 @@ def command_for(study: Study[Any, Any, Any]) -> Any:
 
 def application(study: Study[Any, Any, Any]) -> typer.Typer:
     """Return a program of one command; see `command_for`."""
-    from experiments.framework.options import (
-        DaskOption,
-        LogsOption,
-        MonthsOption,
-        OutputOption,
-        QuickOption,
-        SeedsOption,
-        ShardOption,
-        TracesOption,
-        WorkersOption,
-    )
+    from experiments.framework import options as of
     from experiments.framework.study import Chosen, Where, perform
     from gas.errors import BadInput
 
@@ -75,7 +65,7 @@ def application(study: Study[Any, Any, Any]) -> typer.Typer:
         if "seeds" not in own and (seeds := given.pop("seeds")) != 1:
             raise BadInput(f"--seeds {seeds}: this study takes one seed; leave the option out, or give 1")
         where = Where(*(given.pop(name, None) for name in ("traces", "output", "workers", "shard", "dask")))
-        chosen = Chosen() if study.program else Chosen(given.pop("log"), given.pop("month"))
+        chosen = Chosen(given.pop("log", ()), given.pop("month", ()))
         if study.quick and given.pop("quick"):
             given |= {name: value for name, value in study.quick.items() if given[name] == own[name].default}
         perform(study, given, where, chosen)
@@ -83,22 +73,20 @@ def application(study: Study[Any, Any, Any]) -> typer.Typer:
     def option(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
-    of_known_logs: list[Any] = [("traces", TracesOption, None), ("log", LogsOption, []), ("month", MonthsOption, [])]
+    of_logs = [option("log", of.LogsOption, []), option("month", of.MonthsOption, [])]
     parameters = [
-        *(option(*one) for one in ([] if study.program else of_known_logs)),
-        option("output", OutputOption, Path(study.name)),
+        *([option("traces", of.TracesOption, None), *of_logs] if study.traces and not study.program else []),
+        option("output", of.OutputOption, Path(study.name)),
         *(option(name, parameter.annotation, parameter.default) for name, parameter in own.items()),
-        *([] if "seeds" in own else [option("seeds", SeedsOption, 1)]),
-        *([option("quick", QuickOption, False)] if study.quick else []),
-        option("workers", WorkersOption, None),
-        option("shard", ShardOption, None),
-        option("dask", DaskOption, None),
+        *([] if "seeds" in own else [option("seeds", of.SeedsOption, 1)]),
+        *([option("quick", of.QuickOption, False)] if study.quick else []),
+        *map(option, ("workers", "shard", "dask"), (of.WorkersOption, of.ShardOption, of.DaskOption), [None] * 3),
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     summary, _, rest = (inspect.getdoc(study.options) or "").partition("\n\n")
-    example = f"{study.command} {'history.txt' if study.program else '--traces logs/ --quick'}"
-    command.__doc__ = "\n\n".join((summary, example, rest, _KEPT))
+    example = "history.txt" if study.program else "--traces logs/ --quick" if study.traces else "--quick"
+    command.__doc__ = "\n\n".join((summary, f"{study.command} {example}", rest, _KEPT))
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(study.name)(command)
     return app

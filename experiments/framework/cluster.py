@@ -51,7 +51,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
             yield client.get_executor()
     except dask.KilledWorker as error:
         raise GasError(f"a run killed its workers, perhaps out of memory; results so far are kept ({error})") from None
-    except (CancelledError, dask.CommClosedError) as error:
+    except (CancelledError, dask.comm.CommClosedError) as error:
         words = str(error) or type(error).__name__
         raise GasError(
             f"--dask {address}: the scheduler is gone ({words}); results so far are kept: repeat the command once it "

@@ -40,11 +40,11 @@ def origin_of(command: str, of_configuration: Callable[..., Result]) -> Origin:
 def origin_section(logs: Sequence[tuple[Site, Found]], origin: Origin) -> Section:
     """Return the section on reproducing a report."""
     where = "TRACES is the folder of the logs" if "TRACES" in origin.command else "LOG is the log"
+    where = f", where {where} below" if logs else ""
     facts = (
         f"Gas {origin.gas}, sources `{origin.sources}` (a hash of the modules on which this study's results depend); "
         f"{', '.join(origin.libraries)}.",
-        f"`{origin.command}`, where {where} below. Results depend neither on the number of worker processes nor on "
-        "interruptions.",
+        f"`{origin.command}`{where}. Results depend neither on the number of worker processes nor on interruptions.",
         "Run time and memory depend on the machine and are in a separate file.",
         *(f"{site.trace}: `{log.name}`, sha256 `{log.sha256}`, {site.processors} processors." for site, log in logs),
     )

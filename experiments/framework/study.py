@@ -325,7 +325,7 @@ def command_of(study: Study[Any, Any, Any], given: Mapping[str, Any], chosen: Ch
 
     Numbers are always named, other options where they are not what is usual.
     """
-    words = [study.command, *([] if study.program else ["--traces TRACES"]), *chosen.words]
+    words = [study.command, *(["--traces TRACES"] if study.traces and not study.program else []), *chosen.words]
     for parameter in inspect.signature(study.options, eval_str=True).parameters.values():
         value, usual = given[parameter.name], parameter.default
         option = parameter.annotation.__metadata__[0]

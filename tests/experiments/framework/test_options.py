@@ -2,7 +2,7 @@
 
 import pytest
 
-STUDIES = ("backfilling", "power", "bushel", "walk", "supercomputers", "estimates", "prediction", "setups")
+STUDIES = ("backfilling", "power", "bushel", "walk", "supercomputers", "estimates", "prediction", "setups", "clusters")
 """Those that have a seed."""
 
 

@@ -1,6 +1,5 @@
 """``gas experiment power``: the whole study on made-up logs."""
 
-import json
 import os
 import signal
 import subprocess
@@ -119,36 +118,6 @@ def test_without_a_log_there_is_nothing_to_study(gas, tmp_path):
     result = study(gas, tmp_path, tmp_path / "out")
     assert result.code == 2
     assert "--traces" in result.err
-
-
-@pytest.fixture
-def dask_cluster(tmp_path):
-    """The address of a Dask scheduler with two workers on this machine."""
-    pytest.importorskip("distributed", reason="needs the extra `cluster`")
-    described = tmp_path / "scheduler.json"
-    dask = [sys.executable, "-m", "dask"]
-    common = ["--scheduler-file", str(described), "--no-dashboard"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path, "start_new_session": True}
-    children = [subprocess.Popen([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *common], **quiet)]
-    try:
-        while not (described.exists() and described.read_text().strip()):
-            assert children[0].poll() is None
-            time.sleep(0.05)
-        children.append(subprocess.Popen([*dask, "worker", "--nworkers", "2", "--nthreads", "1", *common], **quiet))
-        yield json.loads(described.read_text())["address"]
-    finally:
-        for child in children[::-1]:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-
-
-@pytest.mark.thorough
-def test_two_workers_of_dask_give_the_same_bytes(made_logs, short, dask_cluster, tmp_path):
-    command = [sys.executable, "-m", "gas", "experiment", "power", "--traces", str(made_logs), *map(str, SHORT)]
-    command += ["--output", str(tmp_path / "out"), "--dask", dask_cluster]
-    done = subprocess.run(command, capture_output=True, timeout=300, text=True)
-    assert done.returncode == 0, done.stderr
-    assert contents(tmp_path / "out") == contents(short)
 
 
 @pytest.mark.thorough
