@@ -142,7 +142,9 @@ class Task:
             self.remark(f"predicting took {took}; some planned starts have passed since, so Gas predicts again")
             found = self._plan(later)
             if (seconds := seconds_since(found.answers)) > MOST_APART_LIVE:
-                self.remark(f"predicting took {duration_text(round(seconds))} again; what follows is as of before that")
+                self.remark(
+                    f"predicting took {duration_text(round(seconds))} again; the plan below is from before that"
+                )
         return found
 
     def _plan(self, answers: Sequence[Answer]) -> Planned:

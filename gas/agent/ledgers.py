@@ -109,7 +109,7 @@ def note_start(endpoint: Endpoint, job: dict[str, Any], remark: Callable[[str], 
     with file.changing() as ledger:
         _settle(ledger, {who: job["start"]})
     held = made.low <= job["start"] - made.now <= made.high
-    return f"its start was {'' if held else 'not '}in the interval that was predicted; {ledger.coverage()}"
+    return f"its start was {'' if held else 'not '}in the predicted interval; {ledger.coverage()}"
 
 
 def _starts(endpoint: JobEndpoint, ledger: Ledger) -> dict[str, int | None]:

@@ -243,9 +243,8 @@ class Predictor:
         learnt = past.ended
         if self.options.history is None and learnt < LEAST_ENDED:
             raise BadInput(
-                f"{endpoint.name}: only {many(learnt, 'job')} of {history.name} ended before now, and at least "
-                f"{LEAST_ENDED} are needed to predict from; name a file with its history (--predict FILE), or leave "
-                "out --predict"
+                f"{endpoint.name}: only {many(learnt, 'job')} of {history.name} ended before now, and predictions "
+                f"need at least {LEAST_ENDED}; name a file with its history (--predict FILE), or leave out --predict"
             )
         if learnt < FEW:
             few = f"only {many(learnt, 'job')} of {history.name} ended before now"
@@ -271,7 +270,7 @@ class Predictor:
         BadInput
             Its queue cannot be predicted.
         """
-        assert found.current is not None, "what never starts is not predicted"
+        assert found.current is not None, "requests that can never start are not predicted"
         if time.monotonic() - self._asked_at > FRESH_SECONDS:
             self._asked_at = time.monotonic()
             with suppress(GasError):  # else what it said before still holds
@@ -338,7 +337,7 @@ class Predictor:
                 compiles=self._compile_first,
             )  # fmt: skip
         if isinstance(made, NotPredicted):
-            further.append(f"{made} ({made.why}); plans decide")
+            further.append(f"{made} ({made.why}); planned starts decide")
         for remark in further:
             self._say_once(f"{endpoint.name}: {remark}")
         return made.starts if isinstance(made, Forecast) else None

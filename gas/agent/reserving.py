@@ -49,7 +49,7 @@ def reserve(
     where.tell = remark
     used = key or uuid.uuid4().hex
     way_out = (
-        f"it may or may not have been reserved: check with gas status --key {used} -e {where.name}, or repeat gas "
+        f"the reservation may or may not exist: check with gas status --key {used} -e {where.name}, or repeat gas "
         f"reserve with --key {used} (it never reserves twice)"
     )
     try:

@@ -56,7 +56,7 @@ class Reshaped:
     def __str__(self) -> str:
         """Return what was done, and why."""
         if self.chosen is None:
-            return f"job {self.id} is left as it is ({self.why}): {expected_as_it_is(self.found)}"
+            return f"job {self.id} stays unchanged ({self.why}): {expected_as_it_is(self.found)}"
         asks = "asks" if self.changed else "would ask"
         return f"job {self.id} {asks} for {new_shape(self.chosen, self.found)}; {self.why}"
 
@@ -162,7 +162,7 @@ def _of_size(found: Reshaping, processors: int) -> Candidate:
         if one.processors == processors:
             return one
     reasons = [one.reason for one in found.plan.rejected if one.processors == processors]
-    why = reasons[0] if reasons else f"{found.plan.application} does not run on that number, or the machine has fewer"
+    why = reasons[0] if reasons else f"{found.plan.application} cannot run on that number, or the machine is smaller"
     raise BadInput(f"--processors {processors}: is not possible ({why})")
 
 

@@ -54,7 +54,7 @@ def _predicted(job: dict[str, Any]) -> str:
         return ""
     coverage = job.get("predicted_coverage")
     held = "" if coverage is None else f"; {coverage['in_words']}"
-    return f"; predicted: {iso_time(start)} (9 of 10 times from {iso_time(low)} to {iso_time(high)}{held})"
+    return f"; predicted: {iso_time(start)} (90% interval: {iso_time(low)} to {iso_time(high)}{held})"
 
 
 def _instant(word: str, instant: int | None) -> str:

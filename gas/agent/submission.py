@@ -65,7 +65,8 @@ def prepared(planned: Planned, run: Run, options: PlanOptions) -> Prepared:
     chosen = planned.endpoint
     if run.job.job_class is not None and not chosen.takes_classes:
         raise BadInput(
-            f"class {run.job.job_class}: {chosen.name} has no classes, only S³ has; leave it out, or name an S³"
+            f"class {run.job.job_class}: {chosen.name} has no classes of jobs, only S³ has; leave the class out, or "
+            f"name an S³ service"
         )
     request, job = _request(planned, options), job_for(run, planned.best, chosen, planned.resources)
     return Prepared(planned, request, job, chosen.preview(request, job) if isinstance(chosen, JobEndpoint) else None)
@@ -247,7 +248,9 @@ class Submission:
                 in_minutes = -(-request.walltime // 60) * 60
                 others = accepted["walltime"] not in (request.walltime, in_minutes)
                 if others or (isinstance(chosen, S3Endpoint) and accepted["processors"] != request.processors):
-                    self._remark("an earlier request got through after all; the job is as requested there")
+                    self._remark(
+                        "an earlier request had already created the job, with the size and walltime requested then"
+                    )
                 if predicted(planned.plan) is not None:
                     from gas.agent.ledgers import note_submission
 

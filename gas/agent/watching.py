@@ -217,7 +217,7 @@ class Watch:
         if best is None or not found.worth_it:
             kind = found.blocked or ("doubted" if found.doubted else "little" if (found.gain or 0) > 0 else "nothing")
             if self.is_news(found.current, kind):
-                self.tell("left", f"{expected_as_it_is(found)}; left as it is: {found.why()}", found=found)
+                self.tell("left", f"{expected_as_it_is(found)}; unchanged: {found.why()}", found=found)
         elif self.dry_run:
             if self.is_news(best, "would change"):
                 self.tell("would change", f"would ask for {new_shape(best, found)}; {found.why()}", found=found)

@@ -35,8 +35,8 @@ def show_trade_offs(found: Plan, *, everything: bool) -> None:
     shown = front if everything else _spread(found, front, MOST_SHOWN)
     start, finish = "starts", "finishes"
     if likely is not None:
-        start = "expected\nstart"
-        finish = "expected\nfinish" if likely.risk is None else f"{100 * likely.risk:g}% sure\nto finish"
+        start = "predicted\nstart"
+        finish = "predicted\nfinish" if likely.risk is None else f"{100 * likely.risk:g}% sure\nto finish"
     rows = [
         (
             mark_of(c, found),
@@ -51,8 +51,8 @@ def show_trade_offs(found: Plan, *, everything: bool) -> None:
         )
         for c in shown
     ]
-    less = "use less, or meet the deadline more surely" if sure else "use less"
-    say(f"Trade-offs (each finishes sooner than those below it, which {less}):")
+    least = "lowest cost or highest probability of meeting the deadline" if sure else "lowest cost"
+    say(f"Trade-offs (from earliest finish to {least}):")
     size, hours = counted(found, narrow=True)
     titles = ["", "scheduler", size, "walltime", start, finish, *sure, hours, "against the best"]
     best = shown.index(found.best) if found.best in shown else None
@@ -63,10 +63,10 @@ def show_trade_offs(found: Plan, *, everything: bool) -> None:
         more = [f"{between} between these"] if between else []
         more += [f"{len(others)} no better in any respect"] if others else []
         if more:
-            say(f"(more candidates: {', '.join(more)}: --all)")
+            say(f"(more candidates with --all: {', '.join(more)})")
         return
     if others:
-        say("\nNo better in any respect than one of the above:")
+        say("\nNo better in any respect than a candidate above:")
         listed = others[:MOST_EXPLAINED]
         columns = ["", "scheduler", size, "walltime", "runs", *when_titles(found, listed), hours]
         others_rows = [(*row_of(c, found), found.why_lost(c)) for c in listed]

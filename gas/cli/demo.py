@@ -143,7 +143,7 @@ def show_comparison(found: Plan, fates: Sequence[Fate], best: Candidate, done: d
         f"Job {done['id']} was promised to start {relative_text(done['first_promise'], found.now)}, started "
         f"{relative_text(done['start'], found.now)} and finished {relative_text(done['finished'], found.now)}."
     )
-    say("Fixed requests of other sizes, submitted at the same time among the same other jobs:")
+    say("Fixed requests of other sizes, submitted at the same time into the same queue:")
     say()
     ranked = sorted(fates, key=lambda f: (f.finish, f.processors))
     own = next(f for f in fates if f.processors == best.processors)

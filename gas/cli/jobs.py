@@ -77,7 +77,7 @@ def status_command(
         raise BadInput("--key: identifies the job; leave out JOB and --follow")
     chosen = Selection.of(user, state, since)
     if chosen != Selection() and (key is not None or job is not None or follows):
-        raise BadInput("--user, --state and --since: choose among all jobs; leave out JOB, --key and --follow")
+        raise BadInput("--user, --state and --since: select from all jobs; leave out JOB, --key and --follow")
     if follows:
         one = _one(endpoint)
         where, number = (job_endpoint(one, config), None) if job is None else job_of(job, one, config)
@@ -280,5 +280,5 @@ def reserve_command(
         remark=remark,
     )
     if found.already and not json:
-        remark("already reserved with this key")
+        remark("reserved earlier with this key")
     _show_job(found.job, json=json)

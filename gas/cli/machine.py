@@ -48,7 +48,7 @@ def machine_command(
     """
     where = job_endpoint(endpoint, config)
     if not isinstance(where, S3Endpoint):
-        raise BadInput(f"{where.name}: is not an S³; gas machine works only with S³")
+        raise BadInput(f"{where.name}: is not an S³ service; gas machine works only with S³")
     if processors is None and accept is None:
         found = where.machine()
     else:

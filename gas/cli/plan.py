@@ -108,9 +108,9 @@ def sentence(candidate: Candidate, found: Plan) -> str:
         bound = "no later than" if candidate.kind == "promise" else "planned"
         _, between, *_ = when(candidate, found)
         decides = by_likely.score(candidate)
-        by = "to finish" if by_likely.risk is None else f"{100 * by_likely.risk:g}% sure to be done"
+        by = "to finish" if by_likely.risk is None else f"{100 * by_likely.risk:g}% sure to finish"
         return (
-            f"{what}expected to start {relative_text(likely.start, found.now)} ({interval()}: {between}; "
+            f"{what}predicted to start {relative_text(likely.start, found.now)} ({interval()}: {between}; "
             f"{bound} {start}), {by} {relative_text(decides, found.now)} ({iso_time(decides)})"
         )
     not_predicted = "" if by_likely is None else f" ({by_likely.unpredicted.get(candidate.scheduler, 'not predicted')})"
@@ -121,7 +121,7 @@ def without_predictions(found: PredictedPlan) -> str:
     """Return in words how the planner's own choice differs from that by predictions."""
     best, planned = found.best, found.planned.best
     if not found.predictions:
-        return "Nothing is predicted: this is the request by planned starts."
+        return "Nothing is predicted; planned starts decided."
     if best is not None and planned is None:
         return "Without predictions there would be none: no request is planned to finish by the deadline."
     if best is None or planned is None or best == planned:
@@ -157,8 +157,8 @@ def how_certain(found: PredictedPlan) -> list[str]:
         unchecked = ""
         if known.share < 1 and best in found.predictions and not found.predictions[best].checked:
             came = many(known.outcomes, "prediction")
-            unchecked = f" Not checked yet on {best.scheduler}: {came} of such waits came true, {LEAST} are needed."
-        lines.append(f"{sure} sure to be done by {iso_time(deadline)}{run}.{unchecked}")
+            unchecked = f" Not checked yet on {best.scheduler}: {came} of such waits with an outcome, {LEAST} needed."
+        lines.append(f"{sure} sure to finish by {iso_time(deadline)}{run}.{unchecked}")
     hours = counted(found)[1]
     several = len({one.scheduler for one in found.candidates}) > 1
     prices = [
@@ -178,14 +178,18 @@ def learnt(found: PredictedPlan) -> list[str]:
         if one["name"] in found.unpredicted:
             continue
         queue = one["running"] + one["waiting"]
-        known = f"; jobs in the queue of users it knows: {queue - one['unknown_users']} of {queue}" if queue else ""
+        known = (
+            f"; it knows the users of {queue - one['unknown_users']} of {many(queue, 'job')} in the queue"
+            if queue
+            else ""
+        )
         jobs = many(one["history_jobs"], "job")
-        lines.append(f"{one['name']}: learnt from {jobs} of {one['history']} that ended before now{known}.")
+        lines.append(f"{one['name']}: learned from {jobs} of {one['history']} that ended before now{known}.")
         lines.append(f"{one['name']}: {found.ledgers[one['name']].coverage()}.")
         if one["name"] in found.unproven and (found.risk is not None or found.deadline is not None):
             lines.append(
-                f"{one['name']}: not all of its predictions have been checked, as those of other schedulers have; "
-                "without a check, its plan counts."
+                f"{one['name']}: not all of its predictions have been checked, unlike those of other schedulers; "
+                "unchecked requests count with their planned starts."
             )
     return lines
 

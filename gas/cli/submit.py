@@ -239,7 +239,7 @@ def _show_request(prepared: Prepared, *, explain: bool, everything: bool, json: 
     show_plan(prepared.planned.plan, prepared.planned.answers, explain=explain, everything=everything)
     say()
     if preview is not None:
-        say(f"would submit (nothing was):\n{preview.rstrip()}")
+        say(f"would submit (nothing was submitted):\n{preview.rstrip()}")
         return
     what = f"run {' '.join(job.command)}" if job.command else f"simulate {job.run_time} s"
     say(f"would {what} (nothing was submitted); start by {iso_time(request.start_by or 0)}")

@@ -169,7 +169,9 @@ def whole_path(fields: Fields, key: str, text: str) -> str:
     """Return the path of something that is to run, or says what runs: not one that depends on the current folder."""
     path = Path(text).expanduser()
     if not path.is_absolute():
-        raise fields.fail(key, f"{quoted(text)} is looked for in whatever folder you are in; write its whole path")
+        raise fields.fail(
+            key, f"{quoted(text)} is a relative path, which depends on the current folder; write its full path"
+        )
     return str(path)
 
 
@@ -179,7 +181,7 @@ def user_name() -> str:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         raise BadInput(
-            f"your user id {os.getuid()} has no name on this machine; its administrator gives it one"
+            f"your user id {os.getuid()} has no name on this machine; ask its administrator for one"
         ) from None
 
 

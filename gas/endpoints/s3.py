@@ -396,7 +396,7 @@ class S3Endpoint(JobEndpoint):
                 return earlier
             if not again or time.monotonic() + wait > patience_ends:
                 if self.in_doubt(key):
-                    raise InDoubt(f"{problem}; what was sent may have got through (key {key})", key) from None
+                    raise InDoubt(f"{problem}; the request may have arrived (key {key})", key) from None
                 raise Unreachable(f"{problem}; nothing was submitted") from None
             if not said:
                 self.tell(f"{problem}; trying again for {max(0, patience_ends - time.monotonic()):.0f} s")
@@ -427,7 +427,9 @@ class S3Endpoint(JobEndpoint):
         try:
             return self.job_by_key(key)
         except GasError as error:
-            raise InDoubt(f"{refusal}; and whether it created a job cannot be queried: {error}", key) from None
+            raise InDoubt(
+                f"{refusal}; and it cannot be queried whether the request created a job: {error}", key
+            ) from None
 
     def _json(self, answer: Answer) -> Any:
         try:

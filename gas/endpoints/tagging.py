@@ -161,7 +161,7 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
                 id = self.transport.submit(batch)
             except NotSent as error:
                 if suspected:
-                    raise InDoubt(f"{error}; an earlier request may have got through (key {key})", key) from None
+                    raise InDoubt(f"{error}; an earlier request may have arrived (key {key})", key) from None
                 self._doubtful.discard(key)
                 if time.monotonic() + pause > ends:
                     raise Unreachable(f"{error}; nothing was submitted") from None
@@ -188,7 +188,7 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
         if found is not None:
             return self._first_of_several(key) or found
         if not over:
-            raise InDoubt(f"{problem}; the request may have got through (key {key})", key)
+            raise InDoubt(f"{problem}; the request may have arrived (key {key})", key)
         self._doubtful.discard(key)
         raise Unreachable(f"{problem}; nothing was submitted")
 
@@ -211,7 +211,7 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
             except Unreachable as error:
                 if time.monotonic() + pause > patience_ends:
                     unknown = f"and the scheduler cannot be asked: {error}"
-                    raise InDoubt(f"{problem}; {unknown}; it may have got through (key {key})", key) from None
+                    raise InDoubt(f"{problem}; {unknown}; the request may have arrived (key {key})", key) from None
                 searched = 0
             else:
                 if found is not None or searched * pause >= seconds:

@@ -70,10 +70,10 @@ def _of_plan(plan: Plan) -> Table:
     titles = ["", "scheduler", "size", "walltime", "starts", "finishes", "processor-hours"]
     predictions = plan.predictions if isinstance(plan, PredictedPlan) else {}
     if isinstance(plan, PredictedPlan):
-        titles[5] = "expected to finish"
+        titles[5] = "predicted to finish"
         if plan.risk is not None:
             titles[5] = f"{100 * plan.risk:g}% sure to finish"
-        titles.insert(5, "expected to start")
+        titles.insert(5, "predicted to start")
     found = []
     for one in front[:MOST_ROWS]:
         likely = predictions.get(one)

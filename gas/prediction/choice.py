@@ -113,9 +113,9 @@ class PredictedPlan(Plan):
         if best is None or found is None:
             return super().in_words
         start, finish = relative_text(found.start, self.now), relative_text(self.score(best), self.now)
-        by = "to finish" if self.risk is None else f"{100 * self.risk:g}% sure to be done"
+        by = "finish" if self.risk is None else f"{100 * self.risk:g}% sure to finish"
         sure = "" if best not in self.certain else f", {percent(self.certain[best].share)} sure to meet the deadline"
-        return f"{best.size_text} on {best.scheduler}, expected to start {start} and {by} {finish}{sure}"
+        return f"{best.size_text} on {best.scheduler}, predicted to start {start} and {by} {finish}{sure}"
 
     @property
     def likely_starts(self) -> Mapping[Candidate, tuple[int, int, int]]:
@@ -144,7 +144,7 @@ class PredictedPlan(Plan):
         """Return what is said of the finish that decides, before by how much it is later or sooner."""
         if candidate not in self.predictions:
             return f"{self.unpredicted.get(candidate.scheduler, 'not predicted')}; would finish"
-        return "expected to finish" if self.risk is None else f"{100 * self.risk:g}% sure to be done"
+        return "predicted to finish" if self.risk is None else f"{100 * self.risk:g}% sure to finish"
 
     @property
     def prices(self) -> list[Candidate]:
@@ -326,7 +326,7 @@ def _late(found: PredictedPlan, deadline: int) -> dict[Candidate, Rejected]:
     late: dict[Candidate, Rejected] = {}
     for one in sorted((c for c in found.candidates if found.score(c) > deadline), key=found.score):
         likely = found.likely(one)
-        sure = f" ({percent(found.certain[one].share)} sure to be done by it)" if one in found.certain else ""
+        sure = f" ({percent(found.certain[one].share)} sure to finish by it)" if one in found.certain else ""
         by = duration_text(found.score(one) - deadline)
         late[one] = Rejected(one.scheduler, one.processors, f"{likely} {by} after the deadline{sure}", "deadline")
     return late

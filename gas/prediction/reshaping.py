@@ -132,7 +132,7 @@ class LikelyReshaping(Reshaping):
     within: int = field(default=0, kw_only=True)
     beside: Mapping[Candidate, NDArray[np.int64]] = field(default_factory=dict, kw_only=True)
 
-    word = "expected"
+    word = "predicted"
 
     @property
     def gain(self) -> int | None:
@@ -161,7 +161,7 @@ class LikelyReshaping(Reshaping):
             return super().why()
         sure = "" if self.risk is None else f", with a probability of {100 * self.risk:g}%"
         if self.gain <= 0:
-            return f"nothing is expected to finish sooner{sure}"
+            return f"no other size is predicted to finish sooner{sure}"
         best = f"{self.best.size_text} would finish {duration_text(self.gain)} sooner{sure or ' on average'}"
         return best if self.worth_it else f"{best}; the minimum for a change is {duration_text(self.least)}"
 
@@ -208,7 +208,7 @@ def likely_reshaping(
         The same in seconds; the larger of both counts.
     """
     current = found.current
-    assert current is not None, "what never starts is not predicted"
+    assert current is not None, "requests that can never start are not predicted"
     ends = float(starts[current].mean()) + current.execution_time - found.now
     made = LikelyReshaping(
         found.now, current, None, max(least, round(threshold * ends)), found.plan, found.late, None, found.blocked,

@@ -26,9 +26,9 @@ __all__ = [
 NAMES = {
     "median": "Gas",
     "simulated": "simulation alone",
-    "learnt": "learnt from waits alone",
+    "learnt": "learned waits alone",
     "similar": "last similar jobs",
-    "planned": "all walltimes used up",
+    "planned": "whole walltimes used",
 }
 """The predictions that are compared, by the attribute of `Outcome`; the first says something of every job."""
 

@@ -34,7 +34,7 @@ def test_a_job_with_the_best_shape_is_left_as_it_is(story):
     done = reshaped()
     assert (done.changed, done.chosen, done.job["processors"], story.asked) == (False, None, 4, [])
     assert str(done) == (
-        "job 7 is left as it is (nothing finishes sooner): waits for 4 processors, planned to start in 1m00s and to "
+        "job 7 stays unchanged (nothing finishes sooner): waits for 4 processors, planned to start in 1m00s and to "
         "finish in 3m05s"
     )
 

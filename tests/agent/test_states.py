@@ -18,7 +18,7 @@ AT_60, AT_90, AT_100, AT_120, AT_160 = (f"1970-01-01T00:0{s // 60}:{s % 60:02}Z"
         (job(7, "queued", promise=100), f"queued; starts {AT_100} at the latest"),
         (
             job(7, "queued", promise=160, predicted_start=100, predicted_low=90, predicted_high=120),
-            f"queued; starts {AT_160} at the latest; predicted: {AT_100} (9 of 10 times from {AT_90} to {AT_120})",
+            f"queued; starts {AT_160} at the latest; predicted: {AT_100} (90% interval: {AT_90} to {AT_120})",
         ),
         (
             job(7, "queued", promise=160, predicted_start=None, predicted_low=None, predicted_high=None),

@@ -201,9 +201,9 @@ def test_by_predictions_it_waits_for_that_and_the_outcome_is_noted(habit, monkey
     predictor = Predictor(Forecasting(samples=100), said.append)
     kinds, events, last = watched_once(habit, monkeypatch, predictor, waiting["id"])
     assert (kinds, last["processors"]) == (["predicted", "left", "started"], 16)
-    assert "nothing is expected to finish sooner" in events[1].text
-    assert "expected to start in 3" in events[1].text, "some 33 minutes, not 5 hours"
-    assert "its start was in the interval that was predicted" in events[2].text
+    assert "no other size is predicted to finish sooner" in events[1].text
+    assert "predicted to start in 3" in events[1].text, "some 33 minutes, not 5 hours"
+    assert "its start was in the predicted interval" in events[2].text
     assert events[0].details["coverage"]["outcomes"] > 0, "of its history, predicted afterwards"
     ledger = ledger_of(S3Endpoint("kth", habit.url).target, said.append).read()
     assert last["start"] in [one.start for one in ledger.outcomes]

@@ -45,7 +45,7 @@ def test_the_first_lines_say_how_good_it_is_for_whom_it_is_not_and_what_was_cut(
     assert re.fullmatch(r"90% intervals held [0-9]+ ± [0-9]+% of 60 recorded starts\.", lines[0])
     assert lines[1].startswith("The median error is ")
     assert "Predicted at 60 of 1" in result.stdout
-    for words in ("Gas", "all walltimes used up", "last similar jobs", "recorded wait"):
+    for words in ("Gas", "whole walltimes used", "last similar jobs", "recorded wait"):
         assert words in result.stdout
     page = (tmp_path / "report.html").read_text()
     assert page.count("<svg") == 0

@@ -37,7 +37,7 @@ def test_the_trade_offs_are_those_that_none_beats_in_both(capsys):
     shown = capsys.readouterr().out
     assert sizes(shown) == [8, 4]
     assert "56m40s later, 3% cheaper" in shown
-    assert "(more candidates: 1 no better in any respect: --all)" in shown
+    assert "(more candidates with --all: 1 no better in any respect)" in shown
 
 
 def test_the_best_is_shown_even_if_one_beats_it(capsys):
@@ -55,7 +55,7 @@ def test_of_many_trade_offs_some_between_the_ends_are_shown_and_the_others_count
     assert sizes(shown)[0] == 100
     assert sizes(shown)[-1] == 1
     assert 6 <= len(sizes(shown)) <= MOST_SHOWN
-    assert f"(more candidates: {100 - len(sizes(shown))} between these: --all)" in shown
+    assert f"(more candidates with --all: {100 - len(sizes(shown))} between these)" in shown
     show_trade_offs(plan(*EFFICIENT), everything=True)
     assert sizes(capsys.readouterr().out) == list(range(100, 0, -1))
 

@@ -115,7 +115,7 @@ def test_with_a_risk_people_are_shown_the_finish_that_decides(gas, app, busy, tm
     mixed = accounting(tmp_path / "mixed", {"ann": 0.1, "bob": 0.1, "cid": 1.0})
     result = gas("plan", app, "-e", busy.url, "--samples", "50", "--predict", mixed, "--risk", "95%")
     assert "95% sure to finish" in result.out
-    assert "95% sure to be done in 5h00m (" in result.out.splitlines()[0]
+    assert "95% sure to finish in 5h00m (" in result.out.splitlines()[0]
     (large,) = [line for line in result.out.splitlines() if line.lstrip().startswith("s3") and " 10 " in line]
     assert re.search(r"in (10h5\dm|11h00m)\s+10\.00$", large.rstrip()), large
 
@@ -132,7 +132,7 @@ def test_a_deadline_holds_for_what_is_expected_not_for_what_is_promised(predicte
     (late,) = plan["rejected"]
     assert late["processors"] == 2
     assert re.fullmatch(
-        r"expected to finish (1h00m|59m\d\ds|59m) after the deadline \(0% sure to be done by it\)", late["reason"]
+        r"predicted to finish (1h00m|59m\d\ds|59m) after the deadline \(0% sure to finish by it\)", late["reason"]
     ), late
     plan = predicted(tenth, "--deadline", "+6h")
     assert (plan["best"]["processors"], plan["predicted_best"]["processors"], plan["rejected"]) == (2, 10, [])
@@ -145,7 +145,7 @@ def test_with_a_risk_a_deadline_holds_for_the_finish_at_that_risk(gas, app, busy
     assert "10 processors on s3" in gas(*options, "--risk", "50%").out
     sure = gas(*options, "--risk", "95%")
     assert sure.code == 3
-    assert re.search(r"2 processors: 95% sure to be done \S+ after the deadline", sure.err)  # misses it by least
+    assert re.search(r"2 processors: 95% sure to finish \S+ after the deadline", sure.err)  # misses it by least
 
 
 def test_who_wants_to_be_sure_is_told_what_it_costs(gas, app, busy, tmp_path):
@@ -159,14 +159,14 @@ def test_who_wants_to_be_sure_is_told_what_it_costs(gas, app, busy, tmp_path):
     assert likely.out.startswith("app: 10 processors on s3")
     first, second = likely.out.splitlines()[1:3]
     assert re.match(
-        r"\d\d% sure to be done by 20\S+Z, even if it uses all of its walltime\. Not checked yet on s3: 0 ", first
+        r"\d\d% sure to finish by 20\S+Z, even if it uses all of its walltime\. Not checked yet on s3: 0 ", first
     )
     costs = r"100% sure: 2 processors, 11\.67 proc-hours; \d\d% sure: 10 processors, 10\.00 proc-hours"
     assert re.fullmatch(rf"The cost of certainty: {costs}\.", second), second
     assert gas(*options, "--sure", "95%").out.startswith("app: 2 processors on s3")
     table = gas(*options, "--explain").out
     assert re.search(r"s3 +2 .* 100% +11\.67", table), table
-    assert "which use less, or meet the deadline more surely" in table
+    assert "from earliest finish to lowest cost or highest probability of meeting the deadline" in table
     told = gas(*options, "--sure", "95%", "--json").json
     assert told["prediction"]["chosen_by"] == "least use among those 95% sure to meet the deadline"
     assert [one["processors"] for one in told["prediction"]["prices"]] == [2, 10]
@@ -217,13 +217,13 @@ def test_people_are_told_what_is_likely_what_is_promised_and_how_the_two_differ(
     result = gas("plan", app, "-e", busy.url, "--samples", "50", "--predict", tenth)
     assert result.code == 0
     first, second, third, fourth = result.out.splitlines()[:4]
-    assert first.startswith("app: 10 processors on s3, walltime 1h00m: expected to start in ")
+    assert first.startswith("app: 10 processors on s3, walltime 1h00m: predicted to start in ")
     assert "no later than in 9h59m" in first or "no later than in 10h00m" in first
-    assert second.startswith("Without predictions it would be 2 processors on s3: expected to finish 2h5")
+    assert second.startswith("Without predictions it would be 2 processors on s3: predicted to finish 2h5")
     assert "later than the above, promised to finish " in second
     assert second.endswith(" sooner.")
     assert third == (
-        "s3: learnt from 100 jobs of tenth.swf that ended before now; jobs in the queue of users it knows: 0 of 1."
+        "s3: learned from 100 jobs of tenth.swf that ended before now; it knows the users of 0 of 1 job in the queue."
     )
     assert fourth == "s3: how often 90% intervals hold is not yet known on this machine: 0 outcomes."
     assert "predictions from so few" not in result.err
@@ -235,7 +235,7 @@ def test_people_are_told_what_is_likely_what_is_promised_and_how_the_two_differ(
 def test_where_predictions_change_nothing_that_is_said(gas, app, s3, tenth):
     result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", tenth, "--all")
     assert "Without predictions it would be the same request." in result.out
-    assert "expected to finish 4h00m later" in result.out
+    assert "predicted to finish 4h00m later" in result.out
 
 
 def test_the_request_for_other_programs_is_that_of_the_prediction(gas, app, busy, tenth):
@@ -268,11 +268,11 @@ def test_few_jobs_are_warned_of_and_all_are_counted(gas, app, s3, tmp_path):
     few = history(tmp_path / "few.swf", 0.1, jobs=7)
     result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", few)
     assert "s3: only 7 jobs of few.swf ended before now; predictions from so few jobs may be far off" in result.err
-    assert "s3: learnt from 7 jobs of few.swf that ended before now." in result.out
+    assert "s3: learned from 7 jobs of few.swf that ended before now." in result.out
     told = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", few, "--json").json["prediction"]
     assert "predictions from so few" in told["schedulers"][0]["remarks"][-1]
     many = history(tmp_path / "many.swf", 0.1, jobs=1234)
-    assert "learnt from 1,234 jobs" in gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", many).out
+    assert "learned from 1,234 jobs" in gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", many).out
 
 
 def test_submit_sends_what_is_predicted_to_be_best_with_its_promise(gas, app, busy, tenth):
@@ -345,8 +345,8 @@ def test_a_planned_start_is_said_to_be_one_and_has_no_probability(gas, app, late
     assert result.code == 0, result.err
     assert "long: planned start, not predicted: 0 samples in time, 10 are needed (its queue is too long" in result.err
     assert "(planned start, not predicted: 0 samples in time, 10 are needed)" in result.out
-    assert "Nothing is predicted: this is the request by planned starts." in result.out
-    assert not re.search(r"expected|% sure to be done|intervals", result.out)
+    assert "Nothing is predicted; planned starts decided." in result.out
+    assert not re.search(r"predicted to|% sure to finish (in|by)|intervals", result.out)
     rows = [line for line in result.out.splitlines() if "not predicted" in line and " long " in line]
     assert all(re.search(r" \? ", row) for row in rows[1:]), "the column of what is 90% sure"
     found = gas("plan", app, *late, "--json").json
@@ -495,14 +495,14 @@ def test_a_history_comes_from_standard_input_or_a_pipe_too(gas, app, s3, tmp_pat
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
     result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", "-")
     assert result.code == 0, result.err
-    assert "learnt from 100 jobs of standard input" in result.out
+    assert "learned from 100 jobs of standard input" in result.out
     reading, writing = os.pipe()
     writer = threading.Thread(target=lambda: (os.write(writing, path.read_bytes()), os.close(writing)))
     writer.start()
     result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", f"/dev/fd/{reading}")
     writer.join()
     os.close(reading)
-    assert (result.code, "learnt from 100 jobs" in result.out) == (0, True), result.err
+    assert (result.code, "learned from 100 jobs" in result.out) == (0, True), result.err
 
 
 def test_jobs_larger_than_the_machine_tell_nothing(gas, app, s3, tmp_path):

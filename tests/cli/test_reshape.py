@@ -95,7 +95,7 @@ def test_a_job_that_has_the_best_shape_is_left_as_it_is(story, reshape):
     found = reshape()
     assert (found.code, story.asked) == (0, [])
     assert found.out == (
-        "job 7 is left as it is (nothing finishes sooner): waits for 4 processors, planned to start in 1m00s and to "
+        "job 7 stays unchanged (nothing finishes sooner): waits for 4 processors, planned to start in 1m00s and to "
         "finish in 3m05s\n"
     )
 
@@ -146,7 +146,10 @@ def test_a_size_of_ones_own_choice_is_given_whatever_it_gains(story, reshape):
 
 @pytest.mark.parametrize(
     ("size", "why"),
-    [("5", "lu does not run on that number"), ("64", "lu does not run on that number, or the machine has fewer")],
+    [
+        ("5", "lu cannot run on that number"),
+        ("64", "lu cannot run on that number, or the machine is smaller"),
+    ],
 )
 def test_a_size_that_is_impossible_is_refused_with_the_reason(story, reshape, size, why):
     found = reshape("-p", size)
@@ -178,7 +181,7 @@ def test_a_job_that_starts_in_this_moment_is_told_of(story, reshape):
 def test_a_job_that_is_held_is_left_alone_but_for_what_one_asks_for(story, reshape):
     story.record |= {"held": True, "message": "waits because of Dependency", "expected": None}
     story.frames = list(ALL_FREE)
-    assert reshape().out == "job 7 is left as it is (it waits because of Dependency): waits\n"
+    assert reshape().out == "job 7 stays unchanged (it waits because of Dependency): waits\n"
     assert reshape("-p", "16").out.startswith("job 7 asks for 16 processors")
 
 
@@ -212,7 +215,7 @@ def test_a_job_of_an_s3_is_reshaped(gas, s3, app):
     waiting = s3.simulated(4, 140, 125)
     found = gas("reshape", str(waiting["id"]), app, "-e", s3.url, "--dry-run")
     assert re.fullmatch(  # its clock goes on
-        r"job 3 is left as it is \(8 processors would finish 57s sooner; the minimum for a change is 3m0[456]s\): "
+        r"job 3 stays unchanged \(8 processors would finish 57s sooner; the minimum for a change is 3m0[456]s\): "
         r"waits for 4 processors, planned to start in (1h00m|59m5\ds) and to finish in 1h0[12]m\n",
         found.out,
     ), found.out
@@ -273,12 +276,12 @@ def test_a_watched_job_is_changed_when_its_queue_does(story, watch):
     lines = watch()
     assert story.asked == [(20, 16, 44)]
     assert lines == [
-        "job 7 waits for 4 processors, planned to start in 1m00s and to finish in 3m05s; left as it is: nothing "
+        "job 7 waits for 4 processors, planned to start in 1m00s and to finish in 3m05s; unchanged: nothing "
         "finishes sooner",
         "job 7 now asks for 16 processors instead of 4, walltime 44s, to start in 40s and to finish in 1m20s; 16 "
         "processors would finish 1m25s sooner",
         "job 7 is planned to start in 30s with 16 processors, as predicted",
-        "job 7 waits for 16 processors, planned to start in 30s and to finish in 1m10s; left as it is: nothing "
+        "job 7 waits for 16 processors, planned to start in 30s and to finish in 1m10s; unchanged: nothing "
         "finishes sooner",
         "job 7 (lu), 16 processors, walltime 44 s: running since 2024-11-07T17:21:02Z; "
         "2024-11-07T17:21:00Z was predicted when it was changed",
@@ -340,7 +343,7 @@ def test_a_shape_that_disappoints_is_tried_once(story, watch):
         "gain of 1m25s"
     )
     assert "now asks for 4 processors instead of 16" in lines[2]
-    left = [line for line in lines if "left as it is" in line]
+    left = [line for line in lines if "; unchanged: " in line]
     assert left == [lines[4]]
     assert "predicted to finish 1m25s sooner, but with 16 it was planned 16m40s later than predicted" in left[0]
 
@@ -506,7 +509,7 @@ def test_a_job_that_is_held_is_watched_until_it_is_not(story, watch):
     story.at(30, lambda: story.record.update(held=False, message=None), story.change)
     starts(story, 60)
     lines = watch()
-    assert lines[0] == "job 7 waits; left as it is: it waits because of JobHeldUser"
+    assert lines[0] == "job 7 waits; unchanged: it waits because of JobHeldUser"
     assert story.asked == [(30, 16, 44)]
 
 

@@ -202,7 +202,9 @@ def test_what_was_allowed_is_used_until_it_changes(tmp_path, monkeypatch):
 def test_what_runs_does_not_depend_on_the_current_folder(write, tmp_path, monkeypatch, table, key):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "slurm.conf").touch()
-    with pytest.raises(FieldError, match=f"{key}: .*is looked for in whatever folder you are in; write its whole path"):
+    with pytest.raises(
+        FieldError, match=f"{key}: .*is a relative path, which depends on the current folder; write its full path"
+    ):
         load_configuration(write(f"[endpoints.ada]\n{table}\n")).endpoint("ada")
 
 

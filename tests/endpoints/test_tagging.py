@@ -123,7 +123,7 @@ def test_a_scheduler_that_does_not_answer_is_asked_until_patience_is_over(made, 
 
 def test_what_is_lost_is_searched_for_as_long_as_it_takes(made, clock):
     made.transport.faults["submit"] = ["lost"]
-    with pytest.raises(InDoubt, match="lost; the request may have got through .key k"):
+    with pytest.raises(InDoubt, match="lost; the request may have arrived .key k"):
         made.submit(REQUEST, JOB, "k")
     assert clock[0] == made._spans.search
     assert made.in_doubt("k")
@@ -143,7 +143,9 @@ def test_the_time_of_a_search_is_that_of_one_who_answers_without_a_break(made, c
 
 def test_one_who_does_not_answer_is_asked_until_patience_is_over(made, clock):
     made.transport.faults = {"submit": ["lost"], "ask": ["", *["no"] * 100], "cancel": []}
-    with pytest.raises(InDoubt, match="lost; and the scheduler cannot be asked: no answer; it may have got through"):
+    with pytest.raises(
+        InDoubt, match="lost; and the scheduler cannot be asked: no answer; the request may have arrived"
+    ):
         made.submit(REQUEST, JOB, "k")
     assert 29 <= clock[0] <= 30
 
@@ -227,7 +229,7 @@ def test_that_a_key_is_new_is_believed_for_one_submission(made):
 def test_a_program_that_has_ended_says_nothing_of_what_was_sent_before(made, clock):
     made.suspect("k")
     made.transport.faults["submit"] = ["ended"]
-    with pytest.raises(InDoubt, match="ended; the request may have got through"):
+    with pytest.raises(InDoubt, match="ended; the request may have arrived"):
         made.submit(REQUEST, JOB, "k")
     assert clock[0] == made._spans.settle + made._spans.search
     assert made.in_doubt("k")

@@ -50,10 +50,10 @@ def test_the_sentence_of_a_plan_is_its_best_request():
     assert repr(PLAN) == (
         "<Plan of ocean: 32 processors on cluster, starts in 27m36s, finishes in 2h13m (6 candidates, 1 rejected)>"
     )
-    assert "expected to start in 1m40s" in repr(PREDICTED)
-    assert {"expected to start", "expected to finish"} <= set(Page(PREDICTED._repr_html_()).texts)
+    assert "predicted to start in 1m40s" in repr(PREDICTED)
+    assert {"predicted to start", "predicted to finish"} <= set(Page(PREDICTED._repr_html_()).texts)
     careful = replace(PREDICTED, risk=0.9, predictions={PLAN.best: replace(PREDICTION, finish_at_risk=PLAN.now + 60)})
-    assert "90% sure to be done in 1m00s" in repr(careful)
+    assert "90% sure to finish in 1m00s" in repr(careful)
     assert "90% sure to finish" in Page(careful._repr_html_()).texts
     assert "no request is possible" in repr(IMPOSSIBLE)
 

@@ -182,7 +182,7 @@ def test_a_deadline_leaves_out_who_is_expected_to_miss_it():
     assert (found.best, found.candidates, found.planned.candidates) == (LARGE, [LARGE], [LARGE])
     assert (found.planned.best, plan.best) == (None, SMALL)
     assert [(r.processors, r.kind, r.reason) for r in found.rejected] == [
-        (4, "deadline", "expected to finish 1m40s after the deadline (0% sure to be done by it)"),
+        (4, "deadline", "predicted to finish 1m40s after the deadline (0% sure to finish by it)"),
         (8, "deadline", "not predicted; would finish 2m50s after the deadline"),
     ]
     nothing = chosen(plan, {4: [0], 8: [100]}, deadline=NOW + 10, promised=None)
@@ -195,7 +195,7 @@ def test_with_a_risk_a_deadline_holds_for_the_finish_at_that_risk():
     assert chosen(plan, starts, deadline=NOW + 300, risk=0.5).best == LARGE
     late = chosen(plan, starts, deadline=NOW + 300, risk=0.95)
     assert late.best is None
-    assert late.rejected[0].reason == "95% sure to be done 4m10s after the deadline (76% sure to be done by it)"
+    assert late.rejected[0].reason == "95% sure to finish 4m10s after the deadline (76% sure to finish by it)"
 
 
 # ------------------------------------------------------------------------------------------- certainty of a deadline
@@ -318,7 +318,7 @@ def test_what_no_outcome_has_checked_does_not_win_over_what_is_checked_by_being_
 def test_why_others_lost_is_told_by_what_is_expected():
     found = chosen(plan_of(SMALL, LARGE), {4: [0], 8: [100]})
     assert found.why_lost(LARGE) == "best"
-    assert found.why_lost(SMALL) == "expected to finish 4m10s later"
+    assert found.why_lost(SMALL) == "predicted to finish 4m10s later"
 
 
 def test_a_plan_without_candidates_has_no_best():

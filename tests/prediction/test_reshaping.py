@@ -155,7 +155,7 @@ def test_a_shape_that_is_planned_sooner_and_likely_later_is_left_alone():
     four = next(one for one in found.plan.candidates if one.processors == 4)
     made = likely_reshaping(found, {found.current: np.full(10, NOW + 10), four: np.full(10, NOW)})
     assert not made.worth_it
-    assert made.why() == "nothing is expected to finish sooner"
+    assert made.why() == "no other size is predicted to finish sooner"
 
 
 def test_the_margin_is_a_part_of_the_time_to_the_end_that_is_expected_not_of_the_planned():

@@ -632,7 +632,7 @@ def test_a_waiting_job_that_is_chosen_shows_its_likely_start_and_how_often_those
     assert page.text("#held") == "88% of the last 400"
     page.until(lambda: waiting["id"] in page.jobs())
     page.js("document.querySelector(`#job-table tr[data-job='${arguments[0]}'] button`).click()", waiting["id"])
-    page.until(lambda: "9 of 10 times from" in page.text("#details"))
+    page.until(lambda: "90% interval" in page.text("#details"))
     assert said["in_words"] in page.text("#details")
     assert page.complaints() == []
 

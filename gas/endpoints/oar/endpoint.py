@@ -222,9 +222,11 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         try:
             made = self.transport.job(error.id)
         except Unreachable as problem:
-            raise InDoubt(f"{error}; and whether it created a job cannot be queried: {problem}", key) from None
+            raise InDoubt(
+                f"{error}; and it cannot be queried whether the request created a job: {problem}", key
+            ) from None
         if made is None or not made.active:
-            raise BadInput(f"{error}; nothing of it will run")
+            raise BadInput(f"{error}; no part of the job will run")
         self.tell(f"{error}; but the job exists and waits")
         return self._record(made)
 
@@ -286,7 +288,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         shapes = ", ".join(
             f"{asked_by(one, self.resource) or '?'} {unit} for {duration_text(one.walltime)}" for one in job.wanted
         )
-        at = "" if job.expected is None else f"; as it stands it starts at {iso_time(job.expected)}"
+        at = "" if job.expected is None else f"; with its present shapes it starts at {iso_time(job.expected)}"
         return (
             f"{self.name}: job {id} has {len(job.wanted)} shapes ({shapes}); until it starts, OAR itself chooses the "
             f"one that ends first at every change of the queue{at}. gas wait follows it; other shapes need another "

@@ -21,7 +21,7 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
         )
     kept = [one for one in cluster.reservations if one.end > cluster.now and there.intersection(one.nodes)]
     if partial := [one for one in kept if one.partial]:
-        yield f"of {_named(partial)} only some cores are reserved; Gas treats the whole nodes as reserved"
+        yield f"only some cores of {_named(partial)} are reserved; Gas treats the whole nodes as reserved"
     if flexible := [one for one in kept if "FLEX" in one.flags]:
         yield f"jobs of {_named(flexible)} may use other nodes and times too (FLEX), which Gas ignores"
     suspended = sum(job.state == "SUSPENDED" for job in cluster.jobs if there.intersection(job.nodes))

@@ -277,11 +277,11 @@ def _remarks(
         yield f"{what} left out because {them} too far back in the queue, or never fit"
     if outdated:
         yield (
-            f"of {alike[1]:,} plans that Slurm has published Gas makes {alike[0]:,} alike: they are taken to be out of "
-            "date, as after a job has ended early, and all waiting jobs are planned anew"
+            f"of {alike[1]:,} plans that Slurm has published, Gas reproduces {alike[0]:,}: it takes them to be "
+            f"outdated, as after an early end of a job, and plans all pending jobs again"
         )
     elif alike[1] > 2 and alike[0] < TRUSTED * alike[1]:
-        yield f"of {alike[1]:,} plans of Slurm's Gas would have made {alike[0]:,} alike: starts are less sure here"
+        yield f"of {alike[1]:,} plans of Slurm, Gas reproduces {alike[0]:,}: starts are less certain here"
     if unseen:
         many = {"cpus": "CPUs", "gpus": "GPUs"}.get(unit, unit)
         what = _counted(unseen, f"{many.removesuffix('s')} is", f"{many} are")

@@ -42,10 +42,10 @@ def why(cluster: Cluster, job: Job, *, user: str, groups: frozenset[str] | None 
     elif job.start is not None:
         expected = max(job.start, cluster.now)
         if outlook.expected is None or abs(outlook.expected - expected) > cluster.scheduling.resolution:
-            remarks.append("its plan differs from that of Gas: what would start it sooner is uncertain")
+            remarks.append("Slurm's plan for it differs from that of Gas: the changes below are uncertain")
     elif outlook.crowd:
         remarks.append(
-            f"{many(outlook.crowd, 'job')} before it are too many to be planned one by one: it is expected roughly"
+            f"{many(outlook.crowd, 'job')} before it are too many to plan one by one: its expected start is rough"
         )
     changes = [one for one in changes if expected is None or one.start < expected]
     return {

@@ -140,7 +140,7 @@ def test_a_submission_that_got_no_answer_and_made_no_job_is_in_doubt(where):
     make, jobs, submissions, _ = where
     made = make()
     submissions("hang")
-    with pytest.raises(InDoubt, match="may have got through") as raised:
+    with pytest.raises(InDoubt, match="may have arrived") as raised:
         made.submit(REQUEST, JOB, "k")
     assert raised.value.key == "k"
     assert made.in_doubt("k")
@@ -215,7 +215,7 @@ def test_a_job_that_comes_with_an_error_and_has_ended_is_a_refusal(api, endpoint
 
     made = endpoint(url=api.url)
     api.fail("POST", answer)
-    with pytest.raises(BadInput, match="it failed; nothing of it will run"):
+    with pytest.raises(BadInput, match="it failed; no part of the job will run"):
         made.submit(REQUEST, JOB)
 
 

@@ -62,7 +62,7 @@ def test_one_submission_makes_one_job_whatever_becomes_of_the_answer(slurm, endp
 @pytest.mark.parametrize("how", ["kill -9 $$", TIMED_OUT, "echo '(receive failure)' >&2; exit 137"])
 def test_what_is_not_known_and_not_found_is_left_to_the_next_call_with_the_key(slurm, endpoint, how):
     slurm.once("sbatch", how)
-    with pytest.raises(InDoubt, match="may have got through .key key"):
+    with pytest.raises(InDoubt, match="may have arrived .key key"):
         endpoint.submit(Request(16, 90), JOB, "key")
     assert endpoint.in_doubt("key")
     assert slurm.lines("submitted") == []

@@ -131,5 +131,5 @@ def test_by_predictions_a_job_waits_for_the_nodes_that_it_would_give_up_by_plans
         print("", *(one["text"] for one in events), sep="\n")
     assert kinds[:2] == ["predicted", "left"]
     assert "would change" not in kinds
-    assert "expected to start" in events[1]["text"]
+    assert "predicted to start" in events[1]["text"]
     assert "the interval that was predicted" in events[-1]["text"]
