@@ -19,6 +19,7 @@ Its modules:
     ledgers         what was predicted for jobs that were submitted, and what came of it
     submission      a job sent to one of several schedulers, once
     reshaping       another shape for a job that waits, if it then finishes sooner
+    offering        earlier starts that waiting jobs are offered, and answers to them
     watching        a waiting job looked at again at every change of its queue
     following       waiting for the end of a job, and the changes of a schedule as they happen
     futures         jobs as futures, as those of `concurrent.futures`

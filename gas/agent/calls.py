@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 from documents.fields import nearest
@@ -22,6 +23,7 @@ from gas.agent.values import (
     history_of,
     instant_of,
     schedulers_of,
+    seconds_of,
     share_of,
 )
 from gas.endpoints import JobDescription
@@ -163,6 +165,7 @@ def submit(
     directory: str | os.PathLike[str] | None = None,
     environment: Mapping[str, str] | None = None,
     native: Sequence[str] = (),
+    notice: timedelta | str | int | None = None,
     **wanted: Unpack[Wanted],
 ) -> JobFuture:
     """Submit the request that finishes first, and return a future of its job.
@@ -189,6 +192,9 @@ def submit(
         Variables beside those that the scheduler sets.
     native
         Options in the words of the scheduler: ``["--account=abc"]``.
+    notice
+        Have an S³ offer earlier starts instead of moving the job to them, with so long to answer: "10m", a
+        ``timedelta``, seconds. The future's `offer`, `accept_offer` and `decline_offer` are for these.
 
     Raises
     ------
@@ -208,6 +214,7 @@ def submit(
             directory=run.job.directory if directory is None else os.fspath(directory),
             environment={**run.job.environment, **(environment or {})},
             native=(*run.job.native, *native),
+            notice=run.job.notice if notice is None else seconds_of(notice, "notice"),
         )
         return JobFuture(agent.submit(replace(run, job=job), options, key=key), remark=wanted.get("remark"))
 

@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from gas.agent.following import REMEMBERED, WAITING_PATIENCE, WAITING_PAUSES
+from gas.agent.offering import accept, decline
 from gas.agent.polling import Poll
+from gas.agent.reserving import clock_of
 from gas.agent.states import ENDED, describe
 from gas.agent.submission import Submitted
+from gas.agent.values import When, instant_of
 from gas.endpoints import JobEndpoint
 from gas.errors import Conflict, JobFailed, NotFound
 from gas.planner import Plan
@@ -110,6 +113,27 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
     def state(self) -> str:
         """As it was last seen: queued, running, completed, failed, timeout, cancelled or lost."""
         return str(self.job["state"])
+
+    @property
+    def offer(self) -> int | None:
+        """The earlier start that it is offered, as it was last seen; an epoch second, None if there is none."""
+        return self.job.get("offer") if self.state == "queued" else None
+
+    def accept_offer(self) -> None:
+        """Move the job to the earlier start that it is offered now.
+
+        Raises
+        ------
+        Conflict
+            It is offered nothing, or something else by now.
+        """
+        self.seen(accept(self.submitted.endpoint, self.id))
+
+    def decline_offer(self, not_before: When | None = None) -> None:
+        """Keep the job's own start; starts from `not_before` on may be offered later, without it none."""
+        where = self.submitted.endpoint
+        instant = instant_of(not_before, "not_before")
+        self.seen(decline(where, self.id, None if instant is None else instant.at(clock_of(where))))
 
     def running(self) -> bool:
         """Return whether the job runs, as it was last seen."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gas.agent.offering import offer_text
 from gas.printable import as_line, many
 from gas.times import duration_text, iso_time
 
@@ -24,7 +25,9 @@ def describe(job: dict[str, Any]) -> str:
         begin = expected if promise is None else promise
         text = f"{head}{_instant(' from', begin)}{_instant(' to', due)}"
     elif job["state"] == "queued" and promise is not None:
-        text = f"{head}; starts {iso_time(promise)} at the latest{_predicted(job)}"
+        offer = offer_text(job)
+        offered = "" if offer is None else f"; {offer}"
+        text = f"{head}; starts {iso_time(promise)} at the latest{_predicted(job)}{offered}"
     elif job["state"] == "queued":
         text = f"{head}; {'no start is planned' if expected is None else f'may start {iso_time(expected)}'}"
     elif job["state"] == "running":

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from gas.agent.choice import Planned, predicted
+from gas.agent.offering import offering
 from gas.agent.options import Instant, PlanOptions, Run
 from gas.agent.schedulers import Scheduler, called, find_by_key
 from gas.agent.scripts import Asking
@@ -68,6 +69,8 @@ def prepared(planned: Planned, run: Run, options: PlanOptions) -> Prepared:
             f"class {run.job.job_class}: {chosen.name} has no classes of jobs, only S³ has; leave the class out, or "
             f"name an S³ service"
         )
+    if run.job.notice is not None:
+        offering(chosen, f"notice {run.job.notice} s")
     request, job = _request(planned, options), job_for(run, planned.best, chosen, planned.resources)
     return Prepared(planned, request, job, chosen.preview(request, job) if isinstance(chosen, JobEndpoint) else None)
 

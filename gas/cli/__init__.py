@@ -19,6 +19,7 @@ Its modules:
     follow          status --follow
     states          jobs in tables, and the exit code for the end of a job
     reshape         reshape, watch
+    offer           offer
     schedulers      availability, endpoints
     serve           serve
     token           token add, list, revoke

@@ -77,6 +77,7 @@ GROUPS: dict[str, dict[str, _Place]] = {
         "cancel": _Place("gas.cli.cancel", "cancel_command"),
         "reshape": _Place("gas.cli.reshape", "reshape_command"),
         "watch": _Place("gas.cli.reshape", "watch_command"),
+        "offer": _Place("gas.cli.offer", "offer_command"),
     },
     "Schedulers": {
         "availability": _Place("gas.cli.schedulers", "availability_command"),

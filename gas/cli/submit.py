@@ -21,7 +21,7 @@ from gas.endpoints import JobDescription
 from gas.errors import BadInput
 from gas.placeholders import check
 from gas.planner import Plan
-from gas.times import iso_time, relative_text
+from gas.times import iso_time, parse_duration, relative_text
 
 if TYPE_CHECKING:
     from gas.agent.submission import Prepared, Submitted
@@ -67,6 +67,14 @@ def submit_command(
         str | None,
         typer.Option("--class", metavar="NAME", help="Class of the job, on an S³ that has classes (gas machine)."),
     ] = None,
+    notice: Annotated[
+        str | None,
+        typer.Option(
+            "--notice",
+            metavar="TIME",
+            help="On S³: offer the job earlier starts (gas offer) instead of moving it, with so long to answer.",
+        ),
+    ] = None,
     key: KeyOption = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the job has ended, as gas wait does.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Plan and show the request; send nothing.")] = False,
@@ -109,7 +117,13 @@ def submit_command(
     options = planning.options()
     variables = _environment(env or [])
     job = JobDescription(
-        name or app.name, command, variables, directory or None, native=tuple(native or ()), job_class=job_class
+        name or app.name,
+        command,
+        variables,
+        directory or None,
+        native=tuple(native or ()),
+        job_class=job_class,
+        notice=None if notice is None else parse_duration(notice, "--notice"),
     )
     run = Run(job, simulate)
     chosen = chosen_endpoints(endpoint, None, config, slurm_here=work.script is not None)

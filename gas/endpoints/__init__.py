@@ -3,7 +3,8 @@
 Its modules:
 
     endpoint        what every endpoint answers, and what those that take jobs answer besides
-    s3              S³ over HTTP, and why nothing is submitted twice
+    s3              S³ over HTTP: what can be asked of one, and done there
+    s3_calls        how it is asked, and why nothing is submitted twice
     s3_queue        who runs and who waits on an S³
     s3_requests     what an S³ is sent of a job
     s3_answers      what an S³ says, every value of the kind that it must be

@@ -5,6 +5,7 @@ from .endpoint import (
     InDoubt as InDoubt,
     JobDescription as JobDescription,
     JobEndpoint as JobEndpoint,
+    OfferingEndpoint as OfferingEndpoint,
     PlacedEndpoint as PlacedEndpoint,
     ProbingEndpoint as ProbingEndpoint,
     QueueEndpoint as QueueEndpoint,

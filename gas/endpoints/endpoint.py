@@ -25,6 +25,7 @@ __all__ = [
     "InDoubt",
     "JobDescription",
     "JobEndpoint",
+    "OfferingEndpoint",
     "PlacedEndpoint",
     "ProbingEndpoint",
     "QueueEndpoint",
@@ -84,6 +85,8 @@ class JobDescription:
         Options in the words of the scheduler itself, where it has any.
     job_class
         The class of an S³ in which to submit it; None for its default.
+    notice
+        Seconds to answer an offer of an earlier start (`OfferingEndpoint`); None if it is just moved to it.
     template
         The command as it was before `sized` filled it in; for schedulers that settle the size only at the start.
     """
@@ -96,6 +99,7 @@ class JobDescription:
     native: tuple[str, ...] = ()
     template: tuple[str, ...] = ()
     job_class: str | None = None
+    notice: int | None = None
 
     def sized(
         self, processors: int, walltime: int, known: Mapping[str, int] | None = None, later: Collection[str] = ()
@@ -123,6 +127,7 @@ class JobDescription:
             self.native,
             self.template or self.command,
             self.job_class,
+            self.notice,
         )
 
 
@@ -401,6 +406,27 @@ class ReshapingEndpoint(JobEndpoint, Protocol):
             It would be promised a start after `start_by`; nothing was changed. Estimates are not held to that.
         Unreachable
             It may or may not have been changed.
+        """
+
+
+@runtime_checkable
+class OfferingEndpoint(JobEndpoint, Protocol):
+    """A scheduler that offers earlier starts to jobs with a notice, which keep their own until they have chosen."""
+
+    def answer(
+        self, id: int, *, accepts: bool, start: int | None = None, not_before: int | None = None
+    ) -> dict[str, Any]:
+        """Accept or decline what a waiting job is offered, and return the job.
+
+        `start`, in epoch seconds, is the offered start that is meant; accepting needs it. A job that declines may be
+        offered starts from `not_before` on, None for no more.
+
+        Raises
+        ------
+        Conflict
+            It is not offered that (any more).
+        Unreachable
+            It may or may not have been answered.
         """
 
 

@@ -127,12 +127,12 @@ def _kinds(**keys: Callable[[Any], bool]) -> dict[str, Callable[[Any], bool]]:
 
 _INSTANTS = (
     "submitted", "reshaped", "not_before", "promise", "first_promise", "broken_promise", "start", "due", "finished",
-    "expected", "predicted_start", "predicted_low", "predicted_high",
+    "expected", "offer", "answer_by", "offers_from", "predicted_start", "predicted_low", "predicted_high",
 )  # fmt: skip
 _JOB = {
     **_kinds(id=_count, kind=_text, user=_text, mine=_truth, name=_text, state=_text, processors=_count),
     **_kinds(walltime=_count, actuator=_text, command=_list, run_time=_count, exit_status=_status, signal=_text),
-    **_kinds(message=_text, predicted_coverage=_coverage, priority=_status),
+    **_kinds(message=_text, predicted_coverage=_coverage, priority=_status, notice=_count),
     "class": _text,
     **dict.fromkeys(_INSTANTS, _count),
     **dict.fromkeys((f"{name}_iso" for name in _INSTANTS), _text),

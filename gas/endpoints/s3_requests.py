@@ -21,7 +21,9 @@ def submission_of(request: Request, job: JobDescription, reservation: int | None
         "not_before": request.not_before,
         "start_by": request.start_by,
         "actuator": actuator_of(job),
-        **({} if job.job_class is None else {"class": job.job_class}),  # services of earlier versions know neither
+        # services of earlier versions know none of these
+        **({} if job.job_class is None else {"class": job.job_class}),
+        **({} if job.notice is None else {"notice": job.notice}),
         **({} if reservation is None else {"reservation": reservation}),
     }
 

@@ -1,0 +1,52 @@
+"""Earlier starts that waiting jobs are offered, and answers to them (`gas.s3.offers`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gas.endpoints import Endpoint, OfferingEndpoint
+from gas.errors import BadInput, Conflict
+from gas.times import duration_text, iso_time
+
+__all__ = ["accept", "decline", "offer_text", "offering"]
+
+
+def offering(where: Endpoint, what: str) -> OfferingEndpoint:
+    """Return a scheduler as one that offers earlier starts, or raise `BadInput` with `what` that is asked for."""
+    if not isinstance(where, OfferingEndpoint):
+        raise BadInput(f"{what}: {where.name} offers no earlier starts, only S³ does; name an S³")
+    return where
+
+
+def accept(where: Endpoint, id: int) -> dict[str, Any]:
+    """Accept what a waiting job is offered now, and return the job with its new promise.
+
+    Raises
+    ------
+    Conflict
+        It is offered nothing, or something else by now.
+    """
+    there = offering(where, f"job {id}")
+    start = there.job(id).get("offer")
+    if start is None:
+        raise Conflict(f"job {id} is offered no earlier start now; nothing was changed")
+    return there.answer(id, accepts=True, start=start)
+
+
+def decline(where: Endpoint, id: int, not_before: int | None = None) -> dict[str, Any]:
+    """Decline what a waiting job is offered, if anything, and return the job.
+
+    Parameters
+    ----------
+    not_before
+        Starts from this epoch second on may be offered; None for no more.
+    """
+    return offering(where, f"job {id}").answer(id, accepts=False, not_before=not_before)
+
+
+def offer_text(job: dict[str, Any]) -> str | None:
+    """Return in words what a job is offered, None if nothing."""
+    offer, until, promise = (job.get(name) for name in ("offer", "answer_by", "promise"))
+    if offer is None or until is None or promise is None:
+        return None
+    return f"offered a start at {iso_time(offer)}, {duration_text(promise - offer)} earlier, until {iso_time(until)}"

@@ -1,0 +1,72 @@
+"""``gas offer``: the earlier start that a waiting job is offered, shown or answered."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gas.agent.offering import accept, decline, offer_text, offering
+from gas.agent.options import Instant
+from gas.agent.reserving import clock_of
+from gas.agent.schedulers import job_of
+from gas.agent.states import describe
+from gas.cli.completion import QueuedJob
+from gas.cli.options import INSTANTS, ConfigFile, Json, OneEndpoint
+from gas.cli.tables import print_json, say
+from gas.errors import BadInput
+
+__all__ = ["offer_command"]
+
+
+def offer_command(
+    job: QueuedJob,
+    endpoint: OneEndpoint = None,
+    accepts: Annotated[bool, typer.Option("--accept", help="Move the job to the offered start.")] = False,
+    declines: Annotated[
+        bool, typer.Option("--decline", help="Keep the promised start; no more is offered without --not-before.")
+    ] = False,
+    not_before: Annotated[
+        str | None,
+        typer.Option("--not-before", metavar="TIME", help=f"With --decline: offer starts from then on: {INSTANTS}."),
+    ] = None,
+    config: ConfigFile = None,
+    json: Json = False,
+) -> None:
+    """Show or answer the offer of an earlier start.
+
+    gas offer 12 --accept
+
+    A job that was submitted with --notice keeps its promised start, and an S³ offers it earlier ones. An offer that is
+    not answered in time is withdrawn, and nothing more is offered until --decline --not-before asks for it.
+    """
+    if accepts and declines:
+        raise BadInput("--accept, --decline: only one of them is possible")
+    if not_before is not None and not declines:
+        raise BadInput("--not-before: applies to --decline; add that")
+    where, number = job_of(job, endpoint, config)
+    there = offering(where, f"job {number}")
+    if accepts:
+        found = accept(there, number)
+    elif declines:
+        from_then = None if not_before is None else Instant.parse(not_before, "--not-before").at(clock_of(there))
+        found = decline(there, number, from_then)
+    else:
+        found = there.job(number)
+    if json:
+        print_json({"schema": "gas.job/1", **found})
+        return
+    say(describe(found))
+    if not (accepts or declines) and offer_text(found) is None:
+        say(_why_none(found))
+
+
+def _why_none(job: dict[str, object]) -> str:
+    """Return why a job is offered nothing."""
+    if job["state"] != "queued":
+        return "only jobs that wait are offered earlier starts"
+    if job.get("notice") is None:
+        return "it was submitted without --notice, so it moves to earlier starts by itself"
+    if job.get("offers_from") is None:
+        return "it is offered nothing more: an offer was declined, or not answered in time"
+    return "no earlier start is free now"
