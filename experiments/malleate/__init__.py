@@ -10,9 +10,11 @@ samples    the size that ends first over simulations of the queue with drawn run
 passes     EASY backfilling with jobs of several sizes, and planning the whole queue again
 engine     the event loop
 recipes    how jobs of a log come to have several sizes
+fairness   who bears what a strategy changes: classes of jobs, and users
 run        a log with one share of adopters, under all strategies
 results    which runs there are, and what came out
 claims     statements, and whether they hold
+tables     its results as rows
 pictures   pictures
 report     the report
 study      the study as the command line finds it

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from experiments.framework.claims import Claim
 from experiments.framework.logs import Found
 from experiments.framework.verdicts import Part, Test, above, below, between, decided_claim
+from experiments.malleate.fairness import CLASSES
 from experiments.malleate.results import AMDAHL, Case, Results
 from gas.intervals import Interval
 
@@ -21,6 +22,8 @@ PUBLISHED: Final = (-67.0, -37.0)
 """Changes of mean turn-around times in per cent by the best strategy on Cori, Eagle and Theta, all jobs malleable
 (Zojer, Posner and Özden 2026, abstract)."""
 
+
+_BOTH: Final = {"gas-predicted": "of adopters who choose by predictions", MALLEABLE: "malleable jobs"}
 
 Value: TypeAlias = Callable[[Results, Found], Interval | None]
 """What is found on a log, with intervals of the level of the results."""
@@ -36,6 +39,14 @@ def claims(study: Results) -> Sequence[Claim]:
     def one(text: str, value: Value, test: Test, digits: int = 1, unit: str = "%") -> Claim:
         parts = {log.source.trace: _of(study, value, log) for log in study.logs}
         return decided_claim(text, parts, test, digits=digits, unit=unit)
+
+    def of_classes(text: str, strategy: str) -> Claim:
+        parts = {
+            f"{log.source.trace}, {name}": _of(study, change(most, strategy, name), log)
+            for log in study.logs
+            for name in CLASSES
+        }
+        return decided_claim(text, parts, below(0))
 
     return [
         one(
@@ -90,6 +101,28 @@ def claims(study: Results) -> Sequence[Claim]:
             f"With {most}% malleable jobs, fewer than 10% of the jobs end more than a minute later.",
             lambda of, log: of.part(Case(log, of.base, most, MALLEABLE, what="later")),
             below(10),
+        ),
+        *(
+            of_classes(
+                f"With {most}% {who}, the mean falls in each class of jobs (short or long, narrow or wide).", name
+            )
+            for name, who in _BOTH.items()
+        ),
+        *(
+            one(
+                f"With {most}% {who}, users' mean slowdowns are spread more evenly (rise of Jain's index).",
+                lambda of, log, name=name: of.evenness(log, most, name),  # type: ignore[misc]
+                above(0),
+                3,
+                "",
+            )
+            for name, who in _BOTH.items()
+        ),
+        one(
+            f"With {most}% of adopters, choosing again by predictions while queued leaves the mean lower than choosing "
+            "once.",
+            lambda of, log: of.against(Case(log, of.base, most, "gas-predicted-again"), "gas-predicted"),
+            below(0),
         ),
         one(
             "If all jobs choose by predictions and speed up by Amdahl's law, the mean falls, too.",

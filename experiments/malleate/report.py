@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import fmean
 
 from experiments.framework.claims import summary_section
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.records import Field, Records
 from experiments.framework.sites import Site
 from experiments.framework.verdicts import BY_INTERVALS
 from experiments.malleate.claims import MALLEABLE, claims
+from experiments.malleate.fairness import CLASSES
 from experiments.malleate.pictures import draw_changes, draw_shares
 from experiments.malleate.recipes import RECIPES
 from experiments.malleate.results import AMDAHL, FULL_SEEDS, Case, Results, strategy_names
 from experiments.malleate.rules import STRATEGIES
 from experiments.malleate.run import ON_S3
 from experiments.published import Measure, overall
-from gas.intervals import Interval, sure
+from gas.intervals import Interval, signed, sure
+from gas.printable import many
 from gas.report.blocks import Bullets, Cell, Column, Picture, Report, Section, Table, Text, fewer, no, not_the_full, yes
 
-__all__ = ["TABLES", "malleate_report"]
+__all__ = ["malleate_report"]
 
 _ON_LINES = ("slurm", "oar", "gas", "gas-predicted", "gas-predicted-again", "malleable-own", "malleable-keep")
 
 _IN_SETTINGS = ("gas", "gas-predicted", "gas-predicted-again", MALLEABLE)
+
+_FAIR = ("slurm", "oar", "gas", "gas-predicted", MALLEABLE)
 
 _MEASURES: Mapping[Measure, str] = {"response": "mean response time (s)", "slowdown": "mean bounded slowdown"}
 
@@ -44,6 +48,7 @@ def malleate_report(study: Results, origin: Origin) -> Report:
         _by_share(study),
         _other_means(study),
         _losers(study),
+        *_fairness(study),
         _settings(study),
         _baselines(study),
         method_section("experiments.malleate", survey=RECIPES["survey"][0], cost=study.options.cost),
@@ -86,12 +91,19 @@ def _lead(study: Results) -> str:
         "A moldable job can run on several sizes, one of which is chosen before it starts. A malleable job changes its "
         "size while it runs, for which the application, its runtime and the scheduler must be changed. How much of "
         "what malleable jobs promise is there for the taking, with schedulers as they are? On "
-        f"{len(study.logs)} logs of real machines, with jobs that could run on other sizes than they did, mean "
+        f"{many(len(study.logs), 'log')} of real machines, with jobs that could run on other sizes than they did, mean "
         f"turn-around times are {_span(saved[MALLEABLE])} shorter if all jobs are malleable, and "
         f"{_span(saved['gas-predicted'])} shorter if all choose their sizes by Gas's predictions at submission: "
-        f"{_span(shares)} of that, by log. Both depend on the speed-ups, which no log states and which are drawn here."
+        f"{_span(shares)} of that, by log. Some lose: {_later(study, 'gas-predicted')} of the jobs end more than a "
+        f"minute later if all choose, {_later(study, MALLEABLE)} if all are malleable. Both depend on the speed-ups, "
+        "which no log states and which are drawn here; Gas is taken to know how long a job itself runs on each size."
         f"{_if_jobs_speed_up_less(study)}"
     )
+
+
+def _later(study: Results, strategy: str) -> str:
+    parts = (study.part(Case(log, study.base, _most(study), strategy, what="later")) for log in study.logs)
+    return _span([part.mean for part in parts if part is not None])
 
 
 def _if_jobs_speed_up_less(study: Results) -> str:
@@ -251,6 +263,48 @@ def _losers(study: Results) -> Section:
     return Section("Who loses", (table_of(rows, columns, caption),))
 
 
+def _fairness(study: Results) -> tuple[Section, Section]:
+    """Return what classes of jobs gain and lose, and the load with how evenly users' slowdowns are spread."""
+    most = _most(study)
+    by_class = []
+    for name in _FAIR:
+        for log in study.logs:
+            cases = [Case(log, study.base, most, name, group=group) for group in CLASSES]
+            changes = [_text_of(study.change(case)) for case in cases]
+            later = [_text_of(study.part(replace(case, what="later"))) for case in cases]
+            by_class.append((_title(name), log.source.trace, *changes, *later))
+    groups = ("change of mean turn-around (%)", "jobs that end later (%)")
+    columns = [Column("", left=True), Column("log", left=True)]
+    columns += [Column(name, group) for group in groups for name in CLASSES]
+    words = (
+        f"{most}% of the jobs adopt. Classes are by the log: a long job ran for more than an hour, a wide one on more "
+        "than a sixteenth of the machine. Later: by more than a minute than as a rigid job. ± is half of a 90% "
+        "interval."
+    )
+    load = []
+    for name in strategy_names(study):
+        for log in study.logs:
+            offered = [one["offered"] for one in study.results_of(log, study.base, most) if one.get("offered")]
+            busy = study.mean_of(log, most, name, "busy")
+            if not offered or busy is None:
+                continue
+            even = study.evenness(log, most, name) if name != "rigid" else None
+            row = (_title(name), log.source.trace, f"{fmean(offered):.2f}", f"{busy:.2f}")
+            load.append((*row, "" if even is None else signed(even, 3)))
+    heading = (Column("", left=True), Column("log", left=True), Column("load offered"), Column("machine busy"))
+    text = (
+        "The load offered is that of the rigid jobs, from the first submission to the last. Busy is the share of the "
+        "machine's processor time that jobs hold until the last one ends. The work is the same: where busy is higher, "
+        "jobs use more processor time for it. Users' slowdowns are means over the jobs of a user with ten jobs or "
+        "more. How even they are is Jain's index: 1 if all are the same, less if some have much more than others. It "
+        "says nothing of their level."
+    )
+    return (
+        Section("Which jobs gain and lose", (Table(tuple(columns), tuple(by_class), words),)),
+        Section("Load and fairness", (Text(text), Table((*heading, Column("rise of Jain's index")), tuple(load)))),
+    )
+
+
 def _settings(study: Results) -> Section:
     rows = []
     for setting in study.settings:
@@ -304,55 +358,3 @@ def _baselines(study: Results) -> Section:
         "at hand, so figures of the studies of malleable jobs themselves are not reproduced."
     )
     return Section("A published baseline", (Text(text), Table(columns, tuple(rows))))
-
-
-def _rows(study: Results) -> list[Mapping[str, object]]:
-    found: list[Mapping[str, object]] = []
-    for run, result in study.pairs:
-        for name, figures in result.get("strategies", {}).items():
-            for at, month in enumerate(result["months"]):
-                for group in ("all", "adopters", "others"):
-                    sums = {("log_sum" if key == "log" else key): values[at] for key, values in figures[group].items()}
-                    if sums["jobs"]:
-                        found.append(
-                            {
-                                "log": run.log.name,
-                                "terms": run.setting.name,
-                                "percent": run.percent,
-                                "seed": run.seed,
-                                "strategy": name,
-                                "month": month,
-                                "group": group,
-                                **sums,
-                            }
-                        )
-    return found
-
-
-TABLES = {
-    "malleate-months": Records[Results](
-        "a row for each strategy, month of a log and group of jobs; sums are over the jobs submitted in the month",
-        _rows,
-        {
-            "run": (
-                Field("log", "log"),
-                Field("terms", "what is different from the base"),
-                Field("percent", "share of jobs that adopt", "%"),
-                Field("seed", "random seed"),
-                Field("strategy", "strategy"),
-                Field("month", "month of submission"),
-                Field("group", "all, adopters or others"),
-            ),
-            "sums": (
-                Field("jobs", "number of jobs"),
-                Field("turnaround", "sum of turn-around times", "s"),
-                Field("wait", "sum of waits", "s"),
-                Field("log_sum", "sum of natural logarithms of turn-around times in seconds"),
-                Field("slowdown", "sum of bounded slowdowns"),
-                Field("later", "jobs that end more than a minute later than as rigid jobs"),
-                Field("sooner", "jobs that end more than a minute sooner"),
-            ),
-        },
-    )
-}
-"""By the names of their files."""

@@ -17,7 +17,7 @@ from experiments.framework.study import Computed
 from experiments.framework.verdicts import LEVEL
 from experiments.malleate.rules import STRATEGIES
 from experiments.malleate.run import BASELINE, ON_S3
-from gas.intervals import Interval, ratio_by_months
+from gas.intervals import Interval, jackknifed, ratio_by_months
 
 __all__ = ["AMDAHL", "BASE", "FULL_SEEDS", "PERCENTS", "VARIANTS", "Case", "Options", "Results", "Run"]
 __all__ += ["Setting", "malleate_runs", "strategy_names", "summarised"]
@@ -134,7 +134,7 @@ class Case:
     strategy: str
     what: str = "turnaround"
     group: str = "all"
-    """Or "adopters", or "others"."""
+    """Or "adopters", or "others", or a class of `experiments.malleate.fairness.CLASSES`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +210,22 @@ class Results(LogResults[Options, Run]):
         if one is None or two is None:
             return None
         return _in_per_cent(ratio_by_months(one.strategy, two.strategy, level=self.level), above=1)
+
+    def evenness(self, log: Found, percent: int, strategy: str) -> Interval | None:
+        """Return by how much Jain's index of users' slowdowns is above that with rigid jobs, a mean over seeds.
+
+        The interval is by the jackknife over months. None where no user has enough jobs, on any seed.
+        """
+        results = [one for one in self.results_of(log, self.base, percent) if _has(one, strategy)]
+        pairs = [[one["strategies"][name]["even"] for name in (strategy, "rigid")] for one in results]
+        pairs = [pair for pair in pairs if all(one["whole"] is not None for one in pair)]
+        if not pairs:
+            return None
+        whole = float(np.mean([one["whole"] - two["whole"] for one, two in pairs]))
+        if any(one["without"] is None for pair in pairs for one in pair):
+            return Interval(whole, None)
+        without = np.mean([np.subtract(one["without"], two["without"]) for one, two in pairs], axis=0)
+        return jackknifed(whole, without.tolist(), level=self.level)
 
     def part(self, case: Case) -> Interval | None:
         """Return a share of jobs in per cent, as of those that end "later"."""

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
 from experiments.malleate.engine import Played, play
+from experiments.malleate.fairness import classes_of, evenness
 from experiments.malleate.recipes import RECIPES
 from experiments.malleate.rules import STRATEGIES
 from experiments.moldable.choosing import Bushel, with_gas
 from experiments.moldable.moldability import MoldableJobs
 from gas.simulation.metrics import metrics
 from gas.simulation.simulate import simulate
-from workloads import Log, RigidJobs, apply_overrun, rigid_jobs
+from workloads import Log, RigidJobs, apply_overrun, offered_load, rigid_jobs
 from workloads.selection import months_of
 
 __all__ = ["BASELINE", "LATER", "ON_S3", "malleate_run"]
@@ -59,9 +60,11 @@ def malleate_run(configuration: Configuration, *, files: Mapping[str, str]) -> R
     Returns
     -------
     Result
-        "months", and for each strategy sums over the jobs submitted in each month, by groups ("all", "adopters",
-        "others"): "jobs", "turnaround", "wait", "log" (of turn-around times), "slowdown", "later" and "sooner" (than
-        as a rigid job). "used" is the processor time over that of rigid jobs, "users_later" a share.
+        "months", "offered" (the load of the rigid jobs), and for each strategy sums over the jobs submitted in each
+        month, by groups ("all", "adopters", "others", and the classes of `fairness.CLASSES`): "jobs", "turnaround",
+        "wait", "log" (of turn-around times), "slowdown", "later" and "sooner" (than as a rigid job). "used" is the
+        processor time over that of rigid jobs, "busy" the share of the machine's until the last end, "users_later" a
+        share of users, "even" what `fairness.evenness` returns.
     """
     log = load_log(Path(files[configuration["log"]]), configuration["log"])
     jobs = _jobs(log, configuration)
@@ -84,6 +87,7 @@ def malleate_run(configuration: Configuration, *, files: Mapping[str, str]) -> R
         "jobs": len(jobs),
         "moldable": int(adopts.sum()),
         "months": labels,
+        "offered": offered_load(jobs) if len(jobs) else None,
         "strategies": {
             name: _figures(jobs, world, rigid, adopts, month, counted, len(labels)) for name, world in worlds.items()
         },
@@ -127,13 +131,18 @@ def _figures(
         "sooner": (turnaround < before - LATER).astype(float),
     }
     found: dict[str, Any] = {}
-    for group, mask in {"all": counted, "adopters": counted & adopts, "others": counted & ~adopts}.items():
+    groups = {"all": np.ones(len(jobs), bool), "adopters": adopts, "others": ~adopts, **classes_of(jobs)}
+    for group, members in groups.items():
+        mask = counted & members
         of = month[mask]
         found[group] = {"jobs": np.bincount(of, minlength=months).tolist()}
         for name, values in columns.items():
             found[group][name] = np.round(np.bincount(of, weights=values[mask], minlength=months), 3).tolist()
     found["median"] = float(np.median(turnaround[counted])) if counted.any() else None
     found["used"] = float(world.used.sum() / max(float(rigid.used.sum()), 1.0))
+    span = int(world.end.max() - jobs.submit.min()) if len(jobs) else 0
+    found["busy"] = float(world.used.sum() / (jobs.machine * max(span, 1)))
+    found["even"] = evenness(jobs.user[counted], columns["slowdown"][counted], month[counted], months)
     found["users_later"] = _users_later(jobs.user[counted], turnaround[counted], before[counted])
     return found
 

@@ -41,6 +41,9 @@ MACHINE, WHEN, SAMPLES, DISCIPLINE, RUNS, FROM_OWN, COST = 0, 1, 2, 3, 4, 5, 6
 
 NOT_YET = -1
 
+LUCK_AT_FIRST = 20_261_124
+"""The state of the generator of random numbers at the start: all strategies have the same luck."""
+
 LAST_SHARES = 20
 """So many of the last shares of each user are drawn from, and of all users for one of whom few are known."""
 
@@ -91,7 +94,7 @@ def initial(moldable: MoldableJobs, adopts: NDArray[np.bool_], strategy: Strateg
         queue=np.zeros(count, np.int64),
         recent=np.zeros((len(users) + 1, LAST_SHARES)),
         known=np.zeros(len(users) + 1, np.int64),
-        luck=np.array([20_261_124]),
+        luck=np.array([LUCK_AT_FIRST]),
         plan=empty_profile(jobs.machine, 0, min(room, 2**16)),
         now=np.array([0, jobs.machine, 0, 0, 0, 0], np.int64),
         rules=np.array(

@@ -7,9 +7,10 @@ from typing import Annotated
 from experiments.framework.options import FirstSeed, OtherTerms, Seeds, whole_number
 from experiments.framework.study import Study
 from experiments.malleate.claims import claims
-from experiments.malleate.report import TABLES, malleate_report
+from experiments.malleate.report import malleate_report
 from experiments.malleate.results import BASE, FULL_SEEDS, Options, malleate_runs, summarised
 from experiments.malleate.run import malleate_run
+from experiments.malleate.tables import TABLES
 from experiments.published import TRACES
 
 __all__ = ["STUDY"]

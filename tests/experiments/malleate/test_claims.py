@@ -5,6 +5,7 @@ from thorough import rounds
 
 from experiments.framework.logs import Found, Source
 from experiments.malleate.claims import claims
+from experiments.malleate.fairness import CLASSES
 from experiments.malleate.results import Options, Results, malleate_runs, strategy_names
 from workloads import Header
 
@@ -27,12 +28,14 @@ def result_of(run, generator, effect):
             "later": (100 * generator.uniform(0, 0.2, len(MONTHS))).tolist(), "sooner": [1.0] * len(MONTHS),
         }  # fmt: skip
         strategies[name] = {
-            **dict.fromkeys(("all", "adopters", "others"), sums),
+            **dict.fromkeys(("all", "adopters", "others", *CLASSES), sums),
+            "even": {"whole": 0.4, "without": (0.4 + generator.normal(0, 0.01, len(MONTHS))).tolist()},
+            "busy": 0.7,
             "median": 1.0,
             "used": 1.0,
             "users_later": 0.1,
         }
-    return {"jobs": 1200, "moldable": 1200, "months": MONTHS, "strategies": strategies}
+    return {"jobs": 1200, "moldable": 1200, "months": MONTHS, "offered": 0.7, "strategies": strategies}
 
 
 def study_of(seed, effect):

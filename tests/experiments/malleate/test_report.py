@@ -8,10 +8,18 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
+from experiments.malleate.fairness import CLASSES
+
 
 @pytest.fixture(scope="module")
 def table(reported):
     with (reported / "malleate-months.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def fairness(reported):
+    with (reported / "malleate-fairness.csv").open() as file:
         return list(csv.DictReader(file))
 
 
@@ -70,6 +78,61 @@ def test_verdicts_are_those_of_the_table_alone(reported, table):
         assert re.search(rf"^\| {expected} \| {re.escape(text)}", page, re.MULTILINE), (text, expected)
 
 
+@pytest.mark.parametrize(
+    ("who", "strategy"),
+    [("of adopters who choose by predictions", "gas-predicted"), ("malleable jobs", "malleable-own")],
+)
+def test_verdicts_on_classes_are_those_of_the_table_alone(reported, table, who, strategy):
+    page = (reported / "malleate.md").read_text()
+    parts = {
+        (group, log): level
+        for group in CLASSES
+        for log, level in changes(table, strategy, 100, group, level=0.98).items()
+    }
+    strictly = 1 - 0.02 / len(parts)
+    among = {
+        (group, log): level
+        for group in CLASSES
+        for log, level in changes(table, strategy, 100, group, level=strictly).items()
+    }
+    against = any(width is not None and mean > width for mean, width in among.values())
+    for_it = all(width is not None and mean + width < 0 for mean, width in parts.values())
+    expected = "no" if against else "yes" if for_it else "not resolved"
+    assert f"| {expected} | With 100% {who}, the mean falls in each class" in page
+
+
+@pytest.mark.parametrize(
+    ("who", "strategy"),
+    [("of adopters who choose by predictions", "gas-predicted"), ("malleable jobs", "malleable-own")],
+)
+def test_verdicts_on_evenness_are_those_of_the_table_alone(reported, fairness, who, strategy):
+    page = (reported / "malleate.md").read_text()
+    verdicts = []
+    logs = dict.fromkeys(row["log"] for row in fairness)
+    for log in logs:
+        jain = {
+            name: {
+                row["without"]: float(row["jain"])
+                for row in fairness
+                if (row["log"], row["percent"], row["strategy"]) == (log, "100", name) and row["jain"]
+            }
+            for name in (strategy, "rigid")
+        }
+        rise = {month: value - jain["rigid"][month] for month, value in jain[strategy].items()}
+        if not rise:
+            verdicts.append(None)
+            continue
+        without = np.array([value for month, value in rise.items() if month])
+        count = len(without)
+        error = np.sqrt((count - 1) / max(count, 1) * ((without - without.mean()) ** 2).sum()) if count >= 4 else np.inf
+        alone, among = (t.ppf(1 - wrong / 2, max(count - 1, 1)) * error for wrong in (0.02, 0.02 / len(logs)))
+        verdicts.append(False if rise[""] + among < 0 else True if rise[""] - alone > 0 else None)
+    known = [verdict for verdict in verdicts if verdict is not None]
+    expected = "no" if False in known else "yes" if len(known) == len(logs) else "not resolved"
+    text = f"With 100% {who}, users' mean slowdowns are spread more evenly"
+    assert re.search(rf"^\| (no verdict|{expected}) \| {re.escape(text)}", page, re.MULTILINE), expected
+
+
 def test_adopters_of_a_small_share_are_among_those_of_a_larger_one(table):
     count = {
         int(row["percent"]): int(row["jobs"])
@@ -82,8 +145,9 @@ def test_adopters_of_a_small_share_are_among_those_of_a_larger_one(table):
 def test_groups_add_up(table):
     sums = defaultdict(float)
     for row in table:
-        key = tuple(row[name] for name in ("log", "percent", "strategy", "month"))
-        sums[key] += float(row["turnaround"]) * (-1 if row["group"] == "all" else 1)
+        for parts in (("adopters", "others"), CLASSES):
+            key = (parts, *(row[name] for name in ("log", "percent", "strategy", "month")))
+            sums[key] += float(row["turnaround"]) * ((row["group"] in parts) - (row["group"] == "all"))
     assert max(map(abs, sums.values())) < 0.01
 
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from made_up import busy_log
 
+from experiments.malleate.fairness import CLASSES
 from experiments.malleate.rules import STRATEGIES
 from experiments.malleate.run import BASELINE, ON_S3, malleate_run
 from gas.simulation.metrics import metrics
 from gas.simulation.simulate import simulate
-from workloads import apply_overrun, read_swf, rigid_jobs, write_swf
+from workloads import apply_overrun, offered_load, read_swf, rigid_jobs, write_swf
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,17 @@ def test_adopters_and_others_are_all_jobs(result_of):
             parts = total(result, name, what, "adopters") + total(result, name, what, "others")
             assert parts == pytest.approx(total(result, name, what), abs=0.01)
     assert total(result, "gas", "jobs", "adopters") == result["moldable"]
+
+
+def test_classes_are_all_jobs_and_the_load_is_that_of_rigid_jobs(result_of, log):
+    result = result_of()
+    jobs = apply_overrun(rigid_jobs(read_swf(log), 64), "kill")
+    assert result["offered"] == pytest.approx(offered_load(jobs))
+    for name in STRATEGIES:
+        assert sum(total(result, name, "jobs", group) for group in CLASSES) == len(jobs)
+        assert 0 < result["strategies"][name]["busy"] <= 1
+    span = simulate(jobs, "easy").end.max() - jobs.submit.min()
+    assert result["strategies"]["rigid"]["busy"] == pytest.approx((jobs.processors * jobs.run_time).sum() / (64 * span))
 
 
 def test_a_higher_load_brings_jobs_closer_together(result_of):

@@ -9,6 +9,8 @@ from several_sizes import all_adopt, by_hand, moldable_of
 from experiments.malleate.engine import play
 from experiments.malleate.forecast import MOST_PLANNED
 from experiments.malleate.rules import STRATEGIES
+from experiments.malleate.samples import mold_again_by_samples
+from experiments.malleate.state import LUCK_AT_FIRST, OWN, ROW, RUNNING, WAITING, initial, scratch_of
 
 
 def test_the_same_seed_gives_the_same_choices_by_prediction():
@@ -49,3 +51,36 @@ def test_a_job_that_joins_a_long_queue_keeps_its_own_size(name):
     assert play(moldable, all_adopt(moldable), STRATEGIES[name]).size[-1] == 2
     short = by_hand([(0, 8, {8: 10}), (1, 2, {2: 100, 8: 1})])
     assert play(short, all_adopt(short), STRATEGIES[name]).size[-1] == 8
+
+
+def test_a_waiting_job_takes_a_larger_size_when_the_machine_is_free_sooner_than_was_foreseen():
+    # At its submission seven processors are thought to be held for a day, and the eighth for 1,400 s: it takes one.
+    moldable = by_hand([(0, 7, {7: 700}), (0, 1, {1: 700}), (1, 1, {1: 2000, 8: 500})])
+    estimate, walltimes = moldable.jobs.estimate.copy(), moldable.walltimes.copy()
+    estimate[0] = walltimes[0] = 86400
+    moldable = replace(moldable, jobs=replace(moldable.jobs, estimate=estimate), walltimes=walltimes)
+    strategies = ("gas-predicted", "gas-predicted-again")
+    sizes = [play(moldable, all_adopt(moldable), STRATEGIES[name]).size[-1] for name in strategies]
+    assert sizes == [1, 8]
+
+
+def test_with_no_queue_choosing_again_changes_nothing():
+    moldable = by_hand([(at * 1000, 4, {4: 100, 8: 60}) for at in range(6)])
+    once, again = (
+        play(moldable, all_adopt(moldable), STRATEGIES[name]) for name in ("gas-predicted", "gas-predicted-again")
+    )
+    assert once.end.tolist() == again.end.tolist()
+
+
+def test_jobs_behind_do_not_count_where_one_chooses_again():
+    state = initial(moldable_of(2), all_adopt(moldable_of(2)), STRATEGIES["gas-predicted-again"], 0)
+    scratch = scratch_of(state)
+    state.now[RUNNING], state.now[WAITING] = 0, 3
+    state.queue[:3] = [0, 1, 2]
+    mold_again_by_samples(state, scratch)
+    first = state.work[ROW, 0]
+    state.now[WAITING] = 1
+    state.luck[0] = LUCK_AT_FIRST
+    state.work[ROW, 0] = state.jobs[OWN, 0]
+    mold_again_by_samples(state, scratch)
+    assert state.work[ROW, 0] == first
