@@ -143,8 +143,11 @@ class CoallocatedPlan:
     @property
     def best(self) -> Coallocation | None:
         """The request that finishes first, of one part if a single machine does; None if there is none."""
-        if self.combinations:
-            return self.combinations[0]
+        return self.combinations[0] if self.combinations else self.alone
+
+    @property
+    def alone(self) -> Coallocation | None:
+        """The best request to a single machine; None if there is none."""
         return None if self.single.best is None else Coallocation((self.single.best,))
 
     @property

@@ -8,6 +8,7 @@ Its modules:
     planning        the options of a plan, and the agent that commands drive
     scripts         what is planned and submitted: an application, or a Slurm job script
     plan            plan
+    coallocation    what plan and submit do with several machines at once
     candidates      tables of a plan's candidates: trade-offs, others, what is impossible
     submit          submit
     jobs            status, wait, reserve

@@ -12,7 +12,7 @@ from gas.agent.schedulers import chosen_endpoints
 from gas.application import Application
 from gas.availability import NodeAvailability
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, grouped
-from gas.cli.planning import Everything, Explain, Planning, Plot, agent_for, repeated
+from gas.cli.planning import Everything, Explain, Planning, Plot, Spreading, agent_for, repeated
 from gas.cli.scripts import Subject
 from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import Answer, Request
@@ -34,6 +34,7 @@ def plan_command(
     endpoint: Endpoints = None,
     availability: AvailabilityFiles = None,
     planning: Planning,
+    spreading: Spreading,
     explain: Explain = False,
     everything: Everything = False,
     plot: Plot = None,
@@ -58,7 +59,16 @@ def plan_command(
     app = work.app
     options = planning.options()
     chosen = chosen_endpoints(endpoint, availability, config, slurm_here=work.script is not None)
-    planned = agent_for(work, chosen).plan(options)
+    agent = agent_for(work, chosen)
+    spreading.refuse_without()
+    if spreading.coallocate:
+        if form is not None:
+            raise BadInput(f"--as {form}: is of one machine; leave it out, or --coallocate")
+        from gas.cli.coallocation import plan_coallocated
+
+        plan_coallocated(agent, options, spreading.spread(script=work.script is not None), json=json, plot=plot)
+        return
+    planned = agent.plan(options)
     answers, found = planned.answers, planned.plan
     if plot is not None:
         draw(found, answers, plot)

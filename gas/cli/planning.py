@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +20,9 @@ from gas.compiled import tell_of_compiling
 from gas.errors import BadInput
 from gas.planner import Algorithm
 
+if TYPE_CHECKING:
+    from gas.agent.coallocating import Spread
+
 __all__ = [
     "Everything",
     "Explain",
@@ -27,6 +30,7 @@ __all__ = [
     "Planning",
     "Plot",
     "Predict",
+    "Spreading",
     "StaleOk",
     "agent_for",
     "forecasting",
@@ -177,6 +181,48 @@ class Planning:
         return forecasting(self.predict, risk=self.risk, sure=self.sure, samples=self.samples, seed=self.seed)
 
 
+@dataclass(frozen=True)
+class Spreading:
+    """The options of running on several machines at once."""
+
+    coallocate: Annotated[
+        bool,
+        typer.Option(
+            "--coallocate",
+            help="Also consider several machines that start together; to submit, each part is reserved first (S³).",
+        ),
+    ] = False
+    most_machines: Annotated[
+        int | None,
+        typer.Option("--most-machines", metavar="N", help="With --coallocate: at most N machines (default: 2)."),
+    ] = None
+    boundary: Annotated[
+        str | None,
+        typer.Option(
+            "--boundary",
+            metavar="N%",
+            help="With --coallocate: how much longer the application runs on several machines (default: 25%).",
+        ),
+    ] = None
+
+    def refuse_without(self) -> None:
+        """Refuse what says how to coallocate where that is not asked for."""
+        for option, value in (("--most-machines", self.most_machines), ("--boundary", self.boundary)):
+            if value is not None and not self.coallocate:
+                raise BadInput(f"{option} {value}: applies to several machines; add --coallocate, or leave it out")
+
+    def spread(self, *, script: bool) -> Spread:
+        """Return over how many machines, and at what cost; a job script is of one machine."""
+        from gas.agent.coallocating import Spread
+
+        if script:
+            raise BadInput("--coallocate: a job script is of one machine; give an application file and a command")
+        default = Spread()
+        most = default.most if self.most_machines is None else self.most_machines
+        cost = default.cost if self.boundary is None else 1 + percentage(self.boundary, "--boundary")
+        return Spread(most, cost)
+
+
 def forecasting(
     predict: str | None,
     *,
@@ -214,7 +260,10 @@ def _share(text: str | None, option: str) -> float | None:
     return value
 
 
-SHARED = frozenset(one.name for group in (Subject, Planning) for one in fields(group)) | {"endpoint", "config"}
+SHARED = frozenset(one.name for group in (Subject, Planning) for one in fields(group)) | {
+    "endpoint",
+    "config",
+}
 """Parameters that ``gas plan`` and ``gas submit`` have alike, and that decide what is submitted."""
 
 

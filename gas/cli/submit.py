@@ -13,7 +13,7 @@ from gas.application import Application
 from gas.cli.jobs import wait_for_end
 from gas.cli.options import ConfigFile, Endpoints, Json, KeyOption, grouped
 from gas.cli.plan import draw, how_sure, sentence, show_plan
-from gas.cli.planning import Everything, Explain, Planning, Plot, agent_for
+from gas.cli.planning import Everything, Explain, Planning, Plot, Spreading, agent_for
 from gas.cli.scripts import Subject
 from gas.cli.states import report_end
 from gas.cli.tables import note, print_json, say, try_output, writing
@@ -36,6 +36,7 @@ def submit_command(
     *,
     endpoint: Endpoints = None,
     planning: Planning,
+    spreading: Spreading,
     name: Annotated[
         str | None,
         typer.Option("--name", metavar="NAME", help="Name of the job (default: the name of the application)."),
@@ -128,6 +129,16 @@ def submit_command(
     run = Run(job, simulate)
     chosen = chosen_endpoints(endpoint, None, config, slurm_here=work.script is not None)
     agent = agent_for(work, chosen, config)
+    spreading.refuse_without()
+    if spreading.coallocate:
+        for option, given in (("--wait", wait), ("--dry-run", dry_run)):
+            if given:
+                raise BadInput(f"{option}: is of one machine; leave it out (gas plan --coallocate shows the request)")
+        from gas.cli.coallocation import submit_coallocated
+
+        spread = spreading.spread(script=work.script is not None)
+        submit_coallocated(agent, run, options, spread, key=key, json=json, plot=plot)
+        return
     if dry_run:
         _show_request(prepared := agent.prepare(run, options), explain=explain, everything=everything, json=json)
         if plot is not None:

@@ -16,6 +16,7 @@ GROUPS = {
         "fit",
         "predictions",
         "reshape",
+        "coallocation",
         "terminal",
         "python",
         "agent",

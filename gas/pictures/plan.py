@@ -89,6 +89,7 @@ def draw_plan(
     *,
     title: str | None = None,
     starts: Mapping[Candidate, tuple[int, int, int]] | None = None,
+    parts: Sequence[Candidate] = (),
 ) -> None:
     """Draw a plan into a PNG, SVG or PDF file.
 
@@ -108,6 +109,9 @@ def draw_plan(
         Of candidates that are predicted: earliest, mean and latest likely start, drawn as a bar with a point at the
         height of their processors, that of the best one in another colour and with the label. The rectangles stay
         where they are planned.
+    parts
+        What is best where that is several requests that start together (`gas.coallocation`): each is the best of its
+        panel, in place of the plan's own.
 
     Raises
     ------
@@ -117,7 +121,7 @@ def draw_plan(
     Missing
         matplotlib is not installed.
     """
-    write_picture(lambda: plan_figure(plan, availabilities, title=title, starts=starts), path, PLAN_STYLE)
+    write_picture(lambda: plan_figure(plan, availabilities, title=title, starts=starts, parts=parts), path, PLAN_STYLE)
 
 
 def plan_figure(
@@ -126,6 +130,7 @@ def plan_figure(
     *,
     title: str | None = None,
     starts: Mapping[Candidate, tuple[int, int, int]] | None = None,
+    parts: Sequence[Candidate] = (),
     axes: Sequence[Axes] | None = None,
 ) -> Figure:
     """Return the picture of a plan as a figure, as `draw_plan` draws it, or draw its panels into axes."""
@@ -137,20 +142,24 @@ def plan_figure(
     for candidate in plan.candidates:
         if candidate.scheduler not in names:
             raise BadInput(f'the plan has candidates on "{candidate.scheduler}", but its availability list is missing')
+    chosen = parts or ([] if plan.best is None else [plan.best])
+    candidates = [*(part for part in parts if part not in plan.candidates), *plan.candidates]
     panels = [
         _Panel(
             one,
-            [c for c in plan.candidates if c.scheduler == one.scheduler],
-            plan.best if plan.best is not None and plan.best.scheduler == one.scheduler else None,
+            [c for c in candidates if c.scheduler == one.scheduler],
+            next((c for c in chosen if c.scheduler == one.scheduler), None),
             isinstance(whole, NodeAvailability),
             starts or {},
         )
         for one, whole in zip(lists, given, strict=True)
     ]
     heading = one_line(plan.application, 45) if title is None else title
-    if title is None and plan.best is None:
+    if title is None and not chosen:
         heading += ": no request is possible"
-    span = readable_horizon(lists, plan.now, plan.candidates, plan.best)
+    if title is None and len(chosen) > 1:
+        heading += f": {' + '.join(str(part.processors) for part in chosen)} processors that start together"
+    span = readable_horizon(lists, plan.now, candidates, chosen[0] if chosen else None)
     return _figure(panels, plan.now, span, heading, axes)
 
 
