@@ -11,6 +11,7 @@
     tables      a log as a table: CSV, Parquet
     batsim      workloads of the simulator Batsim: JSON
     cells       numbers in the cells of a file; complaints about its lines
+    growing     the columns of a log while it is read
     pages       the text of a log file: unpacked, decoded, in pieces
     selection   parts of a log: months, dates, first jobs
     archive     the logs of the Parallel Workloads Archive by name: what is known of them, and fetching them

@@ -19,17 +19,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Literal, get_args
+from typing import BinaryIO, Literal, get_args
 
 from workloads.accounting import format_sacct
 from workloads.batsim import format_batsim, parse_batsim
 from workloads.log import Log, LogError
 from workloads.sacct import parse_sacct
 from workloads.sacct_header import Unit, is_sacct, why_no_sacct
-from workloads.swf import format_swf, parse_swf, read_swf
-from workloads.tables import format_csv, format_parquet, is_table_header, parse_csv, parse_parquet
+from workloads.swf import format_swf, read_swf
+from workloads.tables import format_csv, format_parquet, is_table_header, read_csv, read_parquet
 
-__all__ = ["FORMATS", "SUFFIXES", "Format", "format_log", "format_named", "format_of", "parse_log", "read_log_file"]
+__all__ = ["FORMATS", "SUFFIXES", "Format", "format_log", "format_named", "format_of", "parse_log"]
+__all__ += ["read_log", "read_log_file"]
 
 Format = Literal["swf", "sacct", "csv", "parquet", "batsim"]
 
@@ -95,13 +96,17 @@ def read_log_file(path: str | Path, *, lenient: bool = False, unit: Unit = "cpus
     OSError
         The file cannot be read.
     """
-    if format_of(path) == "swf":
-        return read_swf(path, lenient=lenient)  # by pieces, so that it takes little memory
-    return parse_log(Path(path).read_bytes(), name=Path(path).name, lenient=lenient, unit=unit)
+    with Path(path).open("rb") as stream:
+        return read_log(stream, format_of(path), name=Path(path).name, lenient=lenient, unit=unit)
 
 
 def parse_log(data: bytes, *, name: str = "log", lenient: bool = False, unit: Unit = "cpus") -> Log:
-    """Return the log in these bytes.
+    """Return the log in these bytes; see `read_log`."""
+    return read_log(BytesIO(data), format_of(data), name=name, lenient=lenient, unit=unit)
+
+
+def read_log(stream: BinaryIO, form: Format, *, name: str = "log", lenient: bool = False, unit: Unit = "cpus") -> Log:
+    """Return the log in a stream; in SWF, CSV and Parquet by pieces, so that it takes little memory beside the log.
 
     Parameters
     ----------
@@ -110,8 +115,9 @@ def parse_log(data: bytes, *, name: str = "log", lenient: bool = False, unit: Un
     unit
         What processors are, where sacct printed both.
     """
-    match format_of(data):
+    match form:
         case "sacct":
+            data = stream.read()
             if not is_sacct(data):
                 raise LogError(name, why_no_sacct(data))
             log = parse_sacct(data, name=name, lenient=lenient).log(unit, unlimited=True)
@@ -124,12 +130,12 @@ def parse_log(data: bytes, *, name: str = "log", lenient: bool = False, unit: Un
                 log = replace(log, warnings=(*log.warnings, f"{name}: {unlimited:,} of {len(log):,} had no time limit"))
             return log
         case "csv":
-            return parse_csv(data, name=name, lenient=lenient)
+            return read_csv(stream, name=name, lenient=lenient)
         case "parquet":
-            return parse_parquet(data, name=name)
+            return read_parquet(stream, name=name)
         case "batsim":
-            return parse_batsim(_unpacked(data, name), name=name, lenient=lenient)
-    return parse_swf(data, name=name, lenient=lenient)
+            return parse_batsim(_unpacked(stream.read(), name), name=name, lenient=lenient)
+    return read_swf(stream, name=name, lenient=lenient)
 
 
 def _unpacked(data: bytes, name: str) -> bytes:

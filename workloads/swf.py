@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloads.cells import Complaints, Malformed, number_of, quoted
+from workloads.growing import GrowingColumns
 from workloads.header import Header
-from workloads.log import FIELDS, LARGEST, PARTIAL, Log, LogError, is_unknown, unknown
+from workloads.log import FIELDS, LARGEST, PARTIAL, Log, LogError, is_unknown
 from workloads.pages import BLOCK, Source, pages_of
 
 __all__ = ["format_swf", "parse_swf", "read_header", "read_swf", "swf_pieces", "write_swf"]
@@ -80,7 +81,7 @@ def parse_swf(data: bytes, *, name: str = "log", lenient: bool = False) -> Log:
 
 def _read(stream: BinaryIO, name: str, lenient: bool, block: int = BLOCK) -> Log:
     comments: list[str] = []
-    columns = _Columns()
+    columns = GrowingColumns()
     complaints = Complaints(name, lenient)
     source = Source(stream, name)
     pages = pages_of(source, block)
@@ -104,7 +105,7 @@ def _read(stream: BinaryIO, name: str, lenient: bool, block: int = BLOCK) -> Log
                 for _ in pages if source.packed else ():  # a damaged gzip file says so at its end: that is the reason
                     pass
                 raise
-        columns.append(table)
+        columns.append({field.name: table[:, field.number - 1] for field in FIELDS})
 
     if not (columns.length or complaints.skipped):
         if not comments:
@@ -112,7 +113,7 @@ def _read(stream: BinaryIO, name: str, lenient: bool, block: int = BLOCK) -> Log
         raise LogError(name, f"has no jobs, only {len(comments)} comment lines; is it the right file, and complete?")
     if not columns.length:
         raise LogError(name, f"has no line that could be read; {'; '.join(complaints.summary)}")
-    unsorted = columns.sort()
+    unsorted = _unsorted(columns)
     log = Log.from_columns(columns.taken(), header=Header(tuple(comments)), name=name, copy=False)
     warnings = (*complaints.summary, *unsorted, *_remarks(log))
     return replace(log, warnings=warnings, skipped=dict(complaints.skipped))
@@ -186,58 +187,17 @@ def _opened(source: str | Path | BinaryIO) -> tuple[BinaryIO, str]:
     return sys.stdin.buffer, "standard input"
 
 
-class _Columns:
-    """The columns of a log while it grows; one that is unknown so far takes no memory."""
-
-    def __init__(self) -> None:
-        self.length = 0
-        self._capacity = 0
-        self._known: dict[str, NDArray[Any]] = {}
-
-    def append(self, table: NDArray[np.float64]) -> None:
-        """Add jobs, one a row."""
-        start, self.length = self.length, self.length + len(table)
-        if self.length > self._capacity:
-            self._capacity = self.length + self.length // 8
-            for column in self._known.values():
-                column.resize(self._capacity, refcheck=False)  # large ones grow without being copied
-        for field in FIELDS:
-            values = table[:, field.number - 1]
-            if field.name not in self._known:
-                if (values == -1).all():
-                    continue
-                kind = np.float64 if field.kind == "measure" else np.int64
-                self._known[field.name] = np.full(self._capacity, -1, dtype=kind)
-            column = self._known[field.name]
-            if field.kind == "count" and column.dtype == np.int64 and (values != np.trunc(values)).any():
-                column = self._known[field.name] = column.astype(np.float64)
-            column[start : self.length] = values
-
-    def sort(self) -> list[str]:
-        """Put the jobs in the order of submission; return a warning if they were not."""
-        if "submit" not in self._known:
-            return []
-        # The simulated world has whole seconds; within one, the file's order stands.
-        second = np.trunc(self._known["submit"][: self.length])
-        backwards = np.flatnonzero(second[1:] < second[:-1])
-        if not backwards.size:
-            return []
-        job = self._known.get("job", np.full(self._capacity, -1))
-        at = int(backwards[0])
-        warning = (
-            f"not sorted by submission: job {job[at + 1]} stands below job {job[at]}, which was submitted later; "
-            "sorted, equal seconds in the file's order"
-        )
-        order = np.argsort(second, kind="stable")
-        for name, column in self._known.items():
-            self._known[name] = column[order]
-        return [warning]
-
-    def taken(self) -> dict[str, NDArray[Any]]:
-        """Return the columns by name, without those that are unknown."""
-        for column in self._known.values():
-            column.resize(self.length, refcheck=False)
-        return {"job": unknown(FIELDS[0], self.length), **self._known}
+def _unsorted(columns: GrowingColumns) -> list[str]:
+    """Put the jobs in the order of submission; return a warning if they were not."""
+    at = columns.backwards()
+    if at is None:
+        return []
+    warning = (
+        f"not sorted by submission: job {columns.number(at)} stands below job {columns.number(at - 1)}, which was "
+        "submitted later; sorted, equal seconds in the file's order"
+    )
+    columns.sort()
+    return [warning]
 
 
 def _table(lines: list[str]) -> NDArray[np.float64] | None:

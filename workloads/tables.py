@@ -15,18 +15,19 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from documents.extras import way_to_install
 from workloads.cells import Complaints, Malformed, number_of, quoted
+from workloads.growing import GrowingColumns
 from workloads.header import Header
 from workloads.log import COLUMNS, FIELDS, LARGEST, Field, Log, LogError
 from workloads.pages import Source, pages_of
 
-__all__ = ["format_csv", "format_parquet", "is_table_header", "parse_csv", "parse_parquet"]
+__all__ = ["format_csv", "format_parquet", "is_table_header", "read_csv", "read_parquet"]
 
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "job": ("id", "job_id", "jobid"),
@@ -43,6 +44,8 @@ _OF_NAME: dict[str, Field] = {each.name: each for each in FIELDS}
 _INSTANTS = ("start", "end")
 _NAMED = ("user", "group", "executable", "queue", "partition")
 _METADATA = b"swf_header"
+_ROWS = 1 << 16
+"""Rows of Parquet that are taken at a time."""
 
 
 def format_csv(log: Log) -> bytes:
@@ -73,7 +76,7 @@ def is_table_header(line: str) -> bool:
     return "submit" in found and len(names) > 2 and bool(found & {"run_time"} or "end" in names)
 
 
-def parse_csv(data: bytes, *, name: str = "log", lenient: bool = False) -> Log:
+def read_csv(stream: BinaryIO, *, name: str = "log", lenient: bool = False) -> Log:
     """Return the log in a table of text, plain or gzip.
 
     Parameters
@@ -87,31 +90,37 @@ def parse_csv(data: bytes, *, name: str = "log", lenient: bool = False) -> Log:
         It has no such columns; or, unless lenient, for the first malformed line.
     """
     comments: list[str] = []
-    mark = ","
-    titles: list[str] = []
-    lines: list[tuple[int, str]] = []
-    number = 0
-    for page in pages_of(Source(io.BytesIO(data), name)):
-        for line in page.removesuffix("\n").split("\n"):
-            number += 1
+    table: _Table | None = None
+    mark, read = ",", 0
+    complaints = Complaints(name, lenient)
+    source = Source(stream, name)
+    pages = pages_of(source)
+    for page in pages:
+        lines: list[tuple[int, str]] = []
+        of_page = page.removesuffix("\n").split("\n")
+        for number, line in enumerate(of_page, read + 1):
             text = line.strip()
             if text.startswith("#"):
                 comments.append(line.lstrip()[1:].removeprefix(" "))
-            elif text and not titles:
+            elif text and table is None:
                 mark = _mark(line)
-                titles = _titles(line, mark)
-                _checked_titles(titles, name)
+                table = _Table(_titles(line, mark), name)
             elif text:
                 lines.append((number, line))
-    complaints = Complaints(name, lenient)
-    places = {title: place for place, title in enumerate(titles) if title in _KNOWN or title in _INSTANTS}
-    columns = _numbers(lines, len(titles), places, mark) or _read_lines(lines, len(titles), places, mark, complaints)
-    header = Header(tuple(line for line in comments if line.lstrip().startswith(";")))
-    return _log(columns, titles, header, name, complaints)
+        read += len(of_page)
+        if table is None or not lines:
+            continue
+        try:
+            table.append(_numbers(lines, table, mark) or _read_lines(lines, table, mark, complaints))
+        except LogError:
+            for _ in pages if source.packed else ():  # a damaged gzip file says so at its end: that is the reason
+                pass
+            raise
+    return (table or _Table([], name)).log(comments, complaints)
 
 
-def parse_parquet(data: bytes, *, name: str = "log") -> Log:
-    """Return the log in a Parquet table; see `parse_csv`.
+def read_parquet(stream: BinaryIO, *, name: str = "log") -> Log:
+    """Return the log in a Parquet table, of which one group of rows is in memory at a time; see `read_csv`.
 
     Raises
     ------
@@ -120,19 +129,65 @@ def parse_parquet(data: bytes, *, name: str = "log") -> Log:
     """
     pyarrow, parquet = _pyarrow(name)
     try:
+        file = parquet.ParquetFile(stream, pre_buffer=False)
+        schema = file.schema_arrow
+        table = _Table([str(title).strip().lower() for title in schema.names], name)
+        wanted = [schema.names[place] for place in table.places.values()]
         # Threads may outlive a short program, and abort it.
-        table = parquet.read_table(io.BytesIO(data), use_threads=False)
+        for batch in file.iter_batches(batch_size=_ROWS, columns=wanted, use_threads=False):
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            of_titles = zip(table.places, wanted, strict=True)
+            table.append({title: _of_arrow(columns[own], title, table) for title, own in of_titles})
     except (pyarrow.ArrowException, OSError) as error:
         raise LogError(name, f"is not a readable Parquet file ({' '.join(str(error).split())[:200]})") from None
-    titles = [str(title).strip().lower() for title in table.column_names]
-    _checked_titles(titles, name)
-    columns: dict[str, NDArray[Any]] = {}
-    for title, column in zip(titles, table.columns, strict=True):
-        if title in _KNOWN or title in _INSTANTS:
-            columns[title] = _of_arrow(column.to_pylist(), title, name)
-    text = ((table.schema.metadata or {}).get(_METADATA) or b"").decode("utf-8", "replace")
-    header = Header(tuple(line for line in text.split("\n") if line.lstrip().startswith(";")))
-    return _log(columns, titles, header, name, Complaints(name, lenient=False))
+    text = ((schema.metadata or {}).get(_METADATA) or b"").decode("utf-8", "replace")
+    return table.log(text.split("\n"), Complaints(name, lenient=False))
+
+
+class _Table:
+    """The columns of a table that a log has, while it is read."""
+
+    def __init__(self, titles: Sequence[str], name: str) -> None:
+        _checked_titles(titles, name)
+        self.name, self.titles = name, titles
+        self.places = {title: place for place, title in enumerate(titles) if title in _KNOWN or title in _INSTANTS}
+        self.named: dict[str, dict[str, int]] = {}
+        """The number of each name in a column of identities."""
+        self._columns = GrowingColumns()
+
+    @property
+    def rows(self) -> int:
+        """How many have been read."""
+        return self._columns.length
+
+    def append(self, given: Mapping[str, NDArray[np.float64]]) -> None:
+        """Add rows, by the titles of their columns."""
+        columns = {_KNOWN.get(title, title): column for title, column in given.items()}
+        start, end = columns.pop("start", None), columns.pop("end", None)
+        if start is not None:
+            known = start >= 0
+            columns.setdefault("wait", np.where(known, start - columns["submit"], -1))
+            if end is not None:
+                columns.setdefault("run_time", np.where(known & (end >= 0), end - start, -1))
+        self._columns.append(columns)
+
+    def log(self, header: Iterable[str], complaints: Complaints) -> Log:
+        """Return what was read as a log, in the order of submission."""
+        if not self.rows:
+            raise LogError(self.name, "; ".join(["has no jobs", *complaints.summary]))
+        warnings = list(complaints.summary)
+        if self._columns.backwards() is not None:
+            self._columns.sort()
+            warnings.append("not sorted by submission: sorted, equal seconds in the file's order")
+        columns = self._columns.taken()
+        if "job" not in {_KNOWN.get(title) for title in self.titles}:
+            del columns["job"]  # the log numbers them
+        lines = Header(tuple(line for line in header if line.lstrip().startswith(";")))
+        log = Log.from_columns(columns, header=lines, name=self.name, copy=False)
+        ignored = [title for title in self.titles if title not in self.places]
+        if ignored:
+            warnings.append(f"unknown columns are ignored: {', '.join(ignored)}")
+        return replace(log, warnings=tuple(warnings), skipped=dict(complaints.skipped))
 
 
 def _known_columns(log: Log) -> dict[str, NDArray[Any]]:
@@ -187,43 +242,41 @@ def _checked_titles(titles: Sequence[str], name: str) -> None:
                                  "processors")  # fmt: skip
 
 
-def _numbers(
-    lines: list[tuple[int, str]], width: int, places: Mapping[str, int], mark: str
-) -> dict[str, NDArray[Any]] | None:
+def _numbers(lines: list[tuple[int, str]], table: _Table, mark: str) -> dict[str, NDArray[Any]] | None:
     """Return all columns as numbers at once, or None if anything is unusual in any line."""
-    if not lines:
-        return None
     try:
-        table = np.loadtxt([line for _, line in lines], dtype=np.float64, delimiter=mark, comments=None, ndmin=2)
+        found = np.loadtxt([line for _, line in lines], dtype=np.float64, delimiter=mark, comments=None, ndmin=2)
     except ValueError:
         return None
-    if table.shape != (len(lines), width) or not (np.abs(table) < LARGEST).all():
+    if found.shape != (len(lines), len(table.titles)):
         return None
-    found = {title: table[:, place] for title, place in places.items()}
-    for title, column in found.items():
-        if _kind(title) == "identity" and (column != np.trunc(column)).any():
-            return None
-    return found
+    columns = {title: found[:, place] for title, place in table.places.items()}
+    return columns if all(_usual(column, title) for title, column in columns.items()) else None
+
+
+def _usual(column: NDArray[np.float64], title: str) -> bool:
+    """Return whether nothing is to be said of any number, so that none has to be looked at as text."""
+    whole = _kind(title) != "identity" or np.array_equal(column, np.trunc(column))
+    return bool(whole and (np.abs(column) < LARGEST).all())
 
 
 def _read_lines(
-    lines: Iterable[tuple[int, str]], width: int, places: Mapping[str, int], mark: str, complaints: Complaints
+    lines: Iterable[tuple[int, str]], table: _Table, mark: str, complaints: Complaints
 ) -> dict[str, NDArray[Any]]:
     rows: list[list[float]] = []
-    named: dict[str, dict[str, int]] = {}
     for number, line in lines:
         try:
             cells = next(csv.reader([line], delimiter=mark))
-            if len(cells) != width:
-                text = f"{len(cells)} cells where the titles are {width}: {quoted(line)}"
+            if len(cells) != len(table.titles):
+                text = f"{len(cells)} cells where the titles are {len(table.titles)}: {quoted(line)}"
                 raise Malformed("wrong number of cells", text)
-            rows.append([_cell(cells[place].strip(), title, named) for title, place in places.items()])
+            rows.append([_cell(cells[place].strip(), title, table.named) for title, place in table.places.items()])
         except csv.Error as error:
             complaints.add(number, Malformed("no CSV", f"{error}: {quoted(line)}"))
         except Malformed as problem:
             complaints.add(number, problem)
-    table = np.array(rows, np.float64).reshape(-1, len(places))
-    return {title: table[:, at] for at, title in enumerate(places)}
+    found = np.array(rows, np.float64).reshape(-1, len(table.places))
+    return {title: found[:, at] for at, title in enumerate(table.places)}
 
 
 def _cell(cell: str, title: str, named: dict[str, dict[str, int]]) -> float:
@@ -241,40 +294,20 @@ def _cell(cell: str, title: str, named: dict[str, dict[str, int]]) -> float:
         return known.setdefault(cell, len(known))
 
 
-def _of_arrow(cells: list[Any], title: str, name: str) -> NDArray[Any]:
-    named: dict[str, dict[str, int]] = {}
+def _of_arrow(cells: Any, title: str, table: _Table) -> NDArray[np.float64]:
+    """Return a column of the next rows, at once if all of them are usual numbers."""
+    if not cells.null_count and str(cells.type).startswith(("int", "uint", "float", "double")):
+        usual: NDArray[np.float64] = cells.to_numpy(zero_copy_only=False).astype(np.float64)
+        if _usual(usual, title):
+            return usual
     found = np.empty(len(cells))
-    for row, cell in enumerate(cells):
+    for row, cell in enumerate(cells.to_pylist()):
         try:
-            found[row] = _cell("" if cell is None else str(cell), title, named)
+            found[row] = _cell("" if cell is None else str(cell), title, table.named)
         except Malformed as problem:
-            raise LogError(name, f"row {row + 1}: {problem.text}", at_field=problem.field) from None
+            raise LogError(table.name, f"row {table.rows + row + 1}: {problem.text}", at_field=problem.field) from None
     return found
 
 
 def _kind(title: str) -> str:
     return _OF_NAME[_KNOWN.get(title, "submit")].kind
-
-
-def _log(
-    given: Mapping[str, NDArray[Any]], titles: Sequence[str], header: Header, name: str, complaints: Complaints
-) -> Log:
-    """Return the log of these columns, in the order of submission."""
-    columns = {_KNOWN.get(title, title): column for title, column in given.items()}
-    if not len(columns["submit"]):
-        raise LogError(name, "; ".join(["has no jobs", *complaints.summary]))
-    start, end = columns.pop("start", None), columns.pop("end", None)
-    if start is not None:
-        known = start >= 0
-        columns.setdefault("wait", np.where(known, start - columns["submit"], -1))
-        if end is not None:
-            columns.setdefault("run_time", np.where(known & (end >= 0), end - start, -1))
-    order = np.argsort(np.trunc(columns["submit"]), kind="stable")
-    log = Log.from_columns({title: column[order] for title, column in columns.items()}, header=header, name=name)
-    warnings = list(complaints.summary)
-    if (np.diff(order) < 0).any():
-        warnings.append("not sorted by submission: sorted, equal seconds in the file's order")
-    ignored = [title for title in titles if title not in _KNOWN and title not in _INSTANTS]
-    if ignored:
-        warnings.append(f"unknown columns are ignored: {', '.join(ignored)}")
-    return replace(log, warnings=tuple(warnings), skipped=dict(complaints.skipped))

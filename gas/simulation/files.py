@@ -29,7 +29,7 @@ from gas.simulation.recorded import NOT_ENDED, UNKNOWN, Recorded
 from gas.simulation.schedule import NEVER_STARTED, Schedule
 from gas.simulation.tables import recorded_table, resolution_of, sizes_of, units_of
 from workloads import Header, Log, format_swf, read_swf
-from workloads.formats import Format, format_of, parse_log
+from workloads.formats import Format, format_of, read_log
 from workloads.pages import Source, pages_of
 from workloads.swf import swf_pieces
 
@@ -280,7 +280,7 @@ def parse_schedule(data: bytes, *, name: str = "schedule") -> Recorded:
 def _read(stream: BinaryIO, name: str, form: Format) -> Recorded:
     """Return the schedule in a stream that can be read again from its beginning."""
     if form in ("sacct", "parquet"):
-        return _from_log(parse_log(stream.read(), name=name, lenient=True))
+        return _from_log(read_log(stream, form, name=name, lenient=True))
     if form == "batsim":
         raise BadInput(f"{name}: is a workload of Batsim, which has no starts; gas simulate {name} gives a schedule")
     pages = pages_of(Source(stream, name))
@@ -291,7 +291,7 @@ def _read(stream: BinaryIO, name: str, form: Format) -> Recorded:
     stream.seek(0)
     titles = set(first.split(","))
     if form == "csv" and {"wait", "run_time"} <= titles and titles & {"requested_processors", "allocated_processors"}:
-        return _from_log(parse_log(stream.read(), name=name))
+        return _from_log(read_log(stream, form, name=name))
     if first.lstrip().startswith(";") or ("," not in first and len(first.split()) > 8):
         return _from_log(read_swf(stream, name=name))
     return recorded_table(pages_of(Source(stream, name)), name)

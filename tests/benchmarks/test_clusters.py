@@ -81,6 +81,7 @@ def extrapolated(sizes: list[int], values: list[float], at: int, *, line: bool) 
     return float(fit[0]), *(float(end if line else np.exp(end)) for end in ends)
 
 
+@pytest.mark.timeout(0)
 def test_growth_on_a_cluster_of_processes(benchmark, tmp_path):
     pytest.importorskip("distributed", reason="needs the extra `cluster`")
     numbers = NUMBERS[:2] if benchmark.disabled else NUMBERS

@@ -1,14 +1,19 @@
 """Logs as tables: columns by their usual names, and what is wrong with cells."""
 
+import gzip
+import io
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from workloads import LogError
-from workloads.tables import format_csv, is_table_header, parse_csv
+from workloads.pages import BLOCK
+from workloads.tables import format_csv, is_table_header, read_csv, read_parquet
 
 
 def read(*lines, **options):
-    return parse_csv("\n".join((*lines, "")).encode(), name="a.csv", **options)
+    return read_csv(io.BytesIO("\n".join((*lines, "")).encode()), name="a.csv", **options)
 
 
 def test_columns_stand_in_any_order_under_any_usual_name():
@@ -119,3 +124,131 @@ def test_a_table_is_known_by_its_titles(line, is_one):
 
 def test_a_line_beyond_the_limit_of_csv_is_no_header():
     assert not is_table_header("submit,run_time," + "x" * 200_000)
+
+
+# ------------------------------------------------------------------------------------------------ tables of many pieces
+
+TITLES = "submit,run_time,processors,user"
+
+
+def long_table(rows=40_000):
+    """Return the lines of a table that is read in several pieces."""
+    lines = [TITLES, *(f"{n},{n % 7}.5,{n % 9 + 1},u{n % 5}" for n in range(rows))]
+    assert sum(map(len, lines)) > 1.5 * BLOCK
+    return lines
+
+
+def test_names_are_numbered_and_lines_counted_across_pieces():
+    lines = long_table()
+    assert read(*lines).user.tolist() == [n % 5 for n in range(40_000)]
+    lines[-1] = "x,1,1,u0"
+    with pytest.raises(LogError) as refused:
+        read(*lines)
+    assert refused.value.line == len(lines)
+    assert read(*lines, lenient=True).submit.tolist() == list(range(39_999))
+
+
+def test_what_is_unusual_in_one_piece_changes_no_other():
+    lines = [line.replace("u", "") for line in long_table()]
+    lines[0] = TITLES
+    plain = read(*lines)
+    quoted = read(*lines, '40000,"1",2.5,')
+    for name in ("submit", "run_time", "user"):
+        assert np.array_equal(getattr(plain, name), getattr(quoted, name)[:-1])
+    assert quoted.requested_processors[-2:].tolist() == [plain.requested_processors[-1], 2.5]
+    assert quoted.user[-1] == -1
+
+
+def test_jobs_are_sorted_across_pieces_and_numbered_after_that():
+    log = read(*long_table(), "5,99,1,u0")
+    assert log.run_time[5:8].tolist() == [5.5, 99, 6.5]
+    assert log.job.tolist() == list(range(1, 40_002))
+
+
+def test_a_damaged_archive_is_the_reason_before_any_line():
+    packed = gzip.compress("\n".join([*long_table(), "x,1,1,u0", *long_table()[1:]]).encode())
+    with pytest.raises(LogError, match="ends too early"):
+        read_csv(io.BytesIO(packed[:-100]))
+
+
+def test_a_table_is_never_in_memory_whole():
+    text = "\n".join([TITLES, *(f"{n},{n % 7},{n % 9 + 1},{n % 5}" for n in range(200_000))]).encode()
+    tracemalloc.start()
+    log = read_csv(io.BytesIO(text))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(log) == 200_000
+    columns = sum(getattr(log, name).nbytes for name in ("job", "submit", "run_time", "requested_processors", "user"))
+    assert peak < 2 * columns + 40 * BLOCK
+
+
+def arrow(columns, rows):
+    """Return a table as Parquet in groups of so many rows."""
+    pyarrow = pytest.importorskip("pyarrow", reason="needs the extra `data`")
+    from pyarrow import parquet
+
+    stream = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns), stream, row_group_size=rows)
+    return io.BytesIO(stream.getvalue())
+
+
+def whole_numbers(count):
+    return {
+        "Submit": list(range(count)),
+        "run_time": [n % 7 for n in range(count)],
+        "cpus": [n % 3 + 1 for n in range(count)],
+    }
+
+
+def test_groups_of_rows_are_one_log():
+    columns = whole_numbers(1000)
+    users = [None if n % 10 == 0 else f"u{n % 5}" for n in range(1000)]
+    log = read_parquet(arrow({**columns, "user": users, "colour": ["red"] * 1000}, 150))
+    assert log.submit.tolist() == columns["Submit"]
+    assert log.requested_processors.tolist() == columns["cpus"]
+    assert log.user[[0, 1, 2, 5, 996]].tolist() == [-1, 0, 1, 4, 0]
+    assert log.warnings == ("unknown columns are ignored: colour",)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("cpus", float("nan"), None),
+        ("run_time", 2.0**53 + 2, "row 731: .*beyond"),
+        ("preceding_job", 0.5, "row 731: .*is not a whole number"),
+        ("Submit", None, "row 731: submit time is empty"),
+        ("Submit", "soon", "row 731: 'soon' is not a number"),
+    ],
+)
+def test_a_cell_that_is_none_of_a_log_is_named_by_its_row_whatever_its_group(column, value, message):
+    columns = {name: [float(one) for one in values] for name, values in whole_numbers(1000).items()}
+    columns["preceding_job"] = [0.0] * 1000
+    columns[column][730] = value
+    if isinstance(value, str):
+        columns[column] = list(map(str, columns[column]))
+    table = arrow(columns, 100)
+    if message is None:
+        assert read_parquet(table).requested_processors[730] == -1
+        return
+    with pytest.raises(LogError, match=message):
+        read_parquet(table)
+
+
+def test_a_group_of_rows_is_in_memory_at_a_time():
+    pyarrow = pytest.importorskip("pyarrow", reason="needs the extra `data`")
+    generator, count = np.random.default_rng(0), 400_000
+    columns = {name: generator.integers(0, 2**40, count) for name in ("run_time", "cpus", "user", "group", "queue")}
+    table = arrow({"submit": np.arange(count), **columns}, 20_000)
+    before = pyarrow.total_allocated_bytes()
+    pool = pyarrow.default_memory_pool()
+    peaks = []
+    read = table.read
+
+    def watched(*arguments):
+        peaks.append(pool.bytes_allocated() - before)
+        return read(*arguments)
+
+    table.read = watched
+    assert len(read_parquet(table)) == count
+    assert len(peaks) > count / 20_000
+    assert max(peaks) < 6 * 8 * count / 2
