@@ -275,7 +275,7 @@ def _backtested(
         show(found)
     except BaseException:
         if kept.keeps:
-            remark(f"{len(kept):,} of {len(places):,} submissions are simulated; repeat the command to go on")
+            remark(f"{len(kept):,} of {len(places):,} submissions are simulated; repeat the command to continue")
         kept.close(done=False)
         raise
     until_all.push(lambda kind, *_: kept.close(done=kind is None))
@@ -292,7 +292,7 @@ def _machine(log: Log, processors: int | None) -> int:
         if not (used := most_in_use(log)):
             raise
         remark(
-            f"{log.name}: does not say how many processors the machine has; taken as {used:,}, the most in use at once "
+            f"{log.name}: does not give the size of the machine; taken as {used:,}, the most in use at once "
             "(--processors gives the number)"
         )
         return used
@@ -305,7 +305,7 @@ def _outcomes(
     from gas.prediction.backtest import backtest
 
     if kept:
-        remark(f"{len(kept):,} of {len(places):,} submissions were simulated before an interruption; going on")
+        remark(f"{len(kept):,} of {len(places):,} submissions were simulated before an interruption; continuing")
     _announce_compiling()
     outcomes: list[Outcome] = []
     with progress(f"predicting {len(places):,} submissions") as show:
@@ -354,9 +354,9 @@ def _show(found: Backtested) -> None:
         say()
         _show_table(table)
     say()
-    say("factor 2: of the jobs that waited for more than 10 minutes, those predicted within a factor of two")
+    say("factor 2: share of the jobs that waited for more than 10 minutes and were predicted within a factor of two")
     say("Gas nearer: jobs for which Gas was nearer than the best simple prediction")
-    say("!: below the bound beyond doubt; ± is half of a 90% interval over parts of the log")
+    say("!: significantly below the bound; ± is half of a 90% interval over parts of the log")
 
 
 def _show_table(table: Table) -> None:

@@ -118,24 +118,24 @@ def _cells(found: Scores) -> tuple[str, ...]:
 # --------------------------------------------------------------------------------------------------------- page
 
 _METHOD = (
-    "Each job was predicted from what was known at its submission: who ran, who waited, whose jobs had ended, and what "
-    "jobs that met a similar queue had waited. The queue was simulated forward, learned waits were mixed in, and the "
-    "outcomes known by then corrected the interval, as `gas plan --predict` does. Then the prediction was compared "
-    "with the recorded start."
+    "Gas predicted each job from what was known at its submission: running, waiting and ended jobs, and the waits of "
+    "past jobs that met a similar queue. As in `gas plan --predict`, it simulated the queue forward, mixed in learned "
+    "waits, and corrected the interval by the outcomes known by then. Then it compared the prediction with the "
+    "recorded start."
 )
 _LIMITS = (
-    "The log shows neither reservations nor limits, holds, dependencies and nodes that were down; where they decide, "
-    "starts are later than predicted until the outcomes have taught the intervals.",
-    "Partitions are taken to have processors of their own as long as the most that each had in use so far add up to no "
-    "more than the machine has; else the simulation takes the machine as one pool.",
+    "The log does not show reservations, limits, holds, dependencies and down nodes. If these delay jobs, starts are "
+    "later than predicted, until earlier outcomes have corrected the intervals.",
+    "The simulation gives each partition its own processors as long as the largest numbers in use so far add up to no "
+    "more than the machine has; otherwise it treats the machine as one pool.",
     "± is half of a 90% interval over twelve consecutive parts of the log. A class is marked (!) only if its whole "
     f"interval is below the bound ({HELD:.0%} of the intervals held, {FACTOR_SHARE:.0%} within a factor of two, Gas "
     "nearer in half of the cases); of twenty classes, one may be marked by chance.",
-    "Classes by recorded wait are known in hindsight only: at submission, the class of a job is unknown.",
+    "Classes by recorded wait are known only in hindsight: at submission, the class of a job is unknown.",
 )
 _SIMPLE = (
-    "Simple predictions: the median wait of the last 50 started jobs of similar size and walltime, and the start that "
-    "is planned if all jobs use their whole walltimes."
+    "Simple predictions: the median wait of the last 50 started jobs of similar size and walltime, and the planned "
+    "start if all jobs use their whole walltimes."
 )
 
 
@@ -152,12 +152,16 @@ def report_of(
 
     ways, groups = tables_of(outcomes, classes)
     waited = (
-        "Left: of intervals of 10 to 95%, how many held. On the dashed line they hold as often as they say; below it "
-        "they are too narrow. What is predicted to start at once lies in intervals of any probability. Right: each job "
-        "by its predicted and its recorded wait; between the dashed lines it is within a factor of two."
+        "Left: the share of intervals that held, for intervals of 10 to 95%. On the dashed line they hold as often as "
+        "they should; below it they are too narrow. A job that starts at once, as predicted, is inside any "
+        "interval. Right: each job by its predicted and its recorded wait; between the dashed lines, predictions "
+        "are within a factor of two."
     )
-    course = "The share of 90% intervals that held in the course of the log. The band is 85 to 95%."
-    shown = "Classes of jobs, with intervals over twelve parts of the log; orange is clearly below the dashed bound."
+    course = "The share of 90% intervals that held, over the time of the log. The band is 85 to 95%."
+    shown = (
+        "Classes of jobs, with intervals over twelve parts of the log; orange marks classes significantly below the "
+        "dashed bound."
+    )
     name = log.name.removesuffix(".gz").removesuffix(".swf")
     where = ", ".join(text for text in (log.header.computer, log.header.installation) if text)
     thanks = "; ".join(" ".join(text.split()) for text in log.acknowledgements)
@@ -168,11 +172,11 @@ def report_of(
         f"How good predicted starts would have been: {name}",
         " ".join(good_sentences(outcomes, classes)),
         (
-            Section("For whom they are not good", (Bullets(tuple(bad_sentences(classes))),)),
+            Section("Where predictions are poor", (Bullets(tuple(bad_sentences(classes))),)),
             Section("Predicted and recorded waits", waits),
             Section("Classes of jobs", (picture("classes", shown), groups)),
-            Section("What choosing by prediction would have saved, and whom", savings_blocks(savings)),
-            Section("In the course of the log", (picture("course", course),)),
+            Section("What choosing by predictions would have saved", savings_blocks(savings)),
+            Section("Over the time of the log", (picture("course", course),)),
             Section("How this was computed", method),
         ),
     )

@@ -50,19 +50,19 @@ class Extent:
         """Return what was predicted, and what was cut."""
         count = len(outcomes)
         if count == self.possible:
-            found = [f"Predicted at each of {self.possible:,} submissions, all but the first of the log."]
+            found = [f"Gas predicted {self.possible:,} submissions: all but the first of the log."]
         else:
-            found = [f"Predicted at {count:,} of {self.possible:,} submissions, evenly over the log."]
+            found = [f"Gas predicted {count:,} of {self.possible:,} submissions, spread evenly over the log."]
         if count < min(self.wanted, self.possible):
             found.append(
-                f"These are fewer than {self.wanted:,}, because queues were long, up to {many(self.longest, 'job')}; "
-                f"--jobs {self.wanted} predicts as many, and takes longer."
+                f"These are fewer than {self.wanted:,}, because queues were long (up to {many(self.longest, 'job')}); "
+                f"with --jobs {self.wanted}, Gas predicts that many, and takes longer."
             )
         if short := sum(one.samples < self.samples for one in outcomes):
             least = min(one.samples for one in outcomes)
             found.append(
-                f"At {short:,} of them the queue was so long that it was simulated only {least} to {self.samples - 1} "
-                f"times instead of {self.samples}."
+                f"For {short:,} of them the queue was so long that Gas simulated it only {least} to "
+                f"{self.samples - 1} times instead of {self.samples}."
             )
         if self.left_out:
             found.append(f"{many(self.left_out, 'job')} left out: no wait or run time, or cancelled while waiting.")
@@ -81,7 +81,7 @@ def good_sentences(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> 
     if other.jobs:
         rival = f"{seconds_text(other.median_error)} for the best simple prediction ({NAMES[name]})"
         without = len(outcomes) - len(both)
-        fewer = f"; it said nothing of {many(without, 'job')}, left out of this comparison" if without else ""
+        fewer = f"; this comparison omits {many(without, 'job')} without a simple prediction" if without else ""
         found.append(f"The median error is {seconds_text(gas.median_error)}, against {rival}{fewer}.")
     if everybody.within_factor_2 is not None:
         waited = [one for one in both if one.wait > FACTOR_FROM]
@@ -105,14 +105,14 @@ def bad_sentences(classes: Sequence[JobClass]) -> list[str]:
     """Return for whom predictions are not good, beyond doubt; and what cannot be said."""
     everybody, parts = classes[0], classes[1:]
     if everybody.jobs < FEWEST:
-        return [f"These are too few to say for whom predictions are good: at least {FEWEST} are needed."]
+        return [f"Too few predictions to compare classes of jobs: at least {FEWEST} are needed."]
     if everybody.held.half_width is None:
-        return ["The log is too short to say for whom predictions are good."]
+        return ["The log is too short to compare classes of jobs."]
     narrow = _listed([(one, one.jobs, one.held) for one in parts if one.too_narrow], HELD)
     far = _listed([(one, one.delayed, one.within_factor_2) for one in parts if one.far_off], FACTOR_SHARE)
     beaten = _listed([(one, one.told_apart, one.beaten) for one in parts if one.no_better], 0.5)
     found = [
-        f"{what}{' on the whole, and clearly' if at_all else ''} for: {which}." if which else f"{what}."
+        f"{what}{' overall, and significantly' if at_all else ''} for: {which}." if which else f"{what}."
         for what, at_all, which in (
             (f"Fewer than {HELD:.0%} of the intervals held", everybody.too_narrow, narrow),
             (
@@ -121,7 +121,7 @@ def bad_sentences(classes: Sequence[JobClass]) -> list[str]:
                 far,
             ),
             (
-                "The simple prediction was nearer than Gas in most cases in which they differ",
+                "The simple prediction was nearer than Gas in most cases where they differ",
                 everybody.no_better,
                 beaten,
             ),
@@ -137,8 +137,8 @@ def bad_sentences(classes: Sequence[JobClass]) -> list[str]:
     few = sum(one.jobs < FEWEST for one in parts)
     if not found and few < len(parts):
         found.append(
-            f"For none of {len(parts) - few} classes of jobs is it beyond doubt that fewer than {HELD:.0%} of the "
-            f"intervals held, or that fewer than {FACTOR_SHARE:.0%} of the waits are within a factor of two."
+            f"None of {len(parts) - few} classes of jobs is significantly below {HELD:.0%} of the intervals held or "
+            f"{FACTOR_SHARE:.0%} of the waits within a factor of two."
         )
     if few:
         found.append(f"{few} of {len(parts)} classes have fewer than {FEWEST} predictions and cannot be judged.")

@@ -45,10 +45,12 @@ class PartialFile(dict[int, Simulated]):
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             file = _locked(path)
         except BlockingIOError:
-            remark("the same backtest is running already; this one keeps nothing for a continuation")
+            remark("the same backtest is running already; this one cannot be continued after an interruption")
             return
         except OSError as error:
-            remark(f"{path}: cannot be written ({error.strerror}); an interrupted backtest will begin anew")
+            remark(
+                f"{path}: cannot be written ({error.strerror}); an interrupted backtest will start from the beginning"
+            )
             return
         try:
             whole = 0
@@ -63,7 +65,7 @@ class PartialFile(dict[int, Simulated]):
         except OSError as error:
             os.close(file)
             self.clear()
-            remark(f"{path}: {error.strerror}; an interrupted backtest will begin anew")
+            remark(f"{path}: {error.strerror}; an interrupted backtest will start from the beginning")
             return
         self._file = file
 

@@ -16,23 +16,23 @@ __all__ = ["savings_blocks", "savings_sentences", "savings_table", "savings_wire
 def savings_sentences(savings: Savings) -> list[str]:
     """Return what would have been saved, and how far that can be trusted."""
     if not savings.classes:
-        return ["No predicted job met a queue: there was nothing to choose."]
+        return ["No predicted job met a queue, so there was nothing to choose."]
     everybody = savings.classes[0]
     mean = everybody.change(everybody.saved.mean)
     width = everybody.saved.half_width
     within = "" if width is None or everybody.jobs < FEWEST else f" ± {100 * everybody.change(width):.0f}"
     best = everybody.change(everybody.requested - everybody.best)
     found = [
-        f"Had {many(everybody.jobs, 'job')} that met a queue chosen among half, the same and twice their processors by "
-        f"prediction, their mean turn-around time would have been {100 * abs(mean):.0f}{within}% "
-        f"{'shorter' if mean >= 0 else 'longer'} (at best {100 * best:.0f}% shorter); {everybody.later:.0%} would have "
-        f"ended later. This comes from a replay in which twice the processors make a job {FASTER} times as fast "
-        "and each job knows how long it would run at each size, as an application with a speed-up model does."
+        f"Suppose that {many(everybody.jobs, 'job')} that met a queue had chosen by prediction among half, the same "
+        f"and twice their processors. Their mean turn-around time would have been {100 * abs(mean):.0f}{within}% "
+        f"{'shorter' if mean >= 0 else 'longer'} (at best {100 * best:.0f}% shorter); {everybody.later:.0%} would "
+        f"have ended later. This comes from a replay that assumes that twice the processors make a job {FASTER} times "
+        "as fast, and that the run time at each size is known, as from a speed-up model."
     ]
     if savings.near is not None and savings.delayed >= FEWEST:
-        hint = "; take this as a hint" if savings.near < FACTOR_SHARE else ""
+        hint = "; so the saving is only a rough indication" if savings.near < FACTOR_SHARE else ""
         found.append(
-            f"At the recorded sizes, the replayed wait is within a factor of two of the recorded one for "
+            "At the recorded sizes, the replay gives a wait within a factor of two of the recorded one for "
             f"{savings.near:.0%} of {savings.delayed:,} jobs that waited for more than {shortly(FACTOR_FROM)}{hint}."
         )
     return found

@@ -44,7 +44,7 @@ def test_the_first_lines_say_how_good_it_is_for_whom_it_is_not_and_what_was_cut(
     lines = result.stdout.splitlines()
     assert re.fullmatch(r"90% intervals held [0-9]+ ± [0-9]+% of 60 recorded starts\.", lines[0])
     assert lines[1].startswith("The median error is ")
-    assert "Predicted at 60 of 1" in result.stdout
+    assert "Gas predicted 60 of 1" in result.stdout
     for words in ("Gas", "whole walltimes used", "last similar jobs", "recorded wait"):
         assert words in result.stdout
     page = (tmp_path / "report.html").read_text()
@@ -84,17 +84,17 @@ def test_an_interrupted_backtest_goes_on_where_it_was_and_says_the_same(run, log
     kept.close(done=False)
     goes_on = run(log, "--jobs", "40", "--samples", "3", "--json")
     assert goes_on.stdout == whole.stdout
-    assert "15 of 40 submissions were simulated before an interruption; going on" in goes_on.stderr
+    assert "15 of 40 submissions were simulated before an interruption; continuing" in goes_on.stderr
     assert not kept.path.exists()
-    assert "going on" not in run(log, "--jobs", "40", "--samples", "3", "--json").stderr
+    assert "continuing" not in run(log, "--jobs", "40", "--samples", "3", "--json").stderr
 
 
 def test_what_cannot_be_written_costs_no_predictions(run, log, tmp_path):
     asked = (log, "--jobs", "20", "--samples", "3", "--json")
     failed = run(*asked, "--output", tmp_path)
     assert failed.exit_code != 0
-    assert "20 of 20 submissions are simulated; repeat the command to go on" in failed.stderr
-    assert "20 of 20 submissions were simulated before an interruption; going on" in run(*asked).stderr
+    assert "20 of 20 submissions are simulated; repeat the command to continue" in failed.stderr
+    assert "20 of 20 submissions were simulated before an interruption; continuing" in run(*asked).stderr
 
 
 def test_what_was_simulated_by_other_sources_is_not_gone_on_with(log, monkeypatch):
@@ -218,7 +218,7 @@ def test_a_folder_is_backtested_log_by_log_and_what_was_skipped_is_named(run, fo
     others = [line.split(": ")[1] for line in skipped.splitlines() if line.startswith("no log: ")]
     assert [Path(one).name for one in others] == ["README.md", "notes.txt", "picture.png"]
     assert {path.stem for path in tmp_path.glob("*.html")} == {"a", "packed", "headless", "history"}
-    assert "does not say how many processors the machine has; taken as" in result.stderr
+    assert "does not give the size of the machine; taken as" in result.stderr
 
 
 def test_only_other_files_in_a_folder_are_no_failure_and_json_is_one_object(run, folder):
@@ -252,7 +252,7 @@ def test_of_several_logs_none_takes_the_others_with_it_and_what_was_simulated_is
     monkeypatch.setattr("gas.prediction.savings.choices", choices)
     again = run(*asked)
     assert again.exit_code == 0
-    assert again.stderr.count("20 of 20 submissions were simulated before an interruption; going on") == 1
+    assert again.stderr.count("20 of 20 submissions were simulated before an interruption; continuing") == 1
 
 
 def test_what_cannot_be_asked_of_a_folder_is_refused(run, folder, log, tmp_path):

@@ -42,17 +42,17 @@ def test_the_page_begins_with_how_good_it_is_and_for_whom_it_is_not_and_is_the_s
 
 def test_what_choosing_would_have_saved_and_whom():
     assert savings_sentences(SAVINGS) == [
-        "Had 100 jobs that met a queue chosen among half, the same and twice their processors by prediction, their "
-        "mean turn-around time would have been 25 ± 10% shorter (at best 40% shorter); 10% would have ended later. "
-        "This comes from a replay in which twice the processors make a job 1.8 times as fast and each job knows how "
-        "long it would run at each size, as an application with a speed-up model does.",
-        "At the recorded sizes, the replayed wait is within a factor of two of the recorded one for 70% of 80 jobs "
+        "Suppose that 100 jobs that met a queue had chosen by prediction among half, the same and twice their "
+        "processors. Their mean turn-around time would have been 25 ± 10% shorter (at best 40% shorter); 10% would "
+        "have ended later. This comes from a replay that assumes that twice the processors make a job 1.8 times as "
+        "fast, and that the run time at each size is known, as from a speed-up model.",
+        "At the recorded sizes, the replay gives a wait within a factor of two of the recorded one for 70% of 80 jobs "
         "that waited for more than 10m.",
     ]
-    assert savings_sentences(replace(SAVINGS, near=0.3))[1].endswith("10m; take this as a hint.")
+    assert savings_sentences(replace(SAVINGS, near=0.3))[1].endswith("10m; so the saving is only a rough indication.")
     worse = replace(SAVINGS.classes[0], saved=Interval(-25.0, 10.0))
     assert "25 ± 10% longer" in savings_sentences(Savings((worse,)))[0]
-    assert savings_sentences(Savings()) == ["No predicted job met a queue: there was nothing to choose."]
+    assert savings_sentences(Savings()) == ["No predicted job met a queue, so there was nothing to choose."]
     few = replace(worse, jobs=20, kind="partition", name="gpu")
     rows = savings_table(Savings((SAVINGS.classes[0], few))).cells
     assert [(row[7].text, row[7].mark) for row in rows] == [("25 ± 10%", "good"), ("-25%", "quiet")]

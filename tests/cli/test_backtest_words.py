@@ -26,8 +26,8 @@ def test_two_predictions_are_compared_for_the_jobs_of_which_both_said_something(
     outcomes = [*silent, *outcomes_of(300)]
     sentences = good_sentences(outcomes, [ALL])
     assert sentences[1] == (
-        "The median error is 16m40s, against 33m20s for the best simple prediction (last similar jobs); it said "
-        "nothing of 400 jobs, left out of this comparison."
+        "The median error is 16m40s, against 33m20s for the best simple prediction (last similar jobs); this "
+        "comparison omits 400 jobs without a simple prediction."
     )
     assert sentences[2].endswith(
         "(last similar jobs: 0%; Gas for the same jobs: 100%), and half of them to within 16m40s "
@@ -44,7 +44,7 @@ def test_for_whom_it_is_not_good_is_said_with_counts_first_where_most_is_missing
     far = class_of("walltime", "1d or more", 300, near=0.3)
     overall = replace(ALL, within_factor_2=Interval(0.4, 0.05))
     assert bad_sentences([overall, far]) == [
-        "Fewer than 50% of the waits above 10m are within a factor of two on the whole, and clearly for: walltime "
+        "Fewer than 50% of the waits above 10m are within a factor of two overall, and significantly for: walltime "
         "1d or more (30 ± 2% of 150)."
     ]
 
@@ -59,13 +59,13 @@ def test_of_jobs_predicted_to_start_at_once_it_is_said_how_many_waited_all_the_s
 
 def test_what_cannot_be_said_is_not_said():
     assert bad_sentences([class_of("", "all", 49)]) == [
-        "These are too few to say for whom predictions are good: at least 50 are needed."
+        "Too few predictions to compare classes of jobs: at least 50 are needed."
     ]
     short = replace(ALL, held=Interval(0.5, None))
-    assert bad_sentences([short]) == ["The log is too short to say for whom predictions are good."]
+    assert bad_sentences([short]) == ["The log is too short to compare classes of jobs."]
     few, unclear = class_of("partition", "gpu", 40, held=0.1), class_of("partition", "cpu", 900, held=0.84)
     sentences = bad_sentences([ALL, few, unclear])
-    assert sentences[0].startswith("For none of 1 classes of jobs is it beyond doubt that fewer than 85%")
+    assert sentences[0].startswith("None of 1 classes of jobs is significantly below 85%")
     assert sentences[1:] == ["1 of 2 classes have fewer than 50 predictions and cannot be judged."]
     assert (
         good_sentences(outcomes_of(40), [class_of("", "all", 40)])[0] == "90% intervals held 90% of 40 recorded starts."
@@ -73,15 +73,17 @@ def test_what_cannot_be_said_is_not_said():
 
 
 def test_what_was_cut_is_said():
-    assert EXTENT.sentences(outcomes_of(2000)) == ["Predicted at 2,000 of 4,000 submissions, evenly over the log."]
+    assert EXTENT.sentences(outcomes_of(2000)) == [
+        "Gas predicted 2,000 of 4,000 submissions, spread evenly over the log."
+    ]
     fewer = EXTENT.sentences([*outcomes_of(90), *outcomes_of(10, samples=17)])
     assert fewer[1:] == [
-        "These are fewer than 2,000, because queues were long, up to 70 jobs; --jobs 2000 predicts as many, and takes "
-        "longer.",
-        "At 10 of them the queue was so long that it was simulated only 17 to 99 times instead of 100.",
+        "These are fewer than 2,000, because queues were long (up to 70 jobs); with --jobs 2000, Gas predicts that "
+        "many, and takes longer.",
+        "For 10 of them the queue was so long that Gas simulated it only 17 to 99 times instead of 100.",
     ]
     whole = replace(EXTENT, wanted=4000, left_out=7).sentences(outcomes_of(4000))
     assert whole == [
-        "Predicted at each of 4,000 submissions, all but the first of the log.",
+        "Gas predicted 4,000 submissions: all but the first of the log.",
         "7 jobs left out: no wait or run time, or cancelled while waiting.",
     ]
