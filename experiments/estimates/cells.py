@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from experiments.estimates.easy import EASY_READINGS, EasyReading
 from experiments.estimates.results import DOUBLED, EXACT, USERS, Change, Results, Terms, uniform
 from experiments.estimates.use import COUNTS
 from experiments.framework.logs import Found
-from experiments.published import Count, Measure, overall, table2, table3
-from gas.intervals import Interval
+from experiments.published import FACTORS, Count, Measure, overall, table2, table3
+from gas.intervals import Interval, interval
 
-__all__ = ["APART", "NOT_KNOWN", "Counted", "Doubling", "Mean", "counts", "doublings", "lacking", "means"]
+__all__ = ["APART", "NOT_KNOWN", "Counted", "Doubling", "Mean", "counts", "doublings", "easy_off", "lacking", "means"]
 __all__ += ["signs"]
 
 APART = 5.0
@@ -102,6 +103,9 @@ def counts(study: Results, *, every: bool = False) -> list[Counted]:
 # ------------------------------------------------------------------------------------------------------- Tables 3 and 4
 
 
+_OF_TABLE_3 = (USERS, *map(uniform, FACTORS))
+
+
 def _terms(factor: int | None) -> Terms:
     return USERS if factor is None else uniform(factor)
 
@@ -182,7 +186,20 @@ def _why(study: Results, log: Found, policy: str, measure: Measure, terms: Terms
             reasons.append(f"within {APART:g}% with {words} ({left:+.1f}%)")
         elif abs(left) < abs(off) / 2:
             reasons.append(f"less than half as far off with {words} ({left:+.1f}%)")
+    for reading in EASY_READINGS[1:] if policy == "easy" else ():
+        then = easy_off(study, log, reading, measure, terms.factor, paper) if terms in _OF_TABLE_3 else None
+        if then is not None and abs(then.mean) <= APART:
+            reasons.append(f"within {APART:g}% with {reading.name} ({then.mean:+.1f}%)")
     return tuple(reasons + _version(study, log, off)) or (NOT_KNOWN,)
+
+
+def easy_off(
+    study: Results, log: Found, reading: EasyReading, measure: Measure, factor: int | None, paper: float
+) -> Interval | None:
+    """Return by how many per cent a mean of EASY in a reading is above the paper's, over seeds; None if not run."""
+    estimates = "users" if factor is None else str(factor)
+    found = [result["means"][estimates][measure] for result in study.easy(log, reading.name)]
+    return interval([100 * (mean / paper - 1) for mean in found]) if found else None
 
 
 def _version(study: Results, log: Found, off: float) -> list[str]:

@@ -19,6 +19,7 @@ from experiments.estimates.cells import (
     signs,
 )
 from experiments.estimates.claims import NAMES, SCHEMES, claims, coverage, estimates, over_months, over_seeds
+from experiments.estimates.easy_report import easy_section
 from experiments.estimates.history import READINGS
 from experiments.estimates.pictures import draw_means, draw_use
 from experiments.estimates.results import FULL_SEEDS, TRACES, USERS, Change, Results
@@ -112,6 +113,7 @@ def estimates_report(study: Results, origin: Origin) -> Report:
         _history(study),
         *_table3(study, cells),
         _table4(study),
+        easy_section(study),
         beyond_section(study),
         _method(study),
         items_section("backfilling", "estimates", _compared(study, cells)),

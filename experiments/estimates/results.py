@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.estimates.easy import EASY_READINGS
 from experiments.estimates.history import knows_programs
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, load_log
@@ -107,15 +108,20 @@ class LogRun:
     """Something asked of a log."""
 
     log: Found
-    kind: Literal["use", "history", "simulation"]
+    kind: Literal["use", "history", "simulation", "easy"]
     terms: Terms = USERS
     seed: int = 0
+    reading: str = ""
+    """Of "easy", by its name in `experiments.estimates.easy`."""
 
     @property
     def configuration(self) -> Configuration:
         """What determines its result, see `experiments.estimates.run.estimates_run`."""
-        if self.kind != "simulation":
+        if self.kind in ("use", "history"):
             return {"kind": self.kind, "log": self.log.sha256}
+        if self.kind == "easy":
+            asked = {"log": self.log.sha256, "processors": self.log.source.processors}
+            return {"kind": self.kind, **asked, "reading": self.reading, "seed": self.seed}
         return {
             "kind": self.kind,
             "log": self.log.sha256,
@@ -140,6 +146,8 @@ def study_runs(options: Options, logs: Sequence[Found]) -> list[LogRun]:
         for terms in dict.fromkeys(wanted):
             seeds = options.all_seeds if terms.drawn else options.all_seeds[:1]
             found += [LogRun(log, "simulation", terms, seed) for seed in seeds]
+        for reading in EASY_READINGS if options.others else ():
+            found += [LogRun(log, "easy", seed=seed, reading=reading.name) for seed in options.all_seeds]
     return found
 
 
@@ -185,6 +193,11 @@ class Results(LogResults[Options, LogRun]):
     def simulations(self, log: Found, terms: Terms) -> list[Result]:
         """Return the results of a log on some terms, one a seed; none if it was not run or has no jobs."""
         return [result for result in self._simulations.get((log, terms), []) if result["jobs"]]
+
+    def easy(self, log: Found, reading: str) -> list[Result]:
+        """Return the results of EASY in a reading, one a seed; none if it was not run or the log has no jobs."""
+        of = (result for run, result in self.pairs if (run.kind, run.log, run.reading) == ("easy", log, reading))
+        return [result for result in of if result["jobs"]]
 
     @property
     def not_modelled(self) -> list[str]:

@@ -5,6 +5,7 @@ Each is a pure function of its configuration (see `experiments.framework.ledger`
     use          how much of the users' estimates jobs used (Table 2, Fig. 8)
     history      the same of estimates from the history of each user's programs (Fig. 9)
     simulation   EASY and conservative backfilling under some estimates (Tables 3 and 4)
+    easy         EASY in another reading of the paper's algorithm, under the estimates of Table 3
 
 `response` is a mean response time in seconds, `slowdown` a mean bounded slowdown, unclamped as the paper's.
 """
@@ -19,11 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.estimates.easy import EASY_READINGS, means_of, shaken
 from experiments.estimates.history import READINGS, system_generated
 from experiments.estimates.use import count, given, picture_of
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
-from experiments.published import POLICIES
+from experiments.published import FACTORS, POLICIES
 from gas.simulation.metrics import job_figures
 from gas.simulation.schedule import Policy, Schedule
 from gas.simulation.simulate import simulate
@@ -44,7 +46,8 @@ def estimates_run(configuration: Configuration, *, files: Mapping[str, str]) -> 
     ----------
     configuration
         ``kind`` and the ``log``'s hash; of a simulation also ``processors``, ``estimates`` ("users", "doubled",
-        "uniform" with a ``factor``, or a model of `workloads.estimate_models`), ``seed``, ``order`` and ``overrun``.
+        "uniform" with a ``factor``, or a model of `workloads.estimate_models`), ``seed``, ``order`` and ``overrun``;
+        of EASY in a ``reading`` ``processors`` and ``seed``.
     files
         Where the log with a hash is.
     """
@@ -53,6 +56,8 @@ def estimates_run(configuration: Configuration, *, files: Mapping[str, str]) -> 
         return _use(log)
     if configuration["kind"] == "history":
         return _history(log)
+    if configuration["kind"] == "easy":
+        return _easy(configuration, log)
     return _simulation(configuration, log)
 
 
@@ -92,6 +97,19 @@ def _history(log: Log) -> Result:
         "readings": {name: {**sums[name], "mean_used": estimates.mean_used} for name, estimates in found.items()},
         "picture": picture_of(found[READINGS[0].name].given),
     }
+
+
+def _easy(configuration: Configuration, log: Log) -> Result:
+    """Return the means by factor, "users" for the users' own estimates."""
+    reading = next(one for one in EASY_READINGS if one.name == configuration["reading"])
+    means = {}
+    for factor in (None, *FACTORS):
+        terms = {"estimates": "users" if factor is None else "uniform", "factor": factor, "overrun": "kill"}
+        jobs = estimated({**configuration, **terms}, log)
+        if not len(jobs):
+            return {"jobs": 0}
+        means["users" if factor is None else str(factor)] = means_of(shaken(jobs, configuration["seed"]), reading)
+    return {"jobs": len(jobs), "means": means}
 
 
 def _simulation(configuration: Configuration, log: Log) -> Result:

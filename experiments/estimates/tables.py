@@ -41,6 +41,15 @@ def _months(study: Results) -> Iterable[SimpleNamespace]:
             yield SimpleNamespace(**vars(row), month=month, here=row.result["jobs_by_month"][place], sums=sums)
 
 
+def _easy(study: Results) -> Iterable[dict[str, object]]:
+    for run, result in study.pairs:
+        if run.kind == "easy" and result["jobs"]:
+            for estimates, means in result["means"].items():
+                factor = None if estimates == "users" else int(estimates)
+                of = {"trace": run.log.source.trace, "reading": run.reading, "seed": run.seed, "factor": factor}
+                yield {**of, "jobs": result["jobs"], **means}
+
+
 def _history(study: Results) -> Iterable[dict[str, object]]:
     for log in study.logs:
         found = study.asked(log, "history")
@@ -146,6 +155,23 @@ TABLES = {
             "mean over all jobs": (
                 Field("response", "response time", "s", "means.response"),
                 Field("slowdown", "bounded slowdown, not clamped to 1", value="means.slowdown"),
+            ),
+        },
+    ),
+    "estimates-easy": Records[Results](
+        "a row for each simulation of EASY in a reading of the paper's algorithm",
+        _easy,
+        {
+            "simulation": (
+                Field("trace", "log (the paper's name)"),
+                Field("reading", "how the algorithm is read"),
+                Field("seed", "seed of drawn estimates, and of the shift of each submission by up to a minute"),
+                Field("factor", "f, if estimates are uniform between the run time r and f·r; empty for users' own"),
+                Field("jobs", "jobs simulated"),
+            ),
+            "mean over all jobs": (
+                Field("response", "response time", "s"),
+                Field("slowdown", "bounded slowdown, not clamped to 1"),
             ),
         },
     ),
