@@ -69,7 +69,7 @@ SCRIPTS = (
 
 
 class Client(threading.Thread):
-    """Submits, reserves, reshapes and cancels, and remembers what it was answered.
+    """Submits, reserves, reshapes, accepts offers and cancels, and remembers what it was answered.
 
     A request that was not answered is sent again with the same key, most of the time.
     """
@@ -84,6 +84,7 @@ class Client(threading.Thread):
         self.answered: dict[str, dict[str, Any]] = {}
         self.cancelled: dict[int, tuple[float, dict[str, Any]]] = {}
         self.shapes: dict[int, set[tuple[int, int]]] = {}  # what a job may have: answered last, or asked for since
+        self.accepted: dict[int, int] = {}  # offered starts, by job, of which the service said that they are promised
         self.refused: list[str] = []
         self.surprises: list[str] = []
         self.failed_writes = 0
@@ -103,6 +104,8 @@ class Client(threading.Thread):
     def act(self) -> None:
         queued = self.ask("GET", "/healthz").json().get("queued", 0)
         active = [job["id"] for job in self.answered.values() if job["id"] not in self.cancelled]
+        if queued and self.random.random() < 0.3:
+            self.accept()
         dice = self.random.random()
         if active and dice < (0.2 if queued < 8 else 0.7):
             self.cancel(self.random.choice(active[-12:]))
@@ -143,6 +146,8 @@ class Client(threading.Thread):
         more: dict[str, Any] = {"key": key, "name": key}
         if (of_class := self.random.choice([None, *PRIORITIES])) is not None:
             more["class"] = of_class
+        if (notice := self.random.choice([None, 1, 3])) is not None:
+            more["notice"] = notice
         if dice < 0.3:
             more["not_before"] = now + self.random.randint(-2, 8)
         elif dice < 0.4:
@@ -160,6 +165,7 @@ class Client(threading.Thread):
         known = self.shapes.setdefault(id, {(told["processors"], told["walltime"])})
         before = set(known)
         known.add(shape)
+        self.accepted.pop(id, None)
         while not self.halt.is_set():
             try:
                 answer = self.ask("PATCH", f"/v1/jobs/{id}", body)
@@ -172,6 +178,25 @@ class Client(threading.Thread):
                 self.shapes[id] = {shape}
             elif "StoreInDoubt" not in answer.text:
                 self.shapes[id] = before
+            return
+
+    def accept(self) -> None:
+        """Accept what one of the jobs is offered, whoever it is of."""
+        listed = self.ask("GET", "/v1/jobs?state=queued&fields=offer").json().get("jobs", [])
+        offers = {job["id"]: job["offer"] for job in listed if job["offer"] is not None}
+        if not offers:
+            return
+        id, start = self.random.choice(sorted(offers.items()))
+        self.requests += 1
+        body = {"answer": "accept", "start": start, "key": f"{self.number}-{self.requests}"}
+        while not self.halt.is_set():
+            try:
+                answer = self.ask("POST", f"/v1/jobs/{id}/offer", body)
+            except requests.RequestException:
+                self.halt.wait(0.1)
+                continue
+            if answer.status_code == 200:
+                self.accepted[id] = start
             return
 
     def cancel(self, id: int) -> None:
@@ -188,6 +213,8 @@ class Client(threading.Thread):
             self.failed_writes += 1
         elif method == "PATCH" and answer.status_code == 409:
             assert "only waiting jobs" in answer.text, answer.text
+        elif path.endswith("/offer") and answer.status_code == 409:
+            assert "offered" in answer.text, answer.text
         elif answer.status_code not in (200, 201, 412) and "must be between now" not in answer.text:
             self.surprises.append(f"{method} {path}: {answer.status_code} {answer.text[:300]}")
         return answer
@@ -319,8 +346,18 @@ class Run:
             assert running or (record and record.end >= came), f"processes {pids} of {first[id]} are not known"
         for id, job in before.jobs.items():
             assert (first[id]["first_promise"], first[id]["name"]) == (job.first_promise, job.request.name)
+        self.check_accepted(before)
         promises = {id: job["promise"] for id, job in first.items()}
         self.check_promises(self.outages[-1], before, promises, self.broken)
+
+    def check_accepted(self, before: Standing) -> None:
+        """Verify that what was answered to who accepted an offer was on disk."""
+        for client in self.clients:
+            for id, start in list(client.accepted.items()):
+                job = before.jobs.get(id)
+                reshaped = any(id in other.shapes for other in self.clients)
+                if job is not None and job.broken_promise is None and not reshaped:
+                    assert job.promise <= start, f"job {id} was given {start}, and is promised {job.promise}"
 
     def check_promises(self, outage: Outage, before: Standing, promises: dict[int, int], broken: int) -> None:
         """Verify that just those promises are broken and counted that the outage made impossible."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gas.errors import GasError, StoreFailed, StoreInDoubt
-from gas.service.changes import Reshape
+from gas.service.changes import Answer, Reshape
 from gas.service.jobs import ACTIVE, Job, JobRequest
 
 SLACK = 3.0
@@ -47,6 +47,8 @@ class Asked:
         A request for another shape is on its way, which may put its start off.
     reshapes
         All requests for another shape so far.
+    accepting
+        The starts that were accepted, or may have been.
     """
 
     token: str
@@ -73,6 +75,7 @@ class Asked:
     shapes: set[tuple[int, int]] = field(default_factory=set)
     reshaping: bool = False
     reshapes: list[Reshape] = field(default_factory=list)
+    accepting: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.shapes = {(self.request.processors, self.request.walltime)}
@@ -92,6 +95,7 @@ class Oracle:
     asked: dict[str, Asked] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)  # who was seen under a number
     executing: dict[str, Asked] = field(default_factory=dict)
+    answers: list[Answer] = field(default_factory=list)  # to offers
     disturbed_until: float = -1.0
     runs_disturbed_until: float = -1.0
     began: float = float("inf")  # when the request was sent whose answer is judged: it may show any moment since
@@ -199,6 +203,13 @@ class Oracle:
                     f"{token} (job {job.id}) was promised {asked.promise[0]} at {asked.promise[1]:.3f} and is promised "
                     f"{job.promise}, and no fault since explains that"
                 )
+            if job.request.notice is not None and asked.promise is not None and job.state == "queued":
+                moved = job.promise < asked.promise[0] and job.promise not in asked.accepting
+                if moved and self.disturbed_until < asked.promise[1]:
+                    self.fail(
+                        f"{token} (job {job.id}) asked for offers and was moved from {asked.promise[0]} to "
+                        f"{job.promise} without being asked"
+                    )
             asked.promise = None if asked.reshaping else (job.promise, self.now())
             if asked.never_started and not asked.lost:
                 self.fail(f"{token} (job {job.id}) was cancelled while it waited, and waits again")

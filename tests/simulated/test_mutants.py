@@ -139,6 +139,12 @@ def shapes_that_keep_their_start():
     return replaced(S3, "reshape", in_place)
 
 
+def jobs_moved_without_being_asked():
+    """A job with a notice is moved to what it should only be offered."""
+    submit = S3.submit
+    return replaced(S3, "submit", lambda self, *given, **more: submit(self, *given, **{**more, "notice": None}))
+
+
 MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
     "claims are not synced": (
         claims_not_synced, only("power cut", "power cut at an operation"), "executed again"
@@ -169,6 +175,9 @@ MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
     ),
     "new shapes take what is not free": (
         shapes_that_keep_their_start, only(), "are in use|not foreseen|no fault explains"
+    ),
+    "jobs are moved without being asked": (
+        jobs_moved_without_being_asked, only(), "without being asked"
     ),
     "processors are free too early": (
         processors_free_too_early, only(), "processors are in use|still run|and is|never executed"

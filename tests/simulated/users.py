@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gas.errors import BadInput, Conflict, GasError
-from gas.service.changes import Reshape
+from gas.service.changes import Answer, Reshape
 from gas.service.jobs import Job, JobRequest
 from simulated import commands
 from simulated.oracle import Asked
@@ -34,6 +34,7 @@ class Users(Service):
             "user": rng.choice(["ann", "bob", "cyd"]),
         }
         if more.get("kind", "job") == "job":
+            given["notice"] = (None, 10, None, 40, None)[self.tokens % 5]
             given["job_class"] = (None, "low", "urgent")[self.tokens % (2 if given["user"] == "cyd" else 3)]
         return JobRequest(**{**given, **more})
 
@@ -136,6 +137,36 @@ class Users(Service):
 
         if not self.request(f"reshape {asked.token}", lambda s: s.reshape(wanted), then):
             self.oracle.reshaped(asked, wanted, Conflict("no service there"), before)
+
+    def answer(self) -> None:
+        """Look what jobs are offered and answer that, or ask for offers, or repeat the latest answer."""
+        rng, answers = self.rng, self.oracle.answers
+        again, accepts, heard = bool(answers) and rng.random() < 0.2, rng.random() < 0.7, rng.random() > 0.05
+        self.tokens += 1
+        key, later = f"k{self.tokens}", rng.choice([None, 0, self._now() + rng.randint(0, 60)])
+        place = rng.random()
+
+        def ask(scheduler: Any) -> Any:
+            if not again:
+                waiting = [job for job in scheduler.jobs() if job.state == "queued" and job.request.notice is not None]
+                known = [job for job in waiting if job.offer is not None] or waiting
+                if not known:
+                    return Conflict("no job waits that is offered anything")
+                job = known[int(place * len(known))]
+                accepted = accepts and job.offer is not None
+                not_before = later if job.offer is None else None
+                answers.append(Answer(job.id, accepted, job.offer, not_before, key, job.request.user))
+                if accepted:
+                    self.oracle.asked[job.request.name].accepting.add(job.offer)
+            return scheduler.answer(answers[-1])
+
+        def then(answer: Any) -> None:
+            said = answer if isinstance(answer, GasError) else f"{answer.state}, promised {answer.promise}"
+            self.note(f"answer{' again' if again else ''}: {answers[-1:]}: {said}{'' if heard else ', lost'}")
+            if heard and isinstance(answer, Job):
+                self.oracle.see(answer)
+
+        self.request("answer", ask, then)
 
     def look_at_one(self) -> None:
         asked = self._some()

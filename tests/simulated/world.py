@@ -144,6 +144,7 @@ class World(Faults):
             (2, self.take_backup),
             (4, self.submit_simulated),
             (10, self.reshape),
+            (10, self.answer),
         ]
         total = sum(weight for weight, _ in choices)
         at = self.rng.random() * total
