@@ -65,7 +65,7 @@ def application(study: Study[Any, Any, Any]) -> typer.Typer:
         if "seeds" not in own and (seeds := given.pop("seeds")) != 1:
             raise BadInput(f"--seeds {seeds}: this study takes one seed; leave the option out, or give 1")
         where = Where(*(given.pop(name, None) for name in ("traces", "output", "workers", "shard", "dask")))
-        chosen = Chosen(given.pop("log", ()), given.pop("month", ()))
+        chosen = Chosen() if study.program else Chosen(given.pop("log", ()), given.pop("month", ()))
         if study.quick and given.pop("quick"):
             given |= {name: value for name, value in study.quick.items() if given[name] == own[name].default}
         perform(study, given, where, chosen)
