@@ -20,8 +20,8 @@ from gas.report.blocks import Report, Section, Table, fewer, not_the_full
 __all__ = ["TABLES", "claims", "clusters_report", "lead"]
 
 _JUDGED = (
-    "A statement holds if the 98% interval of every part decides for it, and does not if that of one part decides "
-    "against it, allowing for how many parts there are. Otherwise it is not resolved. ± is half of a 90% interval. "
+    "A statement holds if the 98% interval confirms it in every part, and fails if the interval contradicts it in one "
+    "part, corrected for the number of parts. Otherwise it is not resolved. ± is half of a 90% interval. "
     "Intervals are over groups of clusters that have none in common."
 )
 

@@ -17,10 +17,10 @@ from gas.report.blocks import Report, Section, Table, Text
 __all__ = ["Entry", "cost_report", "growth"]
 
 _ABOUT = (
-    "Time is wall-clock time of a computation. Peak is the largest memory that its process had used by then, compiling "
-    "included. Times vary by tens of per cent on a shared machine, and parallel processes slow each other down. If all "
-    "computations of a study have the same number of moldable jobs, some are repeated with half and a quarter of them, "
-    "for this table only."
+    "Time is the wall-clock time of a computation. Peak is the largest memory that its process had used by its end, "
+    "including compilation. Times vary by tens of per cent on a shared machine, and parallel processes slow each "
+    "other down. If all computations of a study have the same number of moldable jobs, some are repeated with half "
+    "and a quarter of them, for this table only."
 )
 _ENOUGH = 2.0
 """Sizes that differ by less than this factor say nothing of growth."""
@@ -67,7 +67,7 @@ def growth(entries: Sequence[Entry]) -> tuple[float | None, float | None]:
 def cost_report(study: str, entries: Sequence[Entry]) -> Report:
     """Return the report on a study, by its command."""
     total = sum(one.seconds for one in entries)
-    facts = [f"{len(entries):,} computations took {total:,.1f} s of processing in all."]
+    facts = [f"{len(entries):,} computations took {total:,.1f} s in total."]
     if entries:
         peak = max(one.peak_bytes for one in entries)
         facts.append(f"The largest process used {peak / 2**20:,.0f} MiB.")
@@ -91,7 +91,8 @@ def _by_log(entries: Sequence[Entry]) -> Table:
             Shown("jobs", lambda alike: _power(growth(alike)[0]), _POWER),
             Shown("moldable jobs", lambda alike: _power(growth(alike)[1]), _POWER),
         ),
-        "Exponents come from a least-squares fit of log time, left out if it explains less than half of the variance.",
+        "Exponents come from a least-squares fit of log time. A fit that explains less than half of the variance is "
+        "left out.",
     )
 
 

@@ -29,8 +29,8 @@ DECIDES: Final = 0.98
 """Of the interval by which a part alone decides."""
 
 BY_INTERVALS: Final = (
-    "A statement holds if the 98% interval over months of every part decides for it, and does not if that of one part "
-    "decides against it, allowing for how many parts there are. Otherwise it is not resolved. ± is half of a 90% "
+    "A statement holds if the 98% interval over months confirms it in every part, and fails if the interval "
+    "contradicts it in one part, corrected for the number of parts. Otherwise it is not resolved. ± is half of a 90% "
     "interval."
 )
 """The caption where that is so."""

@@ -26,18 +26,18 @@ _MEANING = (
     "response time (submission to end), ± half the width of a 90% interval over months if the log has at least four."
 )
 _NOT_KNOWN = (
-    "Users would have behaved differently: those who wait less submit more. Here each job is submitted when the log "
-    "says.",
-    "The log does not say what else the scheduler had to respect: partitions, limits, priorities and fair shares, "
-    "reservations, dependencies, nodes that were down, memory and GPUs. All jobs run on one machine of equal "
-    "processors. The difference between the record and EASY on the same machine shows how much that matters.",
-    "The machine is empty at the beginning of the log, so the first jobs wait less than they did.",
-    "Jobs that failed or were cancelled run as long as in the log.",
+    "Users would have behaved differently: when they wait less, they submit more. Here each job is submitted at its "
+    "recorded time.",
+    "The log does not show partitions, limits, priorities, fair share, reservations, dependencies, down nodes, memory "
+    "and GPUs. In the simulation, all jobs run on one machine of equal processors. The difference between the record "
+    "and EASY on the same machine shows how much this matters.",
+    "The simulated machine is empty at the beginning of the log, so the first jobs wait less than recorded.",
+    "Failed and cancelled jobs run as long as in the log.",
 )
 _MOLDABLE = (
-    "Jobs are drawn at random, and so are their speed-ups, following the survey of Cirne and Berman (2001): the log "
-    "does not say how jobs scale. Gas chooses the size of each from the availability list at its submission; the "
-    "request in the log is among its choices. The results show what such a share of moldable jobs would change, not "
+    "The log does not show how jobs scale. Moldable jobs are therefore drawn at random, with speed-ups drawn from the "
+    "survey of Cirne and Berman (2001). Gas chooses the size of each from the availability list at its submission; "
+    "the recorded request is among its choices. The results show what such a share of moldable jobs would change, not "
     "what your users would gain."
 )
 
@@ -161,8 +161,8 @@ def _grouped(rows: Sequence[Row]) -> list[Row]:
 def _with_sizes(study: Replayed, changed: Sequence[Row]) -> tuple[Block, ...]:
     rows = [*study.policies, *sorted(changed, key=lambda row: row.run.processors)]
     left_out = [
-        f"{row.run.processors:,} processors: {many(count, 'job')} larger than that could not run, and are left out "
-        "of its figures."
+        f"{row.run.processors:,} processors: {many(count, 'job')} larger than the machine could not run; its figures "
+        "omit them."
         for row in changed
         if row.run.name == study.policies[0].run.name
         and (count := row.result["left_out"].get("more processors than the machine", 0))
@@ -177,15 +177,14 @@ def _with_sizes(study: Replayed, changed: Sequence[Row]) -> tuple[Block, ...]:
 
 def _with_walltimes(study: Replayed, changed: Sequence[Row]) -> tuple[Block, ...]:
     about = (
-        "Perfect: each job requests its run time. f=2: each job requests a time drawn uniformly between its run "
-        "time and "
-        "twice that (Mu'alem & Feitelson 2001, 4.2)."
+        "Perfect: each job requests its exact run time. f=2: each job requests a time drawn uniformly between its run "
+        "time and twice its run time (Mu'alem & Feitelson 2001, 4.2)."
     )
     if any(row.run.walltimes == CORRECTED for row in changed):
         about += (
-            " Corrected: the scheduler plans with the walltime share that similar earlier jobs of the user used "
-            "(Tang et al. 2013, "
-            "85th percentile over the last month); no job is killed for that."
+            " Corrected: the scheduler reduces each walltime to the share that similar earlier jobs of the user used "
+            "(Tang et al. 2013, 85th percentile over the last month); it does not kill jobs that run beyond a reduced "
+            "walltime."
         )
     columns = (*_CHANGE, *_POLICY, *_FIGURES, *_AGAINST_SAME)
     return (Text(about), table_of([*study.policies, *_grouped(changed)], columns))
@@ -273,7 +272,7 @@ def _of_log(study: Replayed) -> list[str]:
     facts = [f"{many(count, 'job')} left out: {reason}." for reason, count in result["left_out"].items()]
     first = study.results[0]
     if without := first.get("without_start", 0):
-        facts.append(f"{many(without, 'job')} of unknown start: simulated, but not compared with the record.")
+        facts.append(f"{many(without, 'job')} with unknown start: simulated, but not compared with the record.")
     if study.record is None:
         facts.append("The log has no starts: there is no record to compare with.")
     if unknown := result["without_walltime"]:
@@ -287,8 +286,8 @@ def _of_log(study: Replayed) -> list[str]:
     machine = study.base.log.source.processors
     if study.record is not None and (most := study.record.result["most_in_use"]) > machine:
         facts.append(
-            f"In the record up to {most:,} processors are in use at once, more than the {machine:,} of the machine: "
-            "check its size (--processors) and the starts and ends in the log."
+            f"In the record, up to {most:,} processors are in use at once, but the machine has {machine:,}: check the "
+            "size (--processors) and the starts and ends in the log."
         )
     facts += [f"Not simulated: {words}." for words in study.left_out]
     return facts or [f"All jobs took part ({numbered(result['jobs'])})."]

@@ -175,7 +175,7 @@ def scenarios(options: Options, logs: Sequence[Found]) -> tuple[list[Scenario], 
                 found.append(replace(here, walltimes=kind, seed=options.seed))
         for share in options.moldable:
             if own or policy == "fcfs":
-                without.append(f"{policy} with moldable jobs: it says nothing of what will be free when")
+                without.append(f"{policy} with moldable jobs: it publishes no availability list")
             else:
                 found += [
                     replace(here, moldable=share, seed=seed)

@@ -24,18 +24,18 @@ _Row: TypeAlias = Mapping[str, Any]
 """What came out at a moment."""
 
 _ABOUT = (
-    "The paper's walk takes the frames of the availability list in turn. For each it finds the last moment until which "
-    "all free processors of the frame stay free, and considers the allowed sizes whose execution ends by then. It "
-    "misses a smaller request that would run past that moment, on those processors that stay free for longer. The "
-    "exact planner computes the earliest start of every allowed size. Both read the same list at the same moment."
+    "The paper's walk takes the frames of the availability list in turn. For each frame it finds the last moment "
+    "until which all its free processors stay free, and considers the allowed sizes that end by then. It misses "
+    "smaller requests that run past that moment on those processors that stay free for longer. The exact planner "
+    "computes the earliest start of every allowed size. Both read the same list at the same moment."
 )
 _PROMISED = (
-    "Finishes by the availability list, on which every job uses its whole walltime and no further job arrives. By this "
-    "measure the exact planner never finishes later."
+    "Promised finishes, from the availability list: every job uses its whole walltime, and no further job arrives. By "
+    "this measure the exact planner never finishes later."
 )
 _REAL = (
-    "Finishes in the simulation, which followed both requests to their ends. Jobs end before their walltimes, so a "
-    "request with a later promised finish may finish first."
+    "Actual finishes, from a simulation of each of the two requests. Jobs end before their walltimes, so a request "
+    "with a later promised finish may finish first."
 )
 
 
@@ -47,11 +47,12 @@ def walk_report(study: Results, origin: Origin) -> Report:
     later = [one for one in every if _promised_later(one)]
     whole = max(len(every), 1)
     lead = (
-        f"Both planners planned at {len(every):,} moments of {', '.join(site.trace for site, _ in study.logs)}. "
-        f"The walk chose another size than the exact planner, or none, at {len(other):,} of them "
-        f"({100 * len(other) / whole:.1f}%){_worse(len(other), len(worse))}. The promised finish of its request was "
-        f"later at {len(later):,} ({100 * len(later) / whole:.1f}%): often the walk finds the same size but not its "
-        "earliest start, and the scheduler starts the job then anyway. The paper is: W. Cirne and F. Berman, "
+        f"The paper's walk and the exact planner both planned at {len(every):,} moments of "
+        f"{', '.join(site.trace for site, _ in study.logs)}. The walk chose another size than the exact planner, or "
+        f"none, at {len(other):,} of them ({100 * len(other) / whole:.1f}%){_worse(len(other), len(worse))}. Its "
+        f"promised finish was later at {len(later):,} ({100 * len(later) / whole:.1f}%): often the walk finds the "
+        f"same size but not its earliest start, yet the scheduler starts the job at that start anyway. The paper is "
+        f"W. Cirne and F. Berman, "
         "Application Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, 1999; the walk is its "
         "Fig. 4.3."
     )

@@ -50,7 +50,7 @@ def test_a_policy_of_the_user_takes_part_and_is_computed_again_when_its_file_cha
     (_, own), without = scenarios(chosen, [chosen.log])
     before = own.configuration
     assert before["own"]["named"] == f"{mine}:InOrder"
-    assert without == ["InOrder with moldable jobs: it says nothing of what will be free when"]
+    assert without == ["InOrder with moldable jobs: it publishes no availability list"]
     mine.write_text(GOOD + "\n")
     assert own.configuration != before
 
