@@ -4,7 +4,7 @@ import numpy as np
 
 from experiments.framework.logs import Found, Source
 from experiments.framework.sites import SITES
-from experiments.supercomputers.results import BASE, GAMES, HOME, SHARES, Options, Place, Results, TrialRun
+from experiments.supercomputers.results import BASE, GAMES, HOME, SHARES, SPREAD, Options, Place, Results, TrialRun
 from workloads import Header
 
 MONTHS = [f"2001-{month:02}" for month in range(1, 13)]
@@ -24,8 +24,8 @@ def made_study(seed, strength):
             runs += [TrialRun(places, BASE, number, 10, one, one, 0, False) for one in HOME]
             runs += [
                 TrialRun(places, BASE, number, 10, game.others, game.some, share, True)
-                for game in GAMES
-                for share in SHARES
+                for game in (*GAMES, SPREAD)
+                for share in (SHARES if game != SPREAD else (0, 100))
             ]
     return Results(Options(seeds=2), runs, [_result(run, generator, strength) for run in runs])
 
@@ -35,7 +35,8 @@ def _result(run, generator, strength):
         return float(generator.normal(0, scale))
 
     longer = 1 + strength * run.share / 300 + noise(0.02)
-    mean = (1000.0 + 300 * strength * (run.others == "home")) * longer
+    shorter = 1 - strength * run.share / 300 + noise(0.02) if run.some == "coallocate" else longer
+    mean = (1000.0 + 300 * strength * (run.others == "home")) * shorter
     gain = {"mean": 100.0 * strength + noise(20), "extra": 0.5, "extra_time": 50.0, "sooner": 0.5, "later": 0.1}
     machines = [
         {"rigid": 100, "rigid_mean": 500 * longer * (1 + noise(0.02)), "rigid_median": 300.0, "utilization": 0.6}

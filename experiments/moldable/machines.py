@@ -20,15 +20,19 @@ from numpy.typing import NDArray
 
 from gas.application import Requests
 from gas.availability import AvailabilityList
+from gas.coallocation import together
 from gas.planner import soonest
 from gas.simulation.schedule import NEVER_STARTED, Policy
 from gas.simulation.simulate import Simulation
+from gas.times import LATEST
 from workloads import RigidJobs
 
 __all__ = ["STRATEGIES", "Arriving", "Decide", "Machines", "Strategy", "Submission", "World", "follow", "submissions"]
 __all__ += ["world_of"]
 
-Strategy = Literal["home-static", "home", "choose-static", "everywhere-static", "choose", "everywhere", "hedge"]
+Strategy = Literal[
+    "home-static", "home", "choose-static", "everywhere-static", "choose", "everywhere", "hedge", "coallocate"
+]
 """What an application does when it arrives.
 
 =================  ====================================================================================================
@@ -40,6 +44,8 @@ choose             Gas's request, planned with all lists: one submission, to the
 everywhere         on every machine Gas's request for that machine
 hedge              what `choose` submits and, if that has to wait, on every other machine Gas's request among those that
                    take no longer: whichever starts first also ends no later than the chosen one could have
+coallocate         what ends first among what `choose` submits and parts on several machines that start together, each
+                   of them reserved; nothing moves them
 =================  ====================================================================================================
 
 Everywhere: if some would start at once, only the one of these that ends first is submitted; else it waits in all
@@ -57,6 +63,8 @@ class Submission(NamedTuple):
     walltime: int
     time: int
     start: int
+    held: bool = False
+    """Whether it is a part of one that starts on several machines together."""
 
     @property
     def end(self) -> int:
@@ -80,6 +88,8 @@ class Arriving:
         Processors of its static request.
     requests
         What it can ask for on each machine; nothing where it cannot run.
+    together
+        What it can ask for on several of them together, with its times there.
     """
 
     submit: int
@@ -88,6 +98,7 @@ class Arriving:
     name: str
     static: int
     requests: tuple[Requests, ...]
+    together: Requests | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +202,8 @@ def submissions(strategy: Strategy, application: Arriving, lists: Sequence[Avail
     ]
     if not strategy.startswith("everywhere"):
         chosen = min(found, key=_by_end, default=None)
+        if strategy == "coallocate" and (parts := _together(application, lists, chosen)):
+            return parts
         if chosen is None:
             return []
         if strategy != "hedge" or chosen.start == lists[chosen.machine].now:
@@ -200,6 +213,22 @@ def submissions(strategy: Strategy, application: Arriving, lists: Sequence[Avail
         return [chosen, *(one for one in hedges if one is not None)]
     at_once = [one for one in found if one.start == lists[one.machine].now]
     return [min(at_once, key=_by_end)] if at_once else found
+
+
+def _together(application: Arriving, lists: Sequence[AvailabilityList], chosen: Submission | None) -> list[Submission]:
+    """Return the parts that end first on several machines together; none if a single one ends as soon."""
+    if application.together is None:
+        return []
+    before = LATEST if chosen is None else chosen.end
+    found = together(application.together, lists, lists[0].now, most=len(lists), before=before)
+    if not found:
+        return []
+    best = min(found, key=lambda one: (one.finish, len(one.parts), one.processors, one.start))
+    number = {one.scheduler: machine for machine, one in enumerate(lists)}
+    return [
+        Submission(number[part.scheduler], part.processors, part.walltime, part.execution_time, part.start, True)
+        for part in best.parts
+    ]
 
 
 def _by_end(one: Submission) -> tuple[int, int, int]:
@@ -236,7 +265,7 @@ class Machines:
     submitted
         What each application that has arrived submitted.
     won
-        Which of these started; -1 for an application that has not.
+        Which of these started, of parts that start together the first; -1 for an application that has not.
     withdrawn
         How many submissions were withdrawn.
     """
@@ -324,14 +353,17 @@ class Machines:
         for machine, simulation in enumerate(self.simulations):
             if machine in at:
                 one = at[machine]
-                simulation.answer(processors=one.processors, estimate=one.walltime, run_time=one.time)
-                if len(submitted) > 1:
+                reserved = one.start if one.held else None
+                simulation.answer(
+                    processors=one.processors, estimate=one.walltime, run_time=one.time, reserved_from=reserved
+                )
+                if len(submitted) > 1 and not one.held:
                     self._waiting[machine].add(application)
             else:
                 simulation.answer(submits=False)
             self._stands[machine] = False
         self.submitted.append(list(submitted))
-        if len(submitted) == 1:
+        if len(submitted) == 1 or submitted[0].held:
             self.won[application] = 0
 
     def end(self, application: int) -> int | None:

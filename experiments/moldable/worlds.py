@@ -23,6 +23,7 @@ def world_with_benchmarks(
     form: Form,
     mix: Mix = "thirds",
     opponent: Opponent = "uniform",
+    boundary: float | None = None,
 ) -> tuple[World, tuple[float, ...]]:
     """Return machines some of whose jobs benchmarks replace, and the load ratio of each of them.
 
@@ -32,9 +33,12 @@ def world_with_benchmarks(
         Of the draws of each machine, so that they are the same whichever machines stand beside it.
     percent
         Of each machine's jobs, how many are replaced.
+    boundary
+        How many times as long an application takes on several machines together; None if it does not run so.
     """
     arriving, ratios = [], []
     known: dict[tuple[str, str], tuple[Requests, ...]] = {}
+    across: dict[tuple[str, str], Requests] = {}
     for home, (jobs, seed) in enumerate(zip(machines, seeds, strict=True)):
         placed = substitutes(
             jobs,
@@ -52,8 +56,10 @@ def world_with_benchmarks(
                 app = application(*key, form)
                 of_size = {there.machine: app.requests(there.machine) for there in machines}
                 known[key] = tuple(of_size[there.machine] for there in machines)
+                if boundary is not None:
+                    across[key] = app.requests(sum(there.machine for there in machines), 1 / boundary)
             submit, name = int(jobs.submit[one.place]), f"{one.benchmark.lower()}.{one.problem_class}"
-            arriving.append(Arriving(submit, home, one.place, name, one.static, known[key]))
+            arriving.append(Arriving(submit, home, one.place, name, one.static, known[key], across.get(key)))
             size, _, time = static_request(one, known[key][home])
             change += size * time - int(work[one.place])
         ratios.append(1 + change / max(int(work.sum()), 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.framework.claims import Claim
 from experiments.framework.verdicts import above, below, decided_claim
-from experiments.supercomputers.results import GAMES, SHARES, Results, applications_mean, rigid_jobs_mean
+from experiments.supercomputers.results import GAMES, SHARES, SPREAD, Results, applications_mean, rigid_jobs_mean
 
 __all__ = ["claims"]
 
@@ -35,4 +35,22 @@ def claims(study: Results) -> list[Claim]:
                 above(0),
             ),
         ]
+    found += [
+        decided_claim(
+            f"{SPREAD.name}: the first user who also takes several machines together gains",
+            {"gain": study.gained(SPREAD, SHARES[0])},
+            above(0),
+            unit=" s",
+        ),
+        decided_claim(
+            f"{SPREAD.name}: if all users do, the mean turn-around time of applications is shorter",
+            {"change": study.longer(SPREAD, every, applications_mean)},
+            below(0),
+        ),
+        decided_claim(
+            f"{SPREAD.name}: if all users do, the mean turn-around time of rigid jobs is longer",
+            {"change": study.longer(SPREAD, every, rigid_jobs_mean)},
+            above(0),
+        ),
+    ]
     return found

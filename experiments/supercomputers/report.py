@@ -22,6 +22,7 @@ from experiments.supercomputers.results import (
     GAMES,
     PAY,
     SHARES,
+    SPREAD,
     Game,
     Options,
     Results,
@@ -72,7 +73,18 @@ _STRATEGIES = {
         "as `choose`; if that request has to wait, also, on every other machine, Gas's request among those whose "
         "execution time is not longer, so that whichever starts first ends no later than the chosen one would have"
     ),
+    "coallocate": (
+        "what ends first among the request of `choose` and parts on several machines that start together; each part is "
+        "reserved, and nothing moves it"
+    ),
 }
+_SPREAD = (
+    "An application that also considers several machines together takes them if they promise an earlier end than any "
+    "single machine. Its parts are reserved for the common start, so no promise to another job gets later, but nothing "
+    "moves them to an earlier start either, whereas a single request moves up when others end early. As above, each "
+    "application is simulated twice from its arrival on, with and without several machines; those that end later lose "
+    "by it."
+)
 _FIRST = (
     "Of several submissions, the first to start runs. If some can start at once, only that of them which ends first "
     "is submitted."
@@ -107,6 +119,7 @@ def supercomputers_report(study: Results, origin: Origin) -> Report:
         _same(study),
         _temptation(study),
         charge_section(study),
+        _spread(study),
         _machines(study),
         *_settings(study),
         method_section("experiments.supercomputers", "Limits"),
@@ -142,6 +155,9 @@ def _lead(study: Results) -> str:
         + "; those of rigid jobs change, in the same order, by "
         + ", ".join(f"{_shown(study.longer(game, SHARES[-1], rigid_jobs_mean), 1)}%" for game in GAMES)
         + ".",
+        f"If all users also take several machines together where these promise an earlier end, mean turn-around times "
+        f"change by {_shown(study.longer(SPREAD, SHARES[-1], applications_mean), 1)}% (applications) and "
+        f"{_shown(study.longer(SPREAD, SHARES[-1], rigid_jobs_mean), 1)}% (rigid jobs).",
     ]
     return " ".join(words)
 
@@ -182,7 +198,7 @@ def _same(study: Results) -> Section:
     rows = []
     for strategy in STRATEGIES:
         found = study.of_all(strategy)
-        applications = sum(one["applications"] for one in found)
+        applications = _applications(found)
         rows.append(
             (
                 strategy,
@@ -273,6 +289,49 @@ def _temptation(study: Results) -> Section:
     return Section("What submitting everywhere gains, and what it costs all users", blocks)
 
 
+def _spread(study: Results) -> Section:
+    rows = []
+    for setting in (BASE, *study.boundaries):
+        for share in (SHARES[0], SHARES[-1]):
+            found = study.of_game(SPREAD, share, setting)
+            rows.append(
+                (
+                    f"{100 * (setting.boundary - 1):.0f}%" if share == SHARES[0] else "",
+                    "one" if share == SHARES[0] else "all",
+                    _shown(study.gained(SPREAD, share, setting=setting)),
+                    _shown(study.gained(SPREAD, share, "waiting", setting)),
+                    f"{100 * pooled(found, 'sooner'):.1f}%",
+                    f"{100 * pooled(found, 'later'):.1f}%",
+                    f"{pooled(found, 'extra'):.2f}",
+                    *(
+                        ("", "", "", "")
+                        if share == SHARES[0]
+                        else (
+                            f"{100 * mean_of(found, 'together'):.1f}%",
+                            f"{_shown(study.longer(SPREAD, share, applications_mean, setting), 1)}%",
+                            f"{_shown(study.longer(SPREAD, share, rigid_jobs_mean, setting), 1)}%",
+                            f"{sum(one['processor_seconds'] for one in found) / _applications(found) / 3600:,.1f}",
+                        )
+                    ),
+                )
+            )
+    columns = (
+        Column("longer on several machines", left=True),
+        Column("who coallocates", left=True),
+        *heads("all", "waiting", group="gain (s)"),
+        *heads("sooner", "later", group="of applications, end"),
+        Column("parts beyond the first"),
+        Column("ran on several machines"),
+        *heads("applications", "rigid jobs", group="change of the mean"),
+        Column("processor-hours of one application"),
+    )
+    return Section("Several machines together", (Text(_SPREAD), Table(columns, tuple(rows))))
+
+
+def _applications(found: Sequence[Result]) -> int:
+    return sum(one["applications"] for one in found)
+
+
 def _known(part: Part) -> Interval:
     return part(LEVEL) or Interval(0.0, None)
 
@@ -312,7 +371,7 @@ def _machines(study: Results) -> Section:
 def _settings(study: Results) -> list[Section]:
     if not study.settings:
         return []
-    places = list(dict.fromkeys(run.places for run in study.runs if run.setting != BASE))
+    places = list(dict.fromkeys(run.places for run in study.runs if run.setting in study.settings))
     rows = []
     for setting in (BASE, *study.settings):
         for game in GAMES:

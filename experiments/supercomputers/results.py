@@ -18,10 +18,25 @@ from experiments.framework.study import Computed
 from experiments.framework.verdicts import LEVEL, Part, of_sums, scaled
 from experiments.moldable.benchmarks import Form
 from experiments.moldable.machines import Strategy
+from gas.coallocation import COST
 from gas.errors import BadInput
 from gas.intervals import Interval
 
-__all__ = ["FULL_SEEDS", "GAMES", "HOME", "PAY", "PERFECT", "SHARES", "Game", "Options", "Place", "Results", "Setting"]
+__all__ = [
+    "BOUNDARIES",
+    "FULL_SEEDS",
+    "GAMES",
+    "HOME",
+    "PAY",
+    "PERFECT",
+    "SHARES",
+    "SPREAD",
+    "Game",
+    "Options",
+    "Place",
+    "Results",
+    "Setting",
+]
 __all__ += [
     "TrialRun",
     "applications_mean",
@@ -51,6 +66,9 @@ GAMES = (
     Game("static, everywhere", "choose-static", "everywhere-static"),
 )
 
+SPREAD = Game("Gas, coallocated", "choose", "coallocate")
+"""What is no temptation, but another way to choose: it needs no charge."""
+
 HOME: tuple[Strategy, ...] = ("home-static", "home")
 """What all do in runs without a temptation."""
 
@@ -69,6 +87,8 @@ class Setting:
     accuracy: float = 1.0
     perfect: bool = False
     """With the true run times of all others as their estimates."""
+    boundary: float = COST
+    """How many times as long an application takes on several machines together."""
 
 
 BASE = Setting("as chosen")
@@ -77,6 +97,11 @@ OTHERS = (
     Setting("30% of the jobs are applications", percent=30),
     Setting("applications use up half of their walltime", accuracy=0.5),
     PERFECT,
+)
+
+BOUNDARIES = (
+    Setting("several machines cost no time", boundary=1.0),
+    Setting("50% longer on several machines", boundary=1.5),
 )
 
 FULL_SEEDS = 3
@@ -134,6 +159,7 @@ class TrialRun:
             "opponent": "uniform",
             "form": asdict(Form(accuracy=self.setting.accuracy)),
             "policy": "s3",
+            "boundary": self.setting.boundary,
             "estimates": "perfect" if self.setting.perfect else "users",
             "others": self.others,
             "some": self.some,
@@ -175,6 +201,9 @@ def trial_runs(options: Options, logs: Sequence[Found]) -> tuple[list[TrialRun],
         for setting in OTHERS:
             for places in together[:2]:
                 runs += _runs(places, setting, options.seed, options.percent, (0, 100), home=False)
+        for setting in BOUNDARIES:
+            for places in together:
+                runs += _spread(places, setting, options.seed, options.percent)
     return runs, left_out
 
 
@@ -182,11 +211,18 @@ def _runs(
     places: tuple[Place, ...], setting: Setting, seed: int, percent: int, shares: Iterable[int], *, home: bool
 ) -> list[TrialRun]:
     found = [TrialRun(places, setting, seed, percent, one, one, 0, False) for one in HOME] if home else []
+    found += _spread(places, setting, seed, percent) if home else []
     return found + [
         TrialRun(places, setting, seed, percent, game.others, game.some, share, True)
         for game in GAMES
         for share in shares
     ]
+
+
+def _spread(places: tuple[Place, ...], setting: Setting, seed: int, percent: int) -> list[TrialRun]:
+    """Return the runs in which none, and in which all applications also take several machines together."""
+    of_game = SPREAD.others, SPREAD.some
+    return [TrialRun(places, setting, seed, percent, *of_game, share, True) for share in (SHARES[0], SHARES[-1])]
 
 
 # ---------------------------------------------------------------------------------------------------------- results
@@ -221,7 +257,13 @@ class Results(StudyResults[Options, TrialRun]):
     @cached_property
     def settings(self) -> list[Setting]:
         """Other settings that were run."""
-        return [setting for setting in dict.fromkeys(run.setting for run in self.runs) if setting != BASE]
+        known = dict.fromkeys(run.setting for run in self.runs)
+        return [setting for setting in known if setting not in (BASE, *BOUNDARIES)]
+
+    @cached_property
+    def boundaries(self) -> list[Setting]:
+        """Settings in which going over the boundary between machines costs another time than usual."""
+        return [setting for setting in BOUNDARIES if any(run.setting == setting for run in self.runs)]
 
     def of_game(
         self, game: Game, share: int, setting: Setting = BASE, places: tuple[Place, ...] | None = None
@@ -231,7 +273,7 @@ class Results(StudyResults[Options, TrialRun]):
 
     def of_all(self, strategy: Strategy, places: tuple[Place, ...] | None = None) -> list[Result]:
         """Return the results of runs in which all did the same."""
-        for game in GAMES:
+        for game in (*GAMES, SPREAD):
             if strategy in (game.others, game.some):
                 return self.of_game(game, 100 if strategy == game.some else 0, BASE, places)
         return self._results(strategy, strategy, 0, BASE, places)
@@ -241,18 +283,18 @@ class Results(StudyResults[Options, TrialRun]):
         """The largest sets of machines, each with a month of its own."""
         return [places for places in self.together if len(places) == self.most]
 
-    def gained(self, game: Game, share: int, of: str = "all") -> Part:
+    def gained(self, game: Game, share: int, of: str = "all", setting: Setting = BASE) -> Part:
         """Return how many seconds sooner an application ends that deviates, over months; of "all" or "waiting" ones."""
-        runs = [self.of_game(game, share, places=places) for places in self.months]
+        runs = [self.of_game(game, share, setting, places) for places in self.months]
         weights = [[one["applications" if of == "all" else "waiting"] for one in found] for found in runs]
         gains = [[one["gain"][of]["mean"] or 0.0 for one in found] for found in runs]
         return of_sums([np.dot(a, b) for a, b in zip(weights, gains, strict=True)], [sum(these) for these in weights])
 
-    def longer(self, game: Game, share: int, whose: Figure) -> Part:
+    def longer(self, game: Game, share: int, whose: Figure, setting: Setting = BASE) -> Part:
         """Return by how many per cent a mean is longer than in the same runs where no user deviates, over months."""
         return _change(
-            [self.of_game(game, share, places=places) for places in self.months],
-            [self.of_game(game, SHARES[0], places=places) for places in self.months],
+            [self.of_game(game, share, setting, places) for places in self.months],
+            [self.of_game(game, SHARES[0], setting, places) for places in self.months],
             whose,
         )
 

@@ -31,6 +31,7 @@ from experiments.moldable.machines import (
 )
 from experiments.moldable.worlds import world_with_benchmarks
 from gas.availability import AvailabilityList
+from gas.coallocation import earliest_together
 from gas.compiled import available, compiled
 from gas.profile.flat import earliest_fits
 from gas.simulation.schedule import Policy
@@ -92,6 +93,8 @@ def trial(
     """
     if machine_code and available():
         compiled(earliest_fits)  # from here on the planner finds it
+        if "coallocate" in (others, some):
+            compiled(earliest_together)
     applications = world.applications
     strategies = [some if one else others for one in does.tolist()]
 
@@ -110,7 +113,7 @@ def trial(
         if deviating:
             other = submissions(others, one, lists) if does[number] else of_some
             other_submissions[number] = len(other)
-            if len(other) == 1 and other[0].start == now:
+            if other[0].held or (len(other) == 1 and other[0].start == now):
                 other_end[number], other_time[number] = other[0].end, other[0].time
             elif other != own:
                 branch = machines.copy()
@@ -136,6 +139,7 @@ def outcome(found: Trial) -> Result:
     """
     world, machines = found.machines.world, found.machines
     won = [machines.submitted[i][which] for i, which in enumerate(machines.won.tolist())]
+    ran = [all_of if one.held else [one] for all_of, one in zip(machines.submitted, won, strict=True)]
     submit = np.array([one.submit for one in world.applications], np.int64)
     promised = np.array([min(one.end for one in submitted) for submitted in machines.submitted], np.int64)
     count = np.array([len(submitted) for submitted in machines.submitted], np.int64)
@@ -153,7 +157,8 @@ def outcome(found: Trial) -> Result:
         "median": float(np.median(turnaround)) if len(submit) else None,
         "submissions": int(count.sum()),
         "withdrawn": machines.withdrawn,
-        "processor_seconds": sum(one.processors * one.time for one in won),
+        "processor_seconds": sum(one.processors * one.time for those in ran for one in those),
+        "together": _mean(np.array([len(those) > 1 for those in ran], np.bool_)),
         "sooner_than_promised": _mean(found.end < promised),
         "later_than_promised": _mean(found.end > promised),
         "away_from_home": _mean(np.array(away, np.bool_)),
@@ -213,12 +218,13 @@ def supercomputers_run(configuration: Configuration, *, files: Mapping[str, str]
     configuration
         "machines" (of each "log", the sha256 of its content, "processors" and "month"), "percent" of each machine's
         jobs that are applications, "seed", "mix", "opponent", "form" (the fields of `Form`), "policy", "estimates"
-        ("users", or "perfect" for those that are the run times); "others" and "some" (strategies), "share" in per cent
-        of those who do what some do, and "deviating".
+        ("users", or "perfect" for those that are the run times); "boundary" (how many times as long an application
+        takes on several machines together); "others" and "some" (strategies), "share" in per cent of those who do what
+        some do, and "deviating".
     files
         The path of each log.
     """
-    common = ("machines", "percent", "seed", "mix", "opponent", "form", "estimates")
+    common = ("machines", "percent", "seed", "mix", "opponent", "form", "estimates", "boundary")
     key = json.dumps({name: configuration[name] for name in common}, sort_keys=True)
     world, ratios = _world(key, tuple(sorted(files.items())))
     # The same draws whatever the share: who does it at a small one does it at a large one, too.
@@ -258,6 +264,7 @@ def _world(key: str, files: tuple[tuple[str, str], ...]) -> tuple[World, tuple[f
         form=Form(**wanted["form"]),
         mix=wanted["mix"],
         opponent=wanted["opponent"],
+        boundary=wanted["boundary"],
     )
 
 

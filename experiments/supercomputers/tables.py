@@ -16,6 +16,7 @@ def _rows(study: Results) -> list[dict[str, Any]]:
         row: dict[str, Any] = {
             "machines": ", ".join(map(str, run.places)),
             "setting": run.setting.name,
+            "boundary": run.setting.boundary,
             "percent": run.configuration["percent"],
             "seed": run.seed,
             "others_do": run.others,
@@ -41,6 +42,7 @@ TABLES = {
             "run": (
                 Field("machines", "logs (the paper's names) and months"),
                 Field("setting", "setting of the applications"),
+                Field("boundary", "execution time on several machines together / on one of as many processors"),
                 Field("percent", "share of each machine's jobs that is replaced by applications", "%"),
                 Field("seed", "random seed"),
                 Field("others_do", "strategy of the applications that do not deviate"),
@@ -72,6 +74,7 @@ TABLES = {
                 Field("mean_waiting", "mean turn-around time of applications that would wait", "s"),
                 Field("median", "median turn-around time of the applications", "s"),
                 Field("submissions", "submissions of all applications"),
+                Field("together", "share of the applications that ran on several machines together"),
                 Field("withdrawn", "submissions withdrawn because another had started"),
                 Field("processor_seconds", "processor time of the requests that ran", "processor-seconds"),
                 Field("sooner_than_promised", "share of the applications that ended sooner than promised"),

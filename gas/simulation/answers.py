@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from gas.errors import BadInput
 from gas.simulation.branching import plain_answers
 from gas.simulation.inputs import Reach, whole
-from gas.simulation.schedule import Adjustment
+from gas.simulation.schedule import POLICIES, Adjustment
 from workloads import Overrun
 
-__all__ = ["Asked", "checked_adjusted", "checked_answer", "checked_answers"]
+__all__ = ["Asked", "checked_adjusted", "checked_answer", "checked_answers", "checked_reserved"]
 
 
 class Asked(NamedTuple):
@@ -66,6 +66,19 @@ def checked_answer(
         lasts, limit = (limit, limit) if asked.overrun == "kill" else (lasts, lasts)
     reach = asked.reach._replace(walltimes=asked.reach.walltimes + limit - before)
     return size, limit, lasts, reach.checked()
+
+
+def checked_reserved(instant: int, policy: str, submit: int, reach: Reach) -> Reach:
+    """Return how far everything can reach with a job that is reserved from an instant on."""
+    at = whole(instant, "reserved_from")
+    if policy in ("fcfs", "easy"):
+        others = ", ".join(one for one in POLICIES if one not in ("fcfs", "easy"))
+        raise BadInput(f'reserved_from {at}: policy "{policy}" does not plan every job; choose one of {others}')
+    if at < submit:
+        raise BadInput(f"reserved_from {at}: is before the job's submission at {submit}; give that or a later instant")
+    if abs(at) > abs(reach.furthest):
+        reach = reach._replace(furthest=at, name="a reservation from")
+    return reach.checked()
 
 
 def checked_adjusted(adjusted: int | None, limit: int, adjustment: Adjustment | None) -> int:

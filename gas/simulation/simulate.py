@@ -14,7 +14,7 @@ from gas.compiled import announce, available, compiled
 from gas.errors import BadInput
 from gas.profile.blocks import profile_in
 from gas.profile.flat import ENDLESS
-from gas.simulation.answers import Asked, checked_adjusted, checked_answer, checked_answers
+from gas.simulation.answers import Asked, checked_adjusted, checked_answer, checked_answers, checked_reserved
 from gas.simulation.branching import Scratch
 from gas.simulation.engine import ASKS, FINISHED, FULL, NO_JOB, next_instant, run
 from gas.simulation.inputs import (
@@ -47,14 +47,17 @@ from gas.simulation.state import (
     NOW,
     POLICY,
     W_ASKED,
+    W_EARLIEST,
     W_END,
     W_ESTIMATE,
+    W_FIXED,
     W_HOLDS,
     W_PROCESSORS,
     W_PROMISE,
     W_RUN_TIME,
     W_START,
     W_STATUS,
+    W_SUBMIT,
     W_WAITS,
     WAITING,
     copy_state,
@@ -300,6 +303,7 @@ class Simulation:
         estimate: int | None = None,
         run_time: int | None = None,
         adjusted: int | None = None,
+        reserved_from: int | None = None,
         submits: bool = True,
     ) -> None:
         """Say what is submitted in place of the job that `run` returned; what is not said stays as in the log.
@@ -311,6 +315,8 @@ class Simulation:
         adjusted
             The walltime in seconds by which the scheduler plans it (see `Simulation`, adjustment), from 1 to its
             estimate; the estimate, if nothing is said. It is not killed at it.
+        reserved_from
+            Reserve it at its earliest fit from this instant on, under policies that plan every job: nothing moves it.
 
         Raises
         ------
@@ -320,7 +326,11 @@ class Simulation:
         """
         size, limit, lasts, reach = checked_answer(self._asked(), processors, estimate, run_time)
         waits = checked_adjusted(adjusted, limit, self.adjustment)
-        self._reach, at = reach, int(self._state.now[NEXT])
+        at = int(self._state.now[NEXT])
+        if reserved_from is not None:
+            reach = checked_reserved(reserved_from, self.policy, int(self._state.work[W_SUBMIT, at]), reach)
+            self._state.work[W_FIXED, at], self._state.work[W_EARLIEST, at] = 1, reserved_from
+        self._reach = reach
         holds = waits if self.adjustment == "regular" else limit
         self._state.work[list(_ANSWER), at] = size, limit, lasts, waits, holds
         if not submits:

@@ -12,7 +12,7 @@ from thorough import examples
 
 import gas.compiled
 from gas.errors import BadInput
-from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, ORDERS, POLICIES
+from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, ORDERS, POLICIES, Reservation
 from gas.simulation.simulate import Simulation
 
 each_policy = pytest.mark.parametrize("policy", POLICIES)
@@ -31,6 +31,50 @@ def test_an_answer_that_asks_for_less_makes_room_for_another():
     asking.answer(estimate=5)
     asking.run()
     asking.answer(estimate=2**61 - 20)
+    assert asking.run() is None
+
+
+@pytest.mark.parametrize("policy", ["conservative", "s3", "s3-1999", "conservative-replan", "conservative-static"])
+@each_order
+@few
+@given(data=st.data())
+def test_an_answer_that_reserves_is_a_reservation_of_that_second(policy, order, data):
+    machine = data.draw(st.integers(1, 6))
+    seconds = sorted(data.draw(st.sets(st.integers(0, 30), min_size=2, max_size=8)))
+    sizes, times = st.integers(1, machine), st.integers(1, 12)
+    rows = [(second, data.draw(sizes), data.draw(times), data.draw(times)) for second in seconds]
+    asked = data.draw(st.integers(0, len(rows) - 1))
+    submit, size, walltime = seconds[asked], data.draw(sizes), data.draw(times)
+    start = submit + data.draw(st.integers(0, 10))
+    asking = simulation(Case(machine, tuple(rows)), policy, order=order, ask=[asked])
+    asking.run()
+    asking.answer(processors=size, estimate=walltime, run_time=walltime, reserved_from=start)
+    asking.run()
+    found = asking.schedule()
+    others = Case(machine, tuple(row for i, row in enumerate(rows) if i != asked))
+    reserved = [Reservation(submit, size, start, walltime)]
+    expected = simulation(others, policy, order=order, reservations=reserved)
+    expected.run()
+    assert found.start[asked] == expected.schedule().reserved[0]
+    kept = np.arange(len(rows)) != asked
+    assert found.start[kept].tolist() == expected.schedule().start.tolist()
+    assert found.end[kept].tolist() == expected.schedule().end.tolist()
+
+
+@pytest.mark.parametrize(
+    ("policy", "instant", "message"),
+    [
+        ("easy", 9, 'reserved_from 9: policy "easy" does not plan every job; choose one of conservative'),
+        ("s3", 2, "reserved_from 2: is before the job's submission at 3"),
+        ("s3", 2**61, "too far"),
+    ],
+)
+def test_a_reservation_begins_where_there_are_plans_and_not_in_the_past(policy, instant, message):
+    asking = simulation(TWO, policy, ask=[1])
+    asking.run()
+    with pytest.raises(BadInput, match=message):
+        asking.answer(reserved_from=instant)
+    asking.answer()
     assert asking.run() is None
 
 

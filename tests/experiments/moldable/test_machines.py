@@ -99,7 +99,7 @@ def test_on_one_machine_it_is_the_simulation_of_that_machine(machine_code):
         assert machines.withdrawn == 0
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", [one for one in STRATEGIES if one != "coallocate"])
 def test_each_application_runs_once_and_no_machine_is_oversubscribed(world, strategy):
     machines = run(world, strategy)
     starts = np.array([each.starts(places) for each, places in zip(machines.simulations, world.places, strict=True)])
@@ -117,6 +117,36 @@ def test_each_application_runs_once_and_no_machine_is_oversubscribed(world, stra
         assert found.ok, found
     assert machines.withdrawn == sum(len(submitted) - 1 for submitted in machines.submitted)
     assert (machines.withdrawn > 10) == (strategy in ("everywhere", "everywhere-static", "hedge"))
+
+
+def test_parts_that_start_together_do_as_promised_and_delay_no_other_promise(world):
+    machines = run(world, "coallocate")
+    spread = [submitted for submitted in machines.submitted if submitted[0].held]
+    assert len(spread) > 5
+    for number, submitted in enumerate(machines.submitted):
+        starts = [machines.simulations[one.machine].starts(world.places[one.machine, [number]])[0] for one in submitted]
+        assert len({one.start for one in submitted}) == 1
+        if submitted[0].held:
+            assert starts == [one.start for one in submitted]
+        assert machines.end(number) == starts[0] + submitted[0].time
+    assert machines.withdrawn == 0
+    for simulation in machines.simulations:
+        schedule = simulation.schedule()
+        ran = schedule.started
+        assert (schedule.start <= schedule.promise)[ran].all()
+        instants = np.concatenate([schedule.start[ran], schedule.end[ran]])
+        change = np.concatenate([schedule.jobs.processors[ran], -schedule.jobs.processors[ran]])
+        held = np.cumsum(change[np.lexsort((change, instants))])
+        assert held.max() <= schedule.jobs.machine
+
+
+def test_several_machines_are_taken_only_if_they_promise_an_earlier_end_than_any_one(world):
+    machines = Machines(world)
+    while (number := machines.run()) is not None:
+        one, lists = world.applications[number], machines.lists()
+        alone, spread = (submissions(strategy, one, lists) for strategy in ("choose", "coallocate"))
+        assert spread == alone or (len(spread) > 1 and spread[0].end < alone[0].end)
+        machines.answer(spread)
 
 
 @pytest.mark.parametrize("strategy", ["everywhere", "everywhere-static", "hedge"])
@@ -149,14 +179,14 @@ def test_what_is_submitted_is_what_the_planner_says(world):
         at_home_first = sorted(lists, key=lambda each: each.scheduler != lists[one.home].scheduler)
         best = plan(app, at_home_first).best
         chosen = submissions("choose", one, lists)
-        assert [(lists[c.machine].scheduler, *c[1:]) for c in chosen] == [
+        assert [(lists[c.machine].scheduler, *c[1:5]) for c in chosen] == [
             (best.scheduler, best.processors, best.walltime, best.execution_time, best.start)
         ]
         of_each = {each.scheduler: plan(app, each).best for each in lists}
         everywhere = submissions("everywhere", one, lists)
         for c in everywhere:
             there = of_each[lists[c.machine].scheduler]
-            assert c[1:] == (there.processors, there.walltime, there.execution_time, there.start)
+            assert c[1:5] == (there.processors, there.walltime, there.execution_time, there.start)
         at_once = [c.finish for c in of_each.values() if c.start == lists[0].now]
         if at_once:
             assert [c.end for c in everywhere] == [min(at_once)]

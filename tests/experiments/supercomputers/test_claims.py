@@ -5,7 +5,7 @@ from made_supercomputers import made_study
 from recomputed import by, chosen, ratio, table, verdict
 
 from experiments.supercomputers.claims import claims
-from experiments.supercomputers.results import GAMES
+from experiments.supercomputers.results import GAMES, SPREAD
 from experiments.supercomputers.tables import TABLES
 
 
@@ -44,11 +44,13 @@ def expected(found):
     """Return the verdicts in the order of the report."""
     choose = {"others_do": "choose", "some_do": "everywhere", "share": 0}
     verdicts = [verdict([found.change(of_applications, choose, {"others_do": "home"})], high=0)]
-    for game in GAMES:
+    for game in (*GAMES, SPREAD):
         none, every = ({"others_do": game.others, "some_do": game.some, "share": share} for share in (0, 100))
         gains = found.batches(lambda row: float(row["applications"]) * float(row["gain_all_mean"]), **none)
         verdicts.append(verdict([ratio(gains, found.batches(lambda row: float(row["applications"]), **none))], low=0))
-        verdicts += [verdict([found.change(of, every, none)], low=0) for of in (of_applications, of_rigid_jobs)]
+        change = found.change(of_applications, every, none)
+        verdicts.append(verdict([change], high=0) if game == SPREAD else verdict([change], low=0))
+        verdicts.append(verdict([found.change(of_rigid_jobs, every, none)], low=0))
     return verdicts
 
 

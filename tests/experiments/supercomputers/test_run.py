@@ -23,7 +23,13 @@ def no_application(world):
 
 @pytest.mark.thorough(but=1)
 @pytest.mark.parametrize(
-    ("others", "some"), [("choose", "everywhere"), ("choose", "hedge"), ("choose-static", "everywhere-static")]
+    ("others", "some"),
+    [
+        ("choose", "everywhere"),
+        ("choose", "hedge"),
+        ("choose-static", "everywhere-static"),
+        ("choose", "coallocate"),
+    ],
 )
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_what_deviating_brings_is_what_a_world_brings_in_which_only_this_one_deviates(world, others, some, share):
