@@ -35,7 +35,10 @@ import time
 import types
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+if TYPE_CHECKING:
+    from gas.machine_code import Standing
 
 __all__ = [
     "WORTH_COMPILING",
@@ -49,6 +52,7 @@ __all__ = [
     "inlined_kernel",
     "kernel",
     "lean_kernel",
+    "shared",
     "tell_of_compiling",
 ]
 
@@ -82,6 +86,15 @@ def inlined_kernel(function: F) -> F:
     """
     function.__gas_inlined__ = True  # type: ignore[attr-defined]
     return lean_kernel(function)
+
+
+def shared(function: F) -> F:
+    """Mark a large kernel that Python and several kernels call: its machine code stands once, and they call it there.
+
+    Each would otherwise hold a copy of its own, which takes as long to compile again. A call passes on all arguments.
+    """
+    function.__gas_shared__ = True  # type: ignore[attr-defined]
+    return function
 
 
 def available() -> bool:
@@ -237,13 +250,40 @@ def _compile(function: types.FunctionType, *, inner: bool = False) -> Any:
     with contextlib.suppress(OSError):  # nowhere to write: compile in every process
         directory = cache_directory(function)
         _make(directory)
-        dispatcher._cache = file_cache(clone, directory, _file_name(function, inner=inner), of_part=inner)
+        name = _file_name(function, inner=inner)
+        dispatcher._cache = file_cache(clone, directory, name, _overload_of, of_part=inner)
         dispatcher.compile = _in_turn(dispatcher.compile, directory)
+    if getattr(function, "__gas_shared__", False):
+        dispatcher.compile = _standing(dispatcher, function)
     return dispatcher
+
+
+def _standing(dispatcher: Any, function: types.FunctionType) -> Callable[[Any], Any]:
+    """Return what compiles a signature of a shared kernel and has others refer to it."""
+    from gas.machine_code import stand
+
+    compile_or_load = dispatcher.compile
+
+    def compile_and_stand(signature: Any) -> Any:
+        entry = compile_or_load(signature)
+        for overload in dispatcher.overloads.values():
+            stand(function, overload)
+        return entry
+
+    return compile_and_stand
+
+
+def _overload_of(standing: Standing) -> Any:
+    """Return the compiled form of a shared kernel."""
+    dispatcher: Any = compiled(getattr(sys.modules[standing.module], standing.name))
+    dispatcher.compile(standing.types)
+    return dispatcher.overloads[standing.types]
 
 
 def _called(function: types.FunctionType) -> Any:
     """Return the code of a kernel for another that calls it."""
+    if getattr(function, "__gas_shared__", False):
+        return compiled(function)
     if function not in _inner:
         _inner[function] = _compile(function, inner=True)
     return _inner[function]

@@ -5,6 +5,10 @@ below is worked on again for each of its callers. A part is only typed and lower
 reaches and is optimised and translated once, as a whole. Nothing but its entry is called from outside, so what a
 part does not need of a state of dozens of words is not passed to it: the code gets faster, too.
 
+A program that other kernels call as well, and that is marked as shared, stands in memory once: they refer to it by its
+symbol instead of holding a copy, and are small themselves. What is kept of them names what they refer to, which is
+loaded first.
+
 Imports numba; `gas.compiled` imports this module when it compiles.
 """
 
@@ -12,10 +16,10 @@ from __future__ import annotations
 
 import contextlib
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 import numba
@@ -26,7 +30,7 @@ from numba.core.types.functions import BaseFunction
 from numba.extending import overload
 from numba.np import arrayobj
 
-__all__ = ["file_cache", "part", "program", "sooner"]
+__all__ = ["Standing", "file_cache", "part", "program", "referred", "sooner", "stand"]
 
 _MANGLED = "_ZN"
 """How the names of functions that numba has compiled begin."""
@@ -139,7 +143,8 @@ class _Part(JITCodeLibrary):
     def saved(self) -> list[bytes]:
         """Return the code, its own first, as it is written to the cache."""
         self._ensure_finalized()
-        return list(dict.fromkeys(library.serialize_using_bitcode()[-1] for library in self.reached()))
+        held = [library for library in self.reached() if not _standing(library)]
+        return list(dict.fromkeys(library.serialize_using_bitcode()[-1] for library in held))
 
     @classmethod
     def loaded(cls, codegen: Any, name: str, codes: list[bytes]) -> _Part:
@@ -155,8 +160,10 @@ class _Program(JITCodeLibrary):
     """The code of a kernel and of all that it reaches."""
 
     def finalize(self) -> None:
-        self._linking_libraries = _reached(self._linking_libraries)
+        reached = _reached(self._linking_libraries)
+        self._linking_libraries = [library for library in reached if not _standing(library)]
         super().finalize()
+        self._linking_libraries = reached  # what it refers to stays as long as this does
         codegen: Any = self.codegen
         defined = {variable.name for variable in self._final_module.global_variables}
         for library in self._linking_libraries:
@@ -171,11 +178,36 @@ class _Program(JITCodeLibrary):
         super()._optimize_final_module()
 
 
+class Standing(NamedTuple):
+    """How a program that stands in memory once is found: its kernel, the types of its arguments, its symbol."""
+
+    module: str
+    name: str
+    types: tuple[Any, ...]
+    symbol: str
+
+
+def stand(function: types.FunctionType, overload: Any) -> None:
+    """Have the program of a kernel referred to by others, rather than copied."""
+    its = overload.signature.args, overload.fndesc.mangled_name
+    _code_of(overload).standing = Standing(function.__module__, function.__qualname__, *its)
+
+
+def _standing(library: Any) -> Standing | None:
+    """Return how a library is found again, None if those that call it hold it."""
+    return getattr(library, "standing", None)
+
+
+def referred(library: Any) -> list[Standing]:
+    """Return what a library refers to."""
+    return [standing for other in _reached(library._linking_libraries) if (standing := _standing(other))]
+
+
 def _reached(libraries: list[Any]) -> list[Any]:
     found = list(dict.fromkeys(libraries))
     for library in found:  # grows
         if isinstance(library, _Part):
-            found += [other for other in library._linking_libraries if other not in found]
+            found += [other for other in dict.fromkeys(library._linking_libraries) if other not in found]
     return found
 
 
@@ -194,8 +226,17 @@ class _ProgramCompiler(_PartCompiler):
     kind = _Program
 
 
-def file_cache(function: types.FunctionType, directory: Path, file_name: str, *, of_part: bool) -> Any:
-    """Return numba's file cache, but in this directory only, whose name says all that the machine code depends on.
+def file_cache(
+    function: types.FunctionType,
+    directory: Path,
+    file_name: str,
+    overload_of: Callable[[Standing], Any],
+    *,
+    of_part: bool,
+) -> Any:
+    """Return numba's file cache, but in this directory only: its name says all that the machine code depends on.
+
+    `overload_of` compiles or loads a program that stands in memory once.
 
     numba's own asks where the source file stands and, in releases before 0.68, when it was last written, and where it
     cannot write, goes on to ``__pycache__``, whose files do not notice that a callee has changed.
@@ -214,7 +255,10 @@ def file_cache(function: types.FunctionType, directory: Path, file_name: str, *,
         def get_disambiguator(self) -> str:
             return ""  # names differ within a module
 
-    class Files(_PartFiles if of_part else caching.CompileResultCacheImpl):  # type: ignore[misc]
+    class Files(_Files, *([_PartFiles] if of_part else [])):  # type: ignore[misc]
+        def overload_of(self, standing: Standing) -> Any:
+            return overload_of(standing)
+
         def __init__(self, function: types.FunctionType) -> None:
             self._locator = Locator(function)
             self._lineno = function.__code__.co_firstlineno
@@ -224,6 +268,27 @@ def file_cache(function: types.FunctionType, directory: Path, file_name: str, *,
         _impl_class = Files
 
     return Cache(function)
+
+
+class _Files(caching.CompileResultCacheImpl):
+    """What is written of a part or program, before it the programs that it refers to."""
+
+    def overload_of(self, standing: Standing) -> Any:
+        """Compile or load a program that is referred to."""
+        raise NotImplementedError
+
+    def reduce(self, compiled: Any) -> Any:
+        return referred(_code_of(compiled)), super().reduce(compiled)
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        """Return what was saved, or None if what it refers to has another symbol since: it was compiled anew."""
+        standing, own = payload
+        others = [self.overload_of(one) for one in standing]
+        if [one.fndesc.mangled_name for one in others] != [one.symbol for one in standing]:
+            return None
+        compiled = super().rebuild(target_context, own)
+        _code_of(compiled)._linking_libraries += map(_code_of, others)
+        return compiled
 
 
 class _PartFiles(caching.CompileResultCacheImpl):

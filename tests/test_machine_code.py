@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gas import compiled as module
-from gas.compiled import compiled, kernel, lean_kernel
+from gas.compiled import compiled, kernel, lean_kernel, shared
 
 
 @lean_kernel
@@ -48,6 +48,27 @@ def asks(x):
 @kernel
 def begins_with(target, source):
     target[:2] = source[:]
+
+
+@shared
+@lean_kernel
+def large(x):
+    return leaf(x) + 1
+
+
+@kernel
+def between(x):
+    return large(x) + large(x + 1)
+
+
+@kernel
+def uses(x):
+    return between(x) * 2
+
+
+@kernel
+def uses_too(x):
+    return large(x) * 3
 
 
 @pytest.fixture
@@ -121,6 +142,47 @@ def test_a_part_finds_its_constants_also_when_it_is_loaded(anew, capfd, tmp_path
         for path in tmp_path.rglob("*.asks.*"):
             path.unlink()  # so that the part is loaded, and the program made anew
         anew()
+
+
+def referred_to(function):
+    """Return which kernels the program of a kernel calls where they stand."""
+    from gas.machine_code import referred
+
+    (overload,) = compiled(function).overloads.values()
+    assert [one.name for one in code_of(overload)._final_module.functions if "leaf" in one.name] == []
+    return [one.name for one in referred(code_of(overload))]
+
+
+def test_a_shared_kernel_stands_once_and_those_that_call_it_hold_no_copy_of_it(anew):
+    for _ in range(2):
+        assert compiled(uses)(7) == uses(7) == 56
+        assert compiled(uses_too)(7) == uses_too(7) == 45
+        assert compiled(large)(7) == large(7) == 15
+        assert referred_to(uses) == referred_to(uses_too) == ["large"]
+        assert large not in module._inner
+        anew()
+
+
+def test_a_part_that_is_loaded_refers_to_the_shared_kernel_too(anew, tmp_path):
+    compiled(uses)(7)
+    for path in tmp_path.rglob("*.uses.*"):
+        path.unlink()
+    anew()
+    assert compiled(uses)(3) == uses(3)
+    assert hits(between) == 1
+    assert referred_to(uses) == ["large"]
+
+
+def test_what_refers_to_a_shared_kernel_that_was_compiled_again_is_compiled_again(anew, tmp_path):
+    compiled(uses_too)(7)
+    for path in tmp_path.rglob("*.large.*"):
+        path.unlink()
+    anew()
+    assert compiled(uses_too)(7) == uses_too(7)
+    assert not compiled(uses_too).stats.cache_hits
+    anew()
+    assert compiled(uses_too)(7) == uses_too(7)
+    assert sum(compiled(uses_too).stats.cache_hits.values()) == 1
 
 
 TABLE = np.arange(200_000)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from gas.compiled import inlined_kernel, lean_kernel
+from gas.compiled import inlined_kernel, lean_kernel, shared
 from gas.heap import TIME, pop
 from gas.profile.changes import forget
 from gas.profile.flat import ENDLESS
@@ -55,6 +55,7 @@ NO_JOB = -1
 """No job is watched."""
 
 
+@shared
 @lean_kernel
 def run(state: State, events: int, before: int, watched: int) -> int:
     """Handle so many events, but none at or after the instant `before`; return why it stopped.

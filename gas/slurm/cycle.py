@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import lean_kernel
+from gas.compiled import lean_kernel, shared
 from gas.slurm.bench import Bench
 from gas.slurm.fitting import (
     ALL_MEMORY,
@@ -130,6 +130,7 @@ def note(plans: Plans, at: int, start: int, limit: int, given: NDArray[np.int64]
     return int(row)
 
 
+@shared
 @lean_kernel
 def run_cycle(
     order: NDArray[np.int64],

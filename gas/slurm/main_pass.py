@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import lean_kernel
+from gas.compiled import lean_kernel, shared
 from gas.slurm.choosing import choose_with
 from gas.slurm.cycle import begin, note
 from gas.slurm.fitting import HAS_REQUIRED, LEAST, capable
@@ -34,6 +34,7 @@ _pick_best_nodes; seen on 24.11). HELD: it would start, but a limit that is test
 """
 
 
+@shared
 @lean_kernel
 def run_pass(
     first: int,
