@@ -19,6 +19,7 @@ import budget
 import bytecode
 import layers
 import pytest
+import reports
 import requests
 import thorough
 import typer.main
@@ -59,6 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
         bytecode.write(list(bytecode.stale()))
     config.pluginmanager.register(budget.Budget(config.getoption("budget")))
     config.pluginmanager.register(thorough.Thorough())
+    if hasattr(config, "workerinput"):
+        config.pluginmanager.register(reports.Once())
     asked_for = set(re.findall(r"\w+", config.option.markexpr))
     if asked_for & {"pure", "process"}:
         config.pluginmanager.register(layers.Layers(strict="pure" in asked_for))
