@@ -4,20 +4,20 @@ The main path, from top to bottom::
 
     read_application("lu.toml")      application   how long it runs on n processors, which n it takes
     read_availability("kth.json")    availability  free processors per future time frame (endpoints fetch it)
-    plan("lu.toml", "kth.json")      agent         the earliest-finishing request, and why the others lose (planner)
-    submit("lu.toml", command)       agent         the same sent to its scheduler, once, as a future
-    Agent(application, endpoints)    agent         asks schedulers, plans, submits once, reshapes and watches
+    plan("lu.toml", "kth.json")      agent         the request that finishes first, and why the others lose (planner)
+    submit("lu.toml", command)       agent         submits that request exactly once; returns a future
+    Agent(application, endpoints)    agent         queries schedulers, plans, submits once, reshapes and watches
 
-and under it, from the bottom: `times`, `errors`, `printable` and `json_text` (what others wrote, safe for a terminal
-and within memory), `compiled` and `machine_code` (kernels, compiled), `heap` (what happens next), `profile` (free
-processors over time: one contract, several forms), `resources` (what a unit of a size brings along), `placeholders` (of
-commands), `report` (pages of tables and pictures), `intervals` (means with theirs), `reading` (applications and lists
-from files), `coallocation` (one application on several machines at once), `s3` (the scheduler, pure), `slurm` (Slurm's
-schedulers, pure), `simulation` (any log through any policy), `policies` (those of others, in Python), `prediction`
-(likely starts, from how jobs have used their walltimes), `endpoints` (schedulers that can be asked), `pictures`,
-`notebook` (how it shows plans and schedules), `agent` (asks, chooses, submits, reshapes and watches for one
-application), `workflows`, `service` (S³ over HTTP), `cli`, `bundle` (one file for login nodes), `manual` (man gas).
-Imports point down that list only.
+and below it, from the bottom: `times`, `errors`, `printable` and `json_text` (untrusted text and JSON, made safe for
+terminal and memory), `compiled` and `machine_code` (compiled kernels), `heap` (the next event), `profile` (free
+processors over time: one contract, several forms), `resources` (resources of each unit of a size), `placeholders` (in
+commands), `report` (pages of tables and pictures), `intervals` (means with 90% intervals), `reading` (applications and
+availability lists from files), `coallocation` (one application on several machines at once), `s3` (the scheduler,
+pure), `slurm` (Slurm's schedulers, pure), `simulation` (simulates any log under any policy), `policies` (users' own, in
+Python), `prediction` (predicted starts, learned from past jobs), `endpoints` (connections to schedulers), `pictures`,
+`notebook` (plans and schedules as HTML), `agent` (queries, chooses, submits, reshapes and watches for one application),
+`workflows`, `service` (S³ over HTTP), `cli`, `bundle` (one file for login nodes), `manual` (man gas). Imports point
+down that list only.
 """
 
 

@@ -9,7 +9,7 @@
     ├── NotFound          there is no such job
     ├── Conflict          the state of the job or the schedule does not allow this
     │   ├── Draining      the scheduler accepts no new jobs
-    │   └── StoreDamaged  the store is not as it was written
+    │   └── StoreDamaged  the contents of the store are damaged
     ├── StoreFailed       a change could not be made durable, so it was not made
     │   └── StoreInDoubt  it may have been made; repeating the request with the same key settles it
     ├── Unauthorized      no token, or an invalid one
@@ -99,7 +99,7 @@ class Draining(Conflict):
 
 
 class StoreDamaged(Conflict):
-    """The store is not as it was written: a disk, a copy or a person has changed it."""
+    """The contents of the store are damaged: a disk, a copy or a person has changed them."""
 
 
 class Unauthorized(GasError):
@@ -149,11 +149,11 @@ class JobFailed(GasError):
     Attributes
     ----------
     job
-        As its scheduler describes it; empty where none is at hand.
+        The job as its scheduler describes it; empty if not available.
     exit_status
-        None where it has none: it did not start, or a signal ended it.
+        None if the job did not start, or a signal ended it.
     output
-        The end of what it has written, with a line before each stream that says which.
+        The end of its output; a line before each stream names it.
     """
 
     def __init__(

@@ -247,23 +247,23 @@ def plan(
     Parameters
     ----------
     availability
-        One list or several, in the order in which ties are decided. Nothing starts before the latest of their
-        instants, so that an old list gains nothing from its age.
+        One list or several; the order decides ties. Nothing starts before the latest of their instants, so that an old
+        list gains nothing from its age.
     not_before, deadline
         Epoch seconds: no start before, no expected finish after.
     max_processor_hours
-        The most that the run may be expected to use up.
+        Upper limit on processors × execution time, in hours.
     tolerance
         0.05 takes the fewest processors among the candidates whose turn-around time is within 5% of the best.
     algorithm
         "exact", or "walk" for the paper's Fig. 4.3.
     limits
-        By scheduler, what it accepts from one request, and how fast it is.
+        By scheduler: its limits on one request, and its speed.
 
     Raises
     ------
     BadInput
-        No list at all, two of one name, or an option out of range.
+        No list, two lists of the same name, or an option out of range.
     """
     lists = [availability] if isinstance(availability, (AvailabilityList, NodeAvailability)) else list(availability)
     if not lists:

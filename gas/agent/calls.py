@@ -114,15 +114,16 @@ def plan(
         No start before, no expected finish after: a ``datetime`` (local unless it names a zone), a ``timedelta`` from
         now, text as on the command line ("18:30", "+2h"), or epoch seconds.
     max_processor_hours
-        The most that the run may be expected to use up.
+        Upper limit on processors × execution time, in hours.
     tolerance
-        "5%" or 0.05 takes the fewest processors among those that finish nearly as early.
+        "5%" or 0.05 takes the fewest processors among the requests within 5% of the best turn-around time.
     algorithm
         "exact", or "walk" for the paper's own search.
     probes
-        By how many real jobs, cancelled at once, a Slurm is asked.
+        Number of real jobs, cancelled at once, whose planned starts Gas reads from Slurm.
     predict
-        Choose by likely starts: "auto" asks each scheduler for its past; or the name of a log, a `Log` or a `History`.
+        Choose by predicted starts, learned from each scheduler's past jobs ("auto") or from a log: its name, a `Log`
+        or a `History`.
     risk
         With `predict`: "90%" chooses by the finish that is met with this probability.
     sure
@@ -130,14 +131,14 @@ def plan(
     samples, seed
         With `predict`: how often the queue is simulated, and the seed.
     stale_ok
-        Also plan with lists in files that are more than an hour old. Lists that are given as objects are planned with
-        as of their own instant, unless they stand beside others.
+        Also use stale lists in files (more than an hour old). A list given as an object is planned as of its own
+        instant, unless it is one of several.
     limits
-        What the schedulers of lists accept from one request, by name.
+        Limits of the schedulers of lists on one request, by name.
     config
         The configuration, if not the usual one.
     remark
-        Called with what should be known; by default it is logged as a warning of ``gas.agent``.
+        Called with remarks; by default they are logged as warnings of ``gas.agent``.
 
     Returns
     -------

@@ -119,19 +119,19 @@ class PlanOptions:
     not_before, deadline
         No start before, no expected finish after: an `Instant`, epoch seconds, or a `timedelta` from now.
     max_processor_hours
-        The most that the run may be expected to use up.
+        Upper limit on processors × execution time, in hours.
     tolerance
         0.05 takes the fewest processors among the candidates whose turn-around time is within 5% of the best.
     algorithm
         "exact", or "walk" for the paper's own search.
     probes
-        By how many real jobs, cancelled at once, a Slurm is asked when it would start them.
+        Number of real jobs, cancelled at once, whose planned starts Gas reads from Slurm.
     forecasting
-        Choose by what is likely; None chooses by the schedulers' own plans.
+        Choose by predictions; None chooses by the schedulers' own plans.
     stale_ok
-        Whether lists of any time are meant (`gas.agent.schedulers`).
+        Whether to use stale lists (`gas.agent.schedulers`).
     choices
-        Whether also other accounts and QOS are planned with than those that jobs get anyway.
+        Whether to plan with all accounts and QOS of the user, not only the default ones.
     deadline_may_have_passed
         Whether a deadline that no start precedes has an answer (no request is possible); else it is refused as a slip.
     """
@@ -158,18 +158,18 @@ class PlanOptions:
 
 @dataclass(frozen=True)
 class ReshapeOptions:
-    """When a job that waits is given another shape.
+    """When a waiting job gets another shape.
 
     Attributes
     ----------
     threshold
-        From which gain on, as a part of the time from now to its end.
+        Minimum gain, as a share of the time from now to its end.
     least
-        The same in seconds; the larger of both counts.
+        Minimum gain in seconds; the larger of the two counts.
     max_processor_hours
-        The most that the run may be expected to use up on another shape.
+        Upper limit on processors × execution time of the new shape, in hours.
     stale_ok
-        Whether plans of any time are meant.
+        Whether to use stale plans.
     """
 
     threshold: float = 0.05
