@@ -16,11 +16,11 @@ __all__ = ["STUDY"]
 def clusters_options(
     seed: FirstSeed = 0,
     clusters: Annotated[int, whole_number("--clusters", 1, 10_000, help="Number of clusters.")] = FULL,
-    most: Annotated[int, whole_number("--most", 1, 1000, help="To how many of them a user has access.")] = 25,
+    most: Annotated[int, whole_number("--most", 1, 1000, help="Number of clusters that a user can access.")] = 25,
 ) -> Options:
     """Choose among few or many of hundreds of clusters.
 
-    Draws clusters from a model, and shows what applications gain that can choose among 1, 5, 25 and more of them.
+    Draws clusters from a model, and shows the gain of applications that can choose among 1, 5, 25 and more of them.
     """
     return Options(seed, clusters, most)
 
