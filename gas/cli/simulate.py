@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from gas.simulation.conditional import Conditional
     from gas.simulation.schedule import Schedule
     from workloads import Log, RigidJobs
 
@@ -105,6 +106,14 @@ def simulate_command(
             "Policies that plan every job move higher classes to earlier starts first.",
         ),
     ] = None,
+    notice: Annotated[
+        str | None,
+        typer.Option(
+            "--notice",
+            metavar="N%:TIME",
+            help="Under s3: N% of the jobs have TIME to answer offers of earlier starts; 25%:10m:2m takes 2 minutes.",
+        ),
+    ] = None,
     months: Annotated[bool, typer.Option("--months", help="Also show results by month of submission.")] = False,
     output: Annotated[
         str | None,
@@ -142,7 +151,10 @@ def simulate_command(
     outputs = _files(output, "--output", traces, policies, _SCHEDULES)
     plots = _files(plot, "--plot", traces, policies, _picture_suffixes() if plot else (), together=True)
     check_readable(traces)
-    asked = _Asked(order, overrun, processors, month, since, until, first, scale_load, strict, unit, job_class or ())
+    asked = _Asked(
+        order, overrun, processors, month, since, until, first, scale_load, strict, unit, job_class or (), notice
+    )
+    conditional = None if notice is None else _conditional(notice, policies, order, job_class)
     classes = parse_classes(asked.classes)
     logs: list[list[dict[str, Any]]] = []
     failed: list[dict[str, str]] = []
@@ -158,7 +170,7 @@ def simulate_command(
                 for i, chosen in enumerate(policies):
                     show = bar_of(number * len(policies) + i)
                     try:
-                        schedule = _simulated(jobs, chosen, order, overrun, priorities, show)
+                        schedule = _simulated(jobs, chosen, order, overrun, priorities, conditional, show)
                     except BadInput as error:
                         if not isinstance(chosen, OwnPolicy):
                             raise
@@ -194,6 +206,14 @@ def simulate_command(
         raise typer.Exit(code)
 
 
+def _conditional(text: str, policies: Sequence[Policy | OwnPolicy], order: Order, classes: object) -> Conditional:
+    from gas.simulation.conditional import parse_conditional
+
+    if "s3" not in policies or order != "instant" or classes:
+        raise BadInput(f"--notice {text}: applies to policy s3 in order instant, without classes")
+    return parse_conditional(text)
+
+
 def _refuse_by_event(policies: Sequence[Policy | OwnPolicy], order: Order) -> None:
     own = [one.named for one in policies if isinstance(one, OwnPolicy)]
     if own and order != "instant":
@@ -225,6 +245,7 @@ class _Asked:
     strict: bool
     unit: Unit
     classes: Sequence[str] = ()
+    notice: str | None = None
 
     def document(self) -> dict[str, Any]:
         """Return the options that a result does not contain anyway."""
@@ -245,6 +266,7 @@ class _Asked:
         for each in self.classes:
             words += ["--class", each]
         given = {"--from": self.since, "--until": self.until, "--first": self.first, "--scale-load": self.scale_load}
+        given["--notice"] = self.notice
         for option, value in given.items():
             words += [] if value is None else [option, str(value)]
         words += ["--unit", self.unit] if self.unit != "cpus" else []
@@ -389,6 +411,7 @@ def _simulated(
     order: Order,
     overrun: Overrun,
     priorities: NDArray[np.int64] | None,
+    conditional: Conditional | None,
     show: Callable[[float], None],
 ) -> Schedule:
     from gas.compiled import announce, available, tell_of_compiling
@@ -405,6 +428,8 @@ def _simulated(
 
         return simulate_apart(jobs, policy, overrun=overrun, progress=show)
     known = None if policy in ("fcfs", "easy") else priorities
+    if conditional is not None and policy == "s3":
+        return conditional.simulate(jobs, overrun=overrun, progress=show)
     return simulate(jobs, policy, order=order, overrun=overrun, priorities=known, progress=show)
 
 

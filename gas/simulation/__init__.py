@@ -21,6 +21,7 @@ The main path is `simulate.simulate`, with `engine.run` under it. Its modules, f
     branching   what each of several answers would lead to for a job that arrives
     answers     what takes part in place of a job that arrives, or why that cannot be
     simulate    a log simulated whole, or up to an instant or an arrival, to ask, branch and go on
+    conditional some jobs asked before they are moved to earlier starts, as S³ does it
     adjusting   EASY with walltimes that the scheduler adjusts by what has ended so far
     timeline    a schedule as step functions: free processors, queue, queued work
     metrics     mean wait, response, slowdown, utilization … of a schedule

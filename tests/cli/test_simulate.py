@@ -786,3 +786,30 @@ def test_a_class_that_no_job_is_of_is_refused(gas, three):
     done = gas("simulate", three, "--class", "urgent=user:7")
     assert done.code == 2
     assert "no simulated job has such a user; the log has 1" in done.err
+
+
+def test_jobs_with_a_notice_are_offered_earlier_starts_and_the_schedule_keeps_its_promises(gas, log, tmp_path):
+    options = ("simulate", log, "--policy", "easy,s3")
+    plain = gas(*options, "--json").json["results"]
+    done = gas(*options, "--notice", "50%:30m:10m", "--json", "-o", tmp_path / "{policy}.csv")
+    easy, asked = done.json["results"]
+    assert easy["mean_wait"] == plain[0]["mean_wait"]
+    assert asked["mean_wait"] != plain[1]["mean_wait"]
+    assert "--notice 50%:30m:10m" in asked["command"]
+    audited = gas("audit", tmp_path / "s3.csv", "--log", log)
+    assert (audited.code, "no start later than promised" in audited.out) == (0, True)
+    none = gas(*options, "--notice", "0%:30m", "--json").json["results"][1]
+    assert none["mean_wait"] == plain[1]["mean_wait"]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--policy", "easy", "--notice", "50%:30m"], "applies to policy s3"),
+        (["--class", "urgent=user:1", "--notice", "50%:30m"], "without classes"),
+        (["--notice", "50:30m"], "write SHARE%:NOTICE"),
+    ],
+)
+def test_a_notice_that_cannot_be_simulated_is_refused(gas, three, options, problem):
+    refused = gas("simulate", three, *options)
+    assert (refused.code, problem in refused.err) == (2, True)
