@@ -101,9 +101,17 @@ def _read(file: IO[str]) -> dict[str, Any]:
 
 @contextmanager
 def open_holdings(key: str) -> Iterator[Holdings]:
-    """Hold the file of a key; another process that holds it is waited for (errors as of `locked_file`)."""
+    """Hold the file of a key; another process that holds it is waited for (errors as of `locked_file`).
+
+    That of a key which no submission can come back to is deleted when it holds nothing in doubt.
+    """
     with locked_file(_folder(), key) as file:
-        yield Holdings(key, file)
+        holdings = Holdings(key, file)
+        try:
+            yield holdings
+        finally:
+            if holdings.own and holdings.phase in ("made", "nothing"):
+                Path(file.name).unlink(missing_ok=True)
 
 
 def abandoned() -> list[str]:

@@ -14,6 +14,7 @@ from gas.agent.coallocating import MOST_APART, Spread
 from gas.agent.holdings import abandoned
 from gas.agent.options import PlanOptions, Run
 from gas.endpoints import InDoubt, JobDescription, S3Endpoint
+from gas.endpoints.journal import state_directory
 from gas.errors import BadInput, Conflict, Infeasible
 from speedup_models import Table
 
@@ -182,6 +183,7 @@ def test_after_kill_9_without_a_key_the_next_call_releases_what_was_taken(sites,
     agent.submit_together(HELD, spread=SPREAD)
     assert "what an interrupted coallocation had taken was released" in agent.said
     assert (parts(sites), abandoned()) == ([[("job", 4)], [("job", 4)]], [])
+    assert list((state_directory() / "coallocations").iterdir()) == []
     assert of_others(sites) == before
 
 
