@@ -68,7 +68,7 @@ def machine_command(
         say(f"limits per user: {limits}")
     for broken in found.get("broken") or []:
         if broken["start"] is None:
-            note(f"job {broken['id']} of {broken['user']} was cancelled: it needs more processors")
+            note(f"job {broken['id']} of {broken['user']} was cancelled: it needs more processors than the machine has")
         else:
             late = duration_text(broken["start"] - broken["promised"])
             note(f"job {broken['id']} of {broken['user']} starts {late} later than promised")

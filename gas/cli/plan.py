@@ -133,7 +133,7 @@ def without_predictions(found: PredictedPlan) -> str:
     if not found.predictions:
         return "Nothing is predicted; planned starts decided."
     if best is not None and planned is None:
-        return "Without predictions there would be none: no request is planned to finish by the deadline."
+        return "Without predictions there would be none: no request has a planned finish by the deadline."
     if best is None or planned is None or best == planned:
         return "Without predictions it would be the same request."
     apart = found.score(planned) - found.score(best)
@@ -157,7 +157,7 @@ def how_certain(found: PredictedPlan) -> list[str]:
     known, lines = found.certain.get(best), []
     if known is None:
         why = found.unpredicted.get(best.scheduler)
-        lines.append(f"The probability that it finishes by {iso_time(deadline)} is not known{f' ({why})' * bool(why)}.")
+        lines.append(f"The probability of finishing by {iso_time(deadline)} is not known{f' ({why})' * bool(why)}.")
     else:
         sure, to_the_end = percent(known.share), percent(known.of_walltime)
         run = ", even if it uses all of its walltime"

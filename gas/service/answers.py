@@ -69,13 +69,13 @@ class JobAnswer(BaseModel):
     processors: int
     walltime: int
     job_class: Annotated[str | None, Field(alias="class", description="Null for the default class")]
-    priority: Annotated[int | None, Field(description="That of its class, see GET /v1/machine")]
+    priority: Annotated[int | None, Field(description="Priority of its class, see GET /v1/machine")]
     actuator: Literal["process", "simulated", "none"]
     command: Annotated[
         list[str] | None,
         Field(description="Null for other users' jobs and, except in GET /v1/jobs/{id}, if it is long"),
     ]
-    command_bytes: Annotated[int | None, Field(description="Length of the command in JSON; from 4096 on it is long")]
+    command_bytes: Annotated[int | None, Field(description="Length of the command in JSON; 4096 or more is long")]
     run_time: int | None
     notice: Annotated[
         int | None, Field(description="Seconds to answer an offer of an earlier start; null: moved without being asked")
@@ -114,9 +114,9 @@ class JobAnswer(BaseModel):
 class CoverageAnswer(BaseModel):
     """How often the intervals of the last predictions held."""
 
-    interval: Annotated[float, Field(description="The probability that they are meant to have")]
-    outcomes: Annotated[int, Field(description="How many predicted jobs have started, of the last 400")]
-    held: Annotated[int, Field(description="How many of these started in their interval")]
+    interval: Annotated[float, Field(description="Nominal probability of the intervals")]
+    outcomes: Annotated[int, Field(description="Number of predicted jobs that have started, of the last 400")]
+    held: Annotated[int, Field(description="Number of these that started in their interval")]
     share: Annotated[float | None, Field(description="held / outcomes; null for fewer than 20")]
     predicted_afterwards: int
     in_words: str
@@ -175,7 +175,7 @@ class HealthAnswer(BaseModel):
         ),
     ]
     durable: Annotated[bool, Field(description="Whether changes can be written to disk; if not, all are refused")]
-    remarks: Annotated[list[str], Field(description="Notices for the operator, for example a restored store")]
+    remarks: Annotated[list[str], Field(description="Notices for the operator, for example after a restored backup")]
     scheduler: str
     processors: int
     accepting: bool
@@ -209,9 +209,9 @@ class ClassAnswer(BaseModel):
     """A class of jobs."""
 
     name: str
-    priority: Annotated[int, Field(description="Higher ones are moved to earlier starts first")]
-    default: Annotated[bool, Field(description="Whether it is that of jobs that name none")]
-    permitted: Annotated[bool, Field(description="Whether the caller may submit in it")]
+    priority: Annotated[int, Field(description="Jobs of higher priority move to earlier starts first")]
+    default: Annotated[bool, Field(description="Whether jobs submitted without a class get this one")]
+    permitted: Annotated[bool, Field(description="Whether the caller may submit to this class")]
 
 
 class MachineAnswer(BaseModel):
@@ -233,11 +233,13 @@ class MachineAnswer(BaseModel):
         Field(description="Scheduler's clock minus the machine's, in seconds; null with --clock-speed"),
     ]
     predicted_coverage: Annotated[
-        CoverageAnswer | None, Field(description="Of the predicted starts of jobs here; null until it is known")
+        CoverageAnswer | None, Field(description="Coverage of predicted starts on this machine; null until known")
     ]
     user: str
     role: Literal["user", "operator"]
     access: Annotated[bool, Field(description="Whether tokens are required")]
     limits: LimitsAnswer
-    classes: Annotated[list[ClassAnswer], Field(description="Classes of jobs, the highest first; none: all are alike")]
+    classes: Annotated[
+        list[ClassAnswer], Field(description="Classes of jobs, the highest first; empty: all jobs are equal")
+    ]
     broken: Annotated[list[BrokenAnswer] | None, Field(description="Promises broken by this change")] = None

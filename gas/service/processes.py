@@ -286,7 +286,7 @@ def settle(
     place = _place(job_directory)
     if wrapper_of(place) is not None:  # it has not made its claim yet, or the job has removed or spoilt that
         # never None: by the time the caller acts on that, the wrapper may be gone, having run the job
-        return state or Unreadable(job_directory, "has a wrapper but no records, or no longer")
+        return state or Unreadable(job_directory, "has a wrapper but no records (any more)")
     taken = claim is not None or state is not None or _is_there(job_directory / wrapper.CLAIM)
     if not taken and not (begun and _has_run(job_directory)):
         return None

@@ -84,7 +84,7 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
     missing = [id for id in range(known + 1, min(loss.last_id, known + 10_000) + 1) if store.job(id) is None]
     if missing:
         names = ", ".join(map(str, missing[:10])) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
-        remarks.append(f"lost, and to be submitted again: {'job' if len(missing) == 1 else 'jobs'} {names}")
+        remarks.append(f"lost; submit again: {'job' if len(missing) == 1 else 'jobs'} {names}")
     store.make_up(max((id for id, _ in found.values()), default=0))
     for remark in remarks:
         log.warning("%s", remark, extra={"event": "store_older"})

@@ -361,7 +361,7 @@ def test_a_planned_start_is_not_sure_and_what_is_unknown_is_said(gas, app, late)
     assert "is not known (planned start, not predicted: 0 samples in time, 10 are needed)" in result.err
     shown = gas("plan", app, *late, "--deadline", "+90h")
     assert shown.code == 0, shown.err
-    assert re.search("The probability that it finishes by .* is not known .planned start, not predicted", shown.out)
+    assert re.search("The probability of finishing by .* is not known .planned start, not predicted", shown.out)
     assert "(planned)" in gas("plan", app, *late, "--explain").out
 
 

@@ -148,7 +148,7 @@ def test_jobs_of_which_nothing_is_left_are_counted_and_their_numbers_not_given_a
     lost = [machine.live.submit(asks("alice", "true"))[0].id for _ in range(3)]
     machine.put_back(backup)
     assert machine.live.submit(asks("bob", "true"))[0].id == lost[-1] + 1
-    assert "lost, and to be submitted again: jobs 2, 3, 4" in " ".join(machine.live.health()["remarks"])
+    assert "lost; submit again: jobs 2, 3, 4" in " ".join(machine.live.health()["remarks"])
     machine.live.cancel(1)
     machine.start()
     assert machine.live.health()["remarks"] == [], "once is enough"

@@ -133,7 +133,7 @@ def test_numbers_that_are_missing_are_named(site):
     site.directory(job(3))
     assert site.store.lost is not None
     remarks = site.reconciled()
-    assert remarks[-1] == "lost, and to be submitted again: jobs 2, 4"
+    assert remarks[-1] == "lost; submit again: jobs 2, 4"
 
 
 def test_only_names_of_jobs_are_directories_of_jobs(tmp_path):

@@ -164,7 +164,7 @@ class SlurmAvailability(NodeAvailability):
         if victims := self._preempted_for(one, processors, walltime, layout):
             names = ", ".join(f"{job.id} of {job.user or 'another user'}" for job in victims[:3])
             more = f" or {len(victims) - 3} more" if len(victims) > 3 else ""
-            parts.append(f"it starts so soon only by preempting running jobs: {names}{more}")
+            parts.append(f"it can start this early only by preempting running jobs: {names}{more}")
         if self.doubted is not None:
             alike, total = self.doubted
             parts.append(

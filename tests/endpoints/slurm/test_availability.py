@@ -118,7 +118,7 @@ def test_where_some_plans_are_others_than_gas_makes_a_start_is_said_to_be_uncert
 
 
 @pytest.mark.parametrize(
-    ("cpus", "said"), [(8, "it starts so soon only by preempting running jobs: 1 of bob"), (2, "")]
+    ("cpus", "said"), [(8, "it can start this early only by preempting running jobs: 1 of bob"), (2, "")]
 )  # fmt: skip
 def test_whose_running_jobs_end_for_a_start_is_said(cpus, said):
     partitions = (replace(MAIN, tier=1), Partition("urgent", ("n0", "n1"), longest=86400, tier=5))
