@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 
 import numpy as np
-from scipy.stats import t
+from scipy.special import stdtrit  # scipy.stats has the same, but takes long to import
 
 from experiments.framework.records import as_csv
 
@@ -71,7 +71,7 @@ def verdict(parts, low=-inf, high=inf, tried=1):
             found.append("not resolved")
             continue
         alone, among = (
-            t.ppf(1 - wrong / tried / 2, months - 1) * error
+            stdtrit(months - 1, 1 - wrong / tried / 2) * error
             for wrong in (1 - CONFIDENCE, (1 - CONFIDENCE) / len(parts))
         )
         if value - among > high or value + among < low:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_backfilling import made_study
 from recomputed import by, chosen, jackknife, mean, ratio, table, verdict
-from scipy.stats import t
+from scipy.special import stdtrit  # scipy.stats has the same, but takes long to import
 
 from experiments.backfilling.claims import claims
 from experiments.backfilling.tables import TABLES
@@ -135,7 +135,7 @@ def decide(parts, low=-inf, high=inf):
     for samples in parts:
         value = samples[0][0]
         alone, among = (
-            hypot(*(t.ppf(1 - wrong / 2, count - 1) * error for _, error, count in samples))
+            hypot(*(stdtrit(count - 1, 1 - wrong / 2) * error for _, error, count in samples))
             for wrong in (0.02, 0.02 / len(parts))
         )
         if value - among > high or value + among < low:
@@ -149,7 +149,7 @@ def outside(parts, limit):
     """Return the verdict that every part is further from 0 than a limit."""
     found = []
     for value, error, count in parts:
-        alone, among = (t.ppf(1 - wrong / 2, count - 1) * error for wrong in (0.02, 0.02 / len(parts)))
+        alone, among = (stdtrit(count - 1, 1 - wrong / 2) * error for wrong in (0.02, 0.02 / len(parts)))
         if abs(value) + among <= limit:
             return "no"
         found.append(abs(value) - alone > limit)

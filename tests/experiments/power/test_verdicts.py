@@ -4,7 +4,7 @@ import csv
 import re
 
 import numpy as np
-from scipy.stats import t
+from scipy.special import stdtrit  # scipy.stats has the same, but takes long to import
 
 from experiments.moldable.terms import BASE
 
@@ -24,7 +24,7 @@ def sides(rows, statistic, parts, limit):
         whole = statistic(mine)
         without = [statistic([row for row in mine if (row["log"], row["month"]) != month]) for month in months]
         error = np.sqrt((count - 1) / count * np.sum((np.array(without) - np.mean(without)) ** 2))
-        widths = [t.ppf(0.5 + level / 2, count - 1) * error for level in (0.98, 1 - 0.02 / len(parts))]
+        widths = [stdtrit(count - 1, 0.5 + level / 2) * error for level in (0.98, 1 - 0.02 / len(parts))]
         found.append(tuple(-1 if whole + width < limit else int(whole - width > limit) for width in widths))
     return found
 
@@ -67,5 +67,5 @@ def test_the_share_of_lost_runs_and_its_interval_are_those_of_the_table_alone(re
     count, lost = np.array([len(one) for one in of]), np.array([sum(one) for one in of])
     share = lost.sum() / count.sum()
     error = np.sqrt(((lost - share * count) ** 2).sum() / (len(months) - 1) / len(months)) / count.mean()
-    shown = f"{100 * share:.1f} ± {100 * t.ppf(0.95, len(months) - 1) * error:.1f}%"
+    shown = f"{100 * share:.1f} ± {100 * stdtrit(len(months) - 1, 0.95) * error:.1f}%"
     assert shown in (folder / "power.md").read_text()
