@@ -248,6 +248,19 @@ def test_a_machine_that_slept_has_had_an_outage_and_no_step(begin, world, caplog
     assert b"gas_paused_seconds_total 3599" in live.metrics_text()
 
 
+def test_a_process_in_a_reservation_that_a_machine_slept_through_is_planned_again_and_said(begin, world, caplog):
+    live = begin()
+    live.start()
+    start = START + HOUR // 2
+    held = queued(live, JobRequest("reservation", "r", 10, 100, actuator="none", run_time=0, start=start))
+    job = queued(live, replace(process(10, 100), start=start, reservation=held.id))
+    assert (job.state, job.promise) == ("reserved", start)
+    world.elapsed += HOUR
+    late = live.job(job.id)
+    assert (late.broken_promise, late.start) == (start, live.clock.now() + 1)
+    assert "stalled" in {record.event for record in caplog.records}
+
+
 def test_a_walltime_is_elapsed_time_whatever_the_clock_does(begin, world):
     """On a slow clock 4 s of scheduler time would take 40."""
     live = begin()
