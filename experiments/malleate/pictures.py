@@ -58,7 +58,7 @@ def draw_changes(
             panel.set_title(log, fontsize=10)
             plain(panel)
         panels[0].set_yticks(at, list(strategies.values()))
-        figure.supxlabel("change of the mean turn-around time against rigid jobs (%), all jobs adopt", fontsize=10)
+        figure.supxlabel("change of the mean turn-around time (%)", fontsize=10)
 
     return as_svg((1.9 * len(logs) + 2.4, 0.32 * len(strategies) + 1.2), draw)
 
@@ -88,7 +88,7 @@ def draw_shares(
         for panel in panels[::columns]:
             panel.set_ylabel("mean turn-around time (%)")
         handles, names = panels[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+        figure.legend(handles, names, loc="outside lower center", ncols=min(len(logs), 3), frameon=False, fontsize=9)
 
     return as_svg((3.0 * min(len(logs), 4) + 0.6, 2.7 * -(-len(logs) // 4) + 1.1), draw)
 

@@ -132,7 +132,7 @@ def _first_look(study: Results) -> Section:
     picture = Picture(
         "changes",
         draw_changes([log.source.trace for log in study.logs], titles, changes),
-        "Lines at the ends of bars are 90% intervals over months.",
+        f"Against rigid jobs; {most}% of the jobs adopt. Lines at the ends of bars are 90% intervals over months.",
     )
     rows = []
     for name in titles:
@@ -354,7 +354,9 @@ def _baselines(study: Results) -> Section:
     )
     text = (
         "Whether rigid jobs come out as published: Mu'alem and Feitelson (2001), Table 4. Their logs are other "
-        "versions of these, which is not tested as a cause of differences. The traces of Cori, Eagle and Theta are not "
+        "versions of these: KTH lacks a single job here, but CTC and SDSC have other numbers of jobs by month, so that "
+        "a mean over all jobs may agree or not by that alone (gas experiment backfilling compares month by month). The "
+        "traces of Cori, Eagle and Theta are not "
         "at hand, so figures of the studies of malleable jobs themselves are not reproduced."
     )
     return Section("A published baseline", (Text(text), Table(columns, tuple(rows))))
