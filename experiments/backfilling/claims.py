@@ -34,7 +34,7 @@ from experiments.framework.verdicts import (
 from experiments.published import MEASURES, POLICIES, Measure, overall
 
 __all__ = ["ALIKE", "CLOSE", "HIGH_LOAD", "SAME_SHARE", "SIZE", "WITHIN", "alike", "as_much_backfilled", "claims"]
-__all__ += ["headline", "more_backfilled", "percent"]
+__all__ += ["more_backfilled", "percent"]
 
 HIGH_LOAD = 0.75
 """From here on a load is called high."""
@@ -228,21 +228,6 @@ def _of_modified(study: Results) -> list[Claim]:
             unit=" points",
         ),
     ]
-
-
-def headline(found: Sequence[Claim]) -> str:
-    """Return how many statements hold, do not, and are not resolved."""
-    verdicts = [claim.verdict for claim in found]
-    counts = ", ".join(f"{verdicts.count(word)} {words}" for word, words in _VERDICTS.items() if word in verdicts)
-    return f"Of {len(found)} statements, {counts}." if found else "No statement was tested."
-
-
-_VERDICTS = {
-    "yes": "hold",
-    "no": "do not",
-    "not resolved": "are not resolved",
-    "not tested": "are not tested",
-}
 
 
 def alike(study: Results) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
-from experiments.backfilling.claims import HIGH_LOAD, WITHIN, claims, headline
+from experiments.backfilling.claims import HIGH_LOAD, WITHIN, claims
 from experiments.backfilling.comparison import FIGURES_APART, NAMES, NOISE, UNEXPLAINED, Cell, count, distance, reasons
 from experiments.backfilling.models_report import (
     amounts_section,
@@ -16,7 +16,7 @@ from experiments.backfilling.models_report import (
     run_times_section,
 )
 from experiments.backfilling.results import BASE, DOUBLED, LOADS, PAPER_JOBS, Options, Results, batch_jobs
-from experiments.framework.claims import Claim
+from experiments.framework.claims import Claim, headline
 from experiments.framework.columns import Shown, numbered, table_of
 from experiments.framework.items import Compared, Pair, items_section
 from experiments.framework.logs import Found

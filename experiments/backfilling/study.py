@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from experiments.backfilling.claims import claims, headline
+from experiments.backfilling.claims import claims
 from experiments.backfilling.report import backfilling_report
 from experiments.backfilling.results import LOADS, Options, planned, summarised
 from experiments.backfilling.run import study_run
 from experiments.backfilling.tables import TABLES
+from experiments.framework.claims import headline
 from experiments.framework.options import whole_number, whole_seed
 from experiments.framework.study import Study
 from experiments.published import TRACES

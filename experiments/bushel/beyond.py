@@ -156,7 +156,7 @@ def _drawn_row(study: Results, trace: str, kind: Kind, percent: int) -> list[str
     return [
         text_of(mean("gas", "mean")),
         text_of(mean("static", "mean")),
-        "" if gain is None else f"{gain:.2f}",
+        "" if gain is None else gain.text(2),
         f"{share_lost(results):.1f}%",
         *(text_of(mean("others", world)) for world in ("gas", "static")),
         *(text_of(mean("all", world)) for world in ("gas", "static")),

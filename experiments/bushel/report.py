@@ -87,7 +87,7 @@ def _lead(study: Results) -> str:
         percents = study.percents(site.trace, kind)
         gains = [study.gain(site.trace, kind, percent) for percent in (percents[0], percents[-1])] if percents else []
         if gains:
-            first, last = (f"{gain:.1f}" for gain in gains)
+            first, last = ("-" if gain is None else gain.text(1) for gain in gains)
             words.append(f"{site.trace} {first} times as long at {percents[0]}% and {last} at {percents[-1]}%")
     every = beyond(study)[-1].here
     if not words:
@@ -96,7 +96,7 @@ def _lead(study: Results) -> str:
         f"Benchmarks replace a share of the jobs; a static request is the size of the replaced job. Mean "
         "turn-around times "
         f"of static requests, compared with Gas's: {'; '.join(words)} of the jobs replaced ({len(study.results):,} "
-        "runs). "
+        "runs; ± is half of a 90% interval over months). "
         f"Mean over all jobs when their own speed-ups are drawn and every job uses Gas: {every}. The paper is: W. "
         "Cirne and F. Berman, "
         "Application Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, 1999, section 5.3."
@@ -211,7 +211,7 @@ def _means_row(study: Results, one: Share, kind: Kind) -> list[str]:
         f"{one.static:,.0f}",
         text_of(static),
         f"{one.static / one.gas:.2f}",
-        "" if gain is None else f"{gain:.2f}",
+        "" if gain is None else gain.text(2),
         f"{share_lost(results):.1f}%" if results else "",
         f"{one.load_ratio:.4f}" if one.load_ratio else "",
         "" if ratio is None else f"{ratio.mean:.4f}",

@@ -25,7 +25,7 @@ from experiments.moldable.moldability import Moldability
 from experiments.moldable.substitution import Opponent
 from experiments.moldable.terms import BASE, TERMS, Terms
 from gas.errors import BadInput
-from gas.intervals import Interval, interval
+from gas.intervals import Interval, interval, ratio_by_months
 
 __all__ = ["DRAWN", "DRAWN_PERCENTS", "FULL_SEEDS", "KINDS", "MIXES", "OPPONENTS", "PERCENTS", "Drawn", "Results"]
 __all__ += ["OTHER_DRAWN_PERCENTS", "OTHER_PERCENTS", "Kind", "Options", "Run", "bushel_runs", "summarised"]
@@ -200,10 +200,13 @@ class Results(SiteResults[Options, Run]):
             if result["moldable"]
         }
 
-    def gain(self, trace: str, kind: Kind, percent: int) -> float | None:
-        """Return how many times as long static requests take as Gas's, in the means of all seeds."""
-        gas, static = (self.mean(trace, kind, percent, world, "mean") for world in ("gas", "static"))
-        return None if gas is None or static is None else static.mean / max(gas.mean, 1.0)
+    def gain(self, trace: str, kind: Kind, percent: int) -> Interval | None:
+        """Return how many times as long static requests take as Gas's over all seeds, with its interval over months."""
+        every = list(self.by_month(trace, kind, percent).values())
+        if not every:
+            return None
+        static, gas = (np.sum([of[f"moldable_{world}"] for of in every], axis=0) for world in ("static", "gas"))
+        return ratio_by_months(static, gas) if gas.any() else None
 
 
 def summarised(computed: Computed[Options, Run]) -> Results:

@@ -23,7 +23,7 @@ from experiments.estimates.easy_report import easy_section
 from experiments.estimates.history import READINGS
 from experiments.estimates.pictures import draw_means, draw_use
 from experiments.estimates.results import FULL_SEEDS, TRACES, USERS, Change, Results
-from experiments.framework.claims import summary_section
+from experiments.framework.claims import headline, summary_section
 from experiments.framework.columns import Shown, numbered, table_of
 from experiments.framework.items import Compared, Pair, items_section
 from experiments.framework.logs import Found
@@ -127,7 +127,6 @@ def estimates_report(study: Results, origin: Origin) -> Report:
 
 def _lead(study: Results, cells: Sequence[Mean]) -> str:
     found = claims(study)
-    tested = [claim.holds for claim in found if claim.holds is not None]
     agree, compared = signs(cells)
     rows = [row for row in doublings(study) if row.change]
     halves = ", ".join(
@@ -138,7 +137,7 @@ def _lead(study: Results, cells: Sequence[Mean]) -> str:
     near = sum(bool(row.near) for row in known)
     short = sum(bool(row.possible) for row in known if not row.near)
     return (
-        f"Of the paper's statements that could be tested, {sum(tested)} of {len(tested)} hold. Of {len(known)} counts "
+        f"{headline(found)} Of {len(known)} counts "
         f"of Table 2, {near} are within {COUNTED:g}% of the paper's, and {short} are lower by no more than the jobs "
         f"missing from the logs. In Table 3, {agree} of {compared} resolved changes "
         f"from exact estimates have the paper's sign. "

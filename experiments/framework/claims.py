@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from gas.printable import many
 from gas.report.blocks import Cell, Column, Section, Table, no, yes
 
-__all__ = ["Claim", "summary_section", "verdict"]
+__all__ = ["Claim", "headline", "summary_section", "verdict"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,24 @@ class Claim:
 def verdict(claim: Claim) -> Cell:
     """Return the verdict as the cell of a table."""
     return Cell(claim.untested, "quiet") if claim.holds is None else yes() if claim.holds else no()
+
+
+_WORDS: Final = {
+    "yes": "hold",
+    "no": "do not",
+    "not resolved": "are not resolved",
+    "not judged": "are not judged",
+    "not tested": "are not tested",
+    "no verdict": "have no verdict",
+    "reported": "are reported",
+}
+
+
+def headline(found: Sequence[Claim]) -> str:
+    """Return how many statements hold, do not, and are not resolved."""
+    verdicts = [claim.verdict for claim in found]
+    counts = ", ".join(f"{verdicts.count(word)} {words}" for word, words in _WORDS.items() if word in verdicts)
+    return f"Of {many(len(found), 'statement')}, {counts}." if found else "No statement was tested."
 
 
 def summary_section(

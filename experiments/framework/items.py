@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -84,10 +85,9 @@ def items_section(paper: str, study: str, compared: Mapping[str, Compared]) -> S
     def statements(item: Item) -> str:
         judged = compared[item.name].claims if item.name in compared else ()
         resolved = [claim.holds for claim in judged if claim.holds is not None]
-        if not resolved:
-            return f"none of {len(judged)} resolved" if judged else ""
-        open_ones = len(judged) - len(resolved)
-        return f"{sum(resolved)} of {len(resolved)}{f'; {open_ones} not resolved' if open_ones else ''}"
+        others = Counter(claim.verdict for claim in judged if claim.holds is None)
+        words = [f"{sum(resolved)} of {len(resolved)}"] if resolved else []
+        return "; ".join([*words, *(f"{count} {word}" for word, count in others.items())])
 
     def where(item: Item) -> str:
         if not item.study:

@@ -46,7 +46,7 @@ def draw_changes(
     """
 
     def draw(figure: Figure) -> None:
-        panels = figure.subplots(1, len(logs), squeeze=False, sharey=True).ravel()
+        panels = figure.subplots(1, len(logs), squeeze=False, sharex=True, sharey=True).ravel()
         at = np.arange(len(strategies))[::-1]
         for panel, log in zip(panels, logs, strict=True):
             for y, name in zip(at, strategies, strict=True):

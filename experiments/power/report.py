@@ -85,6 +85,7 @@ def power_report(study: Results, origin: Origin) -> Report:
 def _lead(study: Results) -> str:
     every = study.outcomes()
     loses = by_months(100.0 * every.loses, every.months).text(1)
+    times = ratio_by_months(*sums_by_month(every.months, every.static, every.gas))
     traces = [site.trace for site, _ in study.logs]
     whole = len(traces) == len(SITES)
     printed = [table for table in one_apples() if table.of in (traces if not whole else [""])]
@@ -96,7 +97,7 @@ def _lead(study: Results) -> str:
     return (
         f"In {len(every):,} runs ({many(len(study.seeds), 'seed')}; {', '.join(traces)}) Gas's requests took "
         f"{by_months(every.gas, every.months)} s from submission to end on average; static requests took "
-        f"{by_months(every.static, every.months)} s, {gain(every):.1f} times as long, and in the median of the runs "
+        f"{by_months(every.static, every.months)} s, {times.text(1)} times as long, and in the median of the runs "
         f"{np.median(every.factor):.1f} times (paper: {paper}). The static request ended sooner in {loses}% of the "
         f"runs (paper, all logs: {PAPER_LOSES}%). Static requests: {OPPONENTS[study.options.terms.opponent]}. The "
         f"paper is: {_PAPER}."

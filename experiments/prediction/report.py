@@ -71,20 +71,23 @@ def _lead(study: Results) -> str:
     if len(found):
         words.append(
             f"Of {len(found):,} starts in held-out months ({', '.join(study.traces)}) "
-            f"{100 * found.inside(SHARE).mean():.1f}% lie in their 90% intervals. The median interval is "
+            f"{found.coverage(SHARE).text(1)}% lie in their 90% intervals. The median interval is "
             f"{100 * ratio(found):.0f}% as wide as the promised wait, the time from submission to the "
             f"promised start. The mean absolute error of the predicted mean is "
             f"{np.abs(found.mean - found.start).mean():,.0f} s, and that of the promise "
             f"{(found.promise - found.start).mean():,.0f} s."
         )
     if len(chosen):
-        means = (chosen.predicting.mean(), chosen.gas.mean(), chosen.static.mean(), chosen.best.mean())
+        columns = (chosen.predicting, chosen.gas, chosen.static, chosen.best)
+        lost = (100.0 * chosen.predicting_loses, 100.0 * chosen.loses)
         words.append(
-            "Mean times from submission to end in {:,} runs: {:,.0f} s if Gas chooses by predictions, {:,.0f} s if it "
-            "chooses by promises, {:,.0f} s with static requests, and {:,.0f} s with the best choices in hindsight. "
-            "The "
-            "static request ended sooner in {:.1f}% of the runs with predictions and in {:.1f}% without.".format(
-                len(chosen), *means, 100 * chosen.predicting_loses.mean(), 100 * chosen.loses.mean()
+            "Mean times from submission to end in {:,} runs: {} s if Gas chooses by predictions, {} s if it chooses by "
+            "promises, {} s with static requests, and {} s with the best choices in hindsight. The static request "
+            "ended sooner in {}% of the runs with predictions and in {}% without. ± is half of a 90% interval over "
+            "months.".format(
+                len(chosen),
+                *(chosen.mean(column) for column in columns),
+                *(chosen.mean(column).text(1) for column in lost),
             )
         )
     return " ".join(words)

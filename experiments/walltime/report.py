@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import product
 from statistics import fmean
 
-from experiments.framework.claims import Claim, summary_section
+from experiments.framework.claims import headline, summary_section
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.items import Compared, Pair, items_section
 from experiments.framework.logs import Found
@@ -164,8 +164,6 @@ _IMPROVEMENTS = {
 
 
 def _lead(study: Results) -> str:
-    found = claims(study)
-    counts = ", ".join(f"{number} {words}" for number, words in _verdicts(found) if number)
     every = [one[-1] for log in study.logs for queue in QUEUES for one in advantages(study, log, queue)]
     better, worse = (sum(sure(one) for one in every if (one.mean > 0) == above) for above in (True, False))
     waits = "; ".join(
@@ -188,17 +186,11 @@ def _lead(study: Results) -> str:
         else ""
     )
     return (
-        f"Verdicts on {len(found)} statements of the paper, for all logs together: {counts}. Selective adjustment is "
+        f"{headline(claims(study))} Each is judged on all logs together. Selective adjustment is "
         f"better than regular beyond the 90% interval in {better} of {len(every)} comparisons and worse in "
         f"{worse}{over_five}. Mean improvement of the wait over months at p85, regular and selective: {waits} (paper: "
         f"about 15% and 22% under WFP, none and about 20% under FCFS). The paper is: {_PAPER}."
     )
-
-
-def _verdicts(found: Sequence[Claim]) -> list[tuple[int, str]]:
-    """Return how many statements hold, do not, and are not decided."""
-    every = [claim.holds for claim in found]
-    return [(every.count(holds), words) for holds, words in ((True, "hold"), (False, "fail"), (None, "not resolved"))]
 
 
 def _text_of(found: Interval | None) -> str:

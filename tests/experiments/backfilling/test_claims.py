@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from made_backfilling import BATCHES, made_study, scheme
 
-from experiments.backfilling.claims import alike, as_much_backfilled, claims, headline, percent
+from experiments.backfilling.claims import alike, as_much_backfilled, claims, percent
 from experiments.backfilling.models import CHANGES
 from experiments.backfilling.results import ChangeRun, LogRun, ModelRun, Options, Results, variants
+from experiments.framework.claims import headline
 from experiments.framework.logs import SOURCES, Found
 from workloads import Header
 

@@ -44,7 +44,7 @@ def test_an_item_is_in_a_section_of_a_study_or_says_why_it_is_in_none(item):
 
 def test_the_list_counts_figures_within_a_tenth_signs_that_are_resolved_and_statements():
     pairs = (Pair(100, 105, True), Pair(100, 120, False), Pair(100, 99), Pair(100, None))
-    statements = tuple(Claim("", holds, "") for holds in (True, True, False, None))
+    statements = tuple(Claim("", holds, "", untested="not resolved") for holds in (True, True, False, None))
     compared = {
         "Table 1": Compared(pairs, "another log", statements),
         "Fig. 6": Compared((), "", statements[3:]),
@@ -54,6 +54,6 @@ def test_the_list_counts_figures_within_a_tenth_signs_that_are_resolved_and_stat
     row = next(row for row in table.rows if row[0] == "Table 1")
     assert row[2:] == ("Table 1", "3 of 4", "2", "1 of 2", "2 of 3; 1 not resolved", "another log")
     figure = next(row for row in table.rows if row[0] == "Fig. 6")
-    assert figure[3:] == ("", "", "", "none of 1 resolved", "")
+    assert figure[3:] == ("", "", "", "1 not resolved", "")
     other = next(row for row in table.rows if row[0] == "Table 2")
     assert other[2:] == ("gas experiment estimates", "", "", "", "", "")
