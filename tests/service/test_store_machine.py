@@ -12,7 +12,7 @@ from strategies import TODAY
 from thorough import examples
 
 from gas.errors import BadInput, Conflict, Draining, NotFound, StalePlan
-from gas.service.changes import Reshape
+from gas.service.changes import Answer, Reshape
 from gas.service.classes import Classes
 from gas.service.clock import Clock
 from gas.service.jobs import JobRequest
@@ -117,11 +117,13 @@ class Stored(RuleBasedStateMachine):
         patience=st.sampled_from([None, None, 0, 2, 30]),
         key=keys,
         job_class=classes,
+        notice=st.sampled_from([None, None, 1, 4]),
     )
-    def submits(self, processors, walltime, run_time, delay, patience, key, job_class):
+    def submits(self, processors, walltime, run_time, delay, patience, key, job_class, notice):
         not_before = None if delay is None else self.now + delay
         start_by = None if patience is None else self.now + patience
-        self.submit(processors, walltime, run_time, start=not_before, start_by=start_by, key=key, job_class=job_class)
+        more = {"start_by": start_by, "key": key, "job_class": job_class, "notice": notice}
+        self.submit(processors, walltime, run_time, start=not_before, **more)
 
     def submit(self, processors, walltime, run_time, *, scheduler=None, **more):
         size = min(processors, self.live.processors)
@@ -227,6 +229,29 @@ class Stored(RuleBasedStateMachine):
         assert all(job.promise <= before[other].promise for other, job in after.items())
         assert all(job.first_promise == before[other].first_promise for other, job in after.items())
         assert self.live.health()["promises_broken"] == broken
+
+    @precondition(lambda self: [job for job in self.active() if job.request.notice is not None])
+    @rule(data=st.data(), accepts=st.booleans(), later=st.sampled_from([None, 0, 3]), key=keys)
+    def answers_an_offer(self, data, accepts, later, key):
+        """What is accepted is the promise, once; no promise gets later; a refusal changes nothing."""
+        before = {job.id: job for job in self.active()}
+        offered = [job for job in before.values() if job.request.notice is not None]
+        chosen = data.draw(st.sampled_from(sorted(offered, key=lambda job: (job.offer is None, job.id))[:3]))
+        start = chosen.offer
+        not_before = None if accepts or later is None else self.now + later
+        wanted = Answer(chosen.id, accepts and start is not None, start, not_before, key, "ada")
+        answers = self.answers(self.live)
+        try:
+            job = self.live.answer(wanted)
+        except REFUSED:
+            assert self.answers(self.live) == answers
+            return
+        changed = self.answers(self.live)
+        if key is not None:
+            assert self.live.answer(wanted) == job
+            assert self.answers(self.live) == changed
+        assert changed == answers or job.promise == (start if wanted.accepts else chosen.promise)
+        assert all(self.live.job(id).promise <= each.promise for id, each in before.items())
 
     # ---------------------------------------------------------------------------------------------- operators
 
