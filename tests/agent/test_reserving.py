@@ -46,7 +46,7 @@ def test_all_calls_with_one_key_make_one():
 
 
 def test_where_it_is_not_known_the_message_says_how_to_find_out():
-    with pytest.raises(InDoubt, match="no answer; it may or may not have been reserved: .*--key k -e hpc") as raised:
+    with pytest.raises(InDoubt, match="no answer; the reservation may or may not exist: .*--key k -e hpc") as raised:
         reserve(Site(fails=True), "r", 4, lambda: 100, 60, key="k", remark=print)
     assert raised.value.key == "k"
 
