@@ -23,8 +23,9 @@ from experiments.framework.origin import Origin, origin_of
 from experiments.framework.records import Records, Written, columns_section, files_of
 from gas.cli.logs import courtesy
 from gas.cli.tables import note
-from gas.errors import BadInput
+from gas.errors import BadInput, Missing
 from gas.report.blocks import Report
+from gas.report.printing import print_page
 from gas.report.rendering import template, write, write_files
 
 __all__ = [
@@ -135,6 +136,8 @@ class Study(Generic[O, R, S]):
         Whether it can be done with a log of the user's own, of which no paper has figures.
     failed
         What could not be computed, by the fault of what a user named; then the command fails after the report.
+    paper
+        Whether its report is also printed as PDF, where a browser is installed.
     program
         How its command begins, if that is not ``gas experiment NAME``: then the files of its logs are arguments, and
         there is no option that chooses among known logs.
@@ -157,6 +160,7 @@ class Study(Generic[O, R, S]):
     by_month: bool = False
     own_logs: bool = False
     failed: Callable[[S], Sequence[str]] = lambda _: ()
+    paper: bool = False
     program: str = ""
 
     @property
@@ -248,6 +252,11 @@ def _write(study: Study[Any, Any, S], found: S, report: Report, tables: Sequence
         tell_claims(of_title)
     if headline := study.headline(found) or ("" if claims else report.lead):
         tell(headline)
+    if study.paper:
+        try:
+            written.append(print_page(output / f"{study.name}.html"))
+        except Missing as error:
+            note(f"gas: {error}")
     for path in written:
         note(f"gas: {path} written")
 

@@ -42,4 +42,5 @@ STUDY = Study(
     quick={"seeds": 1, "others": False},
     by_month=True,
     own_logs=True,
+    paper=True,
 )

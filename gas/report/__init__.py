@@ -2,4 +2,5 @@
 
 blocks     what a report consists of
 rendering  reports as HTML and as Markdown, and written into a folder
+printing   a page as PDF
 """
