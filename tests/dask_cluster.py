@@ -70,7 +70,7 @@ def dask_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
 def _below(pid: int) -> list[int]:
     """Return the processes that one has started, and those that these have."""
     found = []
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, ProcessLookupError):  # it may end meanwhile
         for thread in Path(f"/proc/{pid}/task").iterdir():
             children = [int(one) for one in (thread / "children").read_text().split()]
             found += [*children, *(one for child in children for one in _below(child))]

@@ -3,6 +3,7 @@
 models         the workload models of the literature, by seed and load
 run            both policies on a log, and on a model at a load
 run_times      run times by the size of jobs in a log and in models
+distances      how far those are apart
 results        which runs there are, and what came out
 comparison     a cell of the paper's table beside ours: does its sign agree, and if not, why
 claims         which of the paper's statements hold

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from experiments.backfilling.comparison import NAMES
+from experiments.backfilling.distances import apart, nearer
 from experiments.backfilling.results import BASE, DOUBLED, Results
-from experiments.backfilling.run_times import SIZES, apart, nearer
+from experiments.backfilling.run_times import SIZES
 from experiments.framework.claims import Claim
 from experiments.framework.ledger import Result
 from experiments.framework.verdicts import (

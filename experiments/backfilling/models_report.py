@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.backfilling.claims import ALIKE, SAME_SHARE, alike, as_much_backfilled, more_backfilled, percent
+from experiments.backfilling.distances import apart
 from experiments.backfilling.models import MODELS, MODIFIED, MOST_REPEATS, PROCESSORS, Model
 from experiments.backfilling.pictures import draw_backfilling, draw_models, draw_run_times, unequal
 from experiments.backfilling.results import Results
-from experiments.backfilling.run_times import SIZES, apart
+from experiments.backfilling.run_times import SIZES
 from experiments.framework.ledger import Result
 from experiments.framework.verdicts import LEVEL
 from experiments.published import MEASURES, POLICIES, TRACES

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from experiments.backfilling.comparison import NAMES
+from experiments.backfilling.distances import shares
 from experiments.backfilling.models import Model
-from experiments.backfilling.run_times import LIMITS, SIZES, WORKLOADS, Workload, shares
+from experiments.backfilling.run_times import LIMITS, SIZES, WORKLOADS, Workload
 from experiments.framework.charts import BLUE, GREEN, ORANGE, PINK, as_svg, plain
 
 if TYPE_CHECKING:

@@ -79,6 +79,7 @@ def job_record(
         "command": [command] if command else [],
         "command_bytes": len(json.dumps([command] if command else [])),
         "run_time": None,
+        "notice": None,  # of S³ only, as the offers
         "exit_status": exit_status,
         "signal": None if signal is None else signal_name(signal),
         "message": message,
@@ -88,6 +89,9 @@ def job_record(
         "not_before": not_before,
         "reshaped": None,  # schedulers do not say
         "promise": None,
+        "offer": None,
+        "answer_by": None,
+        "offers_from": None,
         "first_promise": None,
         "broken_promise": None,
         "expected": expected,

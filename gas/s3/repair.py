@@ -31,8 +31,9 @@ def repair(
     """Give every waiting entry a start that is possible, and return the profile and the entries that had to move.
 
     Reservations first, then in the order of the queue, entries whose planned start is still possible keep it; the
-    others get their first slot, from `soonest` on, higher priorities first. After an outage (`missed_first`), starts
-    that fell due in it come before all others, as soon as they can.
+    others get their first slot, from `soonest` on, higher priorities first; a job with a notice gets none before its
+    own start, as it chooses earlier ones itself. After an outage (`missed_first`), starts that fell due in it come
+    before all others, as soon as they can.
     """
     profile = with_room(profile_left_by(running, processors, now), 2 * len(waiting) + 2)
     keep, place_each = (
@@ -43,8 +44,10 @@ def repair(
 
     def find_slots(displaced: list[Entry]) -> None:
         displaced.sort(key=lambda e: e.turn)
-        # A hole before a reservation may be free, but that is not what was reserved.
-        first = [max(soonest, e.start if e.state == "reserved" else e.earliest) for e in displaced]
+        # A hole before a reservation may be free, but that is not what was reserved; a job with a notice is asked.
+        first = [
+            max(soonest, e.start if e.state == "reserved" or e.notice is not None else e.earliest) for e in displaced
+        ]
         starts = np.array(first, np.int64)
         place_each(profile, _column(e.processors for e in displaced), _column(e.walltime for e in displaced), starts)
         for e, start in zip(displaced, starts.tolist(), strict=True):

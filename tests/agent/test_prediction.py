@@ -78,7 +78,7 @@ def test_from_fewer_than_20_ended_jobs_of_its_own_nothing_is_predicted(busy, tmp
 
     options = PlanOptions(forecasting=Forecasting(samples=20))
     monkeypatch.setattr(S3Endpoint, "history", lambda endpoint: history(19))
-    with pytest.raises(BadInput, match="only 19 jobs of s3's past ended before now, and at least 20 are needed"):
+    with pytest.raises(BadInput, match="only 19 jobs of s3's past ended before now, and predictions need at least 20"):
         Agent(APP, [busy], remark=remarks.append).plan(options)
     given = PlanOptions(forecasting=Forecasting(history(19), samples=20))  # of a file, its user knows what it is worth
     assert Agent(APP, [busy], remark=remarks.append).plan(given).to_wire()["prediction"]["history"] == "past"
@@ -118,6 +118,7 @@ def test_machine_code_for_samples_is_made_beside_the_first_answer(monkeypatch):
     monkeypatch.setattr("gas.compiled.available", lambda: True)
     monkeypatch.setattr("gas.compiled.compile_beside", lambda kernel, statement: begun.append(statement) or True)
     monkeypatch.setattr("gas.compiled.is_ready", lambda kernel: bool(ready))
+    monkeypatch.setattr("gas.prediction.present.learning_is_ready", lambda: bool(ready))
     assert prediction._compiles_for_later()
     assert "compile_ahead()" in begun[0]
     ready.append(True)

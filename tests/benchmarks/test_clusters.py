@@ -42,7 +42,8 @@ def peak(pid: int) -> float:
 
 def measured(clusters: int, folder: Path, cluster: Cluster) -> dict[str, float]:
     """Run the study on new processes, and return what these used."""
-    began, before = time.perf_counter(), {pid: cpu(pid) for pid in (cluster.scheduler, *cluster.workers)}
+    workers = cluster.workers
+    began, before = time.perf_counter(), {pid: cpu(pid) for pid in (cluster.scheduler, *workers)}
     with counted(cluster.address) as (address, passed):
         command = [sys.executable, "-m", "gas", "experiment", "clusters", "--clusters", str(clusters)]
         command += ["--most", str(MOST), "--dask", address, "--output", str(folder / "out")]
@@ -50,15 +51,15 @@ def measured(clusters: int, folder: Path, cluster: Cluster) -> dict[str, float]:
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0
-    used = {pid: cpu(pid) - before.get(pid, 0) for pid in (cluster.scheduler, *cluster.workers)}
+    used = {pid: cpu(pid) - before[pid] for pid in (cluster.scheduler, *workers)}
     runs = len(list((folder / "out" / "runs").iterdir()))
     return {
         "runs": runs,
         "wall s": time.perf_counter() - began,
-        "workers, CPU s": sum(used[pid] for pid in cluster.workers),
+        "workers, CPU s": sum(used[pid] for pid in workers),
         "scheduler, CPU s": used[cluster.scheduler],
         "client, CPU s": usage.ru_utime + usage.ru_stime,
-        "worker, MB": max(map(peak, cluster.workers)),
+        "worker, MB": max(map(peak, workers)),
         "scheduler, MB": peak(cluster.scheduler),
         "client, MB": usage.ru_maxrss * 1024 / 1e6,
         "kB to the scheduler": passed["up"] / 1e3,

@@ -434,7 +434,7 @@ def test_a_reservation_is_made_once(s3, proxy, configure, gas):
     assert len(s3.get("/v1/jobs").json()["jobs"]) == 1
     proxy.for_ever = Fault(answer="within its body")
     doubtful = gas(*order)
-    assert (doubtful.code, "may or may not have been reserved" in doubtful.err) == (4, True)
+    assert (doubtful.code, "the reservation may or may not exist" in doubtful.err) == (4, True)
     proxy.for_ever = Fault()
     key = re.search(r"with --key (\S+)", doubtful.err)[1]
     assert gas(*order, "--key", key).json["state"] == "reserved"

@@ -87,7 +87,7 @@ def test_what_sacct_says_badly_is_left_out_and_counted(gas, app, slurm, tmp_path
         "plan", app, "--config", str(tmp_path / "gas.toml"), "--stale-ok", "--samples", "5", "--predict", "auto"
     )
     assert "busy's accounting: 1 malformed line left out" in result.err
-    assert "busy: learnt from 200 jobs of busy's accounting that ended before now" in result.out
+    assert "busy: learned from 200 jobs of busy's accounting that ended before now" in result.out
 
 
 @pytest.mark.thorough(but=1)

@@ -154,7 +154,7 @@ def test_no_other_credentials_are_sent(scripted, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
     endpoint = S3Endpoint("x", scripted.url)
-    endpoint._connection._session.trust_env = True  # as for a service of another machine
+    endpoint.connection._session.trust_env = True  # as for a service of another machine
     with pytest.raises(Unreachable):
         endpoint.availability()
     assert "Authorization" not in scripted.headers[0]
@@ -163,7 +163,7 @@ def test_no_other_credentials_are_sent(scripted, tmp_path, monkeypatch):
 def test_a_token_shows_in_no_representation_and_no_error(scripted):
     given = Access(SECRET, "GAS_TOKEN")
     endpoint = S3Endpoint("x", scripted.url, access=given, retries=0, patience=0)
-    shown = [repr(given), str(given), repr(endpoint), repr(vars(endpoint)), repr(vars(endpoint._connection))]
+    shown = [repr(given), str(given), repr(endpoint), repr(vars(endpoint)), repr(vars(endpoint.connection))]
     scripted.answers = [
         ("cut", b""),
         (500, b""),

@@ -149,6 +149,30 @@ def test_where_processors_are_missing_the_offer_is_let_go_and_made_again_as_it_c
     assert s3.broken == []
 
 
+def test_a_smaller_machine_moves_no_job_with_a_notice_unasked():
+    s3 = S3(10, 0)
+    s3.submit(6, 20)
+    large, other, job = (s3.submit(*shape, notice=5) for shape in ((8, 100), (3, 100), (5, 10)))
+    s3.step(0)
+    assert (large.start, other.start, job.start) == (20, 120, 120)
+    assert s3.resize(7).evicted == [large]
+    assert (other.start, job.start) == (120, 220), "there is room for one of them"
+    assert (other.offer, job.offer) == (20, None)
+    assert [broken.id for broken in s3.broken] == [job.id]
+    s3.check()
+
+
+def test_several_offers_are_checked():
+    s3 = S3(40, 0)
+    first = s3.submit(40, 100)
+    for more in range(40):
+        s3.submit(1, 50 + more, notice=20)  # each offer adds a frame
+    s3.step(0)
+    s3.step(10, [first.id])
+    assert [e.offer for e in s3.queued] == [30] * 40
+    s3.check()
+
+
 def test_what_is_offered_outlives_a_restart_if_it_can_still_be_answered(offered):
     s3, job = offered
     for now, offer in ((29, 30), (30, None)):

@@ -84,6 +84,7 @@ def request_of(method, path, job):
         ("POST", "/v1/plan"): PLAN,
         ("PUT", "/v1/machine"): {"processors": 8},
         ("PATCH", "/v1/jobs/{id}"): {"walltime": 900},
+        ("POST", "/v1/jobs/{id}/offer"): {"answer": "decline"},
     }
     return path.replace("{id}", str(job)), bodies.get((method, path))
 
@@ -104,10 +105,11 @@ def test_the_document_says_which_routes_need_a_token(site):
 @pytest.mark.parametrize(("method", "path"), sorted(ROUTES))
 def test_the_table_of_rights_holds_for_everybody_on_every_route(site, method, path):
     right = RIGHTS[ROUTES[method, path]]
-    if method == "PATCH":
-        site.job_of("olga", processors=8)  # only waiting jobs takes another shape
+    if method == "PATCH" or path.endswith("/offer"):
+        site.job_of("olga", processors=8)  # only waiting jobs take another shape, or answer offers
     for who in (None, "alice", "bob", "olga"):
-        job = site.process_of("alice")  # alice's own, a new one each time, since one of them may cancel it
+        # alice's own, a new one each time, since one of them may cancel it
+        job = site.job_of("alice", notice=60) if path.endswith("/offer") else site.process_of("alice")
         place, body = request_of(method, path, job)
         answer = site.ask(who, method, place, body, stream=True)  # the event stream never ends
         status = answer.status_code

@@ -89,13 +89,13 @@ def test_a_page_that_cannot_be_is_refused(busy, query, problem):
 def test_clients_follow_the_pages(busy, monkeypatch):
     asked = []
     endpoint = S3Endpoint("s3", busy.url)
-    call = endpoint._call
+    call = endpoint.call
 
     def in_small_pages(method, path, body=None):
         asked.append(path)
         return call(method, f"{path}&limit=2", body)
 
-    monkeypatch.setattr(endpoint, "_call", in_small_pages)
+    monkeypatch.setattr(endpoint, "call", in_small_pages)
     listed = endpoint.jobs(ended=100)
     assert [one["id"] for one in listed] == busy.made
     assert len(asked) == 6
@@ -107,7 +107,7 @@ def test_a_service_whose_pages_never_end_is_not_followed(monkeypatch, following)
     answer = requests.Response()
     answer.status_code, answer._content = 200, json.dumps({"jobs": [], "next": following}).encode()
     endpoint = S3Endpoint("s3", "http://127.0.0.1:1")
-    monkeypatch.setattr(endpoint, "_call", lambda *asked: answer)
+    monkeypatch.setattr(endpoint, "call", lambda *asked: answer)
     with pytest.raises(Unreachable, match="go on at"):
         endpoint.jobs()
 

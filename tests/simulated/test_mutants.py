@@ -159,13 +159,13 @@ MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
         directories_by_number_alone, only("restored backup"), "given again|shows|are in use"
     ),
     "failed commits stay in the log": (
-        failed_commits_left_in_the_log, only("failing sync", "kill"), "was refused"
+        failed_commits_left_in_the_log, only("failing sync", "kill"), "was refused|no answered request asked for"
     ),
     "answers come before writes": (
         begun_before_it_is_written, only("kill"), "is gone|no such job|not foreseen|is job"
     ),
     "wrappers take what is taken": (
-        wrappers_that_take_what_is_taken, only("kill", "kill at an operation"), "executed again|are in use"
+        wrappers_that_take_what_is_taken, only("kill", "kill at an operation"), "executed again|are in use|still run"
     ),
     "late wrappers start what waits": (
         waiting_jobs_left_to_late_wrappers, only("late wrapper"), "cancelled before|while it waits|are in use"
@@ -180,7 +180,7 @@ MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
         jobs_moved_without_being_asked, only(), "without being asked"
     ),
     "processors are free too early": (
-        processors_free_too_early, only(), "processors are in use|still run|and is|never executed"
+        processors_free_too_early, only(), "processors are in use|still run|and is|never executed|no fault explains it"
     ),
 }  # fmt: skip
 

@@ -132,4 +132,4 @@ def test_by_predictions_a_job_waits_for_the_nodes_that_it_would_give_up_by_plans
     assert kinds[:2] == ["predicted", "left"]
     assert "would change" not in kinds
     assert "predicted to start" in events[1]["text"]
-    assert "the interval that was predicted" in events[-1]["text"]
+    assert "the predicted interval" in events[-1]["text"]
