@@ -24,6 +24,7 @@ Its modules:
     following       waiting for the end of a job, and the changes of a schedule as they happen
     futures         jobs as futures, as those of `concurrent.futures`
     coallocating    one application on several machines that start together
+    spreading       the plans of that
     holdings        its reservations, on disk
     reserving       processors reserved for a fixed time, once
     polling         repeated queries, also of a scheduler that does not answer for a while

@@ -15,10 +15,11 @@ from gas.endpoints import Answer, FileEndpoint, JobDescription
 from gas.errors import BadInput, outcome_of
 
 if TYPE_CHECKING:  # imported where they are used: planning by promises needs none of them
-    from gas.agent.coallocating import PlannedTogether, Spread, SubmittedTogether
+    from gas.agent.coallocating import SubmittedTogether
     from gas.agent.prediction import Predictor
     from gas.agent.reshaping import Reshaped
-    from gas.agent.submission import Prepared, Submitted
+    from gas.agent.spreading import PlannedTogether, Spread
+    from gas.agent.submission import Prepared, Submission, Submitted
     from gas.agent.watching import Event
     from gas.endpoints.slurm.directives import Script
 
@@ -120,23 +121,27 @@ class Agent:
         InDoubt
             There is no answer; its `key` finds out whether the job was submitted.
         """
+        submission = self._submission(self._run(run), options or PlanOptions(), key, before)
+        return submission.make() if key is None else submission.make_or_find()
+
+    def _submission(
+        self, run: Run, options: PlanOptions, key: str | None, before: Callable[[Planned], object] | None = None
+    ) -> Submission:
         from uuid import uuid4
 
         from gas.agent.submission import Submission
 
-        used, given = uuid4().hex if key is None else checked_key(key), self._run(run)
-        submission = Submission(
+        return Submission(
             self.application.name,
             self._plan_with,
-            self._schedulers_for(given.job),
-            given,
-            options or PlanOptions(),
-            used,
+            self._schedulers_for(run.job),
+            run,
+            options,
+            uuid4().hex if key is None else checked_key(key),
             self._remark,
             self._config,
             before,
         )
-        return submission.make() if key is None else submission.make_or_find()
 
     def plan_together(self, options: PlanOptions | None = None, spread: Spread | None = None) -> PlannedTogether:
         """Find the request that finishes first on one machine, or on several that start together (errors as `plan`)."""
@@ -158,13 +163,15 @@ class Agent:
         from uuid import uuid4
 
         from gas.agent.coallocating import Together
+        from gas.agent.holdings import fingerprint
 
         options, given = options or PlanOptions(), self._run(run)
         if given.job.job_class is not None:
             raise BadInput(f"class {given.job.job_class}: parts of a coallocation are reservations, which have none")
         together = Together(
             lambda without: self._plan_together(options, spread, without),
-            lambda: self.submit(given, options, key=key),
+            lambda: self._single_of(given, options, key),
+            fingerprint(self.application, given),
             self.schedulers,
             given,
             uuid4().hex if key is None else checked_key(key),
@@ -174,10 +181,15 @@ class Agent:
         )
         return together.make()
 
+    def _single_of(self, run: Run, options: PlanOptions, key: str | None) -> Submitted:
+        """Submit the part of a coallocation that is all of it."""
+        submission = self._submission(run, options, key)
+        return submission.make() if key is None else submission.make_or_find(of_coallocation=True)
+
     def _plan_together(
         self, options: PlanOptions, spread: Spread | None, without: Mapping[str, str]
     ) -> PlannedTogether:
-        from gas.agent.coallocating import Spread, planned_together
+        from gas.agent.spreading import Spread, planned_together
 
         answers = self._answers(self._schedulers_for(None), options)
         return planned_together(self.application, answers, options, spread or Spread(), self._remark, without)

@@ -12,125 +12,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from gas.agent.choice import Task, why_nothing
 from gas.agent.holdings import Holdings, Part, abandoned, open_holdings
-from gas.agent.options import PlanOptions, Run
-from gas.agent.schedulers import Scheduler, find_by_key, lists_of
+from gas.agent.options import Run
+from gas.agent.schedulers import Scheduler, called, find_by_key
+from gas.agent.spreading import PlannedTogether
 from gas.agent.states import ENDED
 from gas.agent.submission import ATTEMPTS, Submitted, job_for
-from gas.application import Application
-from gas.coallocation import COST, MOST_MACHINES, CoallocatedPlan, Coallocation, coallocate
-from gas.endpoints import Answer, Endpoint, InDoubt, JobDescription, Request, S3Endpoint
+from gas.endpoints import InDoubt, JobDescription, Request, S3Endpoint
 from gas.endpoints.journal import open_page
-from gas.errors import BadInput, Conflict, Draining, Forbidden, GasError, Infeasible, NotFound, OverLimit, StalePlan
+from gas.errors import BadInput, Conflict, Draining, Forbidden, GasError, NotFound, OverLimit, StalePlan
 from gas.planner import Candidate
 from gas.times import iso_time
 
-__all__ = [
-    "LEAD_SECONDS",
-    "MOST_APART",
-    "PlannedTogether",
-    "Spread",
-    "SubmittedTogether",
-    "Together",
-    "planned_together",
-]
-
-MOST_APART = 5
-"""Seconds between the clocks of two machines that are to start together."""
-
-
-LEAD_SECONDS = 10
-"""So long before its start a coallocation is planned at least: its parts are reserved, and their jobs submitted."""
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Over how many machines an application may run at once; `gas.coallocation.coallocate` has the attributes."""
-
-    most: int = MOST_MACHINES
-    cost: float = COST
-    lead: int = LEAD_SECONDS
-
-
-@dataclass(frozen=True)
-class PlannedTogether:
-    """A plan for one machine or several, and the answers of the schedulers that it rests on."""
-
-    plan: CoallocatedPlan
-    answers: Sequence[Answer]
-
-    @property
-    def best(self) -> Coallocation:
-        """The request that finishes first; raises `Infeasible` if there is none."""
-        if self.plan.best is None:
-            raise Infeasible(f"{why_nothing(self.plan.single)}; {self.plan.why}")
-        return self.plan.best
-
-    def endpoint(self, part: Candidate) -> Endpoint:
-        """Return the scheduler of a part."""
-        return next(a.endpoint for a in self.answers if a.name == part.scheduler and a.availability is not None)
-
-    def to_wire(self) -> dict[str, Any]:
-        """Return the JSON object of schema gas.coallocation/1."""
-        return self.plan.to_wire([answer.to_wire() for answer in self.answers])
-
-
-def planned_together(
-    application: Application,
-    answers: Sequence[Answer],
-    options: PlanOptions,
-    spread: Spread,
-    remark: Callable[[str], object],
-    without: Mapping[str, str] | None = None,
-) -> PlannedTogether:
-    """Find the request that finishes first on one machine or several.
-
-    Parameters
-    ----------
-    without
-        Why a machine is to have no part, by its name.
-
-    Raises
-    ------
-    BadInput
-        As `coallocate`, or for predictions, probes or the walk, which know one machine only.
-    """
-    for what, given in (
-        ("--predict", options.forecasting is not None),
-        ("--probe", options.probes > 0),
-        ("--algorithm walk", options.algorithm != "exact"),
-    ):
-        if given:
-            raise BadInput(f"{what}: plans for one machine only; leave it out, or --coallocate")
-    task = Task.of(application, answers, options, None, remark, remark)
-    found = coallocate(
-        application,
-        lists_of(answers),
-        most=spread.most,
-        cost=spread.cost,
-        lead=spread.lead,
-        not_before=task.not_before,
-        deadline=task.deadline,
-        max_processor_hours=options.max_processor_hours,
-        tolerance=options.tolerance,
-        limits={a.name: a.limits for a in answers if a.availability is not None},
-        without={**_other_clocks(answers), **(without or {})},
-    )
-    return PlannedTogether(found, list(answers))
-
-
-def _other_clocks(answers: Sequence[Answer]) -> dict[str, str]:
-    """Return the machines by whose clocks a start would not be the common one."""
-    clocks = {a.name: a.availability.now for a in answers if a.availability is not None and a.endpoint.keeps_own_clock}
-    latest = max(clocks.values(), default=0)
-    return {
-        name: f"its clock is {latest - now} s behind that of another; at most {MOST_APART} s start together"
-        for name, now in clocks.items()
-        if latest - now > MOST_APART
-    }
+__all__ = ["SubmittedTogether", "Together"]
 
 
 @dataclass(frozen=True)
@@ -157,7 +52,9 @@ class Together:
     plan
         Plans without some machines, by name and why.
     single
-        Submits to one machine, as without coallocation.
+        Submits to one machine, with this key.
+    application
+        The fingerprint of what is submitted (`gas.agent.holdings`).
     schedulers
         Those that may have parts.
     own
@@ -170,6 +67,7 @@ class Together:
         self,
         plan: Callable[[Mapping[str, str]], PlannedTogether],
         single: Callable[[], Submitted],
+        application: str,
         schedulers: Sequence[Scheduler],
         run: Run,
         key: str,
@@ -181,6 +79,7 @@ class Together:
         self.key = key
         self._plan = plan
         self._single = single
+        self._application = application
         self._schedulers = schedulers
         self._endpoints = {one.address: one for one in schedulers if isinstance(one, S3Endpoint)}
         self._run = run
@@ -198,39 +97,64 @@ class Together:
         StalePlan
             The schedules changed again and again; nothing is taken.
         Conflict
-            Some parts had started without the others, and were cancelled.
+            Some parts had started without the others, and were cancelled; or the key is of something else.
         InDoubt
             A part could not be released.
         """
         if self._own:
             self._release_abandoned()
-        elif self._went_to_one():
-            return SubmittedTogether([self._single()], self.key)
         with open_holdings(self.key) as held:
-            if (found := self._earlier(held)) is not None:
-                return found
-            without: dict[str, str] = {}
-            for attempt in range(1, ATTEMPTS + 1):
-                planned = self._plan(without)
-                parts = planned.best.parts
-                if len(parts) == 1:
-                    self._before(planned)
-                    return SubmittedTogether([self._single()], self.key, planned, attempt)
-                self._before(planned)
-                try:
-                    return SubmittedTogether(self._take(held, planned, without), self.key, planned, attempt)
-                except StalePlan as error:
-                    self._remark(f"the plan went stale ({error}); planning again, attempt {attempt} of {ATTEMPTS}")
-                    time.sleep(0.05 * attempt)
-            raise StalePlan(
-                f"{self._run.job.name}: the schedules changed {ATTEMPTS} times; nothing is taken; try again"
+            try:
+                return self._earlier(held) or self._made(held)
+            except BaseException:
+                if held.phase == "planned" and (self._own or self._sent_to_one() is None):
+                    held.free()
+                raise
+
+    def _made(self, held: Holdings) -> SubmittedTogether:
+        """Plan and submit, again if the plan went stale."""
+        without: dict[str, str] = {}
+        for attempt in range(1, ATTEMPTS + 1):
+            planned = self._plan(without)
+            self._before(planned)
+            if len(planned.best.parts) == 1:
+                return SubmittedTogether([self._single()], self.key, planned, attempt)
+            try:
+                return SubmittedTogether(self._take(held, planned, without), self.key, planned, attempt)
+            except StalePlan as error:
+                self._remark(f"the plan went stale ({error}); planning again, attempt {attempt} of {ATTEMPTS}")
+                time.sleep(0.05 * attempt)
+        raise StalePlan(f"{self._run.job.name}: the schedules changed {ATTEMPTS} times; nothing is taken; try again")
+
+    def _claim(self, held: Holdings) -> None:
+        """Note the key as that of this application, unless a submission to one machine has it."""
+        with open_page(self.key) as page:  # one that is at it is waited for, and one that comes after finds the note
+            if page.address is None:
+                held.planned(self._application)
+        try:
+            made = self._job_of_one()
+        except BaseException:
+            held.free()
+            raise
+        if made is not None:
+            held.free()
+            raise Conflict(
+                f"--key {self.key}: belongs to a gas submit without --coallocate, which {made}; leave --coallocate "
+                "out, or use another key for another application"
             )
 
-    def _went_to_one(self) -> bool:
-        """Return whether an earlier call with this key was for a single machine, where it may have made the job."""
+    def _sent_to_one(self) -> str | None:
+        """Return the address of the single machine to which the key went, if that is known here."""
         with open_page(self.key) as page:
-            sent = page.address is not None
-        return sent or find_by_key(self._schedulers, self.key) is not None
+            return page.address
+
+    def _job_of_one(self) -> str | None:
+        """Return what the key may have made at a single machine, in words; None if it has not gone to one."""
+        found = find_by_key(self._schedulers, self.key)
+        if found is not None:
+            return f"made job {found[1]['id']} on {called(found[0])}"
+        sent = self._sent_to_one()
+        return None if sent is None else f"may have made a job on {sent}"
 
     def _take(self, held: Holdings, planned: PlannedTogether, without: dict[str, str]) -> list[Submitted]:
         """Reserve all parts and submit their jobs, or release everything."""
@@ -265,10 +189,14 @@ class Together:
 
     def _use(self, held: Holdings) -> list[Submitted]:
         """Submit the job of each part into its reservation; one that is there already stays."""
+        known = [self._of(part).job_by_key(held.keys(place)[1]) for place, part in enumerate(held.parts)]
+        if None in known:
+            for part, job in zip(held.parts, known, strict=True):
+                if job is not None and job["state"] in ENDED:
+                    raise StalePlan(f"{part.scheduler}: job {job['id']} is {job['state']}, before all were submitted")
         jobs = []
         for place, part in enumerate(held.parts):
-            where, (reserved, key) = self._of(part), held.keys(place)
-            job = where.job_by_key(key)
+            where, (reserved, key), job = self._of(part), held.keys(place), known[place]
             if job is None:
                 reservation = where.job_by_key(reserved)
                 if reservation is None or reservation["state"] != "reserved":
@@ -294,10 +222,27 @@ class Together:
         return job_for(run, candidate, self._of(part))
 
     def _earlier(self, held: Holdings) -> SubmittedTogether | None:
-        """Return what an earlier call with this key has made, or completes; None if nothing is taken (any more)."""
+        """Return what an earlier call with this key has made, or completes; None if nothing is taken (any more).
+
+        Then the key is noted as that of this application, before anything of it is sent.
+        """
         if held.phase == "taking":
             self._release(held)
-        elif held.phase in ("using", "made"):
+        elif held.phase == "nothing":
+            if self._own:
+                held.planned(self._application)
+            else:
+                self._claim(held)
+            return None
+        elif held.application != self._application:
+            raise Conflict(
+                f"--key {self.key}: is of another application, of which it {held.said}; use another key for this one"
+            )
+        if held.phase == "planned":
+            if not self._own and self._job_of_one() is not None:
+                return SubmittedTogether([self._single()], self.key)
+            held.planned(self._application)
+        if held.phase in ("using", "made"):
             try:
                 jobs = self._use(held)
             except StalePlan as problem:

@@ -1,7 +1,8 @@
 """What a coallocation has taken: a file for each key, written before anything is reserved.
 
-Whoever finds it after a crash knows every key that may have been sent, so that the same submission goes on where it
-ended, or releases all of it. It is locked while a process submits with its key.
+After a crash it has every key that may have been sent, so that the same submission goes on where it ended, or releases
+all of it. It is locked while a process submits with its key. That key is of this one application, and of no submission
+to one machine besides (`claimed`).
 """
 
 from __future__ import annotations
@@ -9,18 +10,23 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from gas.endpoints.journal import locked_file, state_directory, write_through
+from gas.agent.options import Run
+from gas.application import Application
+from gas.endpoints.journal import key_file, locked_file, state_directory, write_through
+from gas.times import iso_time
 
-__all__ = ["Holdings", "Part", "abandoned", "open_holdings"]
+__all__ = ["Holdings", "Part", "abandoned", "claimed", "fingerprint", "open_holdings"]
 
-Phase = Literal["nothing", "taking", "using", "made"]
-"""Parts are being reserved; all are, and jobs are submitted into them; all jobs are submitted."""
+Phase = Literal["nothing", "planned", "taking", "using", "made"]
+"""It is planned, or one job was submitted to a single machine; parts are being reserved; all are, and jobs are
+submitted into them; all jobs are submitted."""
 
 _LONGEST = 160
 """Characters of a key to which those of its parts are added, so that they stay within the 200 of a key."""
@@ -43,6 +49,8 @@ class Holdings:
 
     Attributes
     ----------
+    application
+        The fingerprint of what the key is for.
     attempt
         Which plan the parts are of: each has keys of its own.
     own
@@ -52,11 +60,17 @@ class Holdings:
     def __init__(self, key: str, file: IO[str]) -> None:
         self.key = key
         self._file = file
-        found = _read(file)
+        found = _content(file.readline())
+        self.application = str(found.get("application", ""))
         self.phase: Phase = found.get("phase", "nothing")
         self.attempt = int(found.get("attempt", 0))
         self.own = bool(found.get("own", False))
         self.parts = [Part(**part) for part in found.get("parts", ())]
+
+    def planned(self, application: str) -> None:
+        """Note that the key is for this application from now on, of which nothing has been taken."""
+        self.application = application
+        self._write("planned")
 
     def taking(self, parts: Sequence[Part], *, own: bool) -> None:
         """Note what is about to be reserved, as a new attempt."""
@@ -72,8 +86,17 @@ class Holdings:
         self._write("made")
 
     def released(self) -> None:
-        """Note that nothing is held any more."""
+        """Note that nothing is held any more; the key stays that of the application."""
+        self._write("planned")
+
+    def free(self) -> None:
+        """Note that nothing was made, so that the key may be used for anything."""
         self._write("nothing")
+
+    @property
+    def said(self) -> str:
+        """What the key has made, in words."""
+        return _said(self.phase, self.parts)
 
     def keys(self, part: int) -> tuple[str, str]:
         """Return the keys of the reservation of a part, and of its job."""
@@ -83,20 +106,42 @@ class Holdings:
     def _write(self, phase: Phase) -> None:
         self.phase = phase
         parts = [asdict(part) for part in self.parts]
-        content = {"key": self.key, "phase": phase, "attempt": self.attempt, "own": self.own, "parts": parts}
-        write_through(self._file, content)
+        known = {"key": self.key, "application": self.application, "attempt": self.attempt, "own": self.own}
+        write_through(self._file, {**known, "phase": phase, "parts": parts})
 
 
 def _folder() -> Path:
     return state_directory() / "coallocations"
 
 
-def _read(file: IO[str]) -> dict[str, Any]:
+def _content(line: str) -> dict[str, Any]:
     try:
-        found = json.loads(file.readline() or "{}")
+        found = json.loads(line or "{}")
     except ValueError:  # torn by a crash before anything was sent
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _said(phase: Phase, parts: Sequence[Part]) -> str:
+    if phase in ("nothing", "planned"):
+        return "has taken nothing on several machines together"
+    sizes = [f"{parts[0].processors} processors on {parts[0].scheduler}"]
+    sizes += [f"{part.processors} on {part.scheduler}" for part in parts[1:]]
+    verb = "made jobs of" if phase == "made" else "may hold"
+    return f"{verb} {' and '.join(sizes)} from {iso_time(parts[0].start)} on"
+
+
+def fingerprint(application: Application, run: Run) -> str:
+    """Return what tells two applications apart that are submitted: what runs, and how long on how many processors."""
+    job = run.job
+    requests = [column.tolist() for column in application.requests(_COMPARED)]
+    what = [job.name, job.command, sorted(job.environment.items()), job.directory, job.native, job.run_time]
+    content = json.dumps([requests, what, job.notice, run.simulate])
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+_COMPARED = 4096
+"""Up to so many processors the times of two applications are compared."""
 
 
 @contextmanager
@@ -110,8 +155,31 @@ def open_holdings(key: str) -> Iterator[Holdings]:
         try:
             yield holdings
         finally:
-            if holdings.own and holdings.phase in ("made", "nothing"):
+            if holdings.own and holdings.phase in ("made", "planned", "nothing"):
                 Path(file.name).unlink(missing_ok=True)
+
+
+def claimed(key: str) -> str | None:
+    """Return in words what a coallocation with this key has made, None if the key is of none.
+
+    A process that is at it need not be waited for: it has noted that before it looks at the page of its key
+    (`gas.endpoints.journal`), which the caller holds.
+    """
+    path = key_file(_folder(), key)
+    while path.exists():
+        with path.open(encoding="utf-8") as file:
+            line = file.readline()
+            if not line or line.endswith("\n"):
+                found = _content(line)
+                phase = found.get("phase", "nothing")
+                return None if phase == "nothing" else _said(phase, [Part(**part) for part in found.get("parts", ())])
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:  # it is being written
+                time.sleep(0.01)
+            else:
+                return None
+    return None
 
 
 def abandoned() -> list[str]:
@@ -121,7 +189,7 @@ def abandoned() -> list[str]:
         try:
             with path.open("r+", encoding="utf-8") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                found = _read(file)
+                found = _content(file.readline())
         except OSError:  # another process is at it
             continue
         if found.get("own") and found.get("phase") in ("taking", "using"):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from gas.agent.choice import Planned, predicted
+from gas.agent.holdings import claimed
 from gas.agent.offering import offering
 from gas.agent.options import Instant, PlanOptions, Run
 from gas.agent.schedulers import Scheduler, called, find_by_key
@@ -172,9 +173,20 @@ class Submission:
         self._remark = remark
         self._config = config
 
-    def make_or_find(self) -> Submitted:
-        """Return the job that a submission with this key has made, or make it."""
+    def make_or_find(self, *, of_coallocation: bool = False) -> Submitted:
+        """Return the job that a submission with this key has made, or make it.
+
+        Parameters
+        ----------
+        of_coallocation
+            Whether the key is of a coallocation, which goes to one machine.
+        """
         with open_page(self.key) as page:
+            if not of_coallocation and (made := claimed(self.key)) is not None:
+                raise Conflict(
+                    f"--key {self.key}: belongs to a gas submit --coallocate, which {made}; add --coallocate, or use "
+                    "another key for another job"
+                )
             sent_to = page.address
             if sent_to is not None and sent_to not in [e.address for e in self._endpoints if not isinstance(e, tuple)]:
                 raise Conflict(

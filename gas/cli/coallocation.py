@@ -21,7 +21,8 @@ from gas.times import duration_text, iso_time, relative_text
 
 if TYPE_CHECKING:  # planning for one machine needs none of them
     from gas.agent.agent import Agent
-    from gas.agent.coallocating import PlannedTogether, Spread, SubmittedTogether
+    from gas.agent.coallocating import SubmittedTogether
+    from gas.agent.spreading import PlannedTogether, Spread
     from gas.coallocation import CoallocatedPlan, Coallocation
 
 __all__ = ["plan_coallocated", "submit_coallocated"]

@@ -21,7 +21,7 @@ from gas.errors import BadInput
 from gas.planner import Algorithm
 
 if TYPE_CHECKING:
-    from gas.agent.coallocating import Spread
+    from gas.agent.spreading import Spread
 
 __all__ = [
     "Everything",
@@ -213,7 +213,7 @@ class Spreading:
 
     def spread(self, *, script: bool) -> Spread:
         """Return over how many machines, and at what cost; a job script is of one machine."""
-        from gas.agent.coallocating import Spread
+        from gas.agent.spreading import Spread
 
         if script:
             raise BadInput("--coallocate: a job script is of one machine; give an application file and a command")

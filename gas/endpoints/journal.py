@@ -18,7 +18,7 @@ from typing import IO
 
 from gas.errors import BadInput
 
-__all__ = ["Page", "journal_directory", "locked_file", "open_page", "state_directory", "write_through"]
+__all__ = ["Page", "journal_directory", "key_file", "locked_file", "open_page", "state_directory", "write_through"]
 
 
 def state_directory() -> Path:
@@ -111,6 +111,11 @@ def _made_if_missing(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CREAT, 0o600)
 
 
+def key_file(directory: Path, key: str) -> Path:
+    """Return where the file of a key is in a folder."""
+    return directory / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+
+
 @contextmanager
 def locked_file(directory: Path, key: str) -> Iterator[IO[str]]:
     """Hold the file of a key in a folder, made if there is none; another process that holds it is waited for.
@@ -120,7 +125,7 @@ def locked_file(directory: Path, key: str) -> Iterator[IO[str]]:
     BadInput
         It cannot be written.
     """
-    path = directory / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+    path = key_file(directory, key)
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = open(path, "r+", encoding="utf-8", opener=_made_if_missing)  # noqa: SIM115  # closed below

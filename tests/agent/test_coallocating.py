@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from gas import Agent, Application
-from gas.agent.coallocating import MOST_APART, Spread
 from gas.agent.holdings import abandoned
 from gas.agent.options import PlanOptions, Run
+from gas.agent.spreading import MOST_APART, Spread
 from gas.endpoints import InDoubt, JobDescription, S3Endpoint
 from gas.endpoints.journal import state_directory
 from gas.errors import BadInput, Conflict, Infeasible
@@ -237,6 +237,90 @@ def test_a_machine_that_is_gone_leaves_the_key_with_which_to_settle_it(sites, ag
     with pytest.raises(InDoubt, match="not all parts could be released .* lapse at .* --key mine settles the rest"):
         agent.submit_together(HELD, spread=SPREAD, key="mine")
     assert parts(sites[:1]) == [[]]
+
+
+# ------------------------------------------------------------------------------------------- what a key belongs to
+
+
+OTHER = Run(JobDescription("app", ("./other",)))
+
+
+def test_a_key_of_a_coallocation_makes_no_job_of_one_machine_as_well(sites, agent):
+    settled(sites)
+    agent.submit_together(HELD, spread=SPREAD, key="mine")
+    with pytest.raises(Conflict, match=r"--key mine: .* made jobs of 4 processors on a and 4 on b .* add --coallocate"):
+        agent.submit(HELD, key="mine")
+    assert parts(sites) == [[("job", 4)], [("job", 4)]]
+
+
+@pytest.mark.parametrize(("method", "after"), [("reserve", 1), ("reserve", 2), ("submit", 1)])
+def test_nor_while_an_interrupted_one_holds_something(sites, agent, method, after):
+    settled(sites)
+    killed(sites, method, after, "mine")
+    before = parts(sites)
+    with pytest.raises(Conflict, match="--key mine: .* 4 processors on a and 4 on b"):
+        agent.submit(HELD, key="mine")
+    assert parts(sites) == before
+
+
+def test_a_key_of_a_job_of_one_machine_makes_no_coallocation_as_well(sites, agent):
+    settled(sites)
+    made = agent.submit(HELD, key="mine")
+    with pytest.raises(Conflict, match=f"--key mine: .* made job {made.job['id']} on a; leave --coallocate out"):
+        agent.submit_together(HELD, spread=SPREAD, key="mine")
+    assert parts(sites) == [[("job", 4)], []]
+
+
+def test_a_key_with_which_nothing_was_made_is_free_for_either(sites, agent):
+    settled(sites)
+    with pytest.raises(Infeasible):
+        agent.submit_together(HELD, PlanOptions(max_processor_hours=1e-6), SPREAD, key="mine")
+    assert agent.submit(HELD, key="mine").planned is not None
+
+
+def test_a_key_is_taken_from_the_plan_on(sites, agent):
+    settled(sites)
+    refusals = []
+
+    def submitted_meanwhile(planned):
+        with pytest.raises(Conflict, match="--key mine: belongs to a gas submit --coallocate"):
+            agent.submit(HELD, key="mine")
+        refusals.append(planned)
+
+    agent.submit_together(HELD, spread=SPREAD, key="mine", before=submitted_meanwhile)
+    assert (len(refusals), parts(sites)) == (1, [[("job", 4)], [("job", 4)]])
+
+
+@pytest.mark.parametrize("after", [1, 2])
+def test_another_program_is_not_taken_for_that_of_the_key(sites, agent, after):
+    settled(sites)
+    killed(sites, "submit", after, "mine")
+    before = parts(sites)
+    with pytest.raises(Conflict, match="--key mine: is of another application"):
+        agent.submit_together(OTHER, spread=SPREAD, key="mine")
+    slower = Agent(Application(Table.of({4: 3000.0, 8: 70.0}), safety=1.0, name="app"), agent.schedulers)
+    with pytest.raises(Conflict, match="--key mine: is of another application"):
+        slower.submit_together(HELD, spread=SPREAD, key="mine")
+    assert parts(sites) == before
+    assert agent.submit_together(HELD, spread=SPREAD, key="mine").planned is None
+
+
+def test_nor_where_the_key_went_to_one_machine(start_s3):
+    sites = [start_s3(8, name=name) for name in "ab"]
+    found = Agent(APP, endpoints(sites))
+    found.submit_together(HELD, spread=SPREAD, key="mine")
+    with pytest.raises(Conflict, match="--key mine: is of another application"):
+        found.submit_together(OTHER, spread=SPREAD, key="mine")
+
+
+def test_a_part_that_was_cancelled_before_the_others_were_submitted_leaves_none_alone(sites, agent):
+    settled(sites)
+    killed(sites, "submit", 1, "mine")
+    sites[0].delete("/v1/jobs/4")
+    made = agent.submit_together(HELD, spread=SPREAD, key="mine")
+    assert made.planned is not None
+    assert any("a: job 4 is cancelled" in said for said in agent.said)
+    assert parts(sites) == [[("job", 4)], [("job", 4)]]
 
 
 # -------------------------------------------------------------------------------------------------------- refusals

@@ -1,0 +1,111 @@
+"""A plan over several machines: the lists of those whose starts can be common ones, and what is found in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gas.agent.choice import Task, why_nothing
+from gas.agent.options import PlanOptions
+from gas.agent.schedulers import lists_of
+from gas.application import Application
+from gas.coallocation import COST, MOST_MACHINES, CoallocatedPlan, Coallocation, coallocate
+from gas.endpoints import Answer, Endpoint
+from gas.errors import BadInput, Infeasible
+from gas.planner import Candidate
+
+__all__ = ["LEAD_SECONDS", "MOST_APART", "PlannedTogether", "Spread", "planned_together"]
+
+MOST_APART = 5
+"""Seconds between the clocks of two machines that are to start together."""
+
+LEAD_SECONDS = 10
+"""So long before its start a coallocation is planned at least: its parts are reserved, and their jobs submitted."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Over how many machines an application may run at once; `gas.coallocation.coallocate` has the attributes."""
+
+    most: int = MOST_MACHINES
+    cost: float = COST
+    lead: int = LEAD_SECONDS
+
+
+@dataclass(frozen=True)
+class PlannedTogether:
+    """A plan for one machine or several, and the answers of the schedulers that it rests on."""
+
+    plan: CoallocatedPlan
+    answers: Sequence[Answer]
+
+    @property
+    def best(self) -> Coallocation:
+        """The request that finishes first; raises `Infeasible` if there is none."""
+        if self.plan.best is None:
+            raise Infeasible(f"{why_nothing(self.plan.single)}; {self.plan.why}")
+        return self.plan.best
+
+    def endpoint(self, part: Candidate) -> Endpoint:
+        """Return the scheduler of a part."""
+        return next(a.endpoint for a in self.answers if a.name == part.scheduler and a.availability is not None)
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the JSON object of schema gas.coallocation/1."""
+        return self.plan.to_wire([answer.to_wire() for answer in self.answers])
+
+
+def planned_together(
+    application: Application,
+    answers: Sequence[Answer],
+    options: PlanOptions,
+    spread: Spread,
+    remark: Callable[[str], object],
+    without: Mapping[str, str] | None = None,
+) -> PlannedTogether:
+    """Find the request that finishes first on one machine or several.
+
+    Parameters
+    ----------
+    without
+        Why a machine is to have no part, by its name.
+
+    Raises
+    ------
+    BadInput
+        As `coallocate`, or for predictions, probes or the walk, which know one machine only.
+    """
+    for what, given in (
+        ("--predict", options.forecasting is not None),
+        ("--probe", options.probes > 0),
+        ("--algorithm walk", options.algorithm != "exact"),
+    ):
+        if given:
+            raise BadInput(f"{what}: plans for one machine only; leave it out, or --coallocate")
+    task = Task.of(application, answers, options, None, remark, remark)
+    found = coallocate(
+        application,
+        lists_of(answers),
+        most=spread.most,
+        cost=spread.cost,
+        lead=spread.lead,
+        not_before=task.not_before,
+        deadline=task.deadline,
+        max_processor_hours=options.max_processor_hours,
+        tolerance=options.tolerance,
+        limits={a.name: a.limits for a in answers if a.availability is not None},
+        without={**_other_clocks(answers), **(without or {})},
+    )
+    return PlannedTogether(found, list(answers))
+
+
+def _other_clocks(answers: Sequence[Answer]) -> dict[str, str]:
+    """Return the machines by whose clocks a start would not be the common one."""
+    clocks = {a.name: a.availability.now for a in answers if a.availability is not None and a.endpoint.keeps_own_clock}
+    latest = max(clocks.values(), default=0)
+    return {
+        name: f"its clock is {latest - now} s behind that of another; at most {MOST_APART} s start together"
+        for name, now in clocks.items()
+        if latest - now > MOST_APART
+    }
