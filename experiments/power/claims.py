@@ -1,8 +1,8 @@
-"""What the Gas paper says of one moldable job in the system, and whether it holds here."""
+"""Statements of the Gas paper on one moldable job in a log, with their verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,29 +16,39 @@ from experiments.moldable.months import Outcomes, Results
 from experiments.moldable.terms import Terms, perfect
 from experiments.published import PAPER_LOSES
 from gas.intervals import by_months, jackknife_by_months
+from gas.printable import many
 
 __all__ = ["claims", "gain", "survivors"]
 
 
 def gain(outcomes: Outcomes) -> float:
-    """Return how many times as long static requests take as Gas's, in the mean; 0 where there are none."""
+    """Return the mean turn-around time of static requests over that of Gas's; 0 if there are none."""
     return float(outcomes.static.mean() / max(outcomes.gas.mean(), 1.0)) if len(outcomes) else 0.0
 
 
 def claims(study: Results, terms: Terms | None = None) -> list[Claim]:
-    """Return the statements of the paper's section 5.2, each with its verdict on some terms (the study's own)."""
+    """Return the statements of the paper's section 5.2 with their verdicts, by default on the study's own terms."""
     terms = study.options.terms if terms is None else terms
-    parts = [(site.trace, study.outcomes(terms, trace=site.trace)) for site, _ in study.logs]
-    parts += [(group, study.outcomes(terms, group=group)) for group in GROUPS]
-    parts = [(name, found) for name, found in parts if len(found) > 1]
+    logs = [(site.trace, study.outcomes(terms, trace=site.trace)) for site, _ in study.logs]
+    of_groups = [(group, study.outcomes(terms, group=group)) for group in GROUPS]
+    logs, of_groups = ([one for one in some if len(one[1]) > 1] for some in (logs, of_groups))
+    parts, where = logs + of_groups, _where([name for name, _ in logs], len(of_groups))
     found = [
-        _below("Gas's mean turn-around time is below static's in every log and class", parts, np.mean),
-        _below("the standard deviation of Gas's turn-around times is below static's, too", parts, np.std),
+        _below(f"the mean turn-around time of Gas's requests is below that of static requests {where}", parts, np.mean),
+        _below(f"the standard deviation of turn-around times is lower with Gas, too {where}", parts, np.std),
         _free_gain_more(study, terms),
     ]
     if terms == study.options.terms:
         found += [_loses(study), _perfect(study)]
     return found
+
+
+def _where(logs: Sequence[str], groups: int) -> str:
+    """Return in words the parts for which a statement is judged: one log by its name, several by their number."""
+    of_logs = f"on {logs[0]}" if len(logs) == 1 else f"on each of {many(len(logs), 'log')}"
+    return f"{of_logs} and under " + (
+        "1 constraint on sizes" if groups == 1 else f"each of {groups} constraints on sizes"
+    )
 
 
 def _below(text: str, parts: list[tuple[str, Outcomes]], measure: Callable[[NDArray[np.int64]], Any]) -> Claim:
@@ -56,7 +66,7 @@ def _free_gain_more(study: Results, terms: Terms) -> Claim:
     gains = {group: gain(found) for group in GROUPS if len(found := study.outcomes(terms, group=group))}
     text = "benchmarks that accept any number of processors gain more than the others"
     if len(gains) < 2 or "any" not in gains:
-        return Claim(text, None, "not every class took part")
+        return Claim(text, None, "not all classes of benchmarks were run")
     every = study.outcomes(terms)
     of = np.array([next(group for group in gains if row["benchmark"] in GROUPS[group]) for row in every.rows])
 
@@ -76,28 +86,28 @@ def _free_gain_more(study: Results, terms: Terms) -> Claim:
 
 
 def _loses(study: Results) -> Claim:
-    text = f"Gas does worse than static in {PAPER_LOSES}% of the runs"
+    text = f"Gas's request ends later than the static one in {PAPER_LOSES}% of the runs"
     found = study.outcomes()
     if not len(found):
         return Claim(text, None, "")
     lost = by_months(100.0 * found.loses, found.months)
     of_logs = [(site.trace, study.outcomes(trace=site.trace)) for site, _ in study.logs]
     each = ", ".join(f"{name} {by_months(100.0 * of.loses, of.months).text(1)}%" for name, of in of_logs if len(of))
-    return Claim(text, None, f"{lost.text(1)}% ({each})", reported=True)  # nothing says how near is near
+    return Claim(text, None, f"{lost.text(1)}% ({each})", reported=True)  # the paper sets no tolerance
 
 
 def _perfect(study: Results) -> Claim:
-    text = "with the run times as estimates Gas never loses, and no other size was better in hindsight"
+    text = "if walltimes equal run times, Gas never loses and always chooses the best size"
     found = study.outcomes(perfect(study.options.terms))
     if not len(found):
         return Claim(text, None, "not run")
     worst: NDArray[np.int64] = found.regret
     holds = bool((worst == 0).all() and not found.loses.any())
     return Claim(
-        text, holds, f"{len(found):,} runs, {int((worst > 0).sum())} with regret, {int(found.loses.sum())} lost"
+        text, holds, f"{len(found):,} runs: {int((worst > 0).sum())} with regret, {int(found.loses.sum())} lost"
     )
 
 
 def survivors(study: Results) -> list[tuple[Terms, list[Claim]]]:
-    """Return which statements hold on the other terms."""
+    """Return the statements with their verdicts on each of the other terms."""
     return [(terms, claims(study, terms)) for terms in study.terms if terms != study.options.terms]

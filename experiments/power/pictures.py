@@ -1,4 +1,4 @@
-"""Pictures of the study of one moldable job: how much Gas wins, and what its choices cost in hindsight."""
+"""Picture of the study of one moldable job: the regret of Gas's choices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["draw_regret"]
 
 
 def draw_regret(parts: Mapping[str, Outcomes]) -> bytes:
-    """Return, for each log, the share of runs whose regret is at most so many seconds."""
+    """Return the cumulative share of the runs of each log by their regret."""
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots(1, 1)
@@ -29,8 +29,8 @@ def draw_regret(parts: Mapping[str, Outcomes]) -> bytes:
         axes.set_xticks(
             [0.5, 10, 60, 600, 3600, 36000, 360000], ["0", "10 s", "1 min", "10 min", "1 h", "10 h", "100 h"]
         )
-        axes.set_xlabel("regret: how much later than with the best choice in hindsight")
-        axes.set_ylabel("% of runs with at most that")
+        axes.set_xlabel("regret: how much later the job ended than with the best choice")
+        axes.set_ylabel("% of runs, cumulative")
         axes.grid(linewidth=0.4, alpha=0.6)
         axes.legend(frameon=False)
 

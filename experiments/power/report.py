@@ -1,4 +1,4 @@
-"""The report of the study of one moldable job: every figure of the paper's section 5.2 beside ours."""
+"""Report of the study of one moldable job: every figure of the paper's section 5.2 beside ours."""
 
 from __future__ import annotations
 
@@ -55,11 +55,15 @@ _STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
 
 
 def banner(study: Results) -> str:
-    """Return in what the study is less than the full one; "" if it is not."""
+    """Return what a restricted study leaves out; "" for the full one."""
     options = study.options
     seeds, runs = fewer(options.seeds, FULL_SEEDS, "seed"), fewer(options.runs, FULL_RUNS, "run", " a month")
-    terms = f"not on the paper's terms, but {options.terms.name}" if options.terms != BASE else ""
-    others = "" if options.others else "other terms were not run"
+    terms = (
+        f"settings differ from the paper's: {options.terms.name.removeprefix('as chosen: ')}"
+        if options.terms != BASE
+        else ""
+    )
+    others = "" if options.others else "other settings were not run"
     return not_the_full([*study.missing, *study.left_out, seeds, runs, terms, others])
 
 
@@ -79,7 +83,7 @@ def power_report(study: Results, origin: Origin) -> Report:
         items_section("supercomputers", "power", _compared(study)),
         origin_section(study.logs, origin),
     ]
-    return Report("One moldable job: what Gas does for its user", _lead(study), tuple(sections), banner(study))
+    return Report("One moldable job: what its user gains with Gas", _lead(study), tuple(sections), banner(study))
 
 
 def _lead(study: Results) -> str:
@@ -116,7 +120,7 @@ def _compared(study: Results) -> dict[str, Compared]:
         ]
         found[f"Table {table.number}"] = Compared(
             tuple(pairs),
-            "set-up: gas experiment setups runs those that the paper's words allow.",
+            "set-up; gas experiment setups compares those that the paper's text allows",
         )
     return found
 
@@ -191,15 +195,14 @@ def _improvement(study: Results) -> Section:
         )
     columns = (
         Column("", left=True),
-        Column("of the means"),
-        Column("geometric mean", "of the runs"),
-        *heads("10%", "median", "90%", group="of the runs"),
-        *heads("largest for Gas", "largest for static"),
+        Column("ratio of means"),
+        Column("geometric mean", "over runs"),
+        *heads("10%", "median", "90%", group="over runs"),
+        *heads("largest gain", "largest loss"),
     )
     caption = (
-        "Turn-around time of the static request / that of Gas's. Over all runs, the paper's largest factor in "
-        "favour of Gas is "
-        "43,794, and of static 17.6."
+        "Turn-around time with the static request / with Gas's; for the largest loss, the inverse. Over all runs, the "
+        "paper's largest gain is 43,794, and its largest loss 17.6."
     )
     picture = Picture(
         "power-improvement",
@@ -226,16 +229,14 @@ def _losing(study: Results) -> Section:
         rows.append((name, share, f"{count:,}", f"{np.median(late):,.0f}", *of_worlds, none))
     columns = (
         Column("", left=True),
-        *heads("lost", "runs", "later by, median (s)"),
+        *heads("runs lost", "number", "later by, median (s)"),
         *(Column(f"{text}", "still lost if") for text in WORLDS.values()),
-        Column("in none of these"),
+        Column("lost only if combined"),
     )
     text = (
-        "Gas plans as if each job used all of its walltime and no job were submitted later. If that were so, it "
-        "could not "
-        "lose. Each lost run was simulated again with only some of the events that Gas could not know. If Gas still "
-        "loses, "
-        "those events alone are enough; a run may be lost for several reasons."
+        "Gas plans as if each job used all of its walltime and no job were submitted later. If that were so, it could "
+        "not lose. Each lost run was simulated again with only some of the events that Gas could not know. If Gas "
+        "still loses, those events alone suffice; a run may be lost for several reasons."
     )
     return Section("Why Gas loses", (Text(text), Table(columns, tuple(rows))))
 
@@ -261,19 +262,17 @@ def _regret(study: Results) -> Section:
         )
     columns = (
         Column("", left=True),
-        *heads("runs with regret", "mean over all runs (s)"),
-        *heads("median", "90%", group="of runs with regret (s)"),
+        *heads("runs with regret", "mean regret, all runs (s)"),
+        *heads("median", "90%", group="runs with regret (s)"),
         *heads("too few processors", "too many", group="runs that chose"),
-        *heads("too few processors", "too many", group="share of all regret of runs that chose"),
+        *heads("too few processors", "too many", group="share of all regret, from runs that chose"),
     )
     sites = {name: parts[name] for site, _ in study.logs if (name := site.trace) in parts}
     picture = Picture("power-regret", draw_regret(sites), "Cumulative share of the runs by their regret, for each log.")
     text = (
         "Beyond the paper: every size that the benchmark accepts was simulated to its end, so the best choice is "
-        "known. "
-        "Regret is how much later Gas's choice ended. Of equally good choices, the one with the fewest processors "
-        "is the "
-        "best."
+        "known. Regret is how much later the job ended with Gas's choice. Among equally good choices, the one with "
+        "the fewest processors counts as the best."
     )
     return Section("Regret: the best choice in hindsight", (Text(text), picture, Table(columns, tuple(rows))))
 
@@ -304,15 +303,14 @@ def _users(study: Results) -> Section:
         *heads("users", "jobs of the busiest user"),
         *heads("Gas", "static", group="mean, over jobs (s)"),
         *heads("Gas", "static", group="mean, over users (s)"),
-        Column("largest change of a month's load (millionths)"),
+        Column("largest change of a month's load by one job (millionths)"),
     )
     text = (
         "Users submit jobs in bursts, and all jobs of a burst wait about as long. If means over users differ much from "
-        "means over jobs, a few bursts dominate the means. A benchmark replaces the job that used the nearest "
-        "processor "
-        "time, so the load hardly changes."
+        "means over jobs, a few bursts dominate the means. A benchmark replaces the job whose processor time is "
+        "nearest to its own, so the load hardly changes."
     )
-    return Section("Bursts of single users, and the load", (Text(text), Table(columns, tuple(rows))))
+    return Section("Bursts of single users, and load", (Text(text), Table(columns, tuple(rows))))
 
 
 def _other_terms(study: Results) -> Section:
@@ -324,21 +322,21 @@ def _other_terms(study: Results) -> Section:
     table = table_of(
         rows,
         (
-            Shown("terms", lambda row: row[0], left=True),
+            Shown("setting", lambda row: row[0], left=True),
             Shown("Gas", lambda row: f"{row[1].gas.mean():,.0f}", "mean (s)"),
             Shown("static", lambda row: f"{row[1].static.mean():,.0f}", "mean (s)"),
-            Shown("of the means", lambda row: f"{gain(row[1]):.1f}", "improvement"),
-            Shown("median of the runs", lambda row: f"{np.median(row[1].factor):.2f}", "improvement"),
+            Shown("ratio of means", lambda row: f"{gain(row[1]):.1f}", "improvement"),
+            Shown("median over runs", lambda row: f"{np.median(row[1].factor):.2f}", "improvement"),
             Shown("Gas loses", lambda row: f"{100 * row[1].loses.mean():.1f}%"),
             Shown("mean regret (s)", lambda row: f"{row[1].regret.mean():,.0f}"),
-            Shown("means", lambda row: verdict(row[2][0]), "does Gas have lower"),
-            Shown("standard deviations", lambda row: verdict(row[2][1]), "does Gas have lower"),
-            Shown("unrestricted gains more", lambda row: verdict(row[2][2])),
+            Shown("mean", lambda row: verdict(row[2][0]), "lower with Gas"),
+            Shown("standard deviation", lambda row: verdict(row[2][1]), "lower with Gas"),
+            Shown("unrestricted gain more", lambda row: verdict(row[2][2])),
         ),
     )
     text = "One change at a time, one seed each. If a data set has no times of a benchmark, the constraint of that "
     "benchmark is left out."
-    return Section("On other terms", (Text(text), table))
+    return Section("Other settings", (Text(text), table))
 
 
 def _months(study: Results) -> Section:

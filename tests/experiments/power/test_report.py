@@ -15,7 +15,7 @@ def test_on_terms_of_ones_own_the_report_says_so_and_the_command_makes_it_again(
     result = gas("experiment", "power", "--traces", made_logs, "-o", tmp_path, *options)
     assert result.code == 0
     text = (tmp_path / "power.md").read_text()
-    assert "not on the paper's terms, but as chosen: mix unrestricted, static request own" in text
+    assert "settings differ from the paper's: mix unrestricted, static request own" in text
     assert "Static requests: the size of the job that is replaced." in text
     assert "--mix unrestricted --opponent own" in text
     with (tmp_path / "power-outcomes.csv").open() as file:
@@ -35,14 +35,14 @@ def test_the_report_stands_beside_the_paper_and_says_what_it_is(reported):
         "Tables 5.1 to 5.7",
         "Why Gas loses",
         "Regret",
-        "On other terms",
+        "Other settings",
     ):
         assert f"## {section}" in text
     for figure in ("2,740", "15,174", "869", "13,935"):
         assert figure in text  # the paper's
     for terms in TERMS:
         assert terms.name in text
-    assert "yes  with the run times as estimates Gas never loses" in out
+    assert "yes  if walltimes equal run times, Gas never loses" in out
     assert "Traceback" not in out + err
 
 
