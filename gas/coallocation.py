@@ -126,6 +126,8 @@ class CoallocatedPlan:
     ----------
     single
         The plan with one machine.
+    now
+        Of the machines that may be combined: the latest of their clocks. That of one left out may be far from it.
     combinations
         Those that finish sooner than its best request, best first: the first of each total size.
     most, cost
@@ -135,6 +137,7 @@ class CoallocatedPlan:
     """
 
     single: Plan
+    now: int
     combinations: list[Coallocation]
     most: int
     cost: float
@@ -150,6 +153,10 @@ class CoallocatedPlan:
         """The best request to a single machine; None if there is none."""
         return None if self.single.best is None else Coallocation((self.single.best,))
 
+    def now_of(self, one: Coallocation) -> int:
+        """Return the clock by which a request is as far off as it seems to be."""
+        return self.now if len(one.parts) > 1 else self.single.now
+
     @property
     def why(self) -> str:
         """Why it takes several machines, or one: what the other would have given, in a sentence."""
@@ -161,8 +168,9 @@ class CoallocatedPlan:
         best = self.combinations[0]
         if single is None:
             return "no single machine can run it"
+        gain = duration_text(single.finish - now - (best.finish - self.now))
         return (
-            f"{duration_text(single.finish - best.finish)} sooner than on one machine: {single.size_text} on "
+            f"{gain} sooner than on one machine: {single.size_text} on "
             f"{single.scheduler} would start {relative_text(single.start, now)} and finish "
             f"{relative_text(single.finish, now)}"
         )
@@ -172,8 +180,8 @@ class CoallocatedPlan:
         return {
             "schema": SCHEMA,
             "application": self.single.application,
-            "now": self.single.now,
-            "now_iso": iso_time(self.single.now),
+            "now": self.now,
+            "now_iso": iso_time(self.now),
             "most_machines": self.most,
             "cost": self.cost,
             "best": self.best.to_wire() if self.best else None,
@@ -242,11 +250,12 @@ def coallocate(
     left_out = {**{one.scheduler: why for one in lists if (why := _why_not(one))}, **(without or {})}
     machines = [one for one in lists if isinstance(one, AvailabilityList) and one.scheduler not in left_out]
     known = {one.scheduler: (limits or {}).get(one.scheduler, Limits()) for one in machines}
-    first = max(single.now + lead, single.now if not_before is None else not_before)
+    now = max((one.now for one in machines), default=single.now)
+    first = max(now + lead, now if not_before is None else not_before)
     before = LATEST if deadline is None else deadline + 1
     if single.candidates:
         soonest = single.candidates[0].finish - single.now
-        before = min(before, single.now + int(round(soonest / (1 + tolerance), 6)))
+        before = min(before, now + int(round(soonest / (1 + tolerance), 6)))
     best: dict[int, Coallocation] = {}
     for speed in sorted({one.speed for one in known.values()}, reverse=True):
         fast = [one for one in machines if known[one.scheduler].speed >= speed]
@@ -260,7 +269,7 @@ def coallocate(
             other = best.get(found.processors)
             if other is None or _key(found) < _key(other):
                 best[found.processors] = found
-    return CoallocatedPlan(single, sorted(best.values(), key=_key), most, cost, left_out)
+    return CoallocatedPlan(single, now, sorted(best.values(), key=_key), most, cost, left_out)
 
 
 def _key(found: Coallocation) -> tuple[int, int, int, int]:

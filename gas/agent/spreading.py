@@ -14,8 +14,9 @@ from gas.coallocation import COST, MOST_MACHINES, CoallocatedPlan, Coallocation,
 from gas.endpoints import Answer, Endpoint
 from gas.errors import BadInput, Infeasible
 from gas.planner import Candidate
+from gas.times import duration_text
 
-__all__ = ["LEAD_SECONDS", "MOST_APART", "PlannedTogether", "Spread", "planned_together"]
+__all__ = ["LEAD_SECONDS", "MOST_APART", "PlannedTogether", "Spread", "other_clocks", "planned_together"]
 
 MOST_APART = 5
 """Seconds between the clocks of two machines that are to start together."""
@@ -83,7 +84,8 @@ def planned_together(
     ):
         if given:
             raise BadInput(f"{what}: plans for one machine only; leave it out, or --coallocate")
-    task = Task.of(application, answers, options, None, remark, remark)
+    others = other_clocks(answers)
+    task = Task.of(application, [a for a in answers if a.name not in others], options, None, remark, remark)
     found = coallocate(
         application,
         lists_of(answers),
@@ -95,17 +97,30 @@ def planned_together(
         max_processor_hours=options.max_processor_hours,
         tolerance=options.tolerance,
         limits={a.name: a.limits for a in answers if a.availability is not None},
-        without={**_other_clocks(answers), **(without or {})},
+        without={**others, **(without or {})},
     )
     return PlannedTogether(found, list(answers))
 
 
-def _other_clocks(answers: Sequence[Answer]) -> dict[str, str]:
-    """Return the machines by whose clocks a start would not be the common one."""
-    clocks = {a.name: a.availability.now for a in answers if a.availability is not None and a.endpoint.keeps_own_clock}
-    latest = max(clocks.values(), default=0)
-    return {
-        name: f"its clock is {latest - now} s behind that of another; at most {MOST_APART} s start together"
-        for name, now in clocks.items()
-        if latest - now > MOST_APART
+def other_clocks(answers: Sequence[Answer]) -> dict[str, str]:
+    """Return the machines by whose clocks a start would not be the common one, and why.
+
+    The largest group of machines whose clocks agree stays; of equal ones that with the machine named first.
+    """
+    # By when each list arrived: one that took seconds to come is not that of a slow clock.
+    clocks = {
+        a.name: a.availability.now - a.at for a in answers if a.availability is not None and a.endpoint.keeps_own_clock
     }
+    groups = [[n for n, clock in clocks.items() if 0 <= clock - first <= MOST_APART] for first in clocks.values()]
+    agreeing = min(groups, key=lambda group: (-len(group), list(clocks).index(group[0])), default=[])
+    fastest, slowest = (most((clocks[name] for name in agreeing), default=0.0) for most in (max, min))
+    of = f"that of {agreeing[0]}" if len(agreeing) == 1 else f"those of {len(agreeing)} others"
+    found = {}
+    for name, clock in clocks.items():
+        if name not in agreeing:
+            apart = clock - slowest if clock > fastest else fastest - clock
+            side = "ahead of" if clock > fastest else "behind"
+            found[name] = (
+                f"its clock is {duration_text(round(apart))} {side} {of}; parts start together within {MOST_APART} s"
+            )
+    return found

@@ -60,9 +60,9 @@ def submit_coallocated(
         elif made.planned is None:
             say(f"{agent.application.name}: submitted already: {known}")
         else:
+            now = made.planned.plan.now_of(made.planned.best)
             for one in made.jobs:
-                start = one.job["promise"]
-                say(f"job {one.job['id']} on {one.scheduler}, promised to start {_when(start, made.planned.plan)}")
+                say(f"job {one.job['id']} on {one.scheduler}, promised to start {_when(one.job['promise'], now)}")
             say(f"follow them: {'; '.join(f'gas wait {one.reference}' for one in made.jobs)}")
     if plot is not None and made.planned is not None:
         _draw(made.planned, plot)
@@ -80,13 +80,14 @@ def _to_wire(made: SubmittedTogether) -> dict[str, Any]:
     }
 
 
-def _when(instant: int, found: CoallocatedPlan) -> str:
-    return f"{relative_text(instant, found.single.now)} ({iso_time(instant)})"
+def _when(instant: int, now: int) -> str:
+    return f"{relative_text(instant, now)} ({iso_time(instant)})"
 
 
 def _sentence(best: Coallocation, found: CoallocatedPlan) -> str:
     """Return the best request in words, and why it takes several machines or one."""
-    start, finish = relative_text(best.start, found.single.now), _when(best.finish, found)
+    now = found.now_of(best)
+    start, finish = relative_text(best.start, now), _when(best.finish, now)
     verb = "starts" if best.parts[0].kind == "promise" else "may start"
     walltime = duration_text(best.walltime)
     first = f"{found.single.application}: {best.size_text}, walltime {walltime}: {verb} {start}, finishes {finish}"
@@ -111,8 +112,8 @@ def _show(planned: PlannedTogether) -> None:
             str(one.processors),
             duration_text(one.walltime),
             duration_text(one.execution_time),
-            relative_text(one.start, found.single.now),
-            relative_text(one.finish, found.single.now),
+            relative_text(one.start, found.now_of(one)),
+            relative_text(one.finish, found.now_of(one)),
             f"{one.processor_seconds / 3600:.2f}",
         )
         for one in (*shown, found.alone)

@@ -12,10 +12,12 @@ import pytest
 from gas import Agent, Application
 from gas.agent.holdings import abandoned
 from gas.agent.options import PlanOptions, Run
-from gas.agent.spreading import MOST_APART, Spread
-from gas.endpoints import InDoubt, JobDescription, S3Endpoint
+from gas.agent.spreading import MOST_APART, Spread, other_clocks
+from gas.availability import AvailabilityList
+from gas.endpoints import Answer, InDoubt, JobDescription, S3Endpoint
 from gas.endpoints.journal import state_directory
 from gas.errors import BadInput, Conflict, Infeasible
+from gas.service.clock import Clock
 from speedup_models import Table
 
 APP = Application(Table.of({4: 3000.0, 8: 60.0}), safety=1.0, name="app")
@@ -330,8 +332,39 @@ def test_clocks_that_are_apart_do_not_start_together(start_s3):
     sites = [start_s3(4, name="a"), start_s3(4, name="b", clock_speed=1000.0)]
     time.sleep(0.1)
     planned = Agent(APP, endpoints(sites)).plan_together(spread=SPREAD)
-    assert list(planned.plan.left_out) == ["a"]
-    assert f"at most {MOST_APART} s start together" in planned.plan.left_out["a"]
+    assert list(planned.plan.left_out) == ["b"]
+    assert f"ahead of that of a; parts start together within {MOST_APART} s" in planned.plan.left_out["b"]
+
+
+@pytest.mark.parametrize(("off", "said"), [(3600, "1h00m ahead of"), (-3600, "1h00m behind")])
+def test_one_clock_that_is_off_excludes_its_own_machine_only(start_s3, off, said):
+    wrong = start_s3(4, name="wrong", clock=Clock(real=lambda: time.time() + off))
+    sites = [wrong, start_s3(4, name="a"), start_s3(4, name="b")]
+    made = Agent(APP, endpoints(sites)).submit_together(HELD, spread=SPREAD)
+    assert parts(sites) == [[], [("job", 4)], [("job", 4)]]
+    assert abs(made.planned.best.start - SPREAD.lead - time.time()) < 30
+    assert f"its clock is {said} those of 2 others" in made.planned.plan.left_out["wrong"]
+
+
+def test_the_largest_group_of_clocks_that_agree_stays():
+    assert set(left_out_at(0, 0, 0)) == set(left_out_at(0, 3, 5)) == set()
+    assert set(left_out_at(0, 6, 7, 8)) == {"0"}
+    assert set(left_out_at(9, 4, 0, 100)) == {"2", "3"}
+    assert set(left_out_at(50, 51, 0, 1)) == {"2", "3"}  # of two, that of the machine named first
+    assert "1m40s ahead of those of 2 others" in left_out_at(0, 0, 100)["2"]
+
+
+def test_a_list_that_took_long_to_come_is_not_that_of_a_slow_clock():
+    assert left_out_at(0, -20, arrived=(100.0, 80.0)) == {}
+
+
+def left_out_at(*clocks, arrived=None):
+    """Return why machines have no part that showed these clocks when their lists arrived."""
+    answers = []
+    for place, (clock, at) in enumerate(zip(clocks, arrived or [0.0] * len(clocks), strict=True)):
+        free = AvailabilityList(str(place), "promise", 1000 + clock, 4, "", [1000 + clock], [4])
+        answers.append(Answer(S3Endpoint(str(place), "http://127.0.0.1:9"), free, None, 0.0, at=at))
+    return other_clocks(answers)
 
 
 def test_what_knows_one_machine_only_is_refused(agent):
