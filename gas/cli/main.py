@@ -127,6 +127,8 @@ def main() -> None:
         import signal
 
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as under nohup
+            signal.signal(signal.SIGHUP, _hung_up)
         signal.signal(signal.SIGALRM, signal.default_int_handler)
         sys.unraisablehook = _raise_again
         code = run()
@@ -138,6 +140,14 @@ def main() -> None:
         code = code or _failed(f"standard output cannot be written ({problem})", 1)
     _unwritable(sys.stderr)
     sys.exit(code)
+
+
+def _hung_up(number: int, frame: object) -> None:
+    """End what the program does, once: a terminal that closes and its shell each send this signal."""
+    import signal
+
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _raise_again(lost: sys.UnraisableHookArgs) -> None:

@@ -189,7 +189,7 @@ def serve(
     encryption: Encryption | None = None,
     insecure: bool = False,
 ) -> None:
-    """Serve until SIGINT or SIGTERM; jobs that run go on by themselves.
+    """Serve until SIGINT, SIGTERM or SIGHUP; jobs that run go on by themselves.
 
     `ready` is called with the address once jobs are accepted. SIGUSR1 drains: nothing new is accepted, and when the
     schedule is empty the service stops. Without tokens only requests to a loopback name are answered, unless
@@ -217,9 +217,14 @@ def serve(
 def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
     """Have SIGINT and SIGTERM stop a server, also before it runs; once it has stopped for them, they are done with.
 
+    So does SIGHUP, unless it is ignored, as under nohup.
+
     uvicorn takes them over while it runs, and raises them again afterwards for the previous handlers.
     """
-    before = {number: signal.signal(number, server.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, server.handle_exit) for number in numbers}
     try:
         yield
     finally:

@@ -226,6 +226,41 @@ def test_an_interruption_between_reservations_releases_them(sites, agent, monkey
     assert (parts(sites), of_others(sites)) == ([[], []], before)
 
 
+HUNG_UP = """
+import os, pty, signal, sys
+from gas.cli.main import main
+from gas.endpoints import S3Endpoint
+
+original = S3Endpoint.reserve
+
+def hung_up(self, *arguments, **more):
+    done = original(self, *arguments, **more)
+    terminal, end = pty.openpty()
+    os.dup2(end, 2)
+    os.close(terminal)
+    for _ in range(2):  # by the terminal and by the shell
+        os.kill(os.getpid(), signal.SIGHUP)
+    return done
+
+S3Endpoint.reserve = hung_up
+main()
+"""
+
+
+@pytest.mark.parametrize(("before", "code"), [([], 130), (["nohup"], 0)])
+def test_a_terminal_that_closes_between_reservations_releases_them_unless_that_is_ignored(
+    sites, tmp_path, before, code
+):
+    others = settled(sites)
+    (tmp_path / "app.toml").write_text('name = "app"\n[speedup]\nmodel = "table"\ntimes = { 4 = 3000, 8 = 60 }\n')
+    options = ["--coallocate", "--key", "mine", "--simulate", *(f"-e{site.url}" for site in sites)]
+    command = [*before, sys.executable, "-c", HUNG_UP, "submit", str(tmp_path / "app.toml"), *options]
+    done = subprocess.run(command, timeout=60, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    assert parts(sites) == ([[("job", 4)], [("job", 4)]] if code == 0 else [[], []])
+    assert of_others(sites) == others
+
+
 def test_a_machine_that_is_gone_leaves_the_key_with_which_to_settle_it(sites, agent, monkeypatch):
     settled(sites)
     original = S3Endpoint.reserve

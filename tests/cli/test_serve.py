@@ -54,7 +54,7 @@ def test_it_stops_on_a_signal_and_leaves_jobs_running(tmp_path, gas):
 
 
 @pytest.mark.thorough(but=1)
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_that_comes_as_soon_as_it_is_ready_stops_it_as_well(tmp_path, number):
     service, _ = start("--processors", "2", "--state", str(tmp_path / "state"))
     code, said = stop(service, number)
