@@ -30,7 +30,7 @@ from experiments.malleate.state import (
 )
 from gas.compiled import lean_kernel
 
-__all__ = ["look"]
+__all__ = ["look", "shadow_of"]
 
 
 @lean_kernel
@@ -67,15 +67,8 @@ def _from_the_head(state: Elastic) -> None:
 @lean_kernel
 def _backfill(state: Elastic) -> None:
     """Start jobs behind the head that do not delay it: those that run could shrink for it, too."""
-    now, work, table = state.now, state.work, state.table
-    wanted = table[SIZE, _least_row(state, state.queue[0])]
-    gathered, shadow, k = now[FREE] + spare(state), now[NOW], 0
-    while gathered < wanted:
-        shadow = work[HOLDS, state.running[k]]
-        while k < now[RUNNING] and work[HOLDS, state.running[k]] == shadow:
-            gathered += state.table[SIZE, floor(state, state.running[k])]
-            k += 1
-    extra = gathered - wanted
+    now, table = state.now, state.table
+    shadow, extra = shadow_of(state)
     q = 1
     while q < now[WAITING] and now[FREE] > 0:
         job = state.queue[q]
@@ -89,6 +82,23 @@ def _backfill(state: Elastic) -> None:
             extra -= table[SIZE, row]
         _take_out(state, q)
         start(state, job, row)
+
+
+@lean_kernel
+def shadow_of(state: Elastic) -> tuple[int, int]:
+    """Return when the head of the queue starts at the latest, and how many processors are left beside it then.
+
+    A pass does not change either: what it starts ends by then, or is within what is left.
+    """
+    now, work = state.now, state.work
+    wanted = state.table[SIZE, _least_row(state, state.queue[0])]
+    gathered, shadow, k = now[FREE] + spare(state), now[NOW], 0
+    while gathered < wanted:
+        shadow = work[HOLDS, state.running[k]]
+        while k < now[RUNNING] and work[HOLDS, state.running[k]] == shadow:
+            gathered += state.table[SIZE, floor(state, state.running[k])]
+            k += 1
+    return shadow, gathered - wanted
 
 
 @lean_kernel

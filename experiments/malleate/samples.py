@@ -1,16 +1,17 @@
 """Choosing by prediction: on which size a job would end first, over simulations of its queue with drawn run times.
 
 Each sample is a simulation of its own, by the same event loop, of rigid jobs: those that run and those that wait before
-the job that chooses, with run times drawn from the shares of walltimes that their users' last jobs used, and that job
-on one of its sizes. Jobs behind it and jobs to come are not in it.
+the job that chooses, with run times drawn from the shares of walltimes that their users' last jobs used. When that job
+would start on each of its sizes shows at each pass. Jobs behind it and jobs to come are not in it.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.malleate.forecast import MOST_PLANNED
-from experiments.malleate.passes import look
+from experiments.malleate.passes import look, shadow_of
 from experiments.malleate.sizes import complete, next_end
 from experiments.malleate.state import (
     ACCURACY,
@@ -20,10 +21,13 @@ from experiments.malleate.state import (
     FIRST,
     FREE,
     HOLDS,
+    KNOWN,
     LAST,
     LAST_SHARES,
     MACHINE,
+    NEXT,
     NOW,
+    OUT,
     OWN,
     ROW,
     RUNNING,
@@ -31,6 +35,7 @@ from experiments.malleate.state import (
     SIZE,
     START,
     TIME,
+    TOTAL,
     USER,
     WAITING,
     WALLTIME,
@@ -38,7 +43,7 @@ from experiments.malleate.state import (
 )
 from gas.compiled import lean_kernel
 
-__all__ = ["AGAIN", "choose_by_samples", "mold_again_by_samples", "note_share"]
+__all__ = ["AGAIN", "choose_by_samples", "draw", "mold_again_by_samples", "note_share"]
 
 AGAIN = 20
 """Jobs at the head of the queue that choose again; those behind them have time."""
@@ -76,33 +81,78 @@ def mold_again_by_samples(state: Elastic, scratch: Elastic) -> None:
 def _choose(state: Elastic, scratch: Elastic, job: int, ahead: int) -> None:
     """Choose a job's size by the mean of its ends over samples, of several sizes the smallest.
 
-    So many jobs of the queue are ahead of it.
-
-    All sizes are simulated with the same draws, the largest first. What cannot end before the best so far is left
-    out: a size whose time alone is longer, and one whose waits in some of the samples are too long already. Whether a
-    job starts at once hangs on walltimes alone, so then one sample is enough. The scratch needs room for all that run
-    and wait, and one.
+    So many jobs of the queue are ahead of it. It joins them at the end, so nothing that happens before it starts hangs
+    on its size: each sample is one simulation, in which all sizes wait. The scratch needs room for all that run and
+    wait.
     """
-    table, jobs, now, luck = state.table, state.jobs, state.now, state.luck
+    jobs, luck, ends = state.jobs, state.luck, scratch.ends
     samples, seed = state.rules[SAMPLES], luck[0]
-    best, least = -1, np.int64(2**62)  # the sum of its ends over samples
-    for row in range(jobs[LAST, job] - 1, jobs[FIRST, job] - 1, -1):
-        total = samples * table[TIME, row]
-        luck[0] = seed
-        k = 0
-        while k < samples and total <= least:
-            _draw(state, scratch, ahead)
-            wait = _start_in(scratch, table[SIZE, row], table[WALLTIME, row]) - now[NOW]
-            total += wait
-            k = samples if wait == 0 else k + 1
-        if total <= least:
-            best, least = row, total
+    first, count = jobs[FIRST, job], jobs[LAST, job] - jobs[FIRST, job]
+    for i in range(count):
+        ends[TOTAL, i], ends[NEXT, i] = samples * state.table[TIME, first + i], 0
+    least, sample = 2**62, 0  # no size is known yet
+    while sample < samples and _is_open(ends, count, sample):
+        draw(state, scratch, ahead)
+        least = _wait(state, scratch, job, sample, least)
+        sample += 1
     luck[0] = (seed + 1) * 48271 % 2147483647
-    state.work[ROW, job] = best
+    for i in range(count - 1, -1, -1):
+        if ends[NEXT, i] == KNOWN and ends[TOTAL, i] <= least:
+            state.work[ROW, job] = first + i
 
 
 @lean_kernel
-def _draw(state: Elastic, scratch: Elastic, ahead: int) -> None:
+def _is_open(ends: NDArray[np.int64], count: int, sample: int) -> bool:
+    """Return whether any size waits in a sample."""
+    found = False
+    for i in range(count):
+        found = found or ends[NEXT, i] == sample
+    return found
+
+
+@lean_kernel
+def _wait(state: Elastic, scratch: Elastic, job: int, sample: int, least: int) -> int:
+    """Let all sizes of a job wait in a sample; return the least sum of ends that is known of one for all samples.
+
+    Left out is what cannot be that: its time alone is longer, or what it has waited makes it so. Whether a job starts
+    at once hangs on walltimes alone, so such a wait is that of all samples.
+    """
+    table, now, ends, first = state.table, scratch.now, scratch.ends, state.jobs[FIRST, job]
+    count, begun = state.jobs[LAST, job] - first, now[NOW]
+    last = sample == state.rules[SAMPLES] - 1
+    while True:
+        look(scratch)
+        waited, shadow, extra, free = now[NOW] - begun, now[NOW], 0, now[FREE]
+        if now[WAITING] > 0 and free > 0:
+            shadow, extra = shadow_of(scratch)
+        left = False
+        for i in range(count):
+            if ends[NEXT, i] != sample:
+                continue
+            if ends[TOTAL, i] + waited > least:
+                ends[NEXT, i] = OUT
+                continue
+            size, walltime = table[SIZE, first + i], table[WALLTIME, first + i]
+            if size <= free and (now[WAITING] == 0 or now[NOW] + walltime <= shadow or size <= extra):
+                ends[TOTAL, i] += waited
+                ends[NEXT, i] = KNOWN if last or waited == 0 else sample + 1
+                if ends[NEXT, i] == KNOWN:
+                    least = min(least, ends[TOTAL, i])
+            else:
+                left = True
+        if not left:
+            return least
+        now[NOW] = next_end(scratch)
+        k = 0
+        while k < now[RUNNING]:
+            if scratch.work[END, scratch.running[k]] == now[NOW]:
+                complete(scratch, scratch.running[k])
+            else:
+                k += 1
+
+
+@lean_kernel
+def draw(state: Elastic, scratch: Elastic, ahead: int) -> None:
     """Make the scratch the simulation of those that run and the first that wait now, with run times drawn for them."""
     now, there = state.now, scratch.now
     there[NOW], there[FREE], there[RUNNING], there[WAITING] = now[NOW], now[FREE], now[RUNNING], ahead
@@ -127,29 +177,6 @@ def _draw(state: Elastic, scratch: Elastic, ahead: int) -> None:
         else:
             scratch.queue[k - now[RUNNING]] = k
         scratch.jobs[FIRST, k], scratch.jobs[OWN, k], scratch.jobs[LAST, k] = k, k, k + 1
-
-
-@lean_kernel
-def _start_in(scratch: Elastic, size: int, walltime: int) -> int:
-    """Return when a job starts that joins the queue of the scratch now."""
-    now, job = scratch.now, scratch.now[RUNNING] + scratch.now[WAITING]
-    scratch.table[SIZE, job], scratch.table[TIME, job], scratch.table[WALLTIME, job] = size, walltime, walltime
-    scratch.work[ROW, job] = job
-    scratch.jobs[FIRST, job], scratch.jobs[OWN, job], scratch.jobs[LAST, job] = job, job, job + 1
-    scratch.work[START, job] = -1
-    scratch.queue[now[WAITING]] = job
-    now[WAITING] += 1
-    while True:
-        look(scratch)
-        if scratch.work[START, job] >= 0:
-            return scratch.work[START, job]  # type: ignore[no-any-return]
-        now[NOW] = next_end(scratch)
-        k = 0
-        while k < now[RUNNING]:
-            if scratch.work[END, scratch.running[k]] == now[NOW]:
-                complete(scratch, scratch.running[k])
-            else:
-                k += 1
 
 
 @lean_kernel

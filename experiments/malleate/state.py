@@ -39,6 +39,12 @@ NOW, FREE, RUNNING, WAITING, CHOSEN_AT, ENDED = 0, 1, 2, 3, 4, 5
 # Entries of `rules`.
 MACHINE, WHEN, SAMPLES, DISCIPLINE, RUNS, FROM_OWN, COST = 0, 1, 2, 3, 4, 5, 6
 
+# Rows of `ends`, for the sizes of a job that chooses: the sum of its ends over all samples, from the instant of the
+# choice, as far as they are simulated, and the next sample in which it waits: `KNOWN` after the last, `OUT` if it
+# cannot be chosen.
+TOTAL, NEXT = 0, 1
+KNOWN, OUT = -1, -2
+
 NOT_YET = -1
 
 LUCK_AT_FIRST = 20_261_124
@@ -65,6 +71,8 @@ class Elastic(NamedTuple):
     """How many jobs of each user have ended, and last of all."""
     luck: NDArray[np.int64]
     """The state of the generator of random numbers."""
+    ends: NDArray[np.int64]
+    """What is known of the sizes of a job that chooses by samples."""
     plan: Profile
     now: NDArray[np.int64]
     rules: NDArray[np.int64]
@@ -95,6 +103,7 @@ def initial(moldable: MoldableJobs, adopts: NDArray[np.bool_], strategy: Strateg
         recent=np.zeros((len(users) + 1, LAST_SHARES)),
         known=np.zeros(len(users) + 1, np.int64),
         luck=np.array([LUCK_AT_FIRST]),
+        ends=np.zeros((2, int(np.diff(moldable.first).max(initial=0))), np.int64),
         plan=empty_profile(jobs.machine, 0, min(room, 2**16)),
         now=np.array([0, jobs.machine, 0, 0, 0, 0], np.int64),
         rules=np.array(

@@ -6,11 +6,31 @@ import numpy as np
 import pytest
 from several_sizes import all_adopt, by_hand, moldable_of
 
+from experiments.malleate import engine
 from experiments.malleate.engine import play
 from experiments.malleate.forecast import MOST_PLANNED
+from experiments.malleate.passes import look
 from experiments.malleate.rules import STRATEGIES
-from experiments.malleate.samples import mold_again_by_samples
-from experiments.malleate.state import LUCK_AT_FIRST, OWN, ROW, RUNNING, WAITING, initial, scratch_of
+from experiments.malleate.samples import choose_by_samples, draw, mold_again_by_samples
+from experiments.malleate.sizes import complete, next_end
+from experiments.malleate.state import (
+    END,
+    FIRST,
+    LAST,
+    LUCK_AT_FIRST,
+    NOW,
+    OWN,
+    ROW,
+    RUNNING,
+    SAMPLES,
+    SIZE,
+    START,
+    TIME,
+    WAITING,
+    WALLTIME,
+    initial,
+    scratch_of,
+)
 
 
 def test_the_same_seed_gives_the_same_choices_by_prediction():
@@ -84,3 +104,54 @@ def test_jobs_behind_do_not_count_where_one_chooses_again():
     state.work[ROW, 0] = state.jobs[OWN, 0]
     mold_again_by_samples(state, scratch)
     assert state.work[ROW, 0] == first
+
+
+def start_alone(scratch, size, walltime):
+    """Return when a job of one size starts that joins the queue of the scratch, simulated together with it."""
+    now, work = scratch.now, scratch.work
+    job = now[RUNNING] + now[WAITING]
+    scratch.table[:, job] = size, walltime, walltime
+    work[ROW, job], work[START, job] = job, -1
+    scratch.jobs[[FIRST, OWN, LAST], job] = job, job, job + 1
+    scratch.queue[now[WAITING]] = job
+    now[WAITING] += 1
+    look(scratch)
+    while work[START, job] < 0:
+        now[NOW] = next_end(scratch)
+        for other in scratch.running[: now[RUNNING]].copy():
+            if work[END, other] == now[NOW]:
+                complete(scratch, other)
+        look(scratch)
+    return work[START, job]
+
+
+def best_of_sizes_alone(state, scratch, job):
+    """Return the size that ends first in the mean, each simulated for itself with the same draws."""
+    ends, seed = {}, state.luck[0]
+    for row in range(state.jobs[FIRST, job], state.jobs[LAST, job]):
+        state.luck[0] = seed
+        ends[row] = 0
+        for _ in range(state.rules[SAMPLES]):
+            draw(state, scratch, state.now[WAITING])
+            ends[row] += start_alone(scratch, *state.table[[SIZE, WALLTIME], row]) + state.table[TIME, row]
+    state.luck[0] = seed
+    return min(ends, key=ends.get)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_sizes_that_wait_in_one_simulation_start_as_each_would_alone(monkeypatch, seed):
+    moldable, waited = moldable_of(seed, count=80, load=1.8), []
+
+    def choose_and_compare(state, scratch, job):
+        expected = best_of_sizes_alone(state, scratch, job)
+        choose_by_samples(state, scratch, job)
+        assert state.work[ROW, job] == expected
+        waited.append(state.now[WAITING] > 0)
+
+    monkeypatch.setattr(engine, "choose_by_samples", choose_and_compare)
+    state = initial(moldable, all_adopt(moldable), STRATEGIES["gas-predicted"], 0)
+    scratch, submitted = scratch_of(state), 0
+    while submitted < len(moldable.jobs):
+        submitted = engine.step(state, scratch, submitted)
+    assert len(waited) == 80
+    assert sum(waited) > 10
