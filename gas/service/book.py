@@ -222,8 +222,10 @@ class Book:
             ended = self.runner.ended(list(self.processes.values()))
         now, schedule = self.clock.now(), self.machine.schedule
         if ended or self._just_read or now > schedule.now:
+            # What falls due in the second of reading starts then, also if this is the next second by now.
+            events = self.machine.advance(schedule.now) if self._just_read else []
             self._just_read = False
-            gone = self.apply(self.machine.advance(now, ended))
+            gone = self.apply(events + self.machine.advance(now, ended))
         else:
             gone = []
         if gone or schedule.has_changed or schedule.broken or self._ended_before:

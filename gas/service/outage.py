@@ -71,6 +71,9 @@ def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, las
                 result.leave(job, "cancelled", now)
                 continue
             job.state = "queued"
+        if job.state == "reserved" and request.lapses and job.start < now:
+            result.leave(job, end_by_itself(job), job.start)  # planned again, it would hold what nobody waits for
+            continue
         if job.state == "running" and (end := _ended_while_away(job, lasts, runner, now)) is not None:
             result.leave(job, job.state, end)
             continue

@@ -310,6 +310,9 @@ class Stored(RuleBasedStateMachine):
         after = {id: self.live.job(id) for id in before}
         late = {id for id, job in before.items() if after[id].promise > job.promise}
         missed = {id for id, job in before.items() if job.state != "running" and job.promise < now}
+        lapsed = {id for id in missed if before[id].request.lapses}
+        assert all((after[id].state, after[id].finished) == ("cancelled", before[id].promise) for id in lapsed)
+        missed -= lapsed
         assert missed <= late
         assert late == missed or missed, "nothing is displaced where nothing was missed"
         assert self.live.health()["promises_broken"] == broken + len(late)
