@@ -189,9 +189,10 @@ class Agent:
     def _plan_together(
         self, options: PlanOptions, spread: Spread | None, without: Mapping[str, str]
     ) -> PlannedTogether:
-        from gas.agent.spreading import Spread, planned_together
+        from gas.agent.spreading import Spread, named_twice, planned_together
 
         answers = self._answers(self._schedulers_for(None), options)
+        without = {**named_twice(answers), **without}
         return planned_together(self.application, answers, options, spread or Spread(), self._remark, without)
 
     def reshape(

@@ -11,12 +11,12 @@ from gas.agent.options import PlanOptions
 from gas.agent.schedulers import lists_of
 from gas.application import Application
 from gas.coallocation import COST, MOST_MACHINES, CoallocatedPlan, Coallocation, coallocate
-from gas.endpoints import Answer, Endpoint
+from gas.endpoints import Answer, Endpoint, S3Endpoint
 from gas.errors import BadInput, Infeasible
 from gas.planner import Candidate
 from gas.times import duration_text
 
-__all__ = ["LEAD_SECONDS", "MOST_APART", "PlannedTogether", "Spread", "other_clocks", "planned_together"]
+__all__ = ["LEAD_SECONDS", "MOST_APART", "PlannedTogether", "Spread", "named_twice", "other_clocks", "planned_together"]
 
 MOST_APART = 5
 """Seconds between the clocks of two machines that are to start together."""
@@ -84,7 +84,8 @@ def planned_together(
     ):
         if given:
             raise BadInput(f"{what}: plans for one machine only; leave it out, or --coallocate")
-    others = other_clocks(answers)
+    not_here = dict(without or {})
+    others = other_clocks([answer for answer in answers if answer.name not in not_here])
     task = Task.of(application, [a for a in answers if a.name not in others], options, None, remark, remark)
     found = coallocate(
         application,
@@ -97,9 +98,21 @@ def planned_together(
         max_processor_hours=options.max_processor_hours,
         tolerance=options.tolerance,
         limits={a.name: a.limits for a in answers if a.availability is not None},
-        without={**others, **(without or {})},
+        without={**others, **not_here},
     )
     return PlannedTogether(found, list(answers))
+
+
+def named_twice(answers: Sequence[Answer]) -> dict[str, str]:
+    """Ask the schedulers who they are, and return those that have been named before by another address, and why."""
+    first: dict[str, Answer] = {}
+    found = {}
+    several = [(a, a.endpoint) for a in answers if a.availability is not None and isinstance(a.endpoint, S3Endpoint)]
+    for answer, endpoint in several if len(several) > 1 else ():
+        identity = endpoint.identity()
+        if identity is not None and (other := first.setdefault(identity, answer)) is not answer:
+            found[answer.name] = f"it is {other.name} ({other.endpoint.address}) under another address"
+    return found
 
 
 def other_clocks(answers: Sequence[Answer]) -> dict[str, str]:

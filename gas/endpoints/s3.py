@@ -19,7 +19,7 @@ from gas.endpoints.exchange import MOST_ANSWER_BYTES
 from gas.endpoints.s3_answers import job_of, jobs_of, next_page_of, standing_of
 from gas.endpoints.s3_calls import PATIENCE_SECONDS, RETRIES, TIMEOUT_SECONDS, S3Calls
 from gas.endpoints.s3_requests import submission_of
-from gas.errors import BadInput, Conflict, NotFound, TooMany, Unreachable
+from gas.errors import BadInput, Conflict, GasError, NotFound, TooMany, Unreachable
 from gas.times import duration_text
 
 if TYPE_CHECKING:
@@ -259,6 +259,12 @@ class S3Endpoint(S3Calls):
     def machine(self) -> dict[str, Any]:
         """Return how the machine stands, and which user the caller is."""
         return self.machine_in(self.call("GET", "/v1/machine"))
+
+    def identity(self) -> str | None:
+        """Return what its scheduler has in common under all of its addresses; None if it does not say."""
+        with suppress(GasError):
+            return self.machine().get("identity")
+        return None
 
     def change_machine(
         self, *, processors: int | None = None, accepting: bool | None = None, cancel_larger: bool = False

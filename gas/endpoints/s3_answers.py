@@ -145,7 +145,7 @@ _MACHINE = {
     **_kinds(scheduler=_text, processors=_count, accepting=_truth, now=_count, in_use=_count, queued=_count),
     **_kinds(running=_count, reserved=_count, promises_broken=_count, user=_text, role=_text, access=_truth),
     **_kinds(limits=_object, predicted_coverage=_coverage, broken=_list, now_iso=_text, version=_text),
-    **_kinds(classes=_list),
+    **_kinds(classes=_list, identity=_text),
 }
 _CLASS = _kinds(name=_text, priority=_status, default=_truth, permitted=_truth)
 _BROKEN = _kinds(id=_count, user=_text, promised=_count, start=_count)

@@ -218,6 +218,7 @@ class MachineAnswer(BaseModel):
     """The state of the machine, and the user and role of the caller."""
 
     scheduler: str
+    identity: Annotated[str, Field(description="Of this scheduler: the same under all of its addresses")]
     processors: int
     accepting: bool
     now: Annotated[int, Field(description="The soonest possible start, epoch seconds of the scheduler's clock")]

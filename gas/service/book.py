@@ -137,6 +137,7 @@ class Book:
         schedule = self.machine.schedule
         return {
             "scheduler": self.name,
+            "identity": self.store.identity,
             "processors": self.processors,
             "accepting": self.accepting,
             "now": schedule.soonest,

@@ -402,6 +402,19 @@ def left_out_at(*clocks, arrived=None):
     return other_clocks(answers)
 
 
+def test_a_scheduler_under_two_addresses_takes_part_once(start_s3):
+    sites = [start_s3(6, name="a"), start_s3(6, name="b")]
+    for site in sites:
+        site.simulated(2, 4000)
+        site.simulated(6, 4000)
+    again = S3Endpoint("again", sites[0].url.replace("127.0.0.1", "localhost"))
+    twice = Agent(APP, [*endpoints(sites[:1]), again]).plan_together(spread=SPREAD)
+    assert (len(twice.best.parts), list(twice.plan.left_out)) == (1, ["again"])
+    assert f"it is a ({sites[0].url}) under another address" in twice.plan.left_out["again"]
+    made = Agent(APP, [*endpoints(sites[:1]), again, *endpoints(sites[1:])]).submit_together(HELD, spread=SPREAD)
+    assert [job.scheduler for job in made.jobs] == ["a", "b"]
+
+
 def test_what_knows_one_machine_only_is_refused(agent):
     with pytest.raises(BadInput, match="--probe: plans for one machine only"):
         agent.plan_together(PlanOptions(probes=1))
