@@ -2,6 +2,7 @@
 
 import made_backfilling
 import made_bushel
+import made_conditional
 import made_estimates
 import made_predictions
 import made_supercomputers
@@ -11,6 +12,7 @@ import pytest
 
 from experiments.backfilling import claims as backfilling
 from experiments.bushel import claims as bushel
+from experiments.conditional import claims as conditional
 from experiments.estimates import claims as estimates
 from experiments.prediction import bakeoff_report
 from experiments.prediction import claims as prediction
@@ -31,6 +33,11 @@ STUDIES = {
         ],
         8,
         ("more often than",),
+    ),
+    "conditional": (
+        lambda seed: conditional.claims(made_conditional.made_study(seed, 0)),
+        10,
+        ("no job starts later",),
     ),
     "estimates": (lambda seed: estimates.claims(made_estimates.made_study(seed, 0)), 12, ("within 5 points",)),
     "prediction": (

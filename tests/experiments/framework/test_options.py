@@ -2,7 +2,10 @@
 
 import pytest
 
-STUDIES = ("backfilling", "power", "bushel", "walk", "supercomputers", "estimates", "prediction", "setups", "clusters")
+STUDIES = (
+    "backfilling", "power", "bushel", "walk", "supercomputers", "estimates", "prediction", "setups", "clusters",
+    "conditional",
+)  # fmt: skip
 """Those that have a seed."""
 
 

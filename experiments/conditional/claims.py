@@ -1,0 +1,73 @@
+"""Statements on conditional backfilling, and whether they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from experiments.conditional.results import NOTICES, Asking, Results
+from experiments.framework.claims import Claim
+from experiments.framework.logs import Found
+from experiments.framework.verdicts import Part, Test, above, below, decided_claim
+
+__all__ = ["claims"]
+
+
+def claims(study: Results) -> Sequence[Claim]:
+    """Return the statements: on promises, on those who have a notice, on the others, and on all."""
+    percents = sorted({one.percent for one in study.settings})
+    few, most = percents[0], percents[-1]
+    short, long = (Asking(few, notice) for notice in NOTICES)
+
+    def one(text: str, value: Callable[[Found], Part], test: Test) -> Claim:
+        return decided_claim(text, {log.source.trace: value(log) for _, log in study.logs}, test)
+
+    def change(asking: Asking, group: str) -> Callable[[Found], Part]:
+        return lambda log: study.change(log, asking, group)
+
+    def later(asking: Asking, group: str) -> Callable[[Found], Part]:
+        return lambda log: study.part(log, asking, group, "later")
+
+    found = [_promises(study)]
+    for notice, words in NOTICES.items():
+        asking = Asking(few, notice)
+        found += [
+            one(
+                f"Where {few}% of the jobs have a notice of {words}, the mean turn-around time of these rises.",
+                change(asking, "asked"),
+                above(0),
+            ),
+            one(
+                f"Where {few}% of the jobs have a notice of {words}, that of the others falls.",
+                change(asking, "others"),
+                below(0),
+            ),
+            one(
+                f"Where {most}% of the jobs have a notice of {words}, the mean of all jobs rises.",
+                change(Asking(most, notice), "all"),
+                above(0),
+            ),
+            one(
+                f"Where {few}% of the jobs have a notice of {words}, fewer than 10% of the others end more than a "
+                "minute later.",
+                later(asking, "others"),
+                below(10),
+            ),
+        ]
+    found.append(
+        one(
+            f"Where {few}% of the jobs have a notice, the mean of these is higher with one of {NOTICES[long.notice]} "
+            f"than with one of {NOTICES[short.notice]}.",
+            lambda log: study.against(log, long, short, "asked"),
+            above(0),
+        )
+    )
+    return found
+
+
+def _promises(study: Results) -> Claim:
+    promised, broken = study.broken()
+    return Claim(
+        "No job starts later than it was promised at its submission.",
+        not broken if promised else None,
+        f"{promised:,} promises in all simulations, {broken:,} broken",
+    )

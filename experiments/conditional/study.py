@@ -1,0 +1,50 @@
+"""The study of conditional backfilling, as the command line finds it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from experiments.conditional.claims import claims
+from experiments.conditional.report import TABLES, conditional_report
+from experiments.conditional.results import Options, Results, month_runs
+from experiments.conditional.run import conditional_run
+from experiments.framework.options import FirstSeed, Seeds
+from experiments.framework.sites import SITES
+from experiments.framework.study import Study
+
+__all__ = ["STUDY"]
+
+
+def conditional_options(
+    seed: FirstSeed = 0,
+    seeds: Seeds = 1,
+    others: Annotated[
+        bool, typer.Option("--other-shares/--no-other-shares", help="Also half and all of the jobs with a notice.")
+    ] = True,
+) -> Options:
+    """Compare jobs that are asked before they move with others.
+
+    S³ offers earlier starts to a share of the jobs of real logs, which keep their own until they accept (conditional
+    backfilling: Cirne and Berman 1999, section 6.1). Shows what that costs them, and the other jobs.
+
+    With three logs and two processors it takes about five minutes.
+    """
+    return Options(seed, seeds, others)
+
+
+STUDY = Study(
+    "conditional",
+    conditional_options,
+    traces={site.trace for site in SITES},
+    runs=month_runs,
+    run=conditional_run,
+    summarise=Results.of,
+    report=conditional_report,
+    tables=TABLES,
+    claims=lambda study: {"": claims(study)},
+    quick={"others": False},
+    by_month=True,
+    own_logs=True,
+)

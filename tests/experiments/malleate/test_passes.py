@@ -1,0 +1,50 @@
+"""Passes over the queue: what the head of the queue is sure of."""
+
+from several_sizes import all_adopt, by_hand, moldable_of
+
+from experiments.malleate.engine import step
+from experiments.malleate.passes import shadow_of
+from experiments.malleate.rules import STRATEGIES
+from experiments.malleate.state import FREE, HOLDS, NOW, ROW, RUNNING, SIZE, WAITING, initial
+
+
+def at_the_end_of_submissions(moldable, name="rigid"):
+    """Return the state after each submission in turn."""
+    state, submitted = initial(moldable, all_adopt(moldable), STRATEGIES[name], 0), 0
+    while submitted < len(moldable.jobs):
+        submitted = step(state, state, submitted)
+        yield state
+
+
+def test_the_head_starts_when_enough_processors_are_free_by_walltimes_and_others_may_take_the_rest():
+    # Walltimes are twice the times: five processors are held until 200, two until 400; the head needs six.
+    moldable = by_hand([(0, 5, {5: 100}), (0, 2, {2: 200}), (1, 6, {6: 50})])
+    *_, state = at_the_end_of_submissions(moldable)
+    assert shadow_of(state) == (200, 0)
+    smaller = by_hand([(0, 5, {5: 100}), (0, 2, {2: 200}), (1, 4, {4: 50})])
+    *_, state = at_the_end_of_submissions(smaller)
+    assert shadow_of(state) == (200, 2)
+
+
+def test_processors_that_become_free_together_are_counted_together():
+    moldable = by_hand([(0, 3, {3: 100}), (0, 5, {5: 100}), (1, 2, {2: 50})])
+    *_, state = at_the_end_of_submissions(moldable)
+    assert shadow_of(state) == (200, 6)
+
+
+def test_what_a_pass_has_started_keeps_neither_the_head_from_starting_then_nor_anything_else_that_is_left():
+    waited = 0
+    for state in at_the_end_of_submissions(moldable_of(2, count=120, load=1.6)):
+        now, work = state.now, state.work
+        if now[WAITING] == 0:
+            continue
+        waited += 1
+        shadow, extra = shadow_of(state)
+        running = state.running[: now[RUNNING]]
+        sizes = state.table[SIZE, work[ROW, running]]
+        wanted = state.table[SIZE, work[ROW, state.queue[0]]]
+        by_then = now[FREE] + sizes[work[HOLDS, running] <= shadow].sum()
+        assert by_then - wanted == extra >= 0
+        before = work[HOLDS, running] < shadow
+        assert shadow == now[NOW] or now[FREE] + sizes[before].sum() < wanted
+    assert waited > 10
