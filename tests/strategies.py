@@ -103,6 +103,11 @@ class Seconds:
         for t in range(max(start, self.now) - self.now, end - self.now):
             self.free[t] -= processors
 
+    def copy(self):
+        other = Seconds(self.processors, self.now, self.now)
+        other.free = list(self.free)
+        return other
+
     def fits(self, start, end, processors):
         """Return whether processors are free in each second; the machine is idle after the last one kept."""
         return all(level >= processors for level in self.free[start - self.now : max(end - self.now, 0)])
