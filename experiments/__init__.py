@@ -14,6 +14,7 @@ Each of the others is a study. None imports another's package; what two of them 
     setups          which set-up gives the tables of that section
     bushel          many of them, and what becomes of all others (section 5.3)
     walk            the paper's walk against the exact planner (Fig. 4.3)
+    accuracy        how accurate a performance model has to be (section 6.1)
     supercomputers  several supercomputers (section 6.2)
     conditional     jobs that are asked before they are moved to earlier starts (section 6.1)
     clusters        hundreds of clusters, and how many of them to choose among

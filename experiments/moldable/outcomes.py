@@ -27,7 +27,7 @@ from gas.simulation.simulate import Simulation, simulate
 from workloads import RigidJobs, apply_overrun, rigid_jobs
 from workloads.selection import in_months
 
-__all__ = ["Outcome", "month_result", "month_with_substitutes", "outcomes", "rows_of", "stops"]
+__all__ = ["Outcome", "entropy", "month_result", "month_with_substitutes", "outcomes", "rows_of", "stops"]
 
 
 Predicted: TypeAlias = Callable[[Simulation, tuple[NDArray[np.int64], ...], int], int]
@@ -154,7 +154,7 @@ def outcomes(
     return found
 
 
-def _entropy(configuration: Configuration) -> list[int]:
+def entropy(configuration: Configuration) -> list[int]:
     """Return a seed of its own for each month of each log: the same draws in all of them would count as one."""
     return [configuration["seed"], int(configuration["log"][:12], 16), int(configuration["month"].replace("-", ""))]
 
@@ -197,6 +197,6 @@ def month_with_substitutes(
         mix=configuration["mix"],
         form=form,
         opponent=configuration["opponent"],
-        generator=np.random.default_rng(_entropy(configuration)),
+        generator=np.random.default_rng(entropy(configuration)),
     )
     return jobs, placed, form

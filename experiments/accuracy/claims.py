@@ -1,0 +1,56 @@
+"""Up to which error of its model Gas gains: statements of the study, by intervals over months."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from experiments.accuracy.beliefs import VARIANTS, Plan
+from experiments.accuracy.results import Measure, Results, fewer_lose, gain, killed, saved
+from experiments.framework.claims import Claim
+from experiments.framework.verdicts import above, decided_claim
+
+__all__ = ["claims"]
+
+JUDGED: Final = (25, 100, 300)
+"""Errors of which statements speak."""
+
+_TENTH: Final = 10.0
+"""Per cent of the runs that walltimes are made not to fit."""
+
+
+def claims(study: Results) -> list[Claim]:
+    """Return the statements, on the study's own terms; the paper asks the question and has no figures."""
+    terms, found = study.options.terms, []
+    measures: tuple[Measure, ...] = ("mean", "geometric mean")
+    for variant in VARIANTS:
+        found += [
+            decided_claim(
+                f"{variant}, error {error}%: with Gas the turn-around time is shorter than with the users' own "
+                f"requests ({measure})",
+                study.of_logs(terms, partial(gain, plan=Plan(variant, error, "gas"), measure=measure)),
+                above(0),
+            )
+            for error in JUDGED
+            for measure in measures
+        ]
+        worst = JUDGED[-1]
+        found += [
+            decided_claim(
+                f"{variant}, error {JUDGED[1]}%: more than a tenth of Gas's requests are killed",
+                study.of_logs(terms, partial(killed, plan=Plan(variant, JUDGED[1], "gas"))),
+                above(_TENTH),
+            ),
+            decided_claim(
+                f"{variant}, error {worst}%: fewer of the cautious lose",
+                study.of_logs(terms, partial(fewer_lose, variant=variant, error=worst)),
+                above(0),
+                unit=" points",
+            ),
+            decided_claim(
+                f"{variant}, error {worst}%: the mean turn-around time of the cautious is shorter than Gas's",
+                study.of_logs(terms, partial(saved, variant=variant, error=worst)),
+                above(0),
+            ),
+        ]
+    return found

@@ -1,0 +1,240 @@
+"""The report on wrong performance models: what Gas gains with them, and up to which error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from experiments.accuracy.beliefs import ERRORS, PLANS, VARIANTS, Plan, Variant, Way
+from experiments.accuracy.claims import claims
+from experiments.accuracy.pictures import Curves, draw_gains
+from experiments.accuracy.results import (
+    MEASURES,
+    Came,
+    Measure,
+    Results,
+    break_even,
+    gain,
+    killed,
+    longer,
+    loses,
+)
+from experiments.framework.claims import summary_section
+from experiments.framework.columns import Shown, table_of
+from experiments.framework.items import items_section
+from experiments.framework.method import method_section
+from experiments.framework.origin import Origin, origin_section
+from experiments.framework.records import Field, Records
+from experiments.framework.verdicts import BY_INTERVALS, LEVEL, Part
+from experiments.moldable.months import FULL_RUNS, MONTH, SUBSTITUTE
+from experiments.moldable.simulated import simulated_section
+from experiments.moldable.substitution import OPPONENTS
+from experiments.moldable.terms import Terms
+from gas.printable import many
+from gas.report.blocks import Block, Picture, Report, Section, Table, Text, fewer, not_the_full
+
+__all__ = ["TABLES", "accuracy_report"]
+
+_JUDGED: tuple[Measure, ...] = ("mean", "geometric mean")
+_CHOOSING: tuple[Way, ...] = ("gas", "cautious")
+_ABOUT = (
+    "How accurate must a performance model be for Gas to be useful? W. Cirne and F. Berman ask this (Application "
+    "Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, 1999, section 6.1, Accuracy of the "
+    "Performance Model) and have no figures."
+)
+_GAINS = (
+    "Shorter: by how many per cent the turn-around time is shorter than with the users' own requests; the ratio of the "
+    "means, and geometric mean and median of the ratios of the jobs. Longer: how much longer the mean is than with an "
+    "exact model. Lose: end later than with the user's own request. Killed: at a walltime, once or oftener. ± is half "
+    "of a 90% interval over months."
+)
+_EVEN = (
+    "The greatest error in per cent at which the turn-around time is significantly shorter than with the users' own "
+    "requests (98% interval over months), as at all smaller ones; none: not even with an exact model."
+)
+
+
+def accuracy_report(study: Results, origin: Origin) -> Report:
+    """Return the report; the same study of the same origin gives the same bytes."""
+    options, own = study.options, study.options.terms
+    sections = [
+        Section("Accuracy of the performance model", (Text(_ABOUT),)),
+        summary_section(claims(study), caption=BY_INTERVALS),
+        _break_even(study),
+        _pictures(study),
+        *(_gains(study, terms) for terms in study.terms),
+        _same_model(study),
+        method_section("experiments.accuracy"),
+        simulated_section(study.logs, "Each month is a simulation of its own."),
+        items_section("supercomputers", "accuracy", {}),
+        origin_section(study.logs, origin),
+    ]
+    runs = fewer(options.runs, FULL_RUNS, "job", " a month")
+    others = "" if options.others else f"static requests only {OPPONENTS[own.opponent]}"
+    banner = not_the_full([*study.missing, *study.left_out, runs, others])
+    return Report("How accurate a performance model must be", _lead(study), tuple(sections), banner)
+
+
+def _lead(study: Results) -> str:
+    own = study.options.terms
+    came = {trace: study.came[own, trace] for trace in study.traces if (own, trace) in study.came}
+    jobs = sum(len(one.static) for one in came.values())
+
+    def means(variant: Variant, error: int) -> str:
+        found = (gain(one, Plan(variant, error, "gas"), "mean")(LEVEL) for one in came.values())
+        return ", ".join(f"{one.mean:.0f}" for one in found if one is not None)
+
+    words = "; ".join(
+        f"{variant}: {means(variant, 0)}% with an exact model, {means(variant, 25)}% at an error of 25%, "
+        f"{means(variant, 100)}% at 100% and {means(variant, 300)}% at 300%, with a significant gain up to "
+        f"{', '.join(_error(break_even(one, variant, 'gas', 'mean')) for one in came.values())}"
+        for variant in VARIANTS
+    )
+    return (
+        f"Gas planned {many(jobs, 'job')} ({', '.join(came)}) with wrong execution times. Its mean turn-around time is "
+        f"shorter than that of the users' own requests by ({', '.join(came)}), if the model is wrong of {words}."
+    )
+
+
+def _error(found: int | None) -> str:
+    if found is None:
+        return "none"
+    return f"at least {found:,}%" if found == ERRORS[-1] else f"{found:,}%"
+
+
+def _break_even(study: Results) -> Section:
+    rows = [(terms, trace, came) for (terms, trace), came in study.came.items()]
+
+    def shown(variant: Variant, way: Way, measure: Measure) -> Shown[tuple[Terms, str, Came]]:
+        title = f"{'Gas' if way == 'gas' else way}, {measure}"
+        return Shown(title, lambda row: _error(break_even(row[2], variant, way, measure)), variant)
+
+    table = table_of(
+        rows,
+        (
+            Shown("users' own sizes", lambda row: OPPONENTS[row[0].opponent], left=True),
+            Shown("log", lambda row: row[1], left=True),
+            *(shown(variant, way, measure) for variant in VARIANTS for way in _CHOOSING for measure in _JUDGED),
+        ),
+    )
+    return Section("Break-even", (Text(_EVEN), table))
+
+
+def _pictures(study: Results) -> Section:
+    blocks: list[Block] = []
+    for terms in study.terms:
+        curves: Curves = {
+            (measure, variant, trace, way): [
+                found
+                for error in ERRORS
+                if (found := gain(came, Plan(variant, error, way), measure)(LEVEL)) is not None
+            ]
+            for measure in _JUDGED
+            for variant in VARIANTS
+            for (of, trace), came in study.came.items()
+            for way in _CHOOSING
+            if of == terms
+        }
+        blocks.append(
+            Picture(
+                f"accuracy-gain-{terms.opponent}",
+                draw_gains(curves),
+                f"By how much the turn-around time is shorter than with the users' own requests, by the error of the "
+                f"model; users' own sizes: {OPPONENTS[terms.opponent]}. Dashed: cautious. Bands are 90% intervals over "
+                "months.",
+            )
+        )
+    return Section("Gain by error", tuple(blocks))
+
+
+def _gains(study: Results, terms: Terms) -> Section:
+    tables = tuple(
+        _table(study, terms, [(variant, way) for way in _CHOOSING], f"Wrong of {variant}.") for variant in VARIANTS
+    )
+    return Section(f"Users' own sizes: {OPPONENTS[terms.opponent]}", (Text(_GAINS), *tables))
+
+
+def _same_model(study: Results) -> Section:
+    text = (
+        "The user's own size, with the walltime that the wrong model of each size suggests: what a margin and what "
+        "being killed cost alone. Cautious users and the users' own requests know the time at that size."
+    )
+    tables = [
+        _table(study, terms, [("each size", "same model")], f"Users' own sizes: {OPPONENTS[terms.opponent]}.")
+        for terms in study.terms
+    ]
+    return Section("The users' own sizes with the walltimes of the model", (Text(text), *tables))
+
+
+def _table(study: Results, terms: Terms, of: list[tuple[Variant, Way]], caption: str) -> Table:
+    rows = [(trace, came, error) for (one, trace), came in study.came.items() if one == terms for error in ERRORS]
+
+    def columns(variant: Variant, way: Way) -> Iterator[Shown[tuple[str, Came, int]]]:
+        group = {"gas": "Gas"}.get(way, way)
+
+        def shown(title: str, part: Any) -> Shown[tuple[str, Came, int]]:
+            return Shown(title, lambda row: _text(part(row[1], plan=Plan(variant, row[2], way))), group)
+
+        for measure in MEASURES:
+            yield shown(f"shorter, {measure} (%)", partial(gain, measure=measure))
+        yield shown("longer (%)", longer)
+        yield shown("lose (%)", loses)
+        yield shown("killed (%)", killed)
+
+    heads = (
+        Shown[tuple[str, Came, int]]("log", lambda row: row[0] if row[2] == ERRORS[0] else "", left=True),
+        Shown[tuple[str, Came, int]]("error (%)", lambda row: f"{row[2]:,}"),
+    )
+    return table_of(rows, (*heads, *(one for variant, way in of for one in columns(variant, way))), caption)
+
+
+def _text(part: Part) -> str:
+    found = part(LEVEL)
+    return "" if found is None else found.text(1)
+
+
+def _outcomes(study: Results) -> Iterator[Mapping[str, Any]]:
+    for run, result in study.pairs:
+        for row in result["outcomes"]:
+            known = {"log": run.site.trace, "month": run.month, "opponent": run.terms.opponent}
+            known |= {name: value for name, value in row.items() if name != "plans"}
+            for plan, (size, walltime, turnaround, kills) in zip(PLANS, row["plans"], strict=True):
+                yield known | {
+                    "variant": plan.variant,
+                    "error": plan.error,
+                    "way": plan.way,
+                    "size": size,
+                    "walltime": walltime,
+                    "turnaround": turnaround,
+                    "killed": kills,
+                }
+
+
+TABLES = {
+    "accuracy-outcomes": Records[Results](
+        "a row for each replaced job, variant, error and way to ask",
+        _outcomes,
+        {
+            "job": (
+                *MONTH,
+                Field("opponent", "how the user's own size is chosen"),
+                *SUBSTITUTE,
+                Field("static_size", "size of the user's own request", "processors"),
+                Field("static", "turn-around time of the user's own request", "s"),
+            ),
+            "plan": (
+                Field("variant", "where the model is wrong"),
+                Field("error", "error of the model: exp of a standard deviation of the logarithm, less 1", "%"),
+                Field("way", "what is asked for: by Gas, cautiously, or the user's own size with the model's walltime"),
+            ),
+            "what came of it": (
+                Field("size", "size of the request", "processors"),
+                Field("walltime", "walltime of the first request", "s"),
+                Field("turnaround", "turn-around time, to the end of the last request", "s"),
+                Field("killed", "how often it was killed"),
+            ),
+        },
+    )
+}
+"""By the names of their files."""

@@ -1,0 +1,132 @@
+"""Requests that are killed at their walltimes and submitted again at once, with twice that, until none is killed.
+
+A round is a simulation of the whole month. In the first one each request takes the place of its job, and is followed
+to its end. The second has, beside the jobs of the log, a job at the end of each request that was killed, and so on.
+None of these takes part except where the request that it belongs to is followed: there the simulation branches, the
+requests so far are submitted again, and are killed at the very instants of the rounds before, since what comes later
+changes nothing earlier. That is checked.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.simulation.schedule import Policy
+from gas.simulation.simulate import Simulation
+from workloads import RigidJobs
+
+__all__ = ["Chain", "followed"]
+
+_COLUMNS = ("id", "submit", "processors", "estimate", "run_time", "user", "group", "executable", "row")
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Requests of a job on one size, each but the last one killed at its walltime.
+
+    Attributes
+    ----------
+    place
+        Of the job of the log whose place the first one takes.
+    time
+        How long the job needs.
+    longest
+        Walltime that the site accepts at most, at least that time.
+    walltimes, ends
+        Of the requests so far, all of which were killed.
+    """
+
+    place: int
+    size: int
+    time: int
+    longest: int
+    walltimes: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    @property
+    def next_walltime(self) -> int:
+        """Of the next request."""
+        return min(2 * self.walltimes[-1], self.longest)
+
+
+def followed(jobs: RigidJobs, chains: Iterable[Chain], policy: Policy) -> dict[Chain, Chain]:
+    """Return each chain with all of its requests, of which the last one was not killed."""
+    begun = {chain: chain for chain in chains}
+    done: dict[Chain, Chain] = {}
+    while begun:
+        longer = _round(jobs, list(begun), policy)
+        first_of, begun = begun, {}
+        for chain, other in longer.items():
+            if other.walltimes[-1] < other.time:
+                begun[other] = first_of[chain]
+            else:
+                done[first_of[chain]] = other
+    return done
+
+
+def _round(jobs: RigidJobs, chains: Sequence[Chain], policy: Policy) -> dict[Chain, Chain]:
+    """Return each chain with the next request."""
+    ends = sorted({end for chain in chains for end in chain.ends})
+    together, places, rows = _with_rows(jobs, ends)
+    row_at = dict(zip(ends, rows.tolist(), strict=True))
+    begin = defaultdict(list)
+    for chain in chains:
+        begin[int(places[chain.place])].append(chain)
+    simulation = Simulation(together, policy, ask=np.array(sorted({*begin, *row_at.values()}), np.int64))
+    found = {}
+    while (place := simulation.run()) is not None:
+        for chain in begin.get(place, ()):
+            found[chain] = _next(simulation.copy(), chain, [place, *(row_at[end] for end in chain.ends)], begin)
+        _as_ever(simulation, place, begin)
+    return found
+
+
+def _next(branch: Simulation, chain: Chain, places: Sequence[int], begin: Mapping[int, Any]) -> Chain:
+    """Return a chain with the next request, in a simulation that stands at its first one.
+
+    Parameters
+    ----------
+    places
+        Of its requests so far, and of the next.
+    """
+    own = dict(zip(places, chain.walltimes, strict=False))
+    place: int | None = places[0]
+    while place != places[-1]:
+        assert place is not None, "the place of the next request is never left out"
+        if place in own:
+            branch.answer(processors=chain.size, estimate=own[place], run_time=own[place])
+        else:
+            _as_ever(branch, place, begin)
+        place = branch.run()
+    assert branch.ends(places[:-1]).tolist() == list(chain.ends), "a later submission changed an earlier end"
+    walltime = chain.next_walltime
+    end = int(branch.outcomes([chain.size], [walltime], [min(chain.time, walltime)])[0, 1])
+    return replace(chain, walltimes=(*chain.walltimes, walltime), ends=(*chain.ends, end))
+
+
+def _as_ever(simulation: Simulation, place: int, begin: Mapping[int, Any]) -> None:
+    """Let a job of the log be what it was, and any other not take part."""
+    simulation.answer(submits=place in begin)
+
+
+def _with_rows(jobs: RigidJobs, submits: Sequence[int]) -> tuple[RigidJobs, NDArray[np.int64], NDArray[np.int64]]:
+    """Return jobs with further ones, each behind all others of its second, and the places of both among them."""
+    instants = np.array(submits, np.int64)
+    at = np.searchsorted(jobs.submit, instants, side="right")
+    rows = at + np.arange(len(at))
+    stays = np.ones(len(jobs) + len(rows), np.bool_)
+    stays[rows] = False
+    fresh: dict[str, Any] = {
+        "id": int(jobs.id.max(initial=0)) + 1 + np.arange(len(rows)),
+        "submit": instants,
+        **dict.fromkeys(("processors", "estimate", "run_time"), 1),
+        **dict.fromkeys(("user", "group", "executable", "row"), -1),
+    }
+    columns: dict[str, Any] = {name: np.insert(getattr(jobs, name), at, fresh[name]) for name in _COLUMNS}
+    return replace(jobs, **columns), np.flatnonzero(stays), rows
