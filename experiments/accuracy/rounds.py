@@ -17,11 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.simulation.schedule import Policy
+from gas.simulation.schedule import NEVER_STARTED, Policy
 from gas.simulation.simulate import Simulation
 from workloads import RigidJobs
 
 __all__ = ["Chain", "followed"]
+
+_STRIDE = 64
+"""Events between two looks at whether a job has started."""
 
 _COLUMNS = ("id", "submit", "processors", "estimate", "run_time", "user", "group", "executable", "row")
 
@@ -48,11 +51,6 @@ class Chain:
     longest: int
     walltimes: tuple[int, ...]
     ends: tuple[int, ...]
-
-    @property
-    def next_walltime(self) -> int:
-        """Of the next request."""
-        return min(2 * self.walltimes[-1], self.longest)
 
 
 def followed(jobs: RigidJobs, chains: Iterable[Chain], policy: Policy) -> dict[Chain, Chain]:
@@ -95,19 +93,20 @@ def _next(branch: Simulation, chain: Chain, places: Sequence[int], begin: Mappin
     places
         Of its requests so far, and of the next.
     """
-    own = dict(zip(places, chain.walltimes, strict=False))
+    walltimes = (*chain.walltimes, min(2 * chain.walltimes[-1], chain.longest))
+    own = dict(zip(places, walltimes, strict=True))
     place: int | None = places[0]
-    while place != places[-1]:
-        assert place is not None, "the place of the next request is never left out"
+    # What `Simulation.outcomes` does would let the requests of other chains take part.
+    while branch.starts(places[-1:])[0] == NEVER_STARTED:
         if place in own:
-            branch.answer(processors=chain.size, estimate=own[place], run_time=own[place])
-        else:
+            limit = own[place]
+            branch.answer(processors=chain.size, estimate=limit, run_time=min(chain.time, limit))
+        elif place is not None:
             _as_ever(branch, place, begin)
-        place = branch.run()
+        place = branch.run(events=_STRIDE)
     assert branch.ends(places[:-1]).tolist() == list(chain.ends), "a later submission changed an earlier end"
-    walltime = chain.next_walltime
-    end = int(branch.outcomes([chain.size], [walltime], [min(chain.time, walltime)])[0, 1])
-    return replace(chain, walltimes=(*chain.walltimes, walltime), ends=(*chain.ends, end))
+    end = int(branch.starts(places[-1:])[0]) + min(chain.time, walltimes[-1])
+    return replace(chain, walltimes=walltimes, ends=(*chain.ends, end))
 
 
 def _as_ever(simulation: Simulation, place: int, begin: Mapping[int, Any]) -> None:

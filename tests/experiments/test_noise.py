@@ -1,5 +1,6 @@
 """Fed noise, the verdicts of every study say "not resolved" in at least 95 of 100 cases."""
 
+import made_accuracy
 import made_backfilling
 import made_bushel
 import made_conditional
@@ -10,6 +11,7 @@ import made_walk
 import made_walltime
 import pytest
 
+from experiments.accuracy import claims as accuracy
 from experiments.backfilling import claims as backfilling
 from experiments.bushel import claims as bushel
 from experiments.conditional import claims as conditional
@@ -21,6 +23,7 @@ from experiments.walk import report as walk
 from experiments.walltime import claims as walltime
 
 STUDIES = {
+    "accuracy": (lambda seed: accuracy.claims(made_accuracy.made_study(seed, 0)), 12, ()),
     "backfilling": (
         lambda seed: backfilling.claims(made_backfilling.made_study(seed, 0))[12:],
         12,

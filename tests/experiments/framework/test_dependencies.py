@@ -10,6 +10,7 @@ import pytest
 from thorough import some
 
 import experiments
+from experiments.accuracy.run import accuracy_run
 from experiments.backfilling.run import study_run
 from experiments.bushel.run import bushel_run
 from experiments.estimates.run import estimates_run
@@ -24,6 +25,7 @@ from experiments.walltime.run import walltime_run
 
 ROOT = Path(experiments.__file__).parent.parent
 RUNS = [
+    accuracy_run,
     bushel_run,
     estimates_run,
     power_run,
