@@ -71,9 +71,10 @@ def draw_shares(
 ) -> bytes:
     """Return a panel for each log with the change of the mean turn-around time over the share of adopters."""
 
+    rows = -(-len(logs) // 4)
+    columns = -(-len(logs) // rows)
+
     def draw(figure: Figure) -> None:
-        columns = min(len(logs), 4)
-        rows = -(-len(logs) // columns)
         panels = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
         for panel in panels[len(logs) :]:
             panel.set_visible(False)
@@ -85,12 +86,11 @@ def draw_shares(
             panel.set_xlabel("adopters (%)")
             panel.set_xticks([0, *percents])
             plain(panel)
-        for panel in panels[::columns]:
-            panel.set_ylabel("mean turn-around time (%)")
+        figure.supylabel("change of the mean turn-around time (%)", fontsize=10)
         handles, names = panels[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=min(len(logs), 3), frameon=False, fontsize=9)
+        figure.legend(handles, names, loc="outside lower center", ncols=min(columns, 3), frameon=False, fontsize=9)
 
-    return as_svg((3.0 * min(len(logs), 4) + 0.6, 2.7 * -(-len(logs) // 4) + 1.1), draw)
+    return as_svg((3.0 * columns + 0.6, 2.7 * rows + 1.1), draw)
 
 
 def _draw_line(panel: Axes, name: str, title: str, points: Sequence[tuple[int, Interval | None]]) -> None:
