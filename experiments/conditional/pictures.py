@@ -47,7 +47,8 @@ def draw_changes(
                 panel.set_title(f"{log}, {words}", fontsize=10)
                 panel.set_xticks(at, [f"{percent}" for percent in percents])
                 plain(panel)
-        figure.supxlabel("jobs with a notice (%)", fontsize=10)
+        for panel in panels[-1]:
+            panel.set_xlabel("jobs with a notice (%)")
         figure.supylabel("change of the mean turn-around time (%)", fontsize=10)
         handles, names = panels[0][0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=2, frameon=False, fontsize=9)

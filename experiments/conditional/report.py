@@ -39,7 +39,7 @@ def _lead(study: Results) -> str:
     months = {(run.log.name, run.month) for run in study.runs}
     promised, broken = study.broken()
     costs = "; with one of ".join(
-        f"{words} the mean turn-around time of these changes by {_spread(study, Asking(few, notice), 'asked')}, and "
+        f"{words}, the mean turn-around time of these changes by {_spread(study, Asking(few, notice), 'asked')}, and "
         f"that of the others by {_spread(study, Asking(few, notice), 'others')}"
         for notice, words in NOTICES.items()
     )

@@ -70,7 +70,6 @@ def draw_shares(
     percents: Sequence[int],
 ) -> bytes:
     """Return a panel for each log with the change of the mean turn-around time over the share of adopters."""
-
     rows = -(-len(logs) // 4)
     columns = -(-len(logs) // rows)
 
