@@ -13,9 +13,11 @@ import experiments
 from experiments.accuracy.run import accuracy_run
 from experiments.backfilling.run import study_run
 from experiments.bushel.run import bushel_run
+from experiments.conditional.run import conditional_run
 from experiments.estimates.run import estimates_run
 from experiments.framework import dependencies
 from experiments.framework.dependencies import PACKAGES, installed, reached, version_of
+from experiments.malleate.run import malleate_run
 from experiments.power.run import power_run
 from experiments.prediction.run import prediction_run
 from experiments.replay.run import replay_run
@@ -28,6 +30,7 @@ RUNS = [
     accuracy_run,
     bushel_run,
     estimates_run,
+    malleate_run,
     power_run,
     prediction_run,
     replay_run,
@@ -106,7 +109,7 @@ def test_what_the_search_consists_of_is_reached_by_every_study(run):
 
 
 @pytest.mark.thorough(but=2)
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.__name__)
+@pytest.mark.parametrize("run", [*RUNS, conditional_run], ids=lambda run: run.__name__)
 def test_all_that_is_imported_when_a_study_is_computed_is_reached(run):
     program = f"import sys, {run.__module__}\nprint(*sys.modules, sep='\\n')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
