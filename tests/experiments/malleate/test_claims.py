@@ -1,54 +1,16 @@
 """Verdicts only where intervals decide: noise is not resolved, and a sure effect is."""
 
 import numpy as np
+from made_malleate import made_study
 from thorough import rounds
 
-from experiments.framework.logs import Found, Source
 from experiments.malleate.claims import claims
-from experiments.malleate.fairness import CLASSES
-from experiments.malleate.results import Options, Results, malleate_runs, strategy_names
-from workloads import Header
-
-LOGS = [
-    Found(Source(name, name, 64, "users", 1000), name, None, name, Header(), own=True)
-    for name in ("one", "two", "three")
-]
-MONTHS = [f"2001-{month:02}" for month in range(1, 13)]
-
-
-def result_of(run, generator, effect):
-    """Return a result in which strategies multiply turn-around times by `effect` in the mean, with noise by month."""
-    rigid = generator.lognormal(10, 0.5, len(MONTHS))
-    strategies = {}
-    for name in [*strategy_names(Results(Options(), [run], [{}])), "gas-s3"]:
-        factor = 1.0 if name == "rigid" else effect * generator.lognormal(-0.045, 0.3, len(MONTHS))  # whose mean is 1
-        sums = {
-            "jobs": [100] * len(MONTHS), "turnaround": (100 * rigid * factor).tolist(), "wait": [1.0] * len(MONTHS),
-            "log": np.log(rigid * factor).tolist(), "slowdown": (rigid * factor).tolist(),
-            "later": (100 * generator.uniform(0, 0.2, len(MONTHS))).tolist(), "sooner": [1.0] * len(MONTHS),
-        }  # fmt: skip
-        strategies[name] = {
-            **dict.fromkeys(("all", "adopters", "others", *CLASSES), sums),
-            "even": {"whole": 0.4, "without": (0.4 + generator.normal(0, 0.01, len(MONTHS))).tolist()},
-            "busy": 0.7,
-            "median": 1.0,
-            "used": 1.0,
-            "users_later": 0.1,
-        }
-    return {"jobs": 1200, "moldable": 1200, "months": MONTHS, "offered": 0.7, "strategies": strategies}
-
-
-def study_of(seed, effect):
-    generator = np.random.default_rng(seed)
-    options = Options(seeds=1, others=False)
-    runs = malleate_runs(options, LOGS)
-    return Results(options, runs, [result_of(run, generator, effect) for run in runs])
 
 
 def test_noise_is_not_resolved_in_95_of_100_statements_or_more():
     verdicts = []
     for seed in range(rounds(90)):
-        of = {claim.text: claim.holds for claim in claims(study_of(seed, 1.0))}
+        of = {claim.text: claim.holds for claim in claims(made_study(seed, 1.0))}
         true = ("by 37 to 67%", "at least half")  # what is not at the edge between true and false here
         verdicts += [holds for text, holds in of.items() if not any(words in text for words in true)]
     assert len(verdicts) >= 240
@@ -56,6 +18,6 @@ def test_noise_is_not_resolved_in_95_of_100_statements_or_more():
 
 
 def test_a_large_effect_is_found():
-    of = {claim.text: claim.holds for claim in claims(study_of(1, 0.5))}
+    of = {claim.text: claim.holds for claim in claims(made_study(1, 0.5))}
     assert of["If 100% of the jobs are malleable (own size first), the mean turn-around time falls."] is True
     assert of["It falls by 37 to 67%, as was published for three other machines."] in (True, None)
