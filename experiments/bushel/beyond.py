@@ -1,4 +1,4 @@
-"""What the report of many moldable jobs says beyond the paper's tables: the others, drawn speed-ups, other terms."""
+"""Sections of the report of many moldable jobs beyond the paper: rigid jobs, drawn speed-ups, other settings."""
 
 from __future__ import annotations
 
@@ -26,20 +26,17 @@ __all__ = ["drawn_section", "means_caption", "others_section", "points", "shades
 __all__ += ["users_section"]
 
 _OTHERS = (
-    "Mean time from submission to end of the jobs that are not moldable: in the original log, with benchmarks whose "
-    "requests are static, and with benchmarks whose requests Gas chooses. Benchmarks request no more time than they "
-    "need, as few users do, and differ in size and run time from the jobs that they replace. That alone affects the "
-    "other jobs."
+    "Mean turn-around time of the rigid jobs: in the original log, with benchmarks whose requests are static, and with "
+    "benchmarks whose requests Gas chooses. Unlike most users, benchmarks request no more time than they need; they "
+    "also differ in size and run time from the jobs that they replace. This alone affects the rigid jobs."
 )
 _DRAWN = (
-    "Every job that the paper's procedure replaces makes the workload less realistic; its authors later modelled "
-    "moldable jobs. Here the jobs themselves get a speed-up (Downey's model) and alternatives to their own "
-    "request, "
-    "drawn as in Cirne and Berman's later model. Their own requests are the static ones, so the load is that of the "
-    "log, and all jobs can use Gas. The speed-ups are a model, and Gas knows them exactly. By this model, the size "
-    "that "
-    "a user chose is rarely the best one; and there is no limit on walltimes, as a real centre would have, so jobs "
-    "may run long on few processors."
+    "Each job that the paper's procedure replaces makes the workload less realistic; its authors later modelled "
+    "moldable jobs. Here the jobs of the log themselves get a speed-up (Downey's model) and alternatives to their own "
+    "request, drawn as in Cirne and Berman's later model. Static requests are the jobs' own, so the load is that of "
+    "the log, and all jobs can use Gas. The speed-ups are a model, and Gas knows them exactly. By this model, the size "
+    "that a user chose is rarely the best one. Unlike at a real centre, walltimes have no limit, so jobs may run long "
+    "on few processors."
 )
 
 
@@ -49,23 +46,23 @@ def text_of(value: Interval | None, digits: int = 0) -> str:
 
 
 def means_caption(study: Results) -> str:
-    """Return what is said under a table of means over seeds."""
+    """Return the caption of a table of means over seeds."""
     return sureness(study.options.seeds)
 
 
 def shades(study: Results) -> str:
-    """Return what is said under a picture of means over seeds."""
+    """Return the sentence on intervals in the caption of a picture of means over seeds."""
     return "Shaded: 90% intervals over seeds." if study.options.seeds > 1 else means_caption(study)
 
 
 def points(study: Results, trace: str, kind: Kind, *names: str) -> Points:
-    """Return a figure, by the names that lead to it in the results, over the share of moldable jobs."""
+    """Return a figure over the share of moldable jobs; names are its path in the results."""
     found = [(percent, study.mean(trace, kind, percent, *names)) for percent in study.percents(trace, kind)]
     return [(percent, mean) for percent, mean in found if mean is not None]
 
 
 def others_section(study: Results, opponent: Opponent) -> Section:
-    """Return what becomes of the jobs that are not moldable."""
+    """Return the section on the effect on rigid jobs."""
     rows = []
     panels: dict[str, Lines] = {}
     for site, _ in study.logs:
@@ -89,15 +86,15 @@ def others_section(study: Results, opponent: Opponent) -> Section:
             ]
     columns = [Column("log and benchmarks", left=True), Column("replaced")]
     for group in ("mean turn-around (s)", "mean wait (s)", "utilization (%)"):
-        columns += heads("before", "static", "Gas", group=group)
+        columns += heads("original", "static", "Gas", group=group)
     picture = Picture(
         f"bushel-others-{opponent}",
-        draw_lines(panels, "mean turn-around, other jobs (h)"),
-        "Mean turn-around time of jobs that are not moldable, over the share of moldable jobs (a third of the "
-        f"benchmarks for each constraint). {shades(study)}",
+        draw_lines(panels, "mean turn-around time of rigid jobs (h)"),
+        "Mean turn-around time of rigid jobs over the share of moldable jobs (a third of the benchmarks for each "
+        f"constraint). {shades(study)}",
     )
     table = Table(tuple(columns), tuple(rows), means_caption(study))
-    title = f"Effect on the other jobs; static: {OPPONENTS[opponent]}"
+    title = f"Effect on rigid jobs; static: {OPPONENTS[opponent]}"
     return Section(title, (Text(_OTHERS), picture, table))
 
 
@@ -113,17 +110,17 @@ def _worlds(study: Results, trace: str, kind: Kind, percent: int) -> list[str]:
 
 
 def drawn_section(study: Results) -> Section:
-    """Return what happens if the jobs themselves are moldable, up to all of them."""
+    """Return the section on jobs of the log that are moldable themselves, up to all of them."""
     rows = []
     panels: dict[str, Lines] = {}
     kind = DRAWN[0]
     for site, _ in study.logs:
         trace = site.trace
         panels[trace] = {
-            "jobs with Gas: own requests": ("static", points(study, trace, kind, "static", "mean")),
-            "jobs with Gas: Gas's requests": ("gas", points(study, trace, kind, "gas", "mean")),
-            "others, without Gas": ("other static", points(study, trace, kind, "others", "static")),
-            "others, with Gas": ("other gas", points(study, trace, kind, "others", "gas")),
+            "moldable: own requests": ("static", points(study, trace, kind, "static", "mean")),
+            "moldable: Gas's requests": ("gas", points(study, trace, kind, "gas", "mean")),
+            "rigid, without Gas": ("other static", points(study, trace, kind, "others", "static")),
+            "rigid, with Gas": ("other gas", points(study, trace, kind, "others", "gas")),
         }
         for percent in study.percents(trace, kind):
             first = percent == study.percents(trace, kind)[0]
@@ -131,16 +128,16 @@ def drawn_section(study: Results) -> Section:
     columns = (
         Column("log", left=True),
         Column("moldable"),
-        *heads("Gas", "own request", "times as long", group="moldable jobs, mean turn-around (s)"),
+        *heads("Gas", "own request", "own / Gas", group="moldable jobs, mean turn-around (s)"),
         Column("Gas loses"),
-        *heads("Gas", "own request", group="others (s)"),
+        *heads("Gas", "own request", group="rigid jobs (s)"),
         *heads("Gas", "own request", group="all jobs (s)"),
-        *heads("processor time: Gas's requests / own", "requests a job could make"),
+        *heads("processor time: Gas's requests / own", "requests to choose from"),
     )
     picture = Picture(
         "bushel-drawn",
         draw_lines(panels, "mean turn-around time (h)"),
-        f"Mean turn-around times over the share of jobs that use Gas, up to all of them. {shades(study)}",
+        f"Mean turn-around times over the share of jobs that are moldable and use Gas. {shades(study)}",
     )
     table = Table(columns, tuple(rows), means_caption(study))
     return Section("Every job moldable, without changing the load", (Text(_DRAWN), picture, table))
@@ -166,7 +163,7 @@ def _drawn_row(study: Results, trace: str, kind: Kind, percent: int) -> list[str
 
 
 def terms_section(study: Results) -> Section:
-    """Return which means there are on other terms than the paper's."""
+    """Return the section of means under other settings than the paper's."""
     rows: list[tuple[Cell | str, ...]] = []
     for kind in study.kinds:
         if kind in KINDS.values() and kind not in [KINDS["thirds", opponent] for opponent in OPPONENTS]:
@@ -179,15 +176,16 @@ def terms_section(study: Results) -> Section:
                 first = study.at(site.trace, kind, percent)[:1]
                 row += _first_seed(first[0]) if first else ["", "", "", ""]
             rows.append(tuple(row))
-    columns = [Column("terms", left=True), Column("moldable")]
+    columns = [Column("setting", left=True), Column("moldable")]
     for site, _ in study.logs:
-        columns += [Column(what, site.trace) for what in ("Gas (s)", "static (s)", "ratio", "others: ratio")]
+        columns += [
+            Column(what, site.trace) for what in ("Gas (s)", "static (s)", "static / Gas", "rigid: static / Gas")
+        ]
     text = (
-        "One change at a time, the first seed. Ratios of mean turn-around times with static requests to those with "
-        "Gas: of "
-        "the moldable jobs, and of the others."
+        "One change at a time, first seed only. Mean turn-around times of the moldable jobs with Gas's and with static "
+        "requests, their ratio, and the same ratio of the rigid jobs."
     )
-    return Section("On other terms", (Text(text), Table(tuple(columns), tuple(rows))))
+    return Section("Other settings", (Text(text), Table(tuple(columns), tuple(rows))))
 
 
 def _first_seed(result: Result) -> list[Cell | str]:
@@ -199,7 +197,7 @@ def _first_seed(result: Result) -> list[Cell | str]:
 
 
 def users_section(study: Results) -> Section:
-    """Return whether bursts of single users made the means."""
+    """Return the section that shows whether bursts of single users dominate the means."""
     rows = []
     kind = KINDS["thirds", "uniform"]
     for site, _ in study.logs:
@@ -214,5 +212,7 @@ def users_section(study: Results) -> Section:
         *heads("Gas", "static", group="mean, over jobs (s)"),
         *heads("Gas", "static", group="mean, over users (s)"),
     )
-    text = "Users of the replaced jobs. If a few bursts dominated the means, the two pairs would differ strongly."
+    text = (
+        "Users of the replaced jobs. If a few bursts dominated, means over jobs and over users would differ strongly."
+    )
     return Section("Bursts of single users", (Text(text), Table(columns, tuple(rows))))

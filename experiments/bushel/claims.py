@@ -1,6 +1,6 @@
-"""What the Gas paper says of many moldable jobs in the system, and whether it holds here.
+"""Statements of the Gas paper on many moldable jobs in a log, with their verdicts.
 
-"In the scenarios", "on all logs" and the like mean at every seed: each log, share and seed is a part of a statement.
+Statements on scenarios or logs include every seed: each log, share and seed is a part of a statement.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ Sums: TypeAlias = Mapping[str, NDArray[np.float64]]
 
 
 def claims(study: Results, opponent: Opponent) -> list[Claim]:
-    """Return the statements of the paper's section 5.3 with a static opponent, each with its verdict."""
+    """Return the statements of the paper's section 5.3 with their verdicts for one kind of static request."""
     mixed = KINDS["thirds", opponent]
     both: list[Mix] = ["unrestricted", "restricted"]
     return [
-        _ahead(study, "Gas's mean turn-around time is below static's in the scenarios of Tables 5.9 to 5.11", [mixed]),
+        _ahead(study, "the mean turn-around time is shorter with Gas in the scenarios of Tables 5.9 to 5.11", [mixed]),
         _ahead(
             study,
-            "Gas's mean turn-around time is below static's in the scenarios of Tables 5.15 to 5.17",
+            "the mean turn-around time is shorter with Gas in the scenarios of Tables 5.15 to 5.17",
             [KINDS[mix, opponent] for mix in both],
         ),
         _shrinks(study, opponent),
@@ -50,7 +50,7 @@ def claims(study: Results, opponent: Opponent) -> list[Claim]:
 
 
 def beyond(study: Results) -> list[Claim]:
-    """Return what the paper did not ask, or could not: what becomes of the others, and if every job is moldable."""
+    """Return statements beyond the paper: on rigid jobs, and on logs whose jobs are all moldable."""
     found = []
     for opponent, words in OPPONENTS.items():
         for world in ("static", "before"):
@@ -78,7 +78,7 @@ def _series(study: Results, kind: Kind) -> Iterator[tuple[str, list[Sums]]]:
 
 
 def _change(one: NDArray[np.float64], other: NDArray[np.float64]) -> Part:
-    """Return by how many per cent a sum is above another, over the same jobs."""
+    """Return the change from one sum to another over the same jobs, in per cent."""
     return scaled(of_sums(one, other), 100, -100)
 
 
@@ -89,13 +89,13 @@ def _without_each(statistic: Callable[[Any], float], months: int) -> Part:
 
 
 def _log_gain(of: Sums, kept: Any) -> float:
-    """Return the logarithm of how many times as long static requests take as Gas's."""
+    """Return the logarithm of the mean turn-around time of static requests over that of Gas's."""
     static, gas = (float(of[f"moldable_{world}"][kept].sum()) for world in ("static", "gas"))
     return log(max(static, 1.0) / max(gas, 1.0))
 
 
 def _all_moldable(study: Results) -> Claim:
-    text = "with every job of a log moldable and using Gas, the mean over all jobs falls"
+    text = "if every job of a log is moldable and uses Gas, the mean turn-around time falls"
     parts, later = {}, []
     for site, _ in study.logs:
         for seed, of in study.by_month(site.trace, DRAWN[0], 100).items():
@@ -148,7 +148,7 @@ def _free_gain_more(study: Results, opponent: Opponent) -> Claim:
 
 
 def _load_falls(study: Results, kind: Kind) -> Claim:
-    text = "the more jobs are replaced, the lower the load (Table 5.8): from each share to the next"
+    text = "the load falls from each share of replaced jobs to the next larger one (Table 5.8)"
     parts = {
         f"{name}, step {step}": _change(later["requested_static"], sooner["requested_static"])
         for name, series in _series(study, kind)
@@ -158,7 +158,7 @@ def _load_falls(study: Results, kind: Kind) -> Claim:
 
 
 def _loses_more(study: Results, kind: Kind) -> Claim:
-    text = f"Gas does worse than static more often than with one moldable job alone ({PAPER_LOSES}% in the paper)"
+    text = f"Gas's request ends later than the static one more often than with one moldable job ({PAPER_LOSES}%, paper)"
     parts = {name: scaled(of_sums(of["loses"], of["moldable"]), 100) for name, of in _scenarios(study, kind)}
     claim = decided_claim(text, parts, above(PAPER_LOSES))
     words = "all moldable jobs differ between the two simulations, so some losses are chance"
@@ -166,14 +166,14 @@ def _loses_more(study: Results, kind: Kind) -> Claim:
 
 
 def share_lost(results: Sequence[Result]) -> float:
-    """Return the per cent of moldable jobs that took longer with Gas than with static requests."""
+    """Return the percentage of moldable jobs that end later with Gas than with static requests."""
     return float(100 * sum(one["loses"] for one in results) / max(sum(one["moldable"] for one in results), 1))
 
 
 def _static_falls(study: Results, opponent: Opponent, mixes: Sequence[Mix]) -> Claim:
     text = (
-        "static means fall from the smallest to the largest share, on all logs (the paper's text; its tables "
-        "contradict it)"
+        "mean turn-around times of static requests fall from the smallest to the largest share, on all logs (the "
+        "paper's text; its tables contradict it)"
     )
     parts = {}
     for mix in mixes:
@@ -194,8 +194,8 @@ def _static_falls(study: Results, opponent: Opponent, mixes: Sequence[Mix]) -> C
 def _others(study: Results, opponent: Opponent, world: str) -> Claim:
     text = {
         "static": "the mean turn-around time of rigid jobs is shorter with Gas than with static requests",
-        "before": "the mean turn-around time of rigid jobs is shorter than in the original log, whose requested load "
-        "is larger",
+        "before": "the mean turn-around time of rigid jobs is shorter with Gas than in the original log (whose "
+        "requested load is higher)",
     }[world]
     kinds = [KINDS[mix, opponent] for mix in MIXES]
     parts = {name: _change(of["others_gas"], of[f"others_{world}"]) for name, of in _scenarios(study, *kinds)}
@@ -204,20 +204,20 @@ def _others(study: Results, opponent: Opponent, world: str) -> Claim:
 
 @dataclass(frozen=True)
 class Likeness:
-    """How far ours are from the paper's means, over the scenarios that were run: geometric means of ours over its."""
+    """Ratios of our means to the paper's: geometric means over the scenarios that were run."""
 
     opponent: Opponent
     of: str
-    """Which scenarios: all, or those of a log and mix, as factors of these may cancel."""
+    """The scenarios: all, or those of one log and mix; over all of them, factors may cancel."""
     scenarios: int
     gas: float
     static: float
     furthest_static: float
-    """Of a single scenario, up or down, as a factor of at least 1."""
+    """Largest factor of a single scenario, up or down, at least 1."""
 
 
 def likeness(study: Results) -> list[Likeness]:
-    """Return how like the paper's means ours are with each opponent (Tables 5.9 to 5.11 and 5.15 to 5.17)."""
+    """Compare our means with the paper's for each static request (Tables 5.9 to 5.11 and 5.15 to 5.17)."""
     found = []
     for opponent in OPPONENTS:
         logs: dict[str, list[tuple[float, float]]] = {}

@@ -1,4 +1,4 @@
-"""Pictures of the study of many moldable jobs: what Gas wins and what becomes of the others, by how many there are."""
+"""Pictures of the study of many moldable jobs: mean turn-around times over the share of moldable jobs."""
 
 from __future__ import annotations
 

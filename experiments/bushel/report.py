@@ -1,4 +1,4 @@
-"""The report of the study of many moldable jobs: every figure of the paper's section 5.3 beside ours."""
+"""Report of the study of many moldable jobs: every figure of the paper's section 5.3 beside ours."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _TABLES: Mapping[str, tuple[Mix, ...]] = {
 
 
 def banner(study: Results) -> str:
-    """Return in what the study is less than the full one; "" if it is not."""
+    """Return what a restricted study leaves out; "" for the full one."""
     less = [*study.missing, fewer(study.options.seeds, FULL_SEEDS, "seed")]
-    less += [] if study.options.others else ["other terms than the paper's were not run"]
+    less += [] if study.options.others else ["other settings were not run"]
     for site, log in study.logs:
         months = {run.months for run in study.runs if run.log == log}
         absent = len(site.months) - max(len(these) for these in months)
@@ -62,7 +62,7 @@ def bushel_report(study: Results, origin: Origin) -> Report:
     tables = [_means(study, title, mixes, opponent) for title, mixes in _TABLES.items() for opponent in OPPONENTS]
     sections = (
         *holds,
-        summary_section(beyond(study), "Beyond the paper", "question", BY_INTERVALS),
+        summary_section(beyond(study), "Beyond the paper", "statement", BY_INTERVALS),
         method_section("experiments.bushel", "What cannot match"),
         simulated_section(study.logs, "All months of a log are one simulation."),
         _likeness(study),
@@ -88,24 +88,22 @@ def _lead(study: Results) -> str:
         gains = [study.gain(site.trace, kind, percent) for percent in (percents[0], percents[-1])] if percents else []
         if gains:
             first, last = ("-" if gain is None else gain.text(1) for gain in gains)
-            words.append(f"{site.trace} {first} times as long at {percents[0]}% and {last} at {percents[-1]}%")
+            words.append(f"{site.trace} {first} times with {percents[0]}% and {last} times with {percents[-1]}%")
     every = beyond(study)[-1].here
     if not words:
-        words = ["(no scenario could be run)"]
+        words = ["no scenario could be run"]
     return (
-        f"Benchmarks replace a share of the jobs; a static request is the size of the replaced job. Mean "
-        "turn-around times "
-        f"of static requests, compared with Gas's: {'; '.join(words)} of the jobs replaced ({len(study.results):,} "
-        "runs; ± is half of a 90% interval over months). "
-        f"Mean over all jobs when their own speed-ups are drawn and every job uses Gas: {every}. The paper is: W. "
-        "Cirne and F. Berman, "
+        "Benchmarks replace a share of the jobs; the static request has the size of the replaced job. Mean turn-around "
+        f"time with static requests over that with Gas, by the share replaced: {'; '.join(words)} "
+        f"({len(study.results):,} runs; ± is half of a 90% interval over months). Change of the mean turn-around time "
+        f"if every job of a log has a speed-up of its own and uses Gas: {every}. The paper is: W. Cirne and F. Berman, "
         "Application Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, 1999, section 5.3."
     )
 
 
 def _compared(study: Results) -> dict[str, Compared]:
     """Return the printed means of Tables 5.8 to 5.17 and ours, with static requests of the replaced job's size."""
-    cause = "the static request; tested in Which opponent did the paper have?, which does not explain all"
+    cause = "the static request (tested: see “The paper's static request”), which does not explain everything"
     pairs: dict[str, list[Pair]] = {}
     for (trace, percent), printed in load_ratios().items():
         asked = study.mean(trace, KINDS["thirds", "own"], percent, "requested_load_ratio")
@@ -125,7 +123,7 @@ def _compared(study: Results) -> dict[str, Compared]:
 def _likeness(study: Results) -> Section:
     columns: Sequence[Shown[Likeness]] = (
         Shown("static request", lambda one: OPPONENTS[one.opponent], left=True),
-        Shown("of", lambda one: one.of, left=True),
+        Shown("log and benchmarks", lambda one: one.of, left=True),
         Shown("scenarios", lambda one: f"{one.scenarios}"),
         Shown("Gas", lambda one: f"{one.gas:.2f}", "ours over the paper's, geometric mean"),
         Shown("static", lambda one: f"{one.static:.2f}", "ours over the paper's, geometric mean"),
@@ -133,14 +131,11 @@ def _likeness(study: Results) -> Section:
     )
     text = (
         "Means of Tables 5.9 to 5.11 and 5.15 to 5.17. For one moldable job (Tables 5.1 to 5.7), the paper's static "
-        "means "
-        "are like ours with the uniform static request. If the other static request is nearer here, the paper must "
-        "have "
-        "changed it between the two sections: SDSC's static mean falls from 39,722 s for one job to 16,829 s with "
-        "5% of "
-        "the jobs replaced, and replacing one job in twenty does not change the others that much."
+        "means are near ours with the uniform static request. If the other static request is nearer here, the paper "
+        "must have changed it between the two sections: SDSC's static mean falls from 39,722 s for one job to 16,829 s "
+        "with 5% of the jobs replaced; replacing one job in twenty does not have such a large effect on the others."
     )
-    return Section("Which opponent did the paper have?", (Text(text), table_of(likeness(study), columns)))
+    return Section("The paper's static request", (Text(text), table_of(likeness(study), columns)))
 
 
 def _load(study: Results) -> Section:
@@ -158,11 +153,10 @@ def _load(study: Results) -> Section:
         rows.append(tuple(row))
     columns = [Column("replaced", left=True)]
     for site, _ in study.logs:
-        columns += [Column(what, site.trace) for what in ("paper", "own", "uniform", "used, uniform")]
+        columns += [Column(what, site.trace) for what in ("paper", "own", "uniform", "uniform, time used")]
     caption = (
-        "Requested processor time with the benchmarks / without them, by static request: own, the size of the "
-        "replaced job; "
-        "uniform over accepted sizes. Last column: the same for the processor time used."
+        "Requested processor time with the benchmarks / without them, by static request: the size of the replaced job "
+        "(own), or uniform over accepted sizes. Last column of each log: the same for the processor time used."
     )
     return Section("Table 5.8: load ratios", (Table(tuple(columns), tuple(rows), caption),))
 
@@ -195,7 +189,7 @@ def _means(study: Results, title: str, mixes: Sequence[Mix], opponent: Opponent)
     picture = Picture(
         f"bushel-{'-'.join(mixes)}-{opponent}",
         draw_lines(panels, "mean turn-around time (h)"),
-        "Mean turn-around time of the moldable jobs over their share. " + shades(study),
+        "Mean turn-around time of moldable jobs over the share of jobs replaced. " + shades(study),
     )
     return Section(f"{title}; static: {OPPONENTS[opponent]}", (picture, table))
 
@@ -242,7 +236,7 @@ def _details(study: Results) -> Section:
     columns = [Column("table", left=True), Column("turn-around time (s)", left=True)]
     for who in ("Gas", "static"):
         columns += [Column("paper", who), *(Column(opponent, who) for opponent in OPPONENTS)]
-    title = "Tables 5.12 to 5.14: a closer look"
+    title = "Tables 5.12 to 5.14: distributions"
     if not counts:
         return Section(title, (Text("None of these scenarios was run."),))
     picture = Picture(
@@ -289,14 +283,14 @@ def _flat(result: dict[str, object]) -> dict[str, object]:
 
 _RUN = (
     Field("log", "log (the paper's name)"),
-    Field("moldable_by", "how moldable jobs are chosen and made"),
-    Field("percent", "share of the jobs that is moldable", "%"),
+    Field("moldable_by", "kind of moldable jobs and of static requests"),
+    Field("percent", "share of the jobs that are moldable", "%"),
     Field("seed", "random seed"),
 )
 
 TABLES = {
     "bushel-results": Records[Results](
-        "a row for each log, way to make jobs moldable, share of them and seed",
+        "a row for each log, kind of moldable jobs, share of moldable jobs, and seed",
         _rows,
         {
             "run": _RUN,
@@ -320,16 +314,16 @@ TABLES = {
                     for of in ("mean", "standard_deviation", "median", "minimum", "maximum")
                 ),
             ),
-            "all jobs: before any was moldable, with static requests, and with Gas": (
-                Field("others_wait_{world}", "mean wait of jobs that are not moldable, {world}", "s"),
-                Field("others_{world}", "mean turn-around time of jobs that are not moldable, {world}", "s"),
+            "all jobs: in the original log, with static requests, and with Gas": (
+                Field("others_wait_{world}", "mean wait of rigid jobs, {world}", "s"),
+                Field("others_{world}", "mean turn-around time of rigid jobs, {world}", "s"),
                 Field("all_{world}", "mean turn-around time of all jobs, {world}", "s"),
                 Field("utilization_{world}", "utilization of the machine, {world}"),
             ),
         },
     ),
     "bushel-months": Records[Results](
-        "a row for each month of each log, way to make jobs moldable, share of them and seed",
+        "a row for each month of each log, kind of moldable jobs, share of moldable jobs, and seed",
         _months,
         {
             "run": _RUN,
@@ -338,7 +332,7 @@ TABLES = {
                 Field("moldable", "jobs that are moldable"),
                 Field("loses", "of them, those that end later with Gas than with their static request"),
                 Field("moldable_{request}", "sum of their turn-around times, {request} requests", "s"),
-                Field("others_{world}", "sum of the turn-around times of the other jobs, {world}", "s"),
+                Field("others_{world}", "sum of the turn-around times of rigid jobs, {world}", "s"),
                 Field("requested_{world}", "processor time that all jobs request, {world}", "processor-seconds"),
             ),
         },

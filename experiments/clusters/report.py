@@ -1,4 +1,4 @@
-"""The report of the study of many clusters: what choosing among more of them gains."""
+"""Report of the study of many clusters: the gain from choosing among more of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["TABLES", "claims", "clusters_report", "lead"]
 _JUDGED = (
     "A statement holds if the 98% interval confirms it in every part, and fails if the interval contradicts it in one "
     "part, corrected for the number of parts. Otherwise it is not resolved. ± is half of a 90% interval. "
-    "Intervals are over groups of clusters that have none in common."
+    "Intervals are over disjoint groups of clusters."
 )
 
 
@@ -39,22 +39,22 @@ def clusters_report(study: Results, origin: Origin) -> Report:
             most=f"{LOADS[1]:.0%}",
         ),
         summary_section(claims(study), caption=_JUDGED),
-        Section("By how many clusters there are to choose among", (_table(study),)),
+        Section("By number of clusters to choose from", (_table(study),)),
         origin_section((), origin),
     )
     less = fewer(study.options.clusters, FULL, "cluster")
-    return Report("Choosing among many clusters", lead(study), sections, not_the_full([less]))
+    return Report("Choosing from many clusters", lead(study), sections, not_the_full([less]))
 
 
 def lead(study: Results) -> str:
-    """Return what came out, in words."""
+    """Return the result in words."""
     few, most = study.sizes[0], study.sizes[-1]
     jobs = sum(one["applications"] for run, one in study.pairs if (run.size, run.strategy) == (most, WAYS[0][0]))
     means = [[_shown(study.mean(way, size)) for size in (few, most)] for way, _ in WAYS]
     return (
-        f"{study.options.clusters:,} clusters, {jobs:,} applications. With Gas's request their mean turn-around time "
-        f"is {means[1][0]} s on their own cluster and {means[1][1]} s where they choose among {most}; with the static "
-        f"request {means[0][0]} s and {means[0][1]} s."
+        f"{study.options.clusters:,} clusters, {jobs:,} applications. With Gas's request, the mean turn-around time of "
+        f"applications is {means[1][0]} s on {'their own cluster' if few == 1 else f'{few} clusters'} and "
+        f"{means[1][1]} s if they choose from {most}; with the static request, {means[0][0]} s and {means[0][1]} s."
     )
 
 
@@ -74,20 +74,20 @@ class _Row:
 _MEAN = "mean turn-around time (s)"
 _COLUMNS = (
     Shown[_Row]("clusters", lambda row: f"{row.size:,}"),
-    Shown[_Row]("applications submit", lambda row: row.words, left=True),
+    Shown[_Row]("request", lambda row: row.words, left=True),
     Shown[_Row](
         "applications", lambda row: _shown(row.study.mean(row.strategy, row.size)), "mean turn-around time (s)"
     ),
     Shown[_Row](
-        "other jobs", lambda row: _shown(row.study.mean(row.strategy, row.size, "rigid")), "mean turn-around time (s)"
+        "rigid jobs", lambda row: _shown(row.study.mean(row.strategy, row.size, "rigid")), "mean turn-around time (s)"
     ),
-    Shown[_Row]("run elsewhere (%)", lambda row: _shown(row.study.away(row.strategy, row.size), 1)),
+    Shown[_Row]("applications run elsewhere (%)", lambda row: _shown(row.study.away(row.strategy, row.size), 1)),
 )
 
 
 def _table(study: Results) -> Table:
     rows = (_Row(study, way, words, size) for size in study.sizes for way, words in WAYS)
-    return table_of(rows, _COLUMNS, "Elsewhere: not on the cluster of the job that the application replaces.")
+    return table_of(rows, _COLUMNS, "Elsewhere: on another cluster than that of the job that the application replaces.")
 
 
 def claims(study: Results) -> list[Claim]:
@@ -95,7 +95,7 @@ def claims(study: Results) -> list[Claim]:
     steps = list(pairwise(study.sizes))
     found = [
         decided_claim(
-            f"With the {words}, applications that choose among more clusters end sooner",
+            f"With the {words}, applications end sooner if they choose from more clusters",
             {f"{few} to {more} clusters": study.change((way, more), (way, few)) for few, more in steps},
             below(0),
         )
@@ -105,12 +105,12 @@ def claims(study: Results) -> list[Claim]:
     return [
         *found,
         decided_claim(
-            "With Gas's request applications end sooner than with the static one",
+            "Applications end sooner with Gas's request than with the static one",
             {many(size, "cluster"): study.change((ways[0], size), (ways[1], size)) for size in study.sizes},
             below(0),
         ),
         decided_claim(
-            "With Gas's request other jobs end sooner where applications choose among more clusters",
+            "With Gas's request, rigid jobs end sooner if applications choose from more clusters",
             {
                 f"{few} to {more} clusters": study.change((ways[0], more), (ways[0], few), "rigid_turnaround")
                 for few, more in steps
@@ -122,23 +122,23 @@ def claims(study: Results) -> list[Claim]:
 
 TABLES = {
     "clusters": Records[Results](
-        "a row for each run: some clusters, among which applications choose",
+        "a row for each run: a group of clusters from which applications choose",
         lambda study: [{**vars(run), **result} for run, result in study.pairs],
         {
             "run": (
                 Field("seed", "random seed"),
-                Field("size", "clusters to choose among; the last ones of the study may have fewer"),
-                Field("first", "number of the first of these clusters"),
-                Field("count", "clusters that there are"),
+                Field("size", "nominal number of clusters of the group"),
+                Field("first", "number of its first cluster"),
+                Field("count", "clusters of the group; the last group may have fewer"),
                 Field("strategy", "what applications submit: choose-static or choose (Gas's request)"),
             ),
             "result": (
                 Field("applications", "applications"),
                 Field("turnaround", "sum of their turn-around times", "s"),
                 Field("away", "applications that ran on another cluster than that of the job they replace"),
-                Field("rigid", "other jobs"),
+                Field("rigid", "rigid jobs"),
                 Field("rigid_turnaround", "sum of their turn-around times", "s"),
-                Field("load_ratio", "processor time with the static requests over that of the jobs without"),
+                Field("load_ratio", "processor time with static requests / that of the original jobs"),
             ),
         },
     )

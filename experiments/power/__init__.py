@@ -1,10 +1,10 @@
 """One moldable job at a time in a log, beside a static request (Cirne & Berman 1999, 5.2): ``gas experiment power``.
 
-    run       one month of a log: the outcomes of all replaced jobs
-    claims    the paper's statements, with verdicts
-    pictures  picture of regret
-    report    the report
-    study     the command
+    run       what is asked of a month of a log
+    claims    which of the paper's statements hold
+    pictures  its pictures
+    report    its report
+    study     the study as the command line finds it
 
-Runs and their outcomes are in `experiments.moldable.months`.
+Which runs there are and what came out is in `experiments.moldable.months`.
 """

@@ -35,7 +35,7 @@ def claims(study: Results, terms: Terms | None = None) -> list[Claim]:
     parts, where = logs + of_groups, _where([name for name, _ in logs], len(of_groups))
     found = [
         _below(f"the mean turn-around time of Gas's requests is below that of static requests {where}", parts, np.mean),
-        _below(f"the standard deviation of turn-around times is lower with Gas, too {where}", parts, np.std),
+        _below(f"the standard deviation of turn-around times is lower with Gas {where}", parts, np.std),
         _free_gain_more(study, terms),
     ]
     if terms == study.options.terms:

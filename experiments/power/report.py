@@ -99,12 +99,11 @@ def _lead(study: Results) -> str:
         for table in printed
     )
     return (
-        f"In {len(every):,} runs ({many(len(study.seeds), 'seed')}; {', '.join(traces)}) Gas's requests took "
-        f"{by_months(every.gas, every.months)} s from submission to end on average; static requests took "
-        f"{by_months(every.static, every.months)} s, {times.text(1)} times as long, and in the median of the runs "
-        f"{np.median(every.factor):.1f} times (paper: {paper}). The static request ended sooner in {loses}% of the "
-        f"runs (paper, all logs: {PAPER_LOSES}%). Static requests: {OPPONENTS[study.options.terms.opponent]}. The "
-        f"paper is: {_PAPER}."
+        f"{len(every):,} runs ({many(len(study.seeds), 'seed')}) on {', '.join(traces)}: the mean turn-around time is "
+        f"{by_months(every.gas, every.months)} s with Gas's requests and {by_months(every.static, every.months)} s "
+        f"with static requests, {times.text(1)} times as long (median over runs: {np.median(every.factor):.1f} times; "
+        f"paper: {paper}). The static request ended sooner in {loses}% of the runs (paper, all logs: {PAPER_LOSES}%). "
+        f"Static requests: {OPPONENTS[study.options.terms.opponent]}. The paper is: {_PAPER}."
     )
 
 
@@ -334,8 +333,10 @@ def _other_terms(study: Results) -> Section:
             Shown("unrestricted gain more", lambda row: verdict(row[2][2])),
         ),
     )
-    text = "One change at a time, one seed each. If a data set has no times of a benchmark, the constraint of that "
-    "benchmark is left out."
+    text = (
+        "One change at a time, one seed each. If a data set has no times of a benchmark, the constraint of that "
+        "benchmark is left out."
+    )
     return Section("Other settings", (Text(text), table))
 
 

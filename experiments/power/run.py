@@ -1,4 +1,4 @@
-"""One moldable job at a time in a month of a log: outcomes of Gas's and of static requests."""
+"""One moldable job at a time in a month of a log: the outcomes of each, as the ledger keeps them."""
 
 from __future__ import annotations
 

@@ -37,15 +37,15 @@ def setups_report(study: Results, origin: Origin) -> Report:
 
 
 def lead(study: Results) -> str:
-    """Return what came out, in words."""
+    """Return the result in words."""
     if not study.setups:
         return "No set-up could be run in every month."
     best = study.setups[0]
     met, cells = study.met(best), study.cells(best)
     return (
         f"{len(study.setups)} set-ups were tried. The best, {text_of(best)}, has {met} of {cells} means "
-        f"({met / cells:.0%}) within {NEAR:.0%} of the printed ones; the usual one of the other studies, where it is "
-        f"among them, {study.met(()) if () in study.setups else 'was not run'}."
+        f"({met / cells:.0%}) within {NEAR:.0%} of the printed ones; the set-up of the other studies "
+        f"{f'has {study.met(())}' if () in study.setups else 'was not run'}."
     )
 
 
@@ -53,23 +53,23 @@ def _choices() -> Section:
     columns = (
         Column("choice", left=True),
         Column("the paper's words", left=True),
-        Column("taken", left=True),
-        Column("allowed?", left=True),
+        Column("option", left=True),
+        Column("remark", left=True),
     )
     rows = []
     for choice in CHOICES:
-        rows.append((choice.name, choice.words, choice.usual, "what the other studies take"))
+        rows.append((choice.name, choice.words, choice.usual, "used in the other studies"))
         rows += [("", "", other, why) for other, why in choice.others.items()]
     return Section("What the paper leaves open", (Table(columns, tuple(rows)),))
 
 
 _COLUMNS = (
-    Shown[Any]("differs from the usual one by", lambda row: row.setup, left=True),
-    Shown[Any]("means met", lambda row: f"{row.met} of {row.cells}"),
-    Shown[Any]("with the best months", lambda row: str(row.met_at_best)),
-    Shown[Any]("of SDSC, CTC, KTH", lambda row: row.of_logs),
-    Shown[Any]("of the classes", lambda row: row.of_classes),
-    Shown[Any]("off by a factor of", lambda row: f"{row.error:.2f}"),
+    Shown[Any]("difference from the usual set-up", lambda row: row.setup, left=True),
+    Shown[Any]("all", lambda row: f"{row.met} of {row.cells}", "means met"),
+    Shown[Any]("with the best months", lambda row: str(row.met_at_best), "means met"),
+    Shown[Any]("SDSC, CTC, KTH", lambda row: row.of_logs, "means met"),
+    Shown[Any]("classes of benchmarks", lambda row: row.of_classes, "means met"),
+    Shown[Any]("mean error (factor)", lambda row: f"{row.error:.2f}"),
     Shown[Any](f"Gas loses (paper: {PAPER_LOSES}%)", lambda row: f"{row.loses:.1f}%"),
 )
 
@@ -118,14 +118,14 @@ TABLES = {
         lambda study: [vars(row) for row in _rows(study)],
         {
             "set-up": (
-                Field("setup", "by what it differs from the usual one"),
+                Field("setup", "difference from the usual set-up"),
                 Field("met", "printed means of Tables 5.2 to 5.7 within 25%"),
                 Field("cells", "printed means"),
-                Field("met_at_best", "means met with those months that suit best, of as many as the paper used"),
-                Field("of_logs", "means met of each log, of two"),
-                Field("of_classes", "means met of the classes of benchmarks, of six"),
-                Field("error", "factor by which means are off, geometric mean"),
-                Field("loses", "share of the runs in which Gas took longer", "%"),
+                Field("met_at_best", "means met with the best choice of as many months as the paper used"),
+                Field("of_logs", "means met for each log, of two"),
+                Field("of_classes", "means met for the classes of benchmarks, of six"),
+                Field("error", "geometric mean of the factors by which means differ"),
+                Field("loses", "share of the runs in which Gas's request ended later", "%"),
             ),
             "mean": (
                 Field("{part}_gas", "mean turn-around time of Gas's requests, log or class {part}", "s"),

@@ -1,4 +1,4 @@
-"""How many of the means that the paper prints each set-up meets."""
+"""Results of set-ups: the means of each, and the number of printed means that it meets."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _KEPT: Mapping[str, int] = {"SDSC": 4, "CTC": 9, "KTH": 9}
 
 @dataclass(frozen=True)
 class Options(Seeded):
-    """What a user chooses."""
+    """Options of the study."""
 
     runs: int = 210
     around: tuple[SetUp, ...] = ((),)
-    """Set-ups to begin from."""
+    """First set-ups."""
     changes: int = 1
-    """In how many choices others differ from one of them, at most."""
+    """Largest number of choices in which other set-ups differ from one of them."""
 
 
 @dataclass(frozen=True)

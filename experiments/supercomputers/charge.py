@@ -1,4 +1,4 @@
-"""The part of the report on charging for submissions (the Gas paper, sections 6.1 and 6.2 ii)."""
+"""Section of the report on charges for submissions (the Gas paper, sections 6.1 and 6.2 ii)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ from gas.report.blocks import Block, Column, Picture, Section, Table, Text, head
 __all__ = ["charge_section"]
 
 _CHARGE = (
-    "A submission beyond the first costs its user either a number of seconds or a share of the execution time of "
-    "the run: "
-    "with a grant of processor time, a charge of a share φ of the processor time of the run is worth φ times its "
-    "execution time on its processors. The break-even charge is the one at which deviating gains nothing on "
-    "average. In equilibrium, no user deviates if the first to do so loses; otherwise users deviate until one more "
-    "gains nothing (interpolated linearly between the simulated shares). Where the gain does not fall steadily, there "
-    "may be other equilibria at larger shares; the smallest is shown."
+    "A submission beyond the first costs its user either a number of seconds or a share of the execution time of the "
+    "run: with a grant of processor time, a charge of a share φ of the processor time of the run is worth φ times its "
+    "execution time on its processors. At the break-even charge, deviating gains nothing on average. In equilibrium, "
+    "no user deviates if the first to do so loses; otherwise users deviate until one more gains nothing (interpolated "
+    "linearly between the simulated shares). If the gain does not fall steadily, there may be other equilibria at "
+    "larger shares; the smallest is shown."
 )
 _CHARGES = {
     "seconds": (0, 30, 60, 90, 120, 150, 200, 300, 450, 600, 750, 900, 1050, 1200, 1500, 1800, 3600),
@@ -37,7 +36,7 @@ _CHARGES = {
 
 
 def charge_section(study: Results) -> Section:
-    """Return break-even charges, and the share that deviates at a charge."""
+    """Return the section: break-even charges, and the share of applications that deviates at each charge."""
     rows = []
     for game in GAMES:
         figures = []
@@ -58,7 +57,7 @@ def charge_section(study: Results) -> Section:
         columns = (
             *heads("deviation", "charge", left=True),
             Column("share that deviates"),
-            *heads("applications", "rigid jobs", group="mean of all (s)"),
+            *heads("applications", "rigid jobs", group="mean turn-around time (s)"),
         )
         blocks.append(Table(columns, tuple(row for table in swept for row in table), "In equilibrium, by the charge."))
         blocks.append(
@@ -70,8 +69,10 @@ def charge_section(study: Results) -> Section:
             )
         )
     if never:
-        blocks.append(Text(f"{', '.join(never)}: even without a charge the first to deviate gains nothing on average."))
-    return Section("The charge", tuple(blocks))
+        blocks.append(
+            Text(f"{', '.join(never)}: even without a charge, the first to deviate gains nothing on average.")
+        )
+    return Section("Charges", tuple(blocks))
 
 
 def _net(study: Results, game: Game, currency: str, charge: float) -> list[float]:

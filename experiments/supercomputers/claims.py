@@ -1,4 +1,4 @@
-"""What choosing among machines and submitting everywhere do: statements of the study, by intervals over months."""
+"""Statements on choosing among machines, submitting everywhere and coallocation, with verdicts over months."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["claims"]
 
 
 def claims(study: Results) -> list[Claim]:
-    """Return the statements on the largest sets of machines; the paper has no figures of its own."""
+    """Return the statements on the largest sets of machines (the paper has no figures of its own)."""
     every = SHARES[-1]
     found = [
         decided_claim(
@@ -43,12 +43,12 @@ def claims(study: Results) -> list[Claim]:
             unit=" s",
         ),
         decided_claim(
-            f"{SPREAD.name}: if all users do, the mean turn-around time of applications is shorter",
+            f"{SPREAD.name}: if all users take several machines, the mean turn-around time of applications is shorter",
             {"change": study.longer(SPREAD, every, applications_mean)},
             below(0),
         ),
         decided_claim(
-            f"{SPREAD.name}: if all users do, the mean turn-around time of rigid jobs is longer",
+            f"{SPREAD.name}: if all users take several machines, the mean turn-around time of rigid jobs is longer",
             {"change": study.longer(SPREAD, every, rigid_jobs_mean)},
             above(0),
         ),

@@ -40,10 +40,10 @@ def draw_temptation(games: Mapping[str, tuple[Sequence[Interval], Sequence[Inter
                 label = name if axes is gain else None
                 axes.plot(SHARES, middle, label=label, color=colour, linestyle=dashes, marker=mark, markersize=4)
                 axes.fill_between(SHARES, middle - half, middle + half, color=colour, alpha=0.12, linewidth=0)
-        gain.set_ylabel("gain of deviating (s)")
+        gain.set_ylabel("gain by deviating (s)")
         gain.set_title("one application's gain", fontsize=10)
         for axes, title in ((applications, "all applications"), (rigid, "all rigid jobs")):
-            axes.set_ylabel("mean turn-around, change (%)")
+            axes.set_ylabel("change of the mean turn-around time (%)")
             axes.set_title(title, fontsize=10)
         for axes in (gain, applications, rigid):
             axes.set_xlabel("applications that deviate (%)")

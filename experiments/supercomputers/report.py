@@ -53,57 +53,52 @@ __all__ = ["banner", "supercomputers_report"]
 
 _ABOUT = (
     "Each machine runs a month of its own log under S³. NAS benchmarks of about the same processor time replace a "
-    "share "
-    "of the jobs of each log; these are the applications. An application arrives when the job that it replaces was "
-    "submitted, reads the availability lists of all machines, and can run on any of them. The other jobs are rigid and "
-    "stay on their machine. The machines are simulated in step: when an application starts on one machine, its other "
-    "submissions are withdrawn at that instant. The paper proposes to make submitting everywhere unattractive by "
-    "charging for it (W. Cirne and "
-    "F. Berman, Application Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, 1999, sections "
-    "6.1 and 6.2 ii); it has no figures of its own."
+    "share of the jobs of each log; these are the applications. An application arrives when the job that it replaces "
+    "was submitted, reads the availability lists of all machines, and can run on any of them. The other jobs are rigid "
+    "and stay on their machine. The machines share one clock: when an application starts on one machine, its other "
+    "submissions are withdrawn at that instant. The paper proposes to charge for further submissions, so that "
+    "submitting everywhere does not pay (W. Cirne and F. Berman, Application Scheduling over Supercomputers: A "
+    "Proposal, technical report, UC San Diego, 1999, sections 6.1 and 6.2 ii); it has no figures of its own."
 )
 _STRATEGIES = {
-    "home-static": "its static request, on its home machine (the machine of the job that it replaces)",
-    "home": "Gas's request for the home machine",
-    "choose-static": "its static request, on the machine that promises the earliest end",
-    "everywhere-static": "its static request on every machine, as by users who read no availability list",
-    "choose": "Gas's request, from all lists: one submission, to the machine where it ends first",
-    "everywhere": "on every machine, Gas's request for that machine",
+    "home-static": "its static request, to its home machine (the machine of the job that it replaces)",
+    "home": "Gas's request, to the home machine",
+    "choose-static": "its static request, to the machine that promises the earliest end",
+    "everywhere-static": "its static request, to every machine, like users who do not read availability lists",
+    "choose": "Gas's request, to the machine where it ends first according to all lists",
+    "everywhere": "to every machine, Gas's request for that machine",
     "hedge": (
-        "as `choose`; if that request has to wait, also, on every other machine, Gas's request among those whose "
-        "execution time is not longer, so that whichever starts first ends no later than the chosen one would have"
+        "as `choose`; if that request has to wait, also a request to every other machine: Gas's choice of those with "
+        "an execution time that is not longer, so the first to start ends no later than the chosen one would have"
     ),
     "coallocate": (
-        "what ends first among the request of `choose` and parts on several machines that start together; each part is "
-        "reserved, and nothing moves it"
+        "either the request of `choose` or parts on several machines that start together, whichever ends first; each "
+        "part is reserved, and backfilling does not move it"
     ),
 }
 _SPREAD = (
     "An application that also considers several machines together takes them if they promise an earlier end than any "
-    "single machine. Its parts are reserved for the common start, so no promise to another job gets later, but nothing "
-    "moves them to an earlier start either, whereas a single request moves up when others end early. As above, each "
-    "application is simulated twice from its arrival on, with and without several machines; those that end later lose "
-    "by it."
+    "single machine. Its parts are reserved for the common start. No promise to another job gets later, but the parts "
+    "never move to an earlier start, whereas a single request does when others end early. As above, each application "
+    "is simulated twice from its arrival on, with and without several machines; those that end later lose by it."
 )
 _FIRST = (
-    "Of several submissions, the first to start runs. If some can start at once, only that of them which ends first "
+    "Of several submissions, the first to start runs. If some can start at once, only the one of them that ends first "
     "is submitted."
 )
 _GAIN = (
-    "An application deviates if it submits everywhere, or hedges, although all agreed to choose one machine. The "
-    "gain is "
-    "how much sooner it then ends, as a mean over the applications. In each run a random share of the applications "
-    "deviates. Each application is simulated twice from its arrival on, deviating and not; nothing else differs. "
-    "± is half the width of a 90% interval over months, of all seeds together. Waiting applications are those that "
-    "could start on no machine at once; the others submit only one request in any case. Changes are relative to the "
-    "same runs where no user deviates. The last column compares the mean turn-around times of the two groups in one "
-    "run, so "
-    "it also differs by chance."
+    "An application deviates if it submits everywhere, or hedges, although all agreed to choose one machine. The gain "
+    "is how much sooner it then ends, averaged over the applications. In each run, a random share of the applications "
+    "deviates. Each application is simulated twice from its arrival on, deviating and not; nothing else differs. ± is "
+    "half the width of a 90% interval over months, with all seeds pooled. Waiting applications are those that no "
+    "machine could start at once; the others submit only one request in any case. Changes are relative to the same "
+    "runs in which no user deviates. The last column compares the mean turn-around times of the two groups in one run, "
+    "so it also differs by chance."
 )
 
 
 def banner(study: Results) -> str:
-    """Return in what the study is less than the full one; "" if it is not."""
+    """Return what a restricted study leaves out; "" for the full one."""
     options = study.options
     seeds = fewer(options.seeds, FULL_SEEDS, "seed")
     months = fewer(options.months, Options().months, "month", " of each log")
@@ -145,8 +140,8 @@ def _shown(part: Part, digits: int = 0) -> str:
 def _lead(study: Results) -> str:
     choose, home = study.of_all("choose"), study.of_all("home")
     words = [
-        f"With {study.most} machines, Gas's applications end after {mean_of(choose, 'mean'):,.0f} s on average if they "
-        f"choose among the machines by their availability lists, and after {mean_of(home, 'mean'):,.0f} s if they stay "
+        f"With {study.most} machines, the mean turn-around time of applications is {mean_of(choose, 'mean'):,.0f} s if "
+        f"Gas chooses among the machines by their availability lists, and {mean_of(home, 'mean'):,.0f} s if they stay "
         "on their home machines. A user deviates by submitting to every machine (everywhere), or to further machines "
         "if the first request has to wait (hedged), although all agreed to choose one machine.",
         *(_verdict(study, game) for game in GAMES),
@@ -163,17 +158,17 @@ def _lead(study: Results) -> str:
 
 
 def _verdict(study: Results, game: Game) -> str:
-    """Return in a sentence whether a temptation is one, and what takes it away."""
+    """Return in a sentence whether deviating gains anything, and the charge that cancels the gain."""
     charges = {currency: [break_even(study.of_game(game, share), currency) for share in SHARES] for currency in PAY}
     gains = [pooled(study.of_game(game, share), "mean") for share in SHARES]
     resolved = sign(study.gained(game, SHARES[0]))
     if resolved <= 0:
         waiting = _shown(study.gained(game, SHARES[0], "waiting"))
-        words = "loses" if resolved else "does not surely gain or lose"
+        words = "loses" if resolved else "neither gains nor loses significantly"
         return (
             f"“{game.name}”: the first user to deviate {words} ({_shown(study.gained(game, SHARES[0]))} s on average; "
-            f"{min(gains):,.0f} to {max(gains):,.0f} s over all shares of users who do; {waiting} s for the first one "
-            f"whose application would have to wait).{' No charge is needed.' if resolved else ''}"
+            f"{min(gains):,.0f} to {max(gains):,.0f} s over all shares of users who deviate; {waiting} s for the first "
+            f"one whose application would have to wait).{' No charge is needed.' if resolved else ''}"
         )
     seconds, shares = ([max(charge, 0.0) for charge in of_shares] for of_shares in charges.values())
     return (
@@ -216,22 +211,22 @@ def _same(study: Results) -> Section:
     columns = (
         Column("all users", left=True),
         *heads("mean", "median", group="applications (s)"),
-        *heads("submissions", "processor-hours", group="of one application"),
-        *heads("sooner", "later", group="than promised"),
+        *heads("submissions", "processor-hours", group="per application"),
+        *heads("sooner", "later", group="ended … than promised"),
         Column("ran on another machine"),
-        Column("all", "mean of the rigid jobs (s)"),
-        *(Column(site, "mean of the rigid jobs (s)") for site in sites),
+        Column("all", "mean of rigid jobs (s)"),
+        *(Column(site, "mean of rigid jobs (s)") for site in sites),
     )
     found = study.of_all("choose")
     ratios = [ratio for one in found for ratio in one["load_ratios"]]
     caption = (
-        f"Seconds from submission to end; {many(len(found), 'run')} of {study.most} machines for each strategy, "
+        f"Turn-around times; {many(len(found), 'run')} of {study.most} machines for each strategy, "
         f"{sum(one['applications'] for one in found):,} applications. ± is half the width of a 90% interval over "
-        "months. The promise is the earliest promised end of all "
-        "submissions when they were made. With static requests, the load is "
-        f"{min(ratios):.3f} to {max(ratios):.3f} times that of the original logs."
+        "months. The promise is the earliest end that was promised to any submission of an application when it was "
+        f"submitted. With static requests, the load is {min(ratios):.3f} to {max(ratios):.3f} times that of the "
+        "original logs."
     )
-    return Section("All applications choose alike", (Table(columns, tuple(rows), caption),))
+    return Section("All applications use the same strategy", (Table(columns, tuple(rows), caption),))
 
 
 def _temptation(study: Results) -> Section:
@@ -262,10 +257,10 @@ def _temptation(study: Results) -> Section:
         Column("share that deviates"),
         *heads("all", "waiting", group="gain (s)"),
         Column("waiting applications"),
-        *heads("sooner", "later", group="of waiting ones, end"),
+        *heads("sooner", "later", group="of the waiting ones, end"),
         Column("submissions beyond the first"),
-        *heads("applications", "change", "rigid jobs", "change", group="mean of all (s)"),
-        Column("others − deviating, same run (s)"),
+        *heads("applications", "change", "rigid jobs", "change", group="mean turn-around time (s)"),
+        Column("not deviating − deviating, same run (s)"),
     )
     blocks: tuple[Block, ...] = (
         Text(_GAIN),
@@ -281,12 +276,12 @@ def _temptation(study: Results) -> Section:
                     for game in GAMES
                 }
             ),
-            "By the share of applications that deviate: the gain of one of them, and how much longer all take than "
-            "when no user deviates; with 90% intervals.",
+            "Over the share of applications that deviate: the gain of one of them, and the change of the mean "
+            "turn-around times of all jobs against runs in which no user deviates; with 90% intervals.",
         ),
         Table(columns, tuple(rows)),
     )
-    return Section("What submitting everywhere gains, and what it costs all users", blocks)
+    return Section("Submitting everywhere: gain for one user, cost for all", blocks)
 
 
 def _spread(study: Results) -> Section:
@@ -323,7 +318,7 @@ def _spread(study: Results) -> Section:
         Column("parts beyond the first"),
         Column("ran on several machines"),
         *heads("applications", "rigid jobs", group="change of the mean"),
-        Column("processor-hours of one application"),
+        Column("processor-hours per application"),
     )
     return Section("Several machines together", (Text(_SPREAD), Table(columns, tuple(rows))))
 
@@ -362,9 +357,9 @@ def _machines(study: Results) -> Section:
         Column("machines and months", left=True),
         *heads("home", "choose", group="applications' mean (s)"),
         *(Column(f"{share}%", f"gain (s), {game.name}") for game in GAMES for share in (SHARES[0], SHARES[-1])),
-        *(Column(("first", "second", "third", "fourth")[i], "machine used") for i in range(study.most)),
+        *(Column(("first", "second", "third", "fourth")[i], "utilization") for i in range(study.most)),
     )
-    caption = "Gains of one application if no other deviates (0%) and if all others do (100%); ± over seeds alone."
+    caption = "Gains of one application if no other deviates (0%) and if all others do (100%); ± is over seeds only."
     return Section("Machines and months", (Table(columns, tuple(rows), caption),))
 
 

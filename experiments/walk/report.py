@@ -47,24 +47,23 @@ def walk_report(study: Results, origin: Origin) -> Report:
     later = [one for one in every if _promised_later(one)]
     whole = max(len(every), 1)
     lead = (
-        f"The paper's walk and the exact planner both planned at {len(every):,} moments of "
+        f"The paper's walk and the exact planner both planned {len(every):,} submissions on "
         f"{', '.join(site.trace for site, _ in study.logs)}. The walk chose another size than the exact planner, or "
-        f"none, at {len(other):,} of them ({100 * len(other) / whole:.1f}%){_worse(len(other), len(worse))}. Its "
-        f"promised finish was later at {len(later):,} ({100 * len(later) / whole:.1f}%): often the walk finds the "
-        f"same size but not its earliest start, yet the scheduler starts the job at that start anyway. The paper is "
-        f"W. Cirne and F. Berman, "
-        "Application Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, 1999; the walk is its "
-        "Fig. 4.3."
+        f"none, for {len(other):,} of them ({100 * len(other) / whole:.1f}%){_worse(len(other), len(worse))}. Its "
+        f"promised finish was later for {len(later):,} ({100 * len(later) / whole:.1f}%): often the walk finds the "
+        "same size but not its earliest start; the scheduler then starts the job earlier than the walk promised. The "
+        "paper is W. Cirne and F. Berman, Application Scheduling over Supercomputers: A Proposal, technical report, UC "
+        "San Diego, 1999; the walk is its Fig. 4.3."
     )
     sections = (
         Section("What is compared", (Text(_ABOUT),)),
         summary_section(claims(study), caption=BY_INTERVALS),
         simulated_section(study.logs, "Each month is a simulation of its own."),
-        Section("Promised", (Text(_PROMISED), _table(study, "promised"))),
-        Section("Real", (Text(_REAL), _table(study, "real"))),
+        Section("Promised finishes", (Text(_PROMISED), _table(study, "promised"))),
+        Section("Simulated finishes", (Text(_REAL), _table(study, "real"))),
         origin_section(study.logs, origin),
     )
-    less = fewer(study.options.runs, FULL_RUNS, "moment", " a month")
+    less = fewer(study.options.runs, FULL_RUNS, "submission", " a month")
     return Report("The paper's walk against the exact planner", lead, sections, not_the_full([less]))
 
 
@@ -77,7 +76,7 @@ def _promised_later(row: _Row) -> bool:
 
 
 class _Moments:
-    """Seconds of both at some moments, promised or real, where the walk found anything."""
+    """Turn-around times of both planners, promised or simulated, where the walk found a request."""
 
     def __init__(self, name: str, found: Sequence[_Row], suffix: str) -> None:
         both = [(row[f"exact{suffix}"], row[f"walk{suffix}"]) for row in found if row["walk"] is not None]
@@ -100,16 +99,16 @@ def _mean(times: NDArray[np.int64]) -> str:
 
 _COLUMNS: Sequence[Shown[_Moments]] = (
     Shown("", lambda row: row.name, left=True),
-    Shown("moments", lambda row: f"{row.count:,}"),
-    Shown("found nothing", lambda row: f"{row.nothing:,}", "the walk"),
-    Shown("chose another size", lambda row: row.share(row.other), "the walk"),
+    Shown("submissions", lambda row: f"{row.count:,}"),
+    Shown("finds no request", lambda row: f"{row.nothing:,}", "the walk"),
+    Shown("chooses another size", lambda row: row.share(row.other), "the walk"),
     Shown("finishes later", lambda row: row.share(len(row.later)), "the walk"),
     Shown("finishes sooner", lambda row: row.share(row.sooner), "the walk"),
-    Shown("median (s)", lambda row: row.later_by(0.5), "where it finishes later, by"),
-    Shown("90% (s)", lambda row: row.later_by(0.9), "where it finishes later, by"),
-    Shown("maximum (s)", lambda row: row.later_by(1), "where it finishes later, by"),
-    Shown("exact", lambda row: _mean(row.exact), "mean (s)"),
-    Shown("walk", lambda row: _mean(row.walked), "mean (s)"),
+    Shown("median", lambda row: row.later_by(0.5), "if later, by (s)"),
+    Shown("90%", lambda row: row.later_by(0.9), "if later, by (s)"),
+    Shown("maximum", lambda row: row.later_by(1), "if later, by (s)"),
+    Shown("exact", lambda row: _mean(row.exact), "mean turn-around time (s)"),
+    Shown("walk", lambda row: _mean(row.walked), "mean turn-around time (s)"),
 )
 
 
@@ -122,7 +121,7 @@ def _table(study: Results, what: str) -> Table:
 
 
 def claims(study: Results) -> list[Claim]:
-    """Return what the walk costs; moments at which it found nothing count in the first statement alone."""
+    """Return the statements; submissions for which the walk found no request count in the first one only."""
     every = study.rows()
     later = sum(row["walk_promised"] is None or row["walk_promised"] > row["exact_promised"] for row in every)
     sooner = sum(row["walk_promised"] is not None and row["walk_promised"] < row["exact_promised"] for row in every)
@@ -130,10 +129,10 @@ def claims(study: Results) -> list[Claim]:
         Claim(
             "By the availability list the walk never finishes sooner than the exact planner",
             not sooner if every else None,
-            f"of {len(every):,} moments, {later:,} later and {sooner:,} sooner",
+            f"of {len(every):,} submissions, {later:,} later and {sooner:,} sooner",
         ),
         decided_claim(
-            "In the simulation the requests of the walk take longer (mean)",
+            "In the simulation the mean turn-around time is longer with the walk",
             _of_logs(study, lambda row: row["walk"] - row["exact"], lambda row: row["exact"]),
             above(0),
             digits=2,
@@ -164,19 +163,19 @@ def _of_logs(study: Results, value: Callable[[_Row], Any], base: Callable[[_Row]
 
 TABLES = {
     "walk-outcomes": Records[Results](
-        "a row for each moment at which both planned",
+        "a row for each submission that both planned",
         lambda study: outcome_rows(study.runs, study.results),
         {
-            "moment": (*MONTH, *SUBSTITUTE),
+            "submission": (*MONTH, *SUBSTITUTE),
             "exact planner": (
                 Field("exact_size", "size that the exact planner requests", "processors"),
                 Field("exact_promised", "promised turn-around time, exact planner", "s"),
-                Field("exact", "real turn-around time, exact planner", "s"),
+                Field("exact", "simulated turn-around time, exact planner", "s"),
             ),
-            "the paper's walk; empty where it found nothing": (
+            "the paper's walk; empty if it found no request": (
                 Field("walk_size", "size that the walk requests", "processors"),
                 Field("walk_promised", "promised turn-around time, walk", "s"),
-                Field("walk", "real turn-around time, walk", "s"),
+                Field("walk", "simulated turn-around time, walk", "s"),
             ),
         },
     )

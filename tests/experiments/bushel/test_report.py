@@ -12,7 +12,7 @@ def test_the_report_stands_beside_the_paper_and_says_what_it_is(reported):
     for section in (
         "Verdicts against static requests: the size of the job that is replaced",
         "Beyond the paper",
-        "Which opponent did the paper have?",
+        "The paper's static request",
         "Table 5.8: load ratios",
         "Tables 5.12 to 5.14",
         "Every job moldable",

@@ -10,9 +10,9 @@ def test_the_report_says_what_was_gained_and_what_it_should_cost(reported):
     text = (folder / "supercomputers.md").read_text()
     for section in (
         "What is compared",
-        "All applications choose alike",
-        "What submitting everywhere gains, and what it costs all users",
-        "The charge",
+        "All applications use the same strategy",
+        "Submitting everywhere: gain for one user, cost for all",
+        "Charges",
         "Machines and months",
         "Other settings",
         "Limits",

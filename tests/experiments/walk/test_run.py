@@ -74,7 +74,7 @@ def test_the_report_says_how_often_and_by_how_much(gas, made_logs, tmp_path):
     result = gas("experiment", "walk", "--traces", made_logs, "--output", tmp_path, "--workers", 1, *SMALL)
     assert result.code == 0
     text = (tmp_path / "walk.md").read_text()
-    for section in ("What is compared", "Promised", "Real", "Reproducing this report"):
+    for section in ("What is compared", "Promised finishes", "Simulated finishes", "Reproducing this report"):
         assert f"## {section}" in text
     assert "The walk chose another size than the exact planner, or none, at" in text
     assert "the walk never finishes sooner" in result.out
@@ -92,7 +92,7 @@ def test_a_log_of_the_users_own_is_studied_in_any_form(gas, tmp_path):
     done = gas("experiment", "walk", "--log", tmp_path / "ours.csv", *SMALL, "-o", tmp_path / "w", "--workers", 1)
     assert done.code == 0, done.err
     text = (tmp_path / "w" / "walk.md").read_text()
-    assert "moments of ours. The walk chose" in text
+    assert "submissions on ours. The walk chose" in text
     assert "CTC" not in (tmp_path / "w" / "walk-outcomes.csv").read_text()
 
 
