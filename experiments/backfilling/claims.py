@@ -168,8 +168,8 @@ def _of_run_times(study: Results) -> list[Claim]:
         found += [
             _judged(
                 "Fig. 6",
-                f"in each class of sizes run times of model Fsl are nearer than those of F to those of {name} "
-                "(by how much, largest distance of the distributions)",
+                f"in each class of sizes, run times of model Fsl are nearer to those of {name} than run times of model "
+                "F (difference of the largest distances between distributions)",
                 near,
                 above(0),
                 _NO_LOG,
@@ -177,8 +177,8 @@ def _of_run_times(study: Results) -> list[Claim]:
             ),
             _judged(
                 "Fig. 6",
-                f"in each class of sizes run times of model Fsl are very close to those of {name} (largest distance "
-                f"of the distributions at most {CLOSE:g} points, which is our mark)",
+                f"in each class of sizes, run times of model Fsl are very close to those of {name} (largest distance "
+                f"between distributions at most {CLOSE:g} points, our threshold)",
                 close,
                 below(CLOSE),
                 _NO_LOG,
@@ -205,7 +205,7 @@ def _of_modified(study: Results) -> list[Claim]:
         _judged(
             "Fig. 7",
             "model Fsl (also more small jobs): under high loads the difference of mean responses is larger than in Fl "
-            "(by how many points)",
+            "(difference in points)",
             longer,
             above(0),
             nothing,
@@ -221,7 +221,7 @@ def _of_modified(study: Results) -> list[Claim]:
         ),
         _judged(
             "Fig. 7",
-            "model J: under high loads the difference of mean responses is still larger than in Fsl (by how many "
+            "model J: under high loads the difference of mean responses is even larger than in Fsl (difference in "
             "points)",
             less,
             above(0),
@@ -246,13 +246,13 @@ def _changes(study: Results, good: Callable[[Result], bool]) -> list[str]:
 
 
 def percent(point: Mapping[str, Any], measure: Measure, *, shared: bool = False) -> float:
-    """Return by how many per cent conservative is above EASY: each where its own run stops, or over what both share."""
+    """Return the difference of conservative from EASY in per cent, at the runs' own ends or over shared batches."""
     easy, conservative = ((point[p]["together"] if shared else point[p])[measure] for p in POLICIES)
     return float((conservative / easy - 1) * 100)
 
 
 def more_backfilled(point: Mapping[str, Any], *, shared: bool = False) -> float:
-    """Return by how many percentage points EASY backfills more, in the same two ways."""
+    """Return the difference of shares backfilled, EASY minus conservative, in percentage points, likewise."""
     easy, conservative = ((point[p]["together"] if shared else point[p])["backfilled"] for p in POLICIES)
     return float((easy - conservative) * 100)
 
@@ -261,7 +261,7 @@ Points = Sequence[tuple[float, Result]]
 
 
 def _means(point: Mapping[str, Any], name: str) -> list[Any]:
-    """Return what both schemes have in each batch that both completed, EASY first."""
+    """Return the values of both schemes, EASY first, in each batch that both completed."""
     return [np.array(point[policy]["together"]["means"][name]) for policy in POLICIES]
 
 
@@ -270,7 +270,7 @@ def _high(points: Points) -> Points:
 
 
 def _gaps_in_percent(points: Points, measure: Measure) -> dict[str, Part]:
-    """Return by how many per cent conservative is above EASY at each load."""
+    """Return the difference of conservative from EASY at each load, in per cent."""
     found: dict[str, Part] = {}
     for load, point in points:
         easy, conservative = _means(point, measure)
@@ -281,14 +281,14 @@ def _gaps_in_percent(points: Points, measure: Measure) -> dict[str, Part]:
 def _compared(
     text: str, points: Points, measure: Measure, test: Test, why: str = "", *, where: str = "Fig. 4"
 ) -> Claim:
-    """Return a claim about by how many per cent conservative is above EASY at each load."""
+    """Return a claim about the difference of conservative from EASY at each load, in per cent."""
     parts = _gaps_in_percent(points, measure)
     own = _own_ends((load, percent(point, measure)) for load, point in points)
     return _judged(where, text, parts, test, "not run at such loads", why, own=f"{own}%")
 
 
 def _gaps(text: str, points: Points, test: Test, why: str = "") -> Claim:
-    """Return a claim about by how many points EASY backfills a larger share at each load."""
+    """Return a claim about the difference of shares backfilled, EASY minus conservative, at each load."""
     parts = {}
     for load, point in points:
         easy, conservative = _means(point, "backfilled")
@@ -313,13 +313,13 @@ def _judged(
     own: str = "",
     unit: str = "%",
 ) -> Claim:
-    """Return a statement by intervals with its place in the paper; `own` is what came out at the runs' own ends."""
+    """Return a statement with its verdict and its place in the paper; `own` has the values at the runs' own ends."""
     claim = decided_claim(text, parts, test, unit=unit)
     if not parts:
         return _claim(where, text, nothing, None, why)
     here = f"{claim.here}; at the runs' own ends {own}" if own else claim.here
     if claim.holds and len(parts) < of:  # what is not at hand might be otherwise
-        return replace(claim, where=where, why=why, here=f"{here}; {of - len(parts)} not at hand", holds=None)
+        return replace(claim, where=where, why=why, here=f"{here}; {of - len(parts)} not available", holds=None)
     return replace(claim, where=where, why=why, here=here)
 
 

@@ -160,7 +160,7 @@ def _cell(
 def reasons(cell: Cell) -> list[str]:
     """Return why a cell differs from the paper, in short; nothing where sign and figures agree."""
     if cell.ours is None:
-        return ["no log at hand has this month"]
+        return ["no available log has this month"]
     if cell.agrees is not False and (cell.apart or 0) <= FIGURES_APART:
         return []
     found = []

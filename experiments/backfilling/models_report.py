@@ -36,28 +36,27 @@ def _over_load(study: Results, title: str, which: Sequence[Model]) -> Section:
     if not models:
         return Section(title, (Text("No model was run."),))
     caption = (
-        "Mean response time and bounded slowdown over load (logarithmic scales), with 90% intervals by batch means. "
-        "Both schemes are shown over the batches that both completed; the number of batches stands above each load. "
-        "†: one scheme's run was longer; a cross shows its mean at its own end, which is over other jobs and "
-        "therefore not comparable. Hollow marks: the run was stopped because its mean response exceeded 30,000 s "
-        "(dotted), so its mean has not settled. A curve also steps where the number of batches changes between loads. "
-        "Both schemes ran the same jobs, so overlapping intervals do not show that they are alike. Some intervals "
-        "reach below the picture, a few to 0. "
-        f"Seed {study.options.seed}. The paper's {number} shows curves without figures; what it says of them is tested "
-        "above."
+        "Mean response time and bounded slowdown over load (logarithmic scales), with 90% intervals by batch means, "
+        "over the batches that both schemes completed; their number stands above each load. †: one scheme's run was "
+        "longer; a cross shows its mean at its own end, which includes other jobs and is therefore not comparable. "
+        "Hollow marks: the run was stopped because its mean response exceeded 30,000 s (dotted line), so its mean has "
+        "not converged. Curves also jump where the number of batches changes between loads. Both schemes ran the same "
+        "jobs, so overlapping intervals do not show that they are equal. Some intervals extend below the picture, a "
+        f"few to 0. Seed {study.options.seed}. The paper's {number} shows curves without figures; its statements are "
+        "tested above."
     )
     blocks: list[Block] = [Picture(f"backfilling-{name.replace(' ', '-')}", draw_models(models), caption)]
     measures = ("mean response (s)", "bounded slowdown")
     means = [Column(title, group) for group in measures for title in ("EASY", "conservative", "difference")]
-    stops = [Column(name, "batches and why it stopped", left=True) for name in ("EASY", "conservative")]
+    stops = [Column(name, "batches, and reason to stop", left=True) for name in ("EASY", "conservative")]
     for model, points in models.items():
         rows = tuple((*_at(load, point), *_means(point, shared=True)) for load, point in points)
         about = f"{_model_caption(study, model)} Means over the batches that both schemes completed. {_DAGGER}"
         blocks.append(Table((Column("load"), Column("batches"), *means), rows, about))
         rows = tuple((_at(load, point)[0], *_means(point, shared=False), *_stops(point)) for load, point in points)
         about = (
-            f"Model {model}, each run at its own end, as the paper compares them. {_DAGGER} There, part of the "
-            "difference comes from the jobs and not from the schemes."
+            f"Model {model}, each run at its own end, as the paper compares them. {_DAGGER} Part of the difference is "
+            "then due to the jobs, not to the schemes."
         )
         blocks.append(Table((Column("load"), *means, *stops), rows, about))
     return Section(title, tuple(blocks))
@@ -92,7 +91,7 @@ def _model_caption(study: Results, model: Model) -> str:
 
 
 def _at(load: float, point: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a load, marked if the runs stopped after different numbers of batches, and how many they share."""
+    """Return a load, marked if the runs stopped after different numbers of batches, and the number they share."""
     return f"{load:g}{' †' if unequal(point) else ''}", f"{min(point[policy]['batches'] for policy in POLICIES)}"
 
 
@@ -112,7 +111,7 @@ def _stops(point: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def changes_section(study: Results) -> Section | None:
-    """Return how the comparison of schemes in model F depends on the model's constants."""
+    """Return the section on how the comparison of schemes in model F depends on the model's constants."""
     changes = study.changes()
     if not changes:
         return None
@@ -132,16 +131,15 @@ def changes_section(study: Results) -> Section | None:
         columns += [Column(f"load {load:g}", group) for load in loads]
     jobs = study.change_runs[0].jobs
     text = (
-        "In the paper both schemes are practically identical under Feitelson's model and backfill the same share of "
-        "jobs. The "
-        "program of the model was not available, so most constants of model F are our choice. The table changes one "
-        f"at a time ({jobs:,} jobs at each load, both schemes over the same jobs, no stopping rule, seed "
+        "In the paper, both schemes are practically identical under Feitelson's model and backfill the same share of "
+        "jobs. The program of the model was not available, so most constants of model F are our choice. The table "
+        f"changes one at a time ({jobs:,} jobs at each load, both schemes over the same jobs, no stopping rule, seed "
         f"{study.options.seed}). Mean responses are within {ALIKE:g}% of each other at all of these loads "
         f"{_with(alike(study))}; shares backfilled are within {SAME_SHARE:g} points "
-        f"{_with(as_much_backfilled(study))}. Whether one of these changes is the cause is not known. Estimates above "
-        "the run times contradict the paper, which used run times. Its own Table 3, however, shows that such estimates "
-        "reduce the difference. When they grow from the run time to between once and twice the run time, it falls from "
-        "7.3% to 1.5% on KTH, from 3.3% to 1.9% on CTC and from 5.7% to -1.2% on SDSC."
+        f"{_with(as_much_backfilled(study))}. It is not known whether one of these changes is the cause. Estimates "
+        "above the run times contradict the paper, which used run times. Its own Table 3, however, shows that such "
+        "estimates reduce the difference: with estimates between once and twice the run time instead of exact ones, it "
+        "falls from 7.3% to 1.5% on KTH, from 3.3% to 1.9% on CTC and from 5.7% to -1.2% on SDSC."
     )
     return Section("Why model F differs", (Text(text), Table(tuple(columns), tuple(rows))))
 
@@ -151,7 +149,7 @@ def _with(changes: list[str]) -> str:
 
 
 def amounts_section(study: Results) -> Section:
-    """Return Fig. 5: how much both schemes backfill."""
+    """Return the section on Fig. 5: shares of jobs that both schemes backfill."""
     models = _points_of_models(study)
     traces: dict[str, dict[str, float]] = {}
     for trace in TRACES:

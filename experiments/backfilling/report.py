@@ -123,11 +123,11 @@ def _summary(study: Results) -> Section:
         Shown("possible cause", lambda claim: "" if claim.holds else claim.why, left=True),
     )
     caption = (
-        "A statement holds if the 98% interval of every part decides for it (over months; over days in Table 1; over "
-        "the batches that both schemes completed in models), and does not if that of one part decides against it, "
-        "allowing for how many parts there are. ± is half of a 90% interval. Overall means are judged by the months of "
-        "which Table 1 prints means: our sum over the paper's. The paper compares runs of models at their own ends, "
-        "which is shown beside."
+        "A statement holds if the 98% interval confirms it in every part, and fails if the interval contradicts it in "
+        "one part, corrected for the number of parts. Otherwise it is not resolved. Intervals are over months; in "
+        "Table 1 over days; for models over the batches that both schemes completed. ± is half of a 90% interval. "
+        "Overall means are judged by the months of which Table 1 prints means: our sum over the paper's. The paper "
+        "compares runs of models at their own ends; these figures are also given."
     )
     by_trace = []
     for trace in TRACES:
@@ -308,10 +308,10 @@ def _overall(study: Results) -> Section:
         counts = {policy: f"{sum(which)} of {len(which)}" for policy, which in near.items()}
         words += (
             f" With users' estimates, {counts['conservative']} means under conservative are within {WITHIN:g}% of the "
-            f"paper's, and {counts['easy']} under EASY. The months of a log do not have as many jobs here as in the "
-            "paper, which moves a mean over all jobs by itself. Only month by month (second table) are means of the "
-            "same months compared. Where a scheme is off there and the other is not, jobs and machine alone cannot "
-            "explain it, as both ran the same jobs; the cause was not found."
+            f"paper's, and {counts['easy']} under EASY. Months of a log have other numbers of jobs here than in the "
+            "paper, which alone changes a mean over all jobs. The second table therefore compares means of the same "
+            "months. If only one scheme differs there, jobs and machine alone cannot explain it, as both schemes ran "
+            "the same jobs; the cause was not found."
         )
     text = Text(words)
     months: list[tuple[TableCell | str, ...]] = []
@@ -327,8 +327,8 @@ def _overall(study: Results) -> Section:
     means = Table(
         tuple(Column(title, left=title in titles[:3]) for title in titles),
         tuple(months),
-        "Means of the months of Table 1 that the logs contain against the paper's, each weighted by the number of jobs "
-        "here. ± is half of a 90% interval over months; the verdict is by the 98% one.",
+        "Means of the months of Table 1 that the logs contain, against the paper's; months are weighted by the number "
+        "of jobs here. ± is half of a 90% interval over months; verdicts use the 98% interval.",
     )
     return Section("Table 4: overall means", (text, Table(tuple(columns), tuple(rows)), means))
 

@@ -236,7 +236,7 @@ def _details(study: Results) -> Section:
     columns = [Column("table", left=True), Column("turn-around time (s)", left=True)]
     for who in ("Gas", "static"):
         columns += [Column("paper", who), *(Column(opponent, who) for opponent in OPPONENTS)]
-    title = "Tables 5.12 to 5.14: distributions"
+    title = "Tables 5.12 to 5.14: a closer look"
     if not counts:
         return Section(title, (Text("None of these scenarios was run."),))
     picture = Picture(

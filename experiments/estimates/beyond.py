@@ -44,12 +44,12 @@ def beyond_section(study: Results) -> Section | None:
     for policy in ("EASY", "conservative"):
         columns += heads("mean response (s)", "against exact", "bounded slowdown", "against exact", group=policy)
     text = (
-        "Some estimates are too short. No job is killed here, so that all schemes do the same work: an exceeded "
-        "estimate is raised to the run time (`overrun extend`). This makes such estimates exact and favours models "
-        "that underestimate. History and the last two jobs include only jobs that had ended in the log before the job "
-        "was submitted. If a log names no programs (KTH), history goes by user and size. If few programs run twice "
-        "(SDSC), nearly every estimate is the one over all jobs. In the model of Tsafrir, Etsion and Feitelson, the "
-        "longest and most popular estimate is the longest that at least 1% of the jobs request; longer jobs exceed it."
+        "Some estimates are too short. To keep the work equal, no job is killed here: an exceeded estimate is raised "
+        "to the run time (`overrun extend`). This makes such estimates exact and favours models that underestimate. "
+        "History, and the last two jobs, include only jobs that had ended in the log before the job was submitted. If "
+        "a log names no programs (KTH), history goes by user and size. If few programs run twice (SDSC), nearly every "
+        "estimate comes from all jobs. In the model of Tsafrir, Etsion and Feitelson, the longest and most popular "
+        "estimate is the longest that at least 1% of the jobs request; longer jobs exceed it."
     )
     left_out = [Bullets(tuple(study.not_modelled))] if study.not_modelled else []
     caption = f"{sureness(study.options.seeds)} In brackets: with a 90% interval over months."

@@ -1,4 +1,4 @@
-"""What Mu'alem & Feitelson (2001, section 4) say of estimates, and what came out here."""
+"""Statements of Mu'alem & Feitelson (2001, section 4) on estimates, with their verdicts."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SIZE = 5.0
 """Points of per cent within which a change is to be as large as the paper's."""
 
 NOT_JUDGED = "not judged"
-"""The counts of a log and of another version of it: there is no chance in either, and so no interval."""
+"""Verdict of the counts of a log: they have no sampling error, hence no interval."""
 
 POINTS = 2.0
 """Percentage points within which the shares of section 4.4 should be."""
 
 
 def claims(study: Results) -> list[Claim]:
-    """Return the paper's statements, each with its verdict here."""
+    """Return the paper's statements with their verdicts."""
     return [
         *_counted(study),
         *_history(study),
@@ -53,7 +53,7 @@ def _counted(study: Results) -> list[Claim]:
         here = f"{near} of {len(rows)}" + (f"; {made_up} more lower by at most the missing jobs" if made_up else "")
         rest = [f"{row.paper.parameter} {row.off:+.1f}%" for row in rows if not row.near and not row.possible]
         here += f"; not: {', '.join(rest)}" if rest else ""
-        text = f"Table 2: the counts of {trace} are the paper's within {COUNTED:g}%"
+        text = f"Table 2: the counts of {trace} are within {COUNTED:g}% of the paper's"
         same_log = rows[0].lacking <= COUNTED / 100 * rows[0].paper.jobs
         text += "" if same_log else f" or lower by at most the {rows[0].lacking:,} jobs missing from the log"
         found.append(Claim(text, None, here, untested=NOT_JUDGED))
@@ -108,7 +108,7 @@ def over_months(change: Change | None) -> str:
 
 
 def _lowest(study: Results, log: Found, policy: str, measure: Measure) -> Part:
-    """Return what the factor above 1 with the lowest mean changes against f = 1, allowing for how many there are."""
+    """Return the change from f = 1 to the f above 1 with the lowest mean, corrected for the number of factors."""
     changes = [study.change(log, policy, measure, EXACT, uniform(f)) for f in FACTORS if f > 1]
     parts = [change.part for change in changes if change is not None]
 
@@ -134,7 +134,7 @@ def _overestimating(study: Results, policy: str) -> Claim:
 
 
 def _papers_best(trace: str, policy: str, measure: Measure) -> float:
-    """Return by how many per cent the lowest mean of the paper with an f above 1 differs from that with f = 1."""
+    """Return the change in per cent from the paper's mean with f = 1 to its lowest mean with an f above 1."""
     key = trace, policy, measure
     by_factor = {row.factor: row.mean for row in table3() if (row.trace, row.policy, row.measure) == key}
     best = min(mean for factor, mean in by_factor.items() if factor not in (None, 1))
@@ -142,9 +142,9 @@ def _papers_best(trace: str, policy: str, measure: Measure) -> float:
 
 
 def _originals(study: Results) -> Claim:
-    """Judge the mean over all f: which of them are meant by "typically" the paper does not say."""
+    """Judge the mean over all f, since the paper does not define its "typically"."""
     text = (
-        "Table 3: users' own estimates give a worse mean than those drawn with an f above 1 (mean over these f), for "
+        "Table 3: users' own estimates give a higher mean than those drawn with an f above 1 (averaged over f), for "
         "each log, scheme and measure"
     )
     parts = {

@@ -1,4 +1,4 @@
-"""The part of the report on EASY in other readings of the paper's algorithm: which comes nearest to Table 3."""
+"""Section of the report on EASY in other readings of the paper's algorithm, and their distance to Table 3."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gas.report.blocks import Bullets, Cell, Column, Section, Table, Text, heads
 __all__ = ["easy_section"]
 
 _TEXT = (
-    "The paper's section 2.2 leaves open what becomes of the shadow time and the extra processors from one backfilled "
-    "job to the next. Where means under EASY differ from the paper's and those under conservative backfilling do not, "
-    "this may be why. EASY was therefore simulated in each reading below, by a program of its own; in the first one it "
-    "starts every job when the simulator of the other sections does (a test compares them). Submissions are shifted by "
-    "up to a minute at random in each seed, because a single schedule is a throw of dice. Root mean squares are over "
+    "The paper's section 2.2 does not say how the shadow time and the extra processors change after a job is "
+    "backfilled. This may explain means that differ from the paper's under EASY but not under conservative "
+    "backfilling. EASY was therefore simulated in each reading below, by a separate program; in the first reading it "
+    "starts every job when the simulator of the other sections does (a test compares them). Each seed shifts "
+    "submissions by up to a minute at random, because a single schedule depends on chance. Root mean squares are over "
     "the users' estimates and all factors f."
 )
 
@@ -44,11 +44,11 @@ def easy_section(study: Results) -> Section | None:
     overall = {one: float(np.sqrt(np.mean([_typical(of) ** 2 for of in offs]))) for one, offs in slowdowns.items()}
     nearest = min(overall, key=lambda one: overall[one])
     lines = [
-        f"Nearest to the paper's slowdowns, over all logs: {nearest.name} ({overall[nearest]:.1f}% off as a root mean "
-        f"square; {EASY_READINGS[0].name}: {overall[EASY_READINGS[0]]:.1f}%).",
+        f"Nearest to the paper's slowdowns, over all logs: {nearest.name} (root mean square {overall[nearest]:.1f}%; "
+        f"{EASY_READINGS[0].name}: {overall[EASY_READINGS[0]]:.1f}%).",
         *_by_none(found, logs),
     ]
-    caption = f"Per cent by which means here are above the paper's. {sureness(study.options.seeds)}"
+    caption = f"Differences of our means from the paper's, in per cent. {sureness(study.options.seeds)}"
     return Section(
         "Table 3: EASY in other readings",
         (Text(_TEXT), Table(tuple(columns), tuple(rows), caption), Bullets(tuple(lines))),

@@ -59,14 +59,14 @@ _PAPER = (
 
 
 _NOT_JUDGED = (
-    "The counts of Table 2 are not judged: they are of all jobs of one log, here in another version than the paper's. "
-    "No chance is in them that an interval could allow for; the table shows which jobs are missing."
+    "The counts of Table 2 are not judged: they include all jobs of one log, here in another version than the paper's, "
+    "so they have no sampling error. The table shows which jobs are missing."
 )
 
 
 def banner(study: Results) -> str:
-    """Return in what the study is less than the full one; "" if it is not."""
-    models = "neither other rules (which may explain differences) nor other models of estimates"
+    """Return what a restricted study leaves out; "" for the full one."""
+    models = "other rules (which may explain differences) and other models of estimates were not run"
     seeds = fewer(study.options.seeds, FULL_SEEDS, "seed")
     return not_the_full([*study.missing, seeds, "" if study.options.others else models])
 
@@ -94,7 +94,7 @@ def _compared(study: Results, cells: Sequence[Mean]) -> dict[str, Compared]:
         return Compared(tuple(pairs), why, tuple(claim for claim in judged if claim.text.startswith(start)))
 
     return {
-        "Table 2": of("Table 2", of_counts, "version of the log (jobs that are missing; not tested further)"),
+        "Table 2": of("Table 2", of_counts, "version of the log (missing jobs; not tested further)"),
         "Table 3": of("Table 3", of_factors, cause),
         "Fig. 9": of("section 4.4", (), "version of the log (not tested); readings of the text (section of Fig. 9)"),
         "Table 4": of("Table 4", doubled, cause),
@@ -121,7 +121,10 @@ def estimates_report(study: Results, origin: Origin) -> Report:
     ]
     found = tuple(section for section in sections if section is not None)
     return Report(
-        "Users' estimates: their errors, and the effect on schedules", _lead(study, cells), found, banner(study)
+        "Users' run-time estimates: their errors, and the effect on schedules",
+        _lead(study, cells),
+        found,
+        banner(study),
     )
 
 
@@ -165,12 +168,12 @@ def _logs(study: Results) -> Section:
         Shown("simulated", lambda log: simulated(log, "jobs"), "jobs"),
         Shown("longer than requested", lambda log: simulated(log, "overruns"), "jobs"),
         Shown("simulated", lambda log: f"{log.source.processors:,}", "processors"),
-        Shown("header says", lambda log: numbered(log.header.max_procs), "processors"),
+        Shown("in the header", lambda log: numbered(log.header.max_procs), "processors"),
     )
     notes = [
-        "The paper used the logs before the archive cleaned them. A count of Table 2 from a cleaned log can be too low "
-        "by at most the number of removed jobs; it cannot be too high. The archive removed a burst of one user from "
-        "CTC, and bursts of four users and the first ten jobs from SDSC (see the headers).",
+        "The paper used the logs before the archive cleaned them. A count of Table 2 from a cleaned log is too low by "
+        "at most the number of removed jobs, and never too high. The archive removed a burst of one user from CTC, and "
+        "bursts of four users and the first ten jobs from SDSC (see the headers).",
         *remarks(study.logs),
     ]
     return Section("The logs", (table_of(study.logs, columns), Bullets(tuple(notes)), *thanks(study.logs)))
@@ -186,7 +189,7 @@ def _table2(study: Results) -> Section:
         Shown("here", _share, "%"),
         Shown("paper", lambda row: "" if row.paper.percent is None else f"{row.paper.percent:.1f}%", "%"),
         Shown(f"within {COUNTED:g}%", lambda row: agreed(row.near)),
-        Shown("what is counted here", lambda row: row.reading, left=True),
+        Shown("reading", lambda row: row.reading, left=True),
         Shown("possible cause", lambda row: row.reason, left=True),
     )
     others: list[tuple[Cell | str, ...]] = []
@@ -208,9 +211,9 @@ def _table2(study: Results) -> Section:
     heads += [Column(title, trace) for trace in TRACES for title in ("jobs", "off by")]
     text = (
         "The paper does not define its parameters, so each was counted in every reading below. The first reading of "
-        "each fits best and is the one used above. Shares are rounded down to whole per cent: only then do the 0% peak "
-        "and the 100% peak (99 to 101%) match the paper for both KTH and CTC. Rounded up, with 100 to 102%, KTH's 100% "
-        "peak is exact, but CTC has more jobs than in the paper."
+        "each fits best and is used above. Shares are rounded down to whole per cent: only then do the 0% peak and the "
+        "100% peak (99 to 101%) match the paper for both KTH and CTC. Rounded up, with 100 to 102%, KTH's 100% peak "
+        "matches exactly, but CTC has more jobs than in the paper."
     )
     return Section(
         "Table 2: requested and used time",
@@ -235,8 +238,8 @@ def _share(row: Counted) -> str:
 def _use(study: Results) -> Section:
     pictures = {log.source.trace: use["picture"] for log in study.logs if (use := study.asked(log, "use"))}
     caption = (
-        "Left: the share of the requested time that jobs used (Fig. 8 of the paper). Right: run time against "
-        "estimate of jobs that requested at most two hours, in cells of one minute; on the line, both are equal."
+        "Left: share of the requested time that jobs used (Fig. 8 of the paper). Right: run time over estimate for "
+        "jobs that requested at most two hours, in cells of one minute; on the line, both are equal."
     )
     return Section("Fig. 8: users' estimates", (Picture("estimates-users", draw_use(pictures, "request"), caption),))
 
@@ -267,21 +270,21 @@ def _history(study: Results) -> Section | None:
         for group in ("with a history", "estimate too short", "too short despite history", "of these, two or more runs")
         for title in ("jobs", "%")
     ]
-    columns.append(Column("mean share used, if long enough"))
+    columns.append(Column("mean share used of long enough estimates"))
     caption = (
-        "The first reading is the study's own and needs no look-ahead. Each other reading changes only what it names."
+        "This study uses the first reading, which needs no look-ahead. Each other reading changes only what it names."
     )
     text = (
         "A job's estimate is the mean plus 1.5 standard deviations of earlier run times of the same program, user and "
         "number of processors; without such a run, the same over all jobs. Only jobs that were not killed are "
-        "estimated. The paper leaves four questions open: whether killed jobs count as history, from when on a job "
-        "counts, how the age of a week is measured, and which deviation is meant. With killed jobs in the history, the "
-        "share of jobs with a history matches the paper's, and the share of short estimates nearly does. In the paper "
-        "half of the short estimates are of jobs without a history. No reading gives that, because the mean plus 1.5 "
-        "deviations over all jobs is rarely too short. Among jobs with two or more earlier runs, about as many "
-        "estimates are too short as the paper reports for all jobs with a history. It may have left out single runs "
-        "there; this is a guess. Programs are numbers in these logs; a number that several users share counts as a "
-        "program of each. Where nearly every job runs its own program (SDSC), there is hardly any history."
+        "estimated. The paper leaves four questions open: whether killed jobs count as history, when a job begins to "
+        "count, how the age of a week is measured, and which deviation is meant. With killed jobs in the history, the "
+        "share of jobs with a history matches the paper's, and the share of short estimates nearly does. In the paper, "
+        "half of the short estimates belong to jobs without a history. No reading gives that, because the mean plus "
+        "1.5 deviations over all jobs is rarely too short. Among jobs with two or more earlier runs, about as many "
+        "estimates are too short as the paper reports for all jobs with a history; perhaps it left out single runs "
+        "there (a guess). These logs give programs as numbers; if several users share a number, it counts as a program "
+        "of each. On SDSC, nearly every job runs its own program, so there is hardly any history."
     )
     pictures = {trace: one["picture"] for trace, one in found.items()}
     return Section(
@@ -309,8 +312,8 @@ def _table3(study: Results, cells: Sequence[Mean]) -> list[Section]:
     if not at_hand:
         return []
     caption = (
-        "Means over all jobs by factor f, with 90% intervals over seeds; hollow marks are the paper's. Users' own "
-        "estimates: dashed lines here, marks at the left edge in the paper."
+        "Means over all jobs by factor f, with 90% intervals over seeds; hollow marks: paper. Users' own estimates: "
+        "dashed lines (here) and marks at the left edge (paper)."
     )
     found: list[Section] = [
         Section("Table 3: means by factor", (Picture("estimates-factors", draw_means(cells), caption),))
@@ -322,8 +325,8 @@ def _table3(study: Results, cells: Sequence[Mean]) -> list[Section]:
         unknown = sum(any(NOT_KNOWN in reason for reason in cell.why) for cell in off)
         words = (
             f"{trace}: {agree} of {compared} resolved changes from f = 1 have the paper's sign. {len(off)} of "
-            f"{len(mine)} means are off by more than {APART:g}%; for {unknown} of these, the cause is at least partly "
-            "unknown."
+            f"{len(mine)} means differ by more than {APART:g}%; for {unknown} of these, the cause is unknown, at least "
+            "in part."
         )
         found.append(Section(f"Table 3: {trace}", (table_of(mine, _MEANS, words),)))
     return found
@@ -379,8 +382,8 @@ def _table4(study: Results) -> Section:
     )
     rows = [row for row in doublings(study) if row.ours and row.change]
     text = (
-        "Users' estimates doubled. In both runs jobs are killed at the original estimate, so the work is the same. "
-        "Nothing is random, so intervals are over months only."
+        "Users' estimates against the same doubled. Both runs kill jobs at the original estimate, so the work is the "
+        "same. Nothing is random, so intervals are over months only."
     )
     return Section("Table 4: twice the users' estimates", (Text(text), table_of(rows, columns)))
 

@@ -78,9 +78,9 @@ TABLES = {
             "count": (
                 Field("trace", "log (the paper's name)", value="paper.trace"),
                 Field("parameter", "what is counted, in the paper's words", value="paper.parameter"),
-                Field("reading", "how that is read here"),
+                Field("reading", "reading of the parameter"),
                 Field("jobs", "number of jobs here", value="ours"),
-                Field("percent_of", "number of jobs that is 100% here", value="of"),
+                Field("percent_of", "number of jobs here that counts as 100%", value="of"),
                 Field("paper_jobs", "number of jobs in the paper", value="paper.jobs"),
                 Field("paper_percent", "per cent as printed in the paper", "%", "paper.percent"),
                 Field("jobs_lacking", "jobs of the paper's version of the log that are missing here", value="lacking"),
@@ -89,18 +89,18 @@ TABLES = {
         },
     ),
     "estimates-history": Records[Results](
-        "a row for each month and reading of the estimates from history of each log that has any",
+        "a row for each month of each log and each reading of the estimates from history",
         _history,
         {
             "jobs": (
                 Field("trace", "log (the paper's name)"),
-                Field("reading", "how the paper's text is read here"),
+                Field("reading", "reading of the paper's text"),
                 Field("month", "month of submission"),
                 Field("not_killed", "jobs that were not killed"),
-                Field("with_data", "of them, those of which there was a history"),
-                Field("underestimated", "of them, those whose estimate is too short"),
-                Field("underestimated_with_data", "of these, those of which there was a history"),
-                Field("underestimated_with_two_runs", "of these, those whose history had two runs or more"),
+                Field("with_data", "of them, jobs with a history"),
+                Field("underestimated", "jobs not killed whose estimate is too short"),
+                Field("underestimated_with_data", "of these, jobs with a history"),
+                Field("underestimated_with_two_runs", "of these, jobs with two or more runs in their history"),
             )
         },
     ),

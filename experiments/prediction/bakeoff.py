@@ -27,7 +27,7 @@ __all__ = ["NAMES", "SCORES", "Score", "WaitRun", "Waits", "judging_from", "spli
 
 NAMES: Final = {
     "gas": "Gas",
-    "simulation": "Gas' simulation alone",
+    "simulation": "Gas's simulation alone",
     "promise": "conservative promise",
     "mean": "mean of similar jobs",
     "quantiles": "quantiles of similar jobs",
@@ -191,7 +191,7 @@ class Waits:
 
     @property
     def methods(self) -> list[str]:
-        """Those that took part, in the order of `NAMES`."""
+        """The methods compared, in the order of `NAMES`."""
         return list(self._said)
 
     def predicted(self, method: str) -> tuple[Column, ...]:
@@ -218,7 +218,7 @@ class Waits:
 
 @cache
 def split() -> Mapping[str, Any]:
-    """Return which logs and months tune, and which judge."""
+    """Return the tuning months, the test months and the logs held out."""
     return tomllib.loads(files("experiments.prediction").joinpath("months.toml").read_text(encoding="utf-8"))
 
 

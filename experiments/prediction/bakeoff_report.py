@@ -31,14 +31,14 @@ _HALF: Final = 0.5
 _PUBLISHED: Final = (
     "Brown et al. (2022, arXiv:2204.13543), other machines under Slurm: within a minute 65% of the jobs of ARCHER2 and "
     "76% of those of Cirrus, within ten minutes 75% and 90%.",
-    "Mila's cluster: within a factor of two 38 to 42%; NREL's Eagle: median error 1.5 hours. Both as usually "
-    "quoted; the original sources were not checked.",
-    "Each figure is of other jobs on another machine. It shows what is usual, not which method is better.",
+    "Mila's cluster: within a factor of two 38 to 42%; NREL's Eagle: median error 1.5 hours. Both as usually quoted; "
+    "the original sources were not checked.",
+    "Each figure is for other jobs on another machine. It shows what is usual, not which method is better.",
 )
 
 
 def bakeoff_claims(study: Results) -> list[Claim]:
-    """Return what is asked of Gas where waits are recorded, and that it is first."""
+    """Return the statements on predicted waits: coverage, other methods, and, on recorded waits, errors."""
     found: list[Claim] = []
     for log, truth in study.bakeoffs:
         waits = study.compared(log, truth)
@@ -61,7 +61,7 @@ def _holds(where: str, waits: Waits, above_seconds: int) -> Claim:
 
 
 def _first(where: str, waits: Waits) -> Claim:
-    """Judge by every score and every other method: that none is surely better does not make Gas first."""
+    """Judge by every score against every other method; a difference that is not resolved does not make Gas first."""
     parts = {}
     for score in SCORES.values():
         for other in waits.methods if score.more is not None else ():
@@ -87,24 +87,24 @@ def _half(where: str, waits: Waits) -> list[Claim]:
 
 
 def _part(score: Score, waits: Waits, other: str = "", share: float = 1.0) -> Part:
-    """Return a score of Gas as a part of statements, or by how much it is above a share of another method's."""
+    """Return a score of Gas as a part of statements, or its difference to a share of another method's score."""
     if other:
         return lambda level: score.apart(waits, "gas", other, share, level=level)
     return lambda level: score.of(waits, "gas", level=level)
 
 
 def bakeoff_lead(study: Results) -> list[str]:
-    """Return what comes first of the report: how good Gas is where waits are recorded."""
+    """Return the first sentences of the report: errors of Gas on recorded waits."""
     found = [(log, study.compared(log, truth)) for log, truth in study.bakeoffs if truth == RECORDED]
     words = []
     for log, waits in found:
         if len(waits):
             median, ten, factor = (SCORES[name].of(waits, "gas").mean for name in ("median", "ten", "factor"))
             words.append(
-                f"{log.source.trace}: median error {median:,.1f} min, within ten minutes {ten:.0f}%, within a factor "
-                f"of two {factor:.0f}%, {COVERED.of(waits, 'gas').mean:.0f}% in 90% intervals."
+                f"{log.source.trace}: median error {median:,.1f} min; {ten:.0f}% within ten minutes, {factor:.0f}% "
+                f"within a factor of two, {COVERED.of(waits, 'gas').mean:.0f}% in 90% intervals."
             )
-    said = "Recorded waits, as Gas predicts them in the months for judging (not used for tuning)."
+    said = "Gas's predictions of recorded waits in the test months (not used for tuning)."
     return [f"{said} {' '.join(words)}"] if words else []
 
 
@@ -123,22 +123,22 @@ def bakeoff_sections(study: Results) -> list[Section]:
 
 def _how(study: Results) -> Section:
     months = [
-        f"{log.source.trace}: months from {first} judge, those before tuned."
+        f"{log.source.trace}: months from {first} are for testing, those before were used for tuning."
         if (first := judging_from(log))
-        else f"{log.source.trace}: all months judge; nothing was tuned on it."
+        else f"{log.source.trace}: all months are for testing; nothing was tuned on it."
         for log in dict.fromkeys(log for log, _ in study.bakeoffs)
     ]
     held = ", ".join(split()["held_out"])
     text = (
-        f"All methods predict the waits of the same jobs, up to {study.options.waits:,} of each log, evenly. A method "
-        "learns only from earlier submissions, and from waits that had ended. Gas is the prediction of `gas backtest`: "
-        "the queue simulated forward, combined with waits learned from similar states of the queue. Boosting and the "
-        "network know the same state of the queue, but no starts in simulated orders. QBETS keeps bounds of quantiles "
-        "and forgets what came before a change; it needs 59 waits of a class before it predicts. A promise, and the "
+        f"All methods predict the waits of the same jobs, up to {study.options.waits:,} of each log, evenly spaced. A "
+        "method learns only from earlier submissions, and from waits that had ended. Gas is the prediction of `gas "
+        "backtest`: the queue simulated forward, combined with waits learned from similar states of the queue. "
+        "Boosting and the network get the same state of the queue, but no simulated starts. QBETS bounds quantiles and "
+        "forgets its history after a change; it needs 59 waits of a class before it predicts. A promise, and the "
         "simulation alone, give a single time without an interval."
     )
-    rule = f"Which months tune and which judge was fixed on {split()['date']}. Logs never used for tuning: {held}."
-    return Section("Which method predicts waits best?", (Text(text), Bullets((rule, *months))))
+    rule = f"The split into tuning and test months was fixed on {split()['date']}. Logs never used for tuning: {held}."
+    return Section("Comparison of methods that predict waits", (Text(text), Bullets((rule, *months))))
 
 
 def _scores(log: Found, truth: str, waits: Waits, *, tuning: bool) -> Section:
@@ -149,10 +149,10 @@ def _scores(log: Found, truth: str, waits: Waits, *, tuning: bool) -> Section:
         said = int(np.isfinite(waits.predicted(method)[1]).sum())
         rows.append((NAMES[method], f"{said:,}", *cells))
     columns = (Column("", left=True), Column("jobs"), *heads(*(score.title for score in SCORES.values())))
-    which = "months for tuning" if tuning else "months for judging"
+    which = "tuning months" if tuning else "test months"
     caption = (
-        "± is half the width of a 90% interval over months; that of a median is over the medians of the months. "
-        "Factor 2: only jobs that waited for more than ten minutes."
+        "± is half the width of a 90% interval over months; for a median, over the medians of the months. Factor 2: "
+        "only jobs that waited for more than ten minutes."
     )
     return Section(f"{log.source.trace}: {TRUTHS[truth]}, {which}", (Table(columns, tuple(rows), caption),))
 
@@ -175,7 +175,7 @@ def _classes(study: Results) -> Section:
                 figures = [SCORES[name].of(part, "gas").text(1) for name in ("covered", "median", "width")]
                 rows.append((f"{log.source.trace}, {truth}", words, f"{len(part):,}", *figures))
     columns = (*heads("log", "wait", left=True), Column("jobs"), *heads("in 90% intervals (%)", "median error (min)"))
-    table = Table((*columns, Column("median width (min)")), tuple(rows), "Months that judge; Gas' predictions.")
+    table = Table((*columns, Column("median width (min)")), tuple(rows), "Test months; Gas's predictions.")
     return Section("Gas by how long jobs waited", (table,))
 
 

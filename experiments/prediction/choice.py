@@ -21,10 +21,10 @@ _PAIRED = "± is half the width of a 90% Student interval of paired differences,
 
 
 def _of_both(group: str) -> tuple[Column, ...]:
-    return heads("Gas", "Gas that predicts", group=group)
+    return heads("Gas", "Gas with predictions", group=group)
 
 
-_MEANS = heads("static", "Gas", "Gas that predicts", "best in hindsight", group="mean turn-around time (s)")
+_MEANS = heads("static", "Gas", "Gas with predictions", "best in hindsight", group="mean turn-around time (s)")
 
 
 def choice_sections(study: Results) -> list[Section]:
@@ -59,21 +59,21 @@ def _turnaround(study: Results) -> Section:
         Column("", left=True),
         Column("runs"),
         *_MEANS,
-        *heads("seconds", "in % of Gas's", group="change by predicting"),
+        *heads("seconds", "% of Gas's mean", group="change by predictions"),
         Column("share of Gas's regret removed"),
     )
     opponent = OPPONENTS[study.choices[0].of.terms.opponent]
     text = (
         "The runs of `gas experiment power` on the paper's terms: benchmarks replace jobs of a month, one at a "
-        f"time; static requests are {opponent}. Gas takes the request whose promised end is first. Gas that predicts "
-        f"takes the request whose expected end is first, over {study.options.choice_samples} samples and up to "
-        f"{MOST_SIZES} sizes that a benchmark accepts. It knows what the log recorded before the month, and what has "
-        "happened so far in the simulation of the month. Every size was simulated to its end, so the best choice in "
-        "hindsight is known; regret is how much later a request ended."
+        f"time; static requests are {opponent}. Gas takes the request with the earliest promised end. Gas with "
+        f"predictions takes the request with the earliest expected end, over {study.options.choice_samples} samples "
+        f"and up to {MOST_SIZES} sizes that a benchmark accepts. It knows what the log recorded before the month, and "
+        "the simulation of the month so far. Every size was simulated to its end, so the best choice in hindsight is "
+        "known; regret is how much later a request ended."
     )
     logs = {name: found for name, found in parts.items() if name in ("all", *study.traces)}
     picture = Picture(
-        "prediction-turnaround", draw_choices(logs), "Mean turn-around time of the four choices, on a logarithmic axis."
+        "prediction-turnaround", draw_choices(logs), "Mean turn-around time with each of the four choices (log scale)."
     )
     blocks: list[Block] = [Text(text), picture, Table(columns, tuple(rows), _PAIRED)]
     if len(study.seeds) > 1:
@@ -81,7 +81,8 @@ def _turnaround(study: Results) -> Section:
         later = signed(interval([float(found.later.mean()) for found in of_seeds]))
         more = signed(interval([float(found.loses_more.mean()) for found in of_seeds]), 1)
         words = (
-            f"With {len(of_seeds)} seeds as batches: {later} s, and {more} points in the share that loses to static."
+            f"With {len(of_seeds)} seeds as batches: {later} s, and {more} points in the share of runs that lose to "
+            "static."
         )
         blocks.append(Text(words))
     return Section("Choosing by predictions: turn-around time", tuple(blocks))
@@ -105,10 +106,10 @@ def _losing(study: Results) -> Section:
     columns = (
         Column("", left=True),
         *_of_both("loses to static"),
-        Column("change by predicting (points)", "loses to static"),
-        *heads("both", "Gas alone", "predicting alone", group="runs that lose"),
-        *_of_both("median of losses (s)"),
-        *_of_both("all losses over all runs (s)"),
+        Column("change by predictions (points)", "loses to static"),
+        *heads("with both", "only Gas", "only with predictions", group="runs that lose"),
+        *_of_both("median loss (s)"),
+        *_of_both("mean loss over all runs (s)"),
     )
     return Section("Losing to static", (Table(columns, tuple(rows), f"The paper: {PAPER_LOSES}%. {_PAIRED}"),))
 
@@ -130,12 +131,12 @@ def _others(study: Results) -> Section:
         )
     columns = (
         Column("", left=True),
-        *heads("another size", "fewer processors", "more", group="of all runs"),
-        *heads("sooner", "the same", "later", group="of these"),
+        *heads("another size", "fewer processors", "more processors", group="of all runs"),
+        *heads("sooner", "at the same time", "later", group="of these, end"),
         *heads("mean", "median", group="sooner by (s)"),
         *heads("mean", "median", group="later by (s)"),
     )
-    return Section("Where predicting chooses another size", (Table(columns, tuple(rows)),))
+    return Section("Runs in which predictions change the size", (Table(columns, tuple(rows)),))
 
 
 def _share(part: Any, whole: Any) -> str:

@@ -28,7 +28,7 @@ SHARP: Final = 0.5
 
 
 def claims(study: Results) -> list[Claim]:
-    """Return what is asked of starts and choices, each with its verdict."""
+    """Return the statements on starts and choices with their verdicts."""
     if not study.calibrations and not study.choices:
         return []
     return [
@@ -40,7 +40,7 @@ def claims(study: Results) -> list[Claim]:
 
 
 def ratio(found: Predictions, share: float = SHARE) -> float:
-    """Return the width of the intervals over the promised wait, in the median."""
+    """Return the median of interval width / promised wait."""
     return float(np.median(found.width(share) / found.way))
 
 
@@ -103,7 +103,7 @@ def _loses_less(study: Results, trace: str) -> Claim:
     def here(found: Choices) -> str:
         predicting, plain = (100 * lost.mean() for lost in (found.predicting_loses, found.loses))
         paper = "" if trace else f" (paper: {PAPER_LOSES}%)"
-        return f"in {predicting:.1f}% against {plain:.1f}% of {len(found):,} runs{paper}"
+        return f"{predicting:.1f}% against {plain:.1f}% of {len(found):,} runs{paper}"
 
     text = f"{_where(trace)}: with predictions, Gas loses to the static request less often than without"
     return _paired(study, trace, text, lambda found: found.loses_more, here, " points", 1)
@@ -120,7 +120,7 @@ def _paired(
 ) -> Claim:
     found = study.outcomes(trace)
     if not len(found):
-        return Claim(text, None, "no month of the choice took part")
+        return Claim(text, None, "no month was simulated for the choice")
     apart = difference(found)
     verdict = decided({trace: lambda level: found.mean(apart, level=level)}, below(0))
     shown = found.mean(apart)
@@ -132,10 +132,12 @@ def _claim(text: str, verdict: bool | None, here: str, found: Interval) -> Claim
 
 
 def _doubt(verdict: bool | None, found: Interval) -> str:
-    """Return why there is no verdict."""
+    """Return the reason why there is no verdict; "" if there is one."""
     if verdict is not None:
         return ""
-    return f"; fewer than {FEWEST} months, so no interval" if found.half_width is None else "; the interval allows both"
+    return (
+        f"; fewer than {FEWEST} months, so no interval" if found.half_width is None else "; the interval includes both"
+    )
 
 
 def _where(trace: str) -> str:

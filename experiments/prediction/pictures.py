@@ -24,7 +24,7 @@ _MARKERS: Final = ("o", "s", "^", "D")
 _CHOICES: Final = {
     "static": ("#666666", "static", "x", (0, 11), "center"),
     "gas": (BLUE, "Gas", "o", (3, 11), "left"),
-    "predicting": (ORANGE, "Gas that predicts", "D", (0, -12), "center"),
+    "predicting": (ORANGE, "Gas with predictions", "D", (0, -12), "center"),
     "best": (GREEN, "best in hindsight", "^", (-3, 11), "right"),
 }
 """Colour, name, mark, and where its figure stands."""

@@ -62,7 +62,7 @@ def prediction_report(study: Results, origin: Origin) -> Report:
         *([simulated_section(study.logs, _SIMULATED)] if study.calibrations else []),
         origin_section(study.sites, origin),
     ]
-    return Report("Predictions: are they right, and do they help?", _lead(study), tuple(sections), banner(study))
+    return Report("Predicted waits and starts: accuracy and benefit", _lead(study), tuple(sections), banner(study))
 
 
 def _lead(study: Results) -> str:
@@ -70,21 +70,19 @@ def _lead(study: Results) -> str:
     words = [*bakeoff_lead(study)]
     if len(found):
         words.append(
-            f"Of {len(found):,} starts in held-out months ({', '.join(study.traces)}) "
+            f"Of {len(found):,} starts in held-out months ({', '.join(study.traces)}), "
             f"{found.coverage(SHARE).text(1)}% lie in their 90% intervals. The median interval is "
-            f"{100 * ratio(found):.0f}% as wide as the promised wait, the time from submission to the "
-            f"promised start. The mean absolute error of the predicted mean is "
-            f"{np.abs(found.mean - found.start).mean():,.0f} s, and that of the promise "
+            f"{100 * ratio(found):.0f}% as wide as the promised wait (submission to promised start). The mean absolute "
+            f"error of the predicted mean is {np.abs(found.mean - found.start).mean():,.0f} s, that of the promise "
             f"{(found.promise - found.start).mean():,.0f} s."
         )
     if len(chosen):
         columns = (chosen.predicting, chosen.gas, chosen.static, chosen.best)
         lost = (100.0 * chosen.predicting_loses, 100.0 * chosen.loses)
         words.append(
-            "Mean times from submission to end in {:,} runs: {} s if Gas chooses by predictions, {} s if it chooses by "
-            "promises, {} s with static requests, and {} s with the best choices in hindsight. The static request "
-            "ended sooner in {}% of the runs with predictions and in {}% without. ± is half of a 90% interval over "
-            "months.".format(
+            "Mean turn-around times in {:,} runs: {} s if Gas chooses by predictions, {} s if it chooses by promises, "
+            "{} s with static requests, and {} s with the best choices in hindsight. The static request ended sooner "
+            "in {}% of the runs with predictions and in {}% without. ± is half of a 90% interval over months.".format(
                 len(chosen),
                 *(chosen.mean(column) for column in columns),
                 *(chosen.mean(column).text(1) for column in lost),
@@ -97,7 +95,7 @@ def _predicted(study: Results) -> Section:
     months = []
     for trace in study.traces:
         first, last = (_span([run.month for run, _ in study.months(trace, held_out=one)]) for one in (False, True))
-        others = f", not held out {first}" if first else "; none of the other months takes part"
+        others = f", not held out {first}" if first else "; no other month is used"
         months.append(f"{trace}: held out {last}{others}." if last else f"{trace}: {first}, not held out.")
     given = {"policy": POLICY, "options": study.options, "last": LAST, "prior": PRIOR, "streams": STREAMS}
     given |= {"window": WINDOW, "spread": SPREAD, "even": EVEN, "before": BEFORE}
@@ -109,7 +107,7 @@ def _span(months: Sequence[str]) -> str:
 
 
 def _parts(study: Results, *, held_out: bool = True, revealed: str = "nothing") -> dict[str, Predictions]:
-    """Return what was predicted, by log and, where there are several, of all."""
+    """Return predictions by log and, if there are several, of all logs."""
     parts = {trace: study.predictions(trace, held_out=held_out, revealed=revealed) for trace in study.traces}
     parts |= {"all": study.predictions(held_out=held_out, revealed=revealed)} if len(parts) > 1 else {}
     return {name: found for name, found in parts.items() if len(found)}
@@ -144,20 +142,18 @@ def _coverage(study: Results) -> Section:
             Picture(
                 "prediction-reliability",
                 draw_reliability(logs),
-                "Share of the intervals of each probability that contain the true start, in held-out months. On the "
-                "dashed "
-                "line the intervals are right; the grey bar is the range required of 90% intervals.",
+                "Share of the intervals of each probability that contain the true start, in held-out months. Dashed "
+                "line: calibrated; grey bar: the range required of 90% intervals.",
             ),
             Picture(
                 "prediction-ranks",
                 draw_ranks(logs),
-                "Share of the samples that start before the true start, in held-out months: level at the dashed "
-                "line if the "
-                "samples are right; high at both ends if they are too narrow.",
+                "Share of the samples that start before the true start, in held-out months: flat (dashed line) if the "
+                "samples are calibrated; high at both ends if they are too narrow.",
             ),
         ]
-    text = "The verdicts use 90% intervals only; the others show the rest of the predicted distribution."
-    return Section("Are the intervals right?", (Text(text), Table(columns, tuple(rows), _SURE), *blocks))
+    text = "Verdicts use 90% intervals only; the others show the rest of the predicted distribution."
+    return Section("Calibration of the intervals", (Text(text), Table(columns, tuple(rows), _SURE), *blocks))
 
 
 def _width(study: Results) -> Section:
@@ -188,31 +184,31 @@ def _width(study: Results) -> Section:
     columns = (
         Column("", left=True),
         *heads("promised wait", "90% interval", group="median (s)"),
-        Column("ratio of these medians"),
+        Column("ratio of medians"),
         *(Column(f"{100 * share:g}%", group) for share in SHARES),
         *((Column("width over promised wait", same), Column("% that contain the truth", same)) if some_alike else ()),
         *(Column(whose, known_group) for one, whose in REVEALED.items() if one != "nothing"),
         Column("of both, mean", known_group),
     )
     same_for_all = (
-        "For comparison: the same interval for every job of a log, which uses nothing but the promise. It is the "
-        "middle 90% of the starts in months that are not held out, as shares of the promised wait."
+        "For comparison: one interval for every job of a log, as shares of the promised wait: the middle 90% of the "
+        "starts in months that are not held out. It uses only the promise."
     )
     if lacking := [name for name in _logs(study) if alike[name] is None]:
-        same_for_all += f" There is none for {', '.join(lacking)}: no such month took part."
+        same_for_all += f" There is none for {', '.join(lacking)}: no such month was simulated."
     text = (
         "Held-out months. The promised wait is the time from submission to the promised start. "
-        f"{same_for_all} Intervals are wide because run times are not known. The last columns show their widths if the "
+        f"{same_for_all} Intervals are wide because run times are not known. The last columns give the widths if the "
         "prediction knew the true run times of running jobs, of waiting jobs, or of both; arrivals would still be "
         "drawn from past weeks."
     )
-    return Section("How wide are they?", (Text(text), Table(columns, tuple(rows))))
+    return Section("Width of the intervals", (Text(text), Table(columns, tuple(rows))))
 
 
 def _alike(study: Results, name: str, found: Predictions) -> tuple[str, str] | None:
-    """Return how wide an interval is that is the same for all jobs of a log, and what share it contains.
+    """Return the width and the coverage of the interval that is the same for all jobs of a log.
 
-    None without months to take it from, and for all logs together, for which there is no such interval.
+    None if no month is left to derive it from, and for all logs together, which have no such interval.
     """
     others = study.predictions(name, held_out=False) if name in study.traces else None
     if others is None or not len(others):
@@ -251,7 +247,7 @@ def _nearness(study: Results) -> Section:
                 "start), in held-out months.",
             )
         )
-    return Section("How near is the predicted start?", tuple(blocks))
+    return Section("Error of the predicted start", tuple(blocks))
 
 
 def _by_size(study: Results) -> Section:
@@ -261,7 +257,7 @@ def _by_size(study: Results) -> Section:
             of_size = found.where((found.share > above) & (found.share <= most))
             if len(of_size):
                 rows.append((name if words == next(iter(SIZES)) else "", words, *_figures(of_size)))
-    columns = (Column("", left=True), Column("of the machine", left=True), *_COLUMNS)
+    columns = (Column("", left=True), Column("share of the machine", left=True), *_COLUMNS)
     return Section("By size of the job", (Table(columns, tuple(rows), f"Held-out months. {_SURE}"),))
 
 
@@ -302,8 +298,8 @@ def _by_month(study: Results) -> Section:
     count = sum(result["jobs"] for result in held_out)
     at_once = count - sum(result["waiting"] for result in held_out)
     text = (
-        "Jobs that were promised an immediate start are left out everywhere: their prediction is the promise, which is "
-        f"right. In held-out months they are {at_once:,} of {count:,}."
+        "Jobs that were promised an immediate start are left out everywhere: their prediction is the promise, which "
+        f"holds. In held-out months they are {at_once:,} of {count:,}."
     )
     return Section("By month", (Text(text), Table(columns, tuple(rows))))
 

@@ -119,7 +119,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Choice:
-    """A month of a log, with a seed, in which a Gas that predicts chooses, too."""
+    """A month of a log with a seed: Gas chooses with and without predictions."""
 
     of: MonthRun
     samples: int
@@ -230,7 +230,7 @@ class Choices(Outcomes):
 
     @property
     def predicting_loses(self) -> NDArray[np.bool_]:
-        """Where the static request ended sooner than that of a Gas that predicts."""
+        """Runs in which the static request ended sooner than Gas's with predictions."""
         return self.predicting > self.static
 
     @property
@@ -286,7 +286,7 @@ class Results:
         return list(dict.fromkeys((run.log, run.truth) for run, _ in self.waits))
 
     def compared(self, log: Found, truth: str, *, tuning: bool = False) -> Waits:
-        """Return what was predicted of a log in the months that judge, or in those that tuned."""
+        """Return the predictions of a log in its test months, or in its tuning months."""
         results = [result for run, result in self.waits if (run.log, run.truth) == (log, truth)]
         return Waits(results, lambda month: log.takes(month) and (month < judging_from(log)) == tuning)
 

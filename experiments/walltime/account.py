@@ -22,11 +22,11 @@ _LONG = "more than 4 h"
 
 
 def account_section(study: Results) -> Section:
-    """Return the section; with less to account by if the study was a quick one."""
+    """Return the section; a quick study has fewer tables."""
     blocks: list[Block] = [
         Text(
             "Average improvement under selective adjustment minus that under regular, in percentage points, paired by "
-            "month; below 0, selective is worse. In the paper selective is better nearly everywhere; at p95 it is "
+            "month; below 0, selective is worse. In the paper, selective is better nearly everywhere; at p95 it is "
             "equal, and worse for the weighted wait (6.2.1)."
         ),
         _advantage_table(study),
@@ -40,7 +40,7 @@ def account_section(study: Results) -> Section:
 
 
 def points(found: Interval | None) -> Cell | str:
-    """Return a difference with its interval, marked where that excludes 0."""
+    """Return a difference with its interval, with a star if the interval excludes 0."""
     if found is None:
         return "-"
     text = f"{found.mean:+.1f}" + ("" if found.half_width is None else f" ± {found.half_width:.1f}")
@@ -68,7 +68,7 @@ def _advantage_table(study: Results) -> Table:
             *heads("p85, mean of five", "p85, months apart", "exact walltimes", group="selective − regular, points")
         ]
     caption = (
-        "± is half of a 90% interval over months (Student, paired); * where it excludes 0. “Mean of five”: gains "
+        "± is half of a 90% interval over months (Student, paired); * if it excludes 0. “Mean of five”: gains "
         f"averaged over five schemes that require {min(NEIGHBOURS)} to {max(NEIGHBOURS)} similar jobs, since a single "
         "simulation depends on chance. “Months apart”: each month simulated alone from an empty machine, with history "
         "from the log. “Exact walltimes”: adjusted to the run time. The last two means of each block are ours, not the "
@@ -78,16 +78,17 @@ def _advantage_table(study: Results) -> Table:
 
 
 def _findings(study: Results) -> list[str]:
-    """Return measurements that may explain the difference, in sentences."""
+    """Return sentences with measurements that may explain the difference."""
     found = []
     every = [(log, queue, *one) for log in study.logs for queue in QUEUES for one in advantages(study, log, queue)]
     if not every:
         return ["Nothing was simulated."]
     worse = [one for one in every if one[-1].mean < 0]
     found.append(
-        f"Selective has the better mean in {len(every) - len(worse)} of {len(every)} comparisons and the worse in "
-        f"{len(worse)}. The interval excludes 0 in {sum(sure(one[-1]) for one in every if one[-1].mean > 0)} and "
-        f"{sum(sure(one[-1]) for one in worse)} of these. Chance alone would give about {len(every) / 20:.0f} of each."
+        f"Selective adjustment has the better mean in {len(every) - len(worse)} of {len(every)} comparisons and the "
+        f"worse in {len(worse)}. The interval excludes 0 in {sum(sure(one[-1]) for one in every if one[-1].mean > 0)} "
+        f"and {sum(sure(one[-1]) for one in worse)} of these. Chance alone would give about {len(every) / 20:.0f} of "
+        "each."
     )
     steady = [
         (f"{log.source.trace} {queue.upper()} {NAMES[measure]} {advantage.text(1)}", advantage)
@@ -111,7 +112,7 @@ def _findings(study: Results) -> list[str]:
 
 
 def _exposure(study: Results, log: Found) -> str:
-    """Return how much work runs beyond adjusted walltimes, which selective adjustment avoids."""
+    """Return the share of work beyond adjusted walltimes, whose effect selective adjustment avoids."""
     texts = []
     for queue in QUEUES:
         gains = []
@@ -124,9 +125,9 @@ def _exposure(study: Results, log: Found) -> str:
     base = study.simulation(log, adjusted("fcfs", "regular").baseline)
     load = f" Utilization is {100 * base['utilization']:.0f}%." if base and base["utilization"] else ""
     return (
-        f"{log.source.trace}: under regular adjustment running jobs outlive their adjusted walltimes; selective "
-        "adjustment avoids this. Share of the work done beyond adjusted walltimes (and advantage of selective in wait, "
-        f"points): {'; '.join(texts)}.{load}"
+        f"{log.source.trace}: under regular adjustment, running jobs outlive their adjusted walltimes; selective "
+        "adjustment avoids this. Share of the work done beyond adjusted walltimes (in brackets: advantage of selective "
+        f"in wait, points): {'; '.join(texts)}.{load}"
     )
 
 
@@ -199,9 +200,9 @@ def _long_waits(study: Results, log: Found) -> str:
         return ""
     return (
         f"{log.source.trace}, FCFS: the weighted wait gives most weight to jobs that waited longest. Selective "
-        "adjustment reserves for the head of the queue by the users' walltimes of running jobs. That reservation is "
-        "later than necessary, and other jobs are backfilled before it. With exact walltimes, regular adjustment "
-        f"improves the weighted wait by {both[0].text(1) if both[0] else ''}% and selective by "
+        "adjustment uses the users' walltimes of running jobs for the reservation of the first job in the queue. That "
+        "reservation is later than necessary, and other jobs are backfilled before it. With exact walltimes, regular "
+        f"adjustment improves the weighted wait by {both[0].text(1) if both[0] else ''}% and selective by "
         f"{both[1].text(1) if both[1] else ''}%; the plain wait improves by {waits[0].text(1) if waits[0] else ''}% "
         f"and {waits[1].text(1) if waits[1] else ''}%."
     )
@@ -266,8 +267,8 @@ def _chance_table(study: Results) -> Table:
         columns += [Column("gain, mean of five", NAMES[measure]), Column("standard deviation", NAMES[measure])]
     caption = (
         "Effect of chance on one simulation: average improvements at p85 under schemes that require "
-        f"{', '.join(map(str, sorted((LEAST, *NEIGHBOURS))))} similar jobs, a number that should not matter. "
-        "Differences below the standard deviation mean nothing."
+        f"{', '.join(map(str, sorted((LEAST, *NEIGHBOURS))))} similar jobs; the number should not matter. Differences "
+        "below the standard deviation are not meaningful."
     )
     return Table(tuple(columns), tuple(rows), caption)
 
@@ -275,7 +276,7 @@ def _chance_table(study: Results) -> Table:
 def class_rows(study: Results, log: Found, queue: str) -> list[dict[str, Any]]:
     """Return sums of waits and slowdowns by run time and request, without adjustment and with both, at p85.
 
-    Adjusted ones are means over schemes that ask for different numbers of similar jobs, as far as they were run.
+    Values with adjustment are means over the schemes that were run, which require different numbers of similar jobs.
     """
     base = study.simulation(log, adjusted(queue, "regular").baseline)
     if base is None:

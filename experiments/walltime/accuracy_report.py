@@ -29,7 +29,7 @@ CATEGORIES_MEAN: Final = (
 
 
 def accuracy_sections(study: Results) -> list[Section]:
-    """Return what needs no simulation, in the order of the paper's figures."""
+    """Return the sections that need no simulation, in the order of the paper's figures."""
     return [part(study) for part in (_use, _spread, _accuracy, _categories, _windows, _cumulative)]
 
 
@@ -63,8 +63,8 @@ def _spread(study: Results) -> Section:
     ]
     caption = (
         "Standard deviation of R within a group of similar jobs; mean over groups of at least ten jobs. “Groups at "
-        "random” has groups of the same sizes with shuffled jobs: the effect of grouping alone. Only the order of the "
-        "rows can be compared with the paper, since the logs differ and groups are not projects."
+        "random”: groups of the same sizes, filled with random jobs; shows the effect of grouping alone. Only the "
+        "order of the rows can be compared with the paper, since the logs differ and groups are not projects."
     )
     return Section("Table 2: how similar jobs vary", (Table(tuple(columns), tuple(rows), caption),))
 
@@ -96,7 +96,7 @@ def _accuracy(study: Results) -> Section:
         "Fig. 4 and 8: accuracy by scheme",
         (
             Picture("walltime-accuracy", draw_accuracy(study), caption),
-            Table(tuple(columns), tuple(rows), "Windows of one month and of any time; the CSV file has the others."),
+            Table(tuple(columns), tuple(rows), "Windows of one month and of all time; the CSV file has the others."),
         ),
     )
 

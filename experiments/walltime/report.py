@@ -55,7 +55,7 @@ _PAPER = (
     "supercomputers, Journal of Parallel and Distributed Computing 73(7), 2013"
 )
 _COMPARED = (
-    "Every improvement that the paper's text gives, in per cent. Signs and sizes are compared by 98% intervals over "
+    "All improvements given in the paper's text, in per cent. Signs and sizes are compared by 98% intervals over "
     "months."
 )
 _ABOVE = {1: "above", 0: "not resolved", -1: "below"}
@@ -74,7 +74,7 @@ def _replaced(study: Results) -> str:
     """Return what replaces the paper's log."""
     blank = [log.name for log in study.logs if (use := study.use(log)) and not use["known"]]
     unadjusted = (
-        f" {', '.join(blank)}: no job names both its user and its group, so no jobs are similar and none is adjusted."
+        f" {', '.join(blank)}: no job names both its user and its group, so no job has similar ones or is adjusted."
         if blank
         else ""
     )

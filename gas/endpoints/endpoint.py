@@ -1,4 +1,4 @@
-"""What an endpoint is: something that publishes an availability list, and perhaps takes jobs."""
+"""Protocols of endpoints: schedulers that publish an availability list, and may accept jobs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class InDoubt(Unreachable):
     Attributes
     ----------
     key
-        What the request can be found by (`JobEndpoint.job_by_key`), and repeated with.
+        Finds the request (`JobEndpoint.job_by_key`) and repeats it safely.
     """
 
     def __init__(self, message: str, key: str) -> None:
@@ -55,14 +55,14 @@ class InDoubt(Unreachable):
 
 @dataclass(frozen=True)
 class Request:
-    """What a scheduler is asked for: so many processors for so many seconds, started between two epoch seconds.
+    """A request to a scheduler: processors, walltime in seconds, and a range of start times in epoch seconds.
 
     Attributes
     ----------
     alternatives
-        Other numbers of processors, each with its walltime, that would do as well; for schedulers that choose.
+        Other processor counts with their walltimes, for schedulers that choose among them.
     layout
-        Over which nodes it is laid out; None where the scheduler chooses.
+        Its layout over nodes; None if the scheduler chooses.
     """
 
     processors: int
@@ -75,20 +75,20 @@ class Request:
 
 @dataclass(frozen=True)
 class JobDescription:
-    """What is to run: a command, or nothing for `run_time` seconds on a scheduler that can simulate a job.
+    """A job to run: a command, or a simulated job of `run_time` seconds on a scheduler that supports it.
 
-    In the command placeholders such as ``{processors}`` stand for what the plan chose (`gas.placeholders`).
+    Placeholders of the command, such as ``{processors}``, are replaced by values of the plan (`gas.placeholders`).
 
     Attributes
     ----------
     native
-        Options in the words of the scheduler itself, where it has any.
+        Options in the scheduler's own syntax.
     job_class
-        The class of an S³ in which to submit it; None for its default.
+        The class of S³ to which it is submitted; None for its default.
     notice
-        Seconds to answer an offer of an earlier start (`OfferingEndpoint`); None if it is just moved to it.
+        Seconds to answer an offer of an earlier start (`OfferingEndpoint`); None if S³ may move the job unasked.
     template
-        The command as it was before `sized` filled it in; for schedulers that settle the size only at the start.
+        The command before `sized` filled in its placeholders; for schedulers that fix the size only at the start.
     """
 
     name: str
@@ -104,14 +104,14 @@ class JobDescription:
     def sized(
         self, processors: int, walltime: int, known: Mapping[str, int] | None = None, later: Collection[str] = ()
     ) -> JobDescription:
-        """Return the job as it is run on so many processors: filled in, and given its size.
+        """Return the job with a size: its placeholders are filled in.
 
         Parameters
         ----------
         known
-            What else is known of the job, by names of placeholders; by default it is of one task a processor.
+            Values of further placeholders, by name; by default the job has one task per processor.
         later
-            Placeholders that the scheduler settles when the job starts.
+            Placeholders that the scheduler fills in when the job starts.
         """
         from gas.placeholders import filled, variable  # a plan alone has no command
 
@@ -133,46 +133,46 @@ class JobDescription:
 
 @runtime_checkable
 class Endpoint(Protocol):
-    """A scheduler that says what it has free. One derives from this class, for what stands here of most of them.
+    """A scheduler that publishes its free processors. Endpoints derive from this class, which has their defaults.
 
     Attributes
     ----------
     name
-        What the user calls it.
+        Its name in the configuration.
     address
-        Where it is.
+        Its address.
     limits
-        What it accepts from one request; that may be known better after `availability`.
+        Limits of one request; after `availability`, with those of the scheduler.
     remarks
-        What a person should know of the latest answer of `availability`: how old it is, what could not be seen.
+        Remarks for the user on the latest answer of `availability`, such as its age, or jobs that are not visible.
     timeout
-        After how many seconds without an answer `availability` fails by itself; of several endpoints that are asked,
-        it is given up at twice that (see `asking`). None if that is not known.
+        Seconds without an answer after which `availability` fails by itself. When several endpoints are queried, each
+        is given up after twice that time (see `asking`). None if unknown.
     keeps_own_clock
-        Whether its lists are of the instant at which they are asked for, by a clock that may be another than ours.
+        Whether its lists begin at the instant of the query, by a clock that may differ from ours.
     shows_all
-        Whether the jobs of all users were seen when it was last asked; if not, any start may be later.
+        Whether the latest answer included the jobs of all users; if not, any start may be later.
     unit
-        What processors are.
+        The unit of a request's processors.
     configured_as
-        What the user calls it where it is one of several choices, which have names of their own; else empty.
+        The configured name of an endpoint with several choices, each with a name of its own; else empty.
     named
-        Whether the user named it, so that it may be chosen whatever `unasked` says.
+        Whether the user named it; then it may be chosen despite `unasked`.
     unasked
-        Why it is chosen only if the user names it, or nothing else can run the job, as known when it last answered;
-        empty if it may be chosen freely.
+        Why it is chosen only if the user names it or nothing else can run the job, by its latest answer; empty if it
+        may be chosen freely.
     is_local
-        Whether paths here mean the same there.
+        Whether it shares this machine's file system.
     takes_classes
-        Whether it takes jobs of a class (`JobDescription.job_class`).
+        Whether it accepts jobs of a class (`JobDescription.job_class`).
     moldable
-        Whether it is given all shapes of a job and chooses by itself.
+        Whether it receives all shapes of a job and chooses one itself.
     settles
-        Placeholders of commands that have their values only when a job starts.
+        Placeholders of commands whose values are known only when a job starts.
     credential
-        What names the user to it: two endpoints of one scheduler that differ in it may see different jobs.
+        The credential of the user: endpoints of one scheduler with different credentials may see different jobs.
     tell
-        Is called with a line for the user when it has to be waited for, or something is not as it should be.
+        Called with a line for the user when the scheduler is slow or something is wrong.
     """
 
     name: str
@@ -195,47 +195,47 @@ class Endpoint(Protocol):
 
     @property
     def target(self) -> str:
-        """Return what two names of one scheduler have in common."""
+        """Return the identity of the scheduler, equal for two endpoints of the same one."""
         return self.address
 
     def availability(self) -> Availability:
-        """Return what is free, or raise `Unreachable`."""
+        """Return the availability list, or raise `Unreachable`."""
 
     def choices(self) -> Sequence[Endpoint]:
         """Return it with each account and QOS that jobs do not get anyway; after it has answered."""
         return ()
 
     def line(self, request: Request, name: str) -> str | None:
-        """Return the command that submits a request by hand; None if there is none to tell."""
+        """Return the command that submits a request by hand; None if there is none."""
         return None
 
 
 @runtime_checkable
 class JobEndpoint(Endpoint, Protocol):
-    """A scheduler that takes jobs; a job is described by the JSON object of ``GET /v1/jobs/{id}``.
+    """A scheduler that accepts jobs; a job is described by the JSON object of ``GET /v1/jobs/{id}``.
 
-    Where starts are estimates, ``promise`` is null, and ``expected`` says for when a start is planned, if it is.
+    If starts are estimates, ``promise`` is null, and ``expected`` is the planned start, if there is one.
 
-    Of all requests with one key, at most one makes a job.
+    All requests with the same key create at most one job.
 
     Attributes
     ----------
     noted
-        Is called with the number of a job as soon as it is known.
+        Called with the number of a job as soon as it is known.
     """
 
     noted: Callable[[int], object] = staticmethod(lambda id: None)
 
     def suspect(self, key: str) -> None:
-        """Take a request with this key for one that may have been sent before."""
+        """Assume that a request with this key may have been sent before."""
         return  # one that knows keys asks its scheduler
 
     def unused(self, key: str) -> None:
-        """Take this key for one that no request was sent with; it need not be looked for."""
+        """Assume that no request was sent with this key, so that no search for its job is needed."""
         return  # likewise
 
     def preview(self, request: Request, job: JobDescription) -> str | None:
-        """Return what would be submitted, as text; None if there is none to show."""
+        """Return the submission as text, without submitting; None if it cannot be shown."""
         return None
 
     def why(self, id: int) -> dict[str, Any]:
@@ -259,13 +259,13 @@ class JobEndpoint(Endpoint, Protocol):
         """Return the job that the user submitted with this key, None if there is none."""
 
     def job(self, id: int) -> dict[str, Any]:
-        """Return what has become of a job."""
+        """Return a job with its current state."""
 
     def jobs(self, ended: int) -> list[dict[str, Any]]:
-        """Return the jobs in the schedule, after the latest `ended` ones that have ended."""
+        """Return the last `ended` jobs that have ended, then the jobs in the schedule."""
 
     def output(self, id: int, stream: Literal["stdout", "stderr"], limit: int, after: int | None = None) -> bytes:
-        """Return the end of what a job has written, at most `limit` bytes; or those after so many."""
+        """Return the last `limit` bytes of a job's output, or at most `limit` bytes from an offset on."""
 
     def cancel(self, id: int) -> dict[str, Any]:
         """Cancel a job or a reservation."""
@@ -273,107 +273,106 @@ class JobEndpoint(Endpoint, Protocol):
 
 @runtime_checkable
 class ProbingEndpoint(JobEndpoint, Protocol):
-    """A scheduler that can be asked by real jobs when it would start them."""
+    """A scheduler that can be probed: real jobs, cancelled at once, show when it would start them."""
 
     def probe(self, requests: Sequence[Request]) -> list[int | None]:
-        """Return when each of the requests would start, as epoch seconds, by jobs that are cancelled at once."""
+        """Return the start of each request in epoch seconds, by probe jobs that are cancelled at once."""
 
 
 @runtime_checkable
 class QueueEndpoint(Endpoint, Protocol):
-    """A scheduler that shows who runs and who waits, so that its queue can be simulated forward.
+    """A scheduler that shows its running and waiting jobs, so that its queue can be simulated forward.
 
     Attributes
     ----------
     queue_remarks
-        What a person should know of the latest `snapshot`.
+        Remarks for the user on the latest `snapshot`.
     """
 
     queue_remarks: tuple[str, ...]
 
     @property
     def policy(self) -> Policy:
-        """Return by which of the simulator's policies it plans its queue, or which of them comes nearest."""
+        """Return the simulator's policy that equals its own, or is nearest to it."""
 
     def snapshot(self, users: Mapping[str, int]) -> Snapshot:
-        """Return who runs and who waits, with the numbers of users that these names have; -1 for others."""
+        """Return running and waiting jobs; these names of users are numbered, others are -1."""
 
 
 @runtime_checkable
 class PlacedEndpoint(QueueEndpoint, Protocol):
-    """A scheduler that shows which place of its queue a waiting job has, and keeps, in whatever shape."""
+    """A scheduler whose waiting jobs have a known place in the queue, which they keep in any shape."""
 
     def place(self, id: int, users: Mapping[str, int]) -> tuple[Snapshot, int]:
-        """Return the `snapshot` without a waiting job, and how many of it come before that.
+        """Return the `snapshot` without a waiting job, and the number of jobs ahead of it.
 
         Raises
         ------
         Conflict
-            The job does not wait.
+            The job is not waiting.
         """
 
 
 @runtime_checkable
 class SchedulingEndpoint(Endpoint, Protocol):
-    """A scheduler whose own way to schedule is known, so that its queue is run forward by that."""
+    """A scheduler whose scheduling algorithm is known; its queue is simulated forward by that algorithm."""
 
     def queue(
         self, availability: Availability, requests: Sequence[tuple[int, int, Layout | None]], first: int
     ) -> Queue:
-        """Return what is run forward to predict requests: size, walltime and layout of each.
+        """Return the queue to simulate forward to predict requests: size, walltime and layout of each.
 
         Parameters
         ----------
         availability
-            With which they were planned.
+            The list with which they were planned.
         first
-            The instant before which none may start.
+            The earliest start allowed.
         """
 
 
 @runtime_checkable
 class RequeueingEndpoint(SchedulingEndpoint, Protocol):
-    """Such a one that says what priority a waiting job has, and would have in another shape."""
+    """A scheduler whose algorithm is known, and the priority of a waiting job in any shape."""
 
     def queue_with(self, id: int, shapes: Sequence[tuple[int, int, Layout | None]], first: int) -> Queue:
-        """Return what is run forward to predict a waiting job in some shapes, of which the first is its own.
+        """Return the queue to simulate forward to predict a waiting job in some shapes; the first is its own.
 
-        It keeps what it has waited for; what its size adds to its priority changes with it.
+        The job keeps its age; the part of its priority that depends on its size changes with the shape.
 
         Raises
         ------
         Conflict
-            The job does not wait.
+            The job is not waiting.
         """
 
 
 @runtime_checkable
 class RememberingEndpoint(Endpoint, Protocol):
-    """A scheduler that can be asked for its own past."""
+    """A scheduler that keeps a record of past jobs."""
 
     def history(self) -> History:
-        """Return what it remembers of jobs that have ended, and of those that have not; its name says what that is.
+        """Return its record of ended and unfinished jobs; the name of the result says what it is.
 
         Raises
         ------
         BadInput
-            It keeps none, or none that this way of asking reaches.
+            It keeps no record, or none that this endpoint can read.
         """
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How a job stands, and what it could get.
+    """State of a job, and the availability list for its place in the queue.
 
     Attributes
     ----------
     job
         The object of ``GET /v1/jobs/{id}``.
     availability
-        What it could get where it stands in the queue: without itself, and without those behind it; None if it waits
-        no more.
+        Without the job itself and without the jobs behind it in the queue; None if it is not waiting.
     version
-        What changes when the queue or the machine does, and not with the clock alone.
+        Changes with the queue or the machine, never with the clock alone.
     """
 
     job: dict[str, Any]
@@ -383,50 +382,50 @@ class Standing:
 
 @runtime_checkable
 class ReshapingEndpoint(JobEndpoint, Protocol):
-    """A scheduler that lets a waiting job be changed without losing its place."""
+    """A scheduler on which a waiting job can be changed without losing its place in the queue."""
 
     def standing(self, id: int) -> Standing:
-        """Return how a job stands, or raise `NotFound`."""
+        """Return the `Standing` of a job, or raise `NotFound`."""
 
     def reshape(
         self, id: int, processors: int, walltime: int, *, start_by: int | None = None, layout: Layout | None = None
     ) -> dict[str, Any]:
-        """Have a waiting job ask for so many processors for so many seconds, and return it.
+        """Change the processors and the walltime (seconds) of a waiting job, and return the job.
 
         Parameters
         ----------
         layout
-            Over which nodes it is laid out, where its application says that.
+            Layout over nodes, if the application determines it.
 
         Raises
         ------
         Conflict
-            It does not wait any more.
+            The job is not waiting any more.
         StalePlan
-            It would be promised a start after `start_by`; nothing was changed. Estimates are not held to that.
+            The promised start would be after `start_by`; nothing was changed. Estimates are not checked.
         Unreachable
-            It may or may not have been changed.
+            The job may or may not have been changed.
         """
 
 
 @runtime_checkable
 class OfferingEndpoint(JobEndpoint, Protocol):
-    """A scheduler that offers earlier starts to jobs with a notice, which keep their own until they have chosen."""
+    """A scheduler that offers earlier starts to jobs with a notice; they keep their own start until they accept."""
 
     def answer(
         self, id: int, *, accepts: bool, start: int | None = None, not_before: int | None = None
     ) -> dict[str, Any]:
-        """Accept or decline what a waiting job is offered, and return the job.
+        """Accept or decline an offer to a waiting job, and return the job.
 
-        `start`, in epoch seconds, is the offered start that is meant; accepting needs it. A job that declines may be
-        offered starts from `not_before` on, None for no more.
+        `start` is the offered start in epoch seconds; it is required to accept. A job that declines is offered starts
+        from `not_before` on; with None, no more.
 
         Raises
         ------
         Conflict
-            It is not offered that (any more).
+            There is no such offer (any more).
         Unreachable
-            It may or may not have been answered.
+            The answer may or may not have arrived.
         """
 
 
@@ -441,7 +440,7 @@ def limits_from(fields: Fields) -> Limits:
 
 @runtime_checkable
 class Choosing(Protocol):
-    """A scheduler whose jobs are on an account and have a QOS."""
+    """A scheduler whose jobs have an account and a QOS."""
 
     def chosen(self, words: Sequence[str]) -> Endpoint:
-        """Return it as one of jobs with these: ``["account=abc", "qos=high"]``."""
+        """Return the endpoint for jobs with an account and a QOS: ``["account=abc", "qos=high"]``."""

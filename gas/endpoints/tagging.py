@@ -1,23 +1,23 @@
-"""Endpoints of schedulers that know no keys: their jobs bear tags, and none is submitted twice.
+"""Endpoints of schedulers without keys: jobs carry tags instead, and none is submitted twice.
 
-Of two equal submissions such a scheduler makes two jobs. So the key's tag is in the job's name
+Such a scheduler makes two jobs of two equal submissions. So the key's tag is in the job's name
 (`gas.endpoints.wording`), and:
 
-1. A job of the tag is looked for before anything is sent, unless the caller knows that there is none (`unused`).
-2. What certainly was not sent (`NotSent`) is sent again for some time, if the scheduler's own rules say so; it may go
-   elsewhere then.
-3. What was sent without an answer (`Unclear`) is looked for. Found, it is the job. If not, it is not sent again by this
-   call: the error is `InDoubt` and names the key. Only where the program that carried it has ended, so that it has
-   done whatever it ever will, nothing was submitted.
-4. A refusal is believed if there is no job of the tag: what submits can fail after it has submitted.
-5. A repetition with the key goes to the only scheduler where it can be (`gas.endpoints.journal`), and looks for
-   it until it would have settled before anything is sent.
-6. After everything that was sent, the jobs of the tag are counted, and all but the first that have not started are
-   cancelled: two calls with one key may have met, on two machines that share no journal, or a request may have arrived
-   that was given up.
-7. An error that comes together with a job (`RefusedAs`) means what it means there.
+1. Before anything is sent, a job with the tag is searched for, unless the caller knows that there is none (`unused`).
+2. A submission that certainly was not sent (`NotSent`) is sent again for some time, if the scheduler's own rules say
+  so; then it may go to another scheduler.
+3. A submission without an answer (`Unclear`) is searched for. If it is found, it is the job. If not, this call does not
+  send it again: the error is `InDoubt` and names the key. Nothing was submitted only if the program that carried it has
+  ended.
+4. A refusal counts only if no job has the tag: sbatch and its like can fail after they have submitted.
+5. A repetition with the key goes to the only scheduler that can have the job (`gas.endpoints.journal`), and searches
+  for as long as an earlier submission may take to appear before anything is sent.
+6. After each submission, the jobs with the tag are counted, and all but the first are cancelled if they have not
+  started: two calls with one key may have met, on two machines that share no journal, or a request that was given up
+  may have arrived.
+7. An error that arrives together with a job (`RefusedAs`) has the meaning that the scheduler gives it.
 
-For how long it is sent again, searched for and settles, and what that rests on, each scheduler's endpoint says.
+The endpoint of each scheduler says for how long it sends again, searches and settles, and why.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ __all__ = ["PATIENCE_SECONDS", "Spans", "TaggingEndpoint"]
 
 PATIENCE_SECONDS = 30.0
 PAUSE_SECONDS = 1.0
-"""Between two looks at what has become of something."""
+"""Seconds between two searches."""
 
 SEARCHES = 10
-"""How often a job is looked for at least."""
+"""Fewest searches for a job."""
 
 T = TypeVar("T", bound=SendingTransport[Any])
 B = TypeVar("B")
@@ -49,16 +49,16 @@ B = TypeVar("B")
 
 @dataclass(frozen=True)
 class Spans:
-    """For how many seconds something is tried.
+    """Seconds for which each step is tried.
 
     Attributes
     ----------
     resend
-        What certainly was not sent is sent again.
+        Send again what certainly was not sent.
     settle
-        The scheduler has answered, and shows whatever has reached it; what an earlier call sent is searched for.
+        Search for submissions of earlier calls, once the scheduler answers and shows all that has reached it.
     search
-        The same of what this call has sent: longer where what carries it may hang, and cannot be ended.
+        Search for submissions of this call: longer if the program that carries them may hang and cannot be ended.
     """
 
     resend: float
@@ -67,22 +67,22 @@ class Spans:
 
 
 class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
-    """A scheduler that takes jobs and knows no keys.
+    """A scheduler that accepts jobs but has no keys.
 
     Parameters
     ----------
     name
-        What the user calls it.
+        Its name in the configuration.
     transport
-        How it is spoken to.
+        Connection to the scheduler.
     part
-        The partition or queue of it that is meant, if one is named.
+        Its partition or queue, if one is named.
     limits
-        What bounds a request.
+        Limits of a request.
     patience
-        Seconds for which one is asked what has become of a job who does not answer.
+        Seconds to wait for an answer on the state of a job.
     spans
-        For how long the rest is tried.
+        Seconds for the other steps.
 
     """
 
@@ -102,29 +102,29 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
 
     @abstractmethod
     def batch(self, request: Request, job: JobDescription, key: str) -> B:
-        """Return what is submitted."""
+        """Return the submission."""
 
     @abstractmethod
     def _tagged(self, key: str) -> list[dict[str, Any]]:
-        """Return the user's jobs that bear the tag of a key, as far as they count."""
+        """Return the user's jobs with the tag of a key that count."""
 
     @abstractmethod
     def _made_with_error(self, error: RefusedAs, key: str) -> dict[str, Any]:
-        """Return the job that an error came with, or raise the error, `InDoubt` if it is not known which."""
+        """Return the job that an error came with, or raise the error; `InDoubt` if it is unknown which."""
 
     @abstractmethod
     def _unseen(self, id: int, batch: B) -> dict[str, Any]:
-        """Return a job that was just submitted and cannot be asked for."""
+        """Return a job that was just submitted and cannot be queried."""
 
     def _tell_of(self, batch: B, job: JobDescription) -> None:
-        """Say what is not looked at of a job that is about to be submitted."""
+        """Warn of what is not checked for a job that is about to be submitted."""
 
     # ---------------------------------------------------------------------------------------------------- submitting
 
     def submit(self, request: Request, job: JobDescription, key: str | None = None) -> dict[str, Any]:
-        """Submit a job and return it; what is expected of it is known a moment later, and `start_by` is not looked at.
+        """Submit a job and return it; its expected start is known a moment later, and `start_by` is ignored.
 
-        A `key` that was used before returns the job that it made.
+        With a `key` that was used before, return its job.
 
         Raises
         ------
@@ -152,11 +152,11 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
         return earlier
 
     def _sent(self, batch: B, key: str, suspected: bool) -> dict[str, Any]:
-        """Send it until it is sent or not worth trying, and return the job."""
+        """Send until it is submitted or hopeless, and return the job."""
         ends = time.monotonic() + self._spans.resend
         pause, said = 0.5, False
         while True:
-            self._doubtful.add(key)  # stays there if Ctrl-C ends what follows
+            self._doubtful.add(key)  # stays there if Ctrl-C ends the steps below
             try:
                 id = self.transport.submit(batch)
             except NotSent as error:
@@ -181,7 +181,7 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
                 return self._first_of_several(key, id) or self._unseen(id, batch)
 
     def _come_to_light(self, key: str, problem: Unclear, suspected: bool) -> dict[str, Any]:
-        """Return the job of a submission that nothing is known of, or raise what is to be said if it is not found."""
+        """Return the job of a submission without an answer, or raise the error to report if it is not found."""
         self.tell(f"{problem}; checking whether the job exists")
         over = problem.over and not suspected
         found = self._searched(key, str(problem), 0.0 if over else self._spans.search)
@@ -193,14 +193,14 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
         raise Unreachable(f"{problem}; nothing was submitted")
 
     def _searched(self, key: str, problem: str, seconds: float) -> dict[str, Any] | None:
-        """Return the job of a key of which nothing is known.
+        """Return the job of a key after a submission without an answer.
 
-        None if none has come to light by when the scheduler has answered for so many seconds.
+        None if no job has appeared after the scheduler has answered for that many seconds.
 
         Raises
         ------
         InDoubt
-            It does not answer until patience is over.
+            The scheduler does not answer within the patience.
         """
         pause = min(PAUSE_SECONDS, seconds / SEARCHES) or PAUSE_SECONDS
         patience_ends = time.monotonic() + self._patience
@@ -220,25 +220,25 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
             time.sleep(pause)
 
     def _named_by_error(self, key: str, error: RefusedAs, suspected: bool) -> dict[str, Any]:
-        """Return the job that an error came with, or raise what is to be said."""
+        """Return the job that an error came with, or raise the error to report."""
         try:
             return self._made_with_error(error, key)
         except InDoubt:
             raise
         except GasError:
-            if not suspected:  # else what was sent before may still arrive
+            if not suspected:  # else an earlier submission may still arrive
                 self._doubtful.discard(key)
             raise
 
     def _made_all_the_same(self, key: str, refusal: GasError, suspected: bool) -> dict[str, Any]:
-        """Return the job of a submission that was refused, or raise the refusal if there is none."""
+        """Return the job of a refused submission, or raise the refusal if there is none."""
         try:
             found = self.job_by_key(key)
         except Unreachable as error:
             raise InDoubt(
                 f"{refusal}; and whether that created a job cannot be queried: {error} (key {key})", key
             ) from None
-        if found is None and suspected:  # what was sent before may still arrive
+        if found is None and suspected:  # an earlier submission may still arrive
             raise refusal
         if found is None or found["state"] not in ACTIVE:
             self._doubtful.discard(key)
@@ -247,16 +247,16 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
         return self._first_of_several(key) or found
 
     def _first_of_several(self, key: str, known: int | None = None) -> dict[str, Any] | None:
-        """Return the job of a key, None if it cannot be asked for; of several the first, and cancel others that wait.
+        """Return the job of a key; None if it cannot be queried. Of several, keep the first and cancel those that wait.
 
         Parameters
         ----------
         known
-            The number that has been noted.
+            The number noted earlier.
         """
         try:
             found = self._tagged(key)
-        except GasError as error:  # it was submitted, and that is what counts
+        except GasError as error:  # it was submitted, which is what counts
             self.tell(f"it is not known whether there is a second job with the key {key}: {error}")
             return None
         kept = _first(found)
@@ -275,26 +275,26 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
     # --------------------------------------------------------------------------------------------------------- doubt
 
     def suspect(self, key: str) -> None:
-        """Take it that something with this key was sent before, by another call, and may still arrive."""
+        """Assume that a request with this key was sent before, by another call, and may still arrive."""
         self._doubtful.add(key)
 
     def unused(self, key: str) -> None:
-        """Take it that there is no job of this key: it is new, or has just been looked for. Good for one submission."""
+        """Assume that this key has no job: it is new, or was just searched for. Valid for one submission."""
         self._unused.add(key)
 
     def in_doubt(self, key: str) -> bool:
-        """Whether a request with this key was sent that got no definite answer, so that it may have made a job."""
+        """Return whether a request with this key was sent without a definite answer, so it may have made a job."""
         return key in self._doubtful
 
     def job_by_key(self, key: str) -> dict[str, Any] | None:
-        """Return the user's own job that was submitted with this key, None if there is none, or none any more."""
+        """Return the user's own job with this key; None if there is none (any more)."""
         return _first(self._tagged(key))
 
 
 def _first(jobs: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the job of a key: of several one that has started, else the first of those that wait.
+    """Return the job of a key: of several, one that has started, else the first that waits.
 
-    One that has ended and never started may be a second one that was cancelled.
+    A job that ended without starting may be a duplicate that was cancelled.
     """
 
     def order(job: dict[str, Any]) -> tuple[int, int]:

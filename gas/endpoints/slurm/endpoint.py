@@ -1,16 +1,15 @@
-"""A Slurm as an endpoint: it is planned with by its own plans, and takes jobs.
+"""A Slurm partition as an endpoint: plans with Slurm's own plans, and accepts jobs.
 
-Nothing is submitted twice for the reasons that `gas.endpoints.tagging` gives. Of Slurm's own there is to say:
+`gas.endpoints.tagging` explains why nothing is submitted twice. Specific to Slurm:
 
-- What was sent without an answer (a timeout, a torn connection, a number that cannot be read) is searched for until
-  `SETTLING_SECONDS` after Slurm answers again, as is what an earlier call sent; sbatch is ended when it is given up.
-- A refusal is believed only if there is no job of the tag: sbatch can fail after it has submitted.
-- Slurm forgets ended jobs after MinJobAge; what is not found after that time may have run, so nothing is sent then, and
-  that is said.
-- An error that comes together with a job (slurmrestd does that) is an error: the job is cancelled.
+- A submission without an answer (a timeout, a torn connection, an unreadable number) is searched for until
+  `SETTLING_SECONDS` after Slurm answers again, as are submissions of earlier calls; a given-up sbatch is ended.
+- A refusal counts only if no job has the tag: sbatch can fail after it has submitted.
+- Slurm forgets ended jobs after MinJobAge; a job not found after that time may have run, so nothing is sent and the
+  user is told.
+- An error that arrives together with a job (slurmrestd does that) is an error: the job is cancelled.
 
-What this rests on: a request that has reached slurmctld is in its list of jobs `SETTLING_SECONDS` after it answers
-others.
+Assumption: a request that has reached slurmctld is in its list of jobs `SETTLING_SECONDS` after it answers others.
 """
 
 from __future__ import annotations
@@ -62,52 +61,51 @@ if TYPE_CHECKING:
 __all__ = ["SlurmEndpoint"]
 
 SETTLING_SECONDS = 10.0
-"""After how long a job is in Slurm's list, if what was sent has arrived at all; Slurm's own MessageTimeout."""
+"""Seconds until a submission that has arrived appears in Slurm's list of jobs; Slurm's own MessageTimeout."""
 
 SETTLED: Final = frozenset({"nodes", "tasks", "cpus_per_task"})
-"""Placeholders that Slurm's own variables fill in when a job starts."""
+"""Placeholders filled in from Slurm's own variables when a job starts."""
 
 HISTORY_DAYS = 90
-"""How far back accounting is asked: as far as habits last, and eight weeks of arrivals besides."""
+"""Days of accounting that are read: enough for the habits of users, and for eight weeks of arrivals."""
 
 
 class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
-    """A partition of a Slurm.
+    """A partition of a Slurm cluster.
 
     Parameters
     ----------
     name
-        What the user calls it.
+        Its name in the configuration.
     transport
-        How it is spoken to.
+        Connection to Slurm.
     partition
-        By default the cluster's default one.
-        Several, separated by commas: Slurm takes the one where a job starts first.
+        By default the cluster's default one. Several, separated by commas: Slurm uses the one where a job starts first.
     unit
-        What processors are: CPUs, tasks, whole nodes, or GPUs.
+        Unit of a request's processors: CPUs, tasks, whole nodes, or GPUs.
     reservation
-        One that jobs name.
+        The reservation that jobs name.
     options
-        Further options of sbatch.
+        Further sbatch options.
     limits
-        What else bounds a request; the partition's own limits are added when it is asked.
+        Further limits of a request; those of the partition are added at each query.
     patience
-        Seconds for which a submission is tried again that got no answer.
+        Seconds during which a submission without an answer is tried again.
 
     Attributes
     ----------
     limits
-        Those given, narrowed by the partition's when it was last asked.
+        The given limits, narrowed by the partition's at the latest query.
     is_local
-        Whether paths here mean the same there.
+        Whether it shares this machine's file system.
     shows_all
-        Whether it showed the jobs of all users when it was last asked.
+        Whether the latest answer showed the jobs of all users.
     configured_as
-        What the user calls it, also where it is one of several choices.
+        Its configured name, also if it is one of several choices.
     reading
-        What it reads Slurm through, together with others of the same Slurm.
+        The reader of Slurm's state, shared by all endpoints of the same Slurm.
     script
-        What its jobs run, with the options that stand in it; None where they run commands.
+        The batch script of its jobs with the options in it; None if they run commands.
     """
 
     def __init__(
@@ -142,11 +140,11 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     @classmethod
     def configured(cls, name: str, fields: Fields) -> SlurmEndpoint:
-        """Return the endpoint of a table.
+        """Return the endpoint of a table of the configuration.
 
-        Its keys are ``partition``, ``unit``, ``account``, ``qos``, ``reservation``, ``options`` (more of sbatch's),
-        ``patience`` and limits; for the commands ``slurm_conf``, ``folder`` and ``timeout``; with ``url``, slurmrestd
-        is spoken to, and the keys are those of `gas.endpoints.slurm.rest`.
+        Its keys are ``partition``, ``unit``, ``account``, ``qos``, ``reservation``, ``options`` (further sbatch
+        options), ``patience`` and limits; for the commands also ``slurm_conf``, ``folder`` and ``timeout``; with
+        ``url``, slurmrestd is used, and the keys are those of `gas.endpoints.slurm.rest`.
         """
         transport: Transport
         if "url" in fields:
@@ -158,7 +156,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             timeout = fields.number("timeout", TIMEOUT_SECONDS, above=0, maximum=3600)
             configuration = None if configuration is None else whole_path(fields, "slurm_conf", configuration)
             folder = None if folder is None else whole_path(fields, "folder", folder)
-            if configuration is not None and not Path(configuration).is_file():  # the commands would look elsewhere
+            if configuration is not None and not Path(configuration).is_file():  # commands would look elsewhere
                 raise fields.fail("slurm_conf", f"there is no file {configuration}")
             transport = CommandTransport(name, configuration, timeout=timeout, folder=folder)
         options = options_from(option_list(fields, "sbatch", "--constraint=intel"), fields.where("options"))
@@ -180,12 +178,12 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     # ------------------------------------------------------------------------------------------------ planning
 
     def availability(self) -> Availability:
-        """Return when which nodes are free, by Slurm's own plans."""
+        """Return the availability list by Slurm's own plans."""
         with uncollected():
             return self.read(self.reading.cluster(self.name))
 
     def read(self, cluster: Cluster) -> Availability:
-        """Return what a cluster's answers say; sets `limits` and `remarks`."""
+        """Return the interpretation of a cluster's answers; sets `limits` and `remarks`."""
         asked = self.asked()
         self._cluster = cluster
         found = interpret(cluster, self.partition, user=self.transport.user, options=asked, groups=self._groups())
@@ -207,7 +205,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     def queue(
         self, availability: Availability, requests: Sequence[tuple[int, int, Layout | None]], first: int
     ) -> Queue:
-        """Return what is run forward to predict requests of an availability: size, walltime and layout of each."""
+        """Return the queue to simulate forward to predict requests: size, walltime and layout of each."""
         from gas.prediction.slurm import Queue
 
         if not isinstance(availability, SlurmAvailability) or availability.cluster is None:
@@ -216,7 +214,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return Queue(availability.cluster, jobs, availability.unseen_until)
 
     def history(self) -> History:
-        """Return what accounting knows of the partition's jobs of the last `HISTORY_DAYS`; `LogError` if it can't."""
+        """Return accounting of the partition's jobs in the last `HISTORY_DAYS`, or raise `LogError`."""
         from gas.prediction.history import History
         from workloads.sacct import parse_sacct
 
@@ -226,7 +224,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     @property
     def target(self) -> str:
-        """Return where jobs go: the same for two endpoints that submit alike, whatever they are called."""
+        """Return the target of submissions: equal for two endpoints that submit alike, whatever their names."""
         return f"{self.transport.place}#{self.partition or ''}"
 
     def asking(
@@ -239,23 +237,23 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         resources: Resources | None = None,
         placed: bool = False,
     ) -> SlurmEndpoint:
-        """Return this endpoint as one of jobs that ask for more.
+        """Return this endpoint for jobs with further requests.
 
         Parameters
         ----------
         native
             Options of sbatch, long and in one word each.
         command
-            A batch script that is run as a command: of its options, Gas decides the size, the time and the name.
+            A batch script that is run as a command: Gas decides its size, time and name, its other options hold.
         script
-            A batch script that is submitted as it is; what a size counts is what it gives its own size in, and if it
-            names partitions, these count.
+            A batch script that is submitted unchanged; its size is counted in the unit of its own options, and
+            partitions that it names replace the endpoint's.
         unit
-            What a size of that script counts.
+            Unit of the sizes of that script.
         resources
-            What a unit of its sizes brings along, where the application says it.
+            Resources of each unit, if the application states them.
         placed
-            The jobs are in the queue already, in whatever partitions.
+            The jobs are in the queue already, in any partition.
 
         Raises
         ------
@@ -271,7 +269,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             if resources.unit != "processors":
                 other.unit, other._whole = resources.unit, resources.unit == "nodes"
                 other.settles = SETTLED
-            elif resources.cpus_per_task or resources.tasks_per_node:  # what is counted is CPUs then, of tasks on nodes
+            elif resources.cpus_per_task or resources.tasks_per_node:  # the unit is then CPUs, of tasks on nodes
                 other.unit, other._whole = "cpus", False
         other._options = (*other._options, *options_from(native, "--native"))
         if command is not None:
@@ -295,9 +293,9 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return other
 
     def choices(self) -> list[SlurmEndpoint]:
-        """Return this endpoint with each other account and QOS that takes the user's jobs, as far as none is fixed.
+        """Return this endpoint with each other account and QOS that accepts the user's jobs, as far as none is fixed.
 
-        What there is was read when it was last asked for its availability.
+        They are those of the latest availability query.
         """
         if self._cluster is None or self._fixed:
             return []
@@ -323,11 +321,11 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return other
 
     def _groups(self) -> frozenset[str] | None:
-        """Return the groups of who submits; None where those of the machine need not be the cluster's."""
+        """Return the groups of the submitting user; None if the cluster's may differ from this machine's."""
         return own_groups(self.transport.user) if isinstance(self.transport, CommandTransport) else None
 
     def asked(self) -> Options:
-        """Return what all jobs ask for besides their size and walltime, wherever it is said."""
+        """Return what all jobs request besides size and walltime, from options, script and configuration."""
         return self._asked_in(self.unit)
 
     def _asked_in(self, unit: Unit | None) -> Options:
@@ -344,25 +342,25 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     # ------------------------------------------------------------------------------------------------ acting
 
     def batch(self, request: Request, job: JobDescription, key: str) -> Batch:
-        """Return what is submitted."""
+        """Return the submission."""
         asking = self.asking(native=job.native) if job.native else self
         return batch_of(request, job, key=key, asked=asking.asked(), words=asking.options(), script=self.script)
 
     def options(self) -> dict[str, str | None]:
-        """Return the options of sbatch that every job has, besides those that stand in its script."""
+        """Return the sbatch options of every job, without those in its script."""
         where = {"partition": self.partition, "reservation": self.reservation}
         named: dict[str, str | None] = {option: value for option, value in where.items() if value is not None}
         return named | {one.name: one.value for one in self._options}
 
     def preview(self, request: Request, job: JobDescription) -> str:
-        """Return what would be submitted, as one would do it by hand."""
+        """Return the submission as a command to type."""
         batch = self.batch(request, job, "preview")
         if self.script is not None:
             return f"{shown_line(batch, self.script.path)}\n"
         return f"{shown_line(batch)} << 'END'\n{batch.script}END\n"
 
     def line(self, request: Request, name: str) -> str:
-        """Return sbatch's words for a request, for a script of one's own."""
+        """Return the sbatch options of a request, for a script of the user's own."""
         job = JobDescription(name, ("true",))
         line = sbatch_line(replace(self.batch(request, job, "line"), name=name))
         return shlex.join(line if self.script is None else [*line, self.script.path])
@@ -373,7 +371,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             self.tell(remark)
 
     def _tagged(self, key: str) -> list[dict[str, Any]]:
-        """Return the user's jobs that bear the tag of a key; one that has ended has been the job."""
+        """Return the user's jobs with the tag of a key, ended ones too."""
         tag = tag_of(key)
         found: dict[int, Job] = {}
         for job in self.transport.jobs(user=self.transport.user):
@@ -384,7 +382,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return [self._record(job) for job in found.values()]
 
     def _made_with_error(self, error: RefusedAs, key: str) -> dict[str, Any]:
-        """Cancel a job that is not as it was asked for."""
+        """Cancel a job that differs from what was requested."""
         try:
             self.transport.cancel(error.id)
         except Unreachable as problem:
@@ -401,14 +399,14 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return self._record(job)
 
     def memory(self) -> int | None:
-        """Return for how many seconds Slurm remembers ended jobs at least, None if that is not known."""
+        """Return for how many seconds at least Slurm remembers ended jobs; None if unknown."""
         return self.transport.memory()
 
     def _record(self, job: Job) -> dict[str, Any]:
         return record_of(job, self.unit, self.transport.user)
 
     def job(self, id: int) -> dict[str, Any]:
-        """Return what has become of a job, or raise `NotFound`."""
+        """Return a job with its current state, or raise `NotFound`."""
         return self._record(self._one(id))
 
     def _one(self, id: int) -> Job:
@@ -421,7 +419,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return found[0]
 
     def jobs(self, ended: int) -> list[dict[str, Any]]:
-        """Return the jobs in the schedule, after the latest `ended` ones that have ended and are remembered."""
+        """Return the last `ended` jobs that have ended and are remembered, then the jobs in the schedule."""
         own = set() if self.partition is None else set(self.partition.split(","))
         found = (job for job in self.transport.jobs() if not own or own.intersection(job.partitions))
         records = [self._record(job) for job in found]
@@ -429,7 +427,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return past[len(past) - min(ended, len(past)) :] + [one for one in records if one["finished"] is None]
 
     def output(self, id: int, stream: Literal["stdout", "stderr"], limit: int, after: int | None = None) -> bytes:
-        """Return a part of what a job has written, from its file, which must be readable here."""
+        """Return a part of a job's output, from its file, which must be readable here."""
         job = self._one(id)
         if job.pending:
             raise Conflict(f"{self.name}: job {id} is waiting and has no output yet")
@@ -450,17 +448,17 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return probe(self.transport, shapes, self.options(), tell=self.tell)
 
     def standing(self, id: int) -> Standing:
-        """Return how a job stands, and what it could get in its place of the queue."""
+        """Return the state of a job, and the availability list for its place in the queue."""
         cluster = self.transport.cluster(self.name)
         found = next((job for job in cluster.jobs if job.id == id and job.pending), None) or self._one(id)
         availability = self._in_its_place(cluster, found) if found.pending else None
         record = self._record(found)
         record["nodes"] = found.least_nodes
-        record["held"] = found.held or (found.pending and found.reason.startswith("Dependency"))  # whatever its shape
+        record["held"] = found.held or (found.pending and found.reason.startswith("Dependency"))  # in any shape
         return Standing(record, availability, fingerprint(cluster))
 
     def _in_its_place(self, cluster: Cluster, job: Job) -> SlurmAvailability:
-        """Return what a waiting job could get in its place of the queue."""
+        """Return the availability list for a waiting job's place in the queue."""
         chosen = partitions_of(cluster, self.partition)[0]
         if job.partitions and chosen.name not in job.partitions:
             chosen = partition_of(cluster, job.partitions[0])
@@ -473,7 +471,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return seen.availability
 
     def queue_with(self, id: int, shapes: Sequence[tuple[int, int, Layout | None]], first: int) -> Queue:
-        """Return what is run forward to predict a waiting job in some shapes, of which the first is its own."""
+        """Return the queue to simulate forward to predict a waiting job in some shapes; the first is its own."""
         from gas.prediction.slurm import Queue
 
         cluster = self.transport.cluster(self.name)
@@ -500,7 +498,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     def reshape(
         self, id: int, processors: int, walltime: int, *, start_by: int | None = None, layout: Layout | None = None
     ) -> dict[str, Any]:
-        """Have a waiting job ask for another shape; its place in the queue stays."""
+        """Change the shape of a waiting job, which keeps its place in the queue."""
         before = self._one(id)
         if before.user and before.user != self.transport.user:
             raise Forbidden(f"{self.name}: job {id} belongs to {before.user}; only its owner may change it")
@@ -522,7 +520,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             self.transport.reshape(id, shape)
         except NotSent:
             raise
-        except GasError as error:  # perhaps it has started in this moment, or the answer got lost
+        except GasError as error:  # it may have started at this moment, or the answer got lost
             problem = error
         try:
             after = self._one(id)
@@ -541,7 +539,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return self._record(after)
 
     def reserve(self, name: str, processors: int, start: int, walltime: int, key: str | None = None) -> dict[str, Any]:
-        """Refuse: reservations of a Slurm are its administrators'."""
+        """Refuse: only administrators make reservations on Slurm."""
         raise BadInput(
             f"{self.name}: only administrators can create reservations on Slurm (scontrol create reservation); gas "
             "submit --not-before submits a job that starts later"
@@ -549,19 +547,19 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
 
 def ahead_of(cluster: Cluster, job: Job) -> Cluster:
-    """Return a cluster without a waiting job and those that Slurm considers after it."""
+    """Return a cluster without a waiting job and without the jobs that Slurm considers after it."""
     waiting = list(dict.fromkeys(record.job.id for record in queue(cluster)))
     behind = set(waiting[waiting.index(job.id) :]) if job.id in waiting else set()  # else it is newer than all of them
     return replace(cluster, jobs=tuple(one for one in cluster.jobs if not (one.pending and one.id in behind)))
 
 
 def in_place_of(job: Job, shape: Job, own: Job | None) -> Job:
-    """Return a waiting job in another shape, with its priority: what its size adds to that changes with it.
+    """Return a waiting job in another shape; the part of its priority that depends on its size changes.
 
     Parameters
     ----------
     shape, own
-        As they would be submitted now: in that shape, and as the job is. If that is not known, its priority stays.
+        The two submissions: in the new shape, and as the job is. If the latter is unknown, the priority stays.
     """
     if own is None:
         return replace(shape, priority=job.priority, priority_in=job.priority_in)
@@ -575,7 +573,7 @@ def in_place_of(job: Job, shape: Job, own: Job | None) -> Job:
 
 
 def fingerprint(cluster: Cluster) -> str:
-    """Return what changes when jobs, nodes or reservations do."""
+    """Return a text that changes when jobs, nodes or reservations do."""
     jobs = [(j.id, j.state, j.start, j.planned_nodes, j.time_limit, j.cpus, j.priority) for j in cluster.jobs]
     jobs.sort(key=repr)
     nodes = [(node.name, node.why_not, node.reserved) for node in cluster.nodes]
@@ -583,7 +581,7 @@ def fingerprint(cluster: Cluster) -> str:
 
 
 def narrowed(limits: Limits, partitions: Sequence[Partition], asked: Options, cluster: Cluster) -> Limits:
-    """Return limits with those of partitions of a cluster, of which the widest counts."""
+    """Return limits combined with those of a cluster's partitions; of several partitions, the widest limit counts."""
     most: list[int | None] = []
     for one in partitions:
         there = set(one.nodes)

@@ -52,7 +52,7 @@ def test_what_is_not_at_hand_is_not_compared():
     cells = [*cells_of(ROW, None, {}), *cells_of(ROW, month(easy=(None, None)), {})]
     assert [cell.agrees for cell in cells] == [None] * 4
     assert (count(cells).agree, count(cells).cells, count(cells).share) == (0, 0, 0)
-    assert reasons(cells[0]) == ["no log at hand has this month"]
+    assert reasons(cells[0]) == ["no available log has this month"]
     assert distance(cells) is None
 
 

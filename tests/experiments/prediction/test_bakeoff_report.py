@@ -29,6 +29,6 @@ def test_claims_and_tables_are_of_months_that_judge(made_logs):
     assert verdicts["85 to 95% of the 90% intervals contain the wait"] is False  # all do
     titles = [section.title for section in bakeoff_sections(study)]
     assert [title for title in titles if title.startswith("KTH")] == [
-        "KTH: the recorded starts, months for judging",
-        "KTH: the recorded starts, months for tuning",
+        "KTH: the recorded starts, test months",
+        "KTH: the recorded starts, tuning months",
     ]

@@ -30,14 +30,14 @@ def test_the_report_says_what_is_predicted_how_right_it_is_and_what_comes_of_it(
     for section in (
         "Verdicts",
         "What is predicted",
-        "Are the intervals right?",
-        "How wide are they?",
-        "How near is the predicted start?",
+        "Calibration of the intervals",
+        "Width of the intervals",
+        "Error of the predicted start",
         "By size of the job",
         "By month",
         "Choosing by predictions: turn-around time",
         "Losing to static",
-        "Where predicting chooses another size",
+        "Runs in which predictions change the size",
         "The choice by month",
         "Reproducing this report",
     ):
@@ -57,14 +57,14 @@ def test_the_report_says_what_is_predicted_how_right_it_is_and_what_comes_of_it(
 def test_an_interval_that_is_the_same_for_all_jobs_is_compared_where_there_are_months_to_take_it_from(reported):
     text = (reported[0] / "prediction.md").read_text()
     assert "the same interval for all jobs of a log: width over promised wait" in text
-    assert "no such month took part" not in text
+    assert "no such month was simulated" not in text
 
 
 def test_where_there_is_no_such_month_there_are_no_such_columns_either(made_study):
     study = made_study([predicted(150, 100, 200)], [outcome(10, 20, 5)])
     text = markdown(prediction_report(study, Origin("1", "0" * 64, (), "gas")))
     assert "the same interval for all jobs of a log:" not in text
-    assert "There is none for KTH: no such month took part." in text
+    assert "There is none for KTH: no such month was simulated." in text
 
 
 def test_the_report_counts_the_held_out_starts_alone(reported):
@@ -85,5 +85,5 @@ def test_the_quick_form_says_that_it_is_no_full_study_and_seeds_count_as_batches
     text = (tmp_path / "prediction.md").read_text()
     assert "--quick" in text
     assert "KTH: held out 1996-11 to 1996-12; none of the other months takes part." in text
-    assert "There is none for KTH: no such month took part." in text
+    assert "There is none for KTH: no such month was simulated." in text
     assert "With 2 seeds as batches: " in text

@@ -76,7 +76,7 @@ def test_the_report_says_how_often_and_by_how_much(gas, made_logs, tmp_path):
     text = (tmp_path / "walk.md").read_text()
     for section in ("What is compared", "Promised finishes", "Simulated finishes", "Reproducing this report"):
         assert f"## {section}" in text
-    assert "The walk chose another size than the exact planner, or none, at" in text
+    assert "The walk chose another size than the exact planner, or none, for" in text
     assert "the walk never finishes sooner" in result.out
     assert "> Not the full study: 15 moments" in text
     again = tmp_path / "again"
