@@ -1,13 +1,13 @@
-"""Whether a job that waits should be given another shape, now that the queue has changed.
+"""Decides whether a waiting job should get another shape after a change of the queue.
 
-Pure: what the job could get where it stands in the queue goes in, a `Reshaping` comes out. Small gains are left alone:
-plans are estimates, and each change of a job costs all users a moment of the scheduler's.
+Pure: takes the availability list for the job's place in the queue, returns a `Reshaping`. Small gains are ignored:
+plans are estimates, and each change of a job costs the scheduler time.
 
-The job as it is has a plan of its scheduler's, other shapes have predictions only. Where the scheduler plans a shape
-later than is predicted of it, taking predictions at their word would have a job changed for a start that it never gets,
-and back again. So every shape is expected to come as late as the most similar one that the scheduler is known to have
-planned for this job: mostly the one it has, so that predictions are compared with predictions. A shape that was planned
-sooner than predicted says nothing of others.
+The scheduler has a plan for the job as it is; for other shapes there are only predictions. If the scheduler plans a
+shape later than predicted, trusting predictions would change the job for a start that it never gets, and back again. So
+each shape is expected to be as late as the most similar shape that the scheduler is known to have planned for this job:
+mostly the current one, so that predictions are compared with predictions. A shape that was planned sooner than
+predicted does not affect others.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ __all__ = ["Doubted", "Reshaping", "reshaping"]
 
 @dataclass(frozen=True)
 class Doubted:
-    """What is predicted to gain enough, and not believed.
+    """A shape with a sufficient predicted gain that is not trusted.
 
     Attributes
     ----------
     gain
-        By how many seconds sooner it would finish.
+        Seconds by which it would finish sooner.
     size, late
-        On how many processors the job was planned so many seconds later than predicted.
+        A processor count, and the seconds by which the job was planned later than predicted on it.
     """
 
     candidate: Candidate
@@ -49,25 +49,25 @@ class Doubted:
 
 @dataclass(frozen=True)
 class Reshaping:
-    """A job as it is, and the best that could be made of it.
+    """A waiting job as it is, and its best shape.
 
     Attributes
     ----------
     current
-        The job as it is, were it let run to its end; None where it can never start with what it asks for.
+        The job as it is, if it ran to its end; None if it can never start with its request.
     best
-        What would finish first; None if there is nothing possible.
+        The shape that finishes first; None if none is possible.
     least
-        Seconds of gain below which nothing is changed.
+        Gain in seconds below which nothing is changed.
     plan
-        All that is possible, as late as it is expected to come.
+        All possible shapes, with the expected delay.
     late
-        By how many seconds its scheduler plans the job as it is later than predicted, less than 0 if sooner; None where
-        one of both is not known.
+        Seconds by which the scheduler plans the job as it is later than predicted, negative if sooner; None if either
+        is unknown.
     doubted
-        What would have been worth a change if the predictions had been right so far.
+        The shape that would be worth a change if predictions had been right so far.
     blocked
-        What it waits for whatever its shape.
+        Why it cannot start in any shape.
     """
 
     now: int
@@ -86,20 +86,20 @@ class Reshaping:
 
     @property
     def gain(self) -> int | None:
-        """By how many seconds sooner the best would finish; None where there are no two finishes to compare."""
+        """Seconds by which the best shape would finish sooner; None without two finishes to compare."""
         if self.current is None or self.best is None or self.killed:
             return None
         return self.current.finish - self.best.finish
 
     word = "planned"
-    """How the starts of `start_of` are called."""
+    """Label of the starts of `start_of`."""
 
     def start_of(self, candidate: Candidate) -> int:
-        """Return when a candidate is to start, by what decides."""
+        """Return the start of a candidate by the criterion that decides."""
         return candidate.start
 
     def finish_of(self, candidate: Candidate) -> int:
-        """Return when a candidate is to finish, by what decides."""
+        """Return the finish of a candidate by the criterion that decides."""
         return self.start_of(candidate) + candidate.execution_time
 
     @property
@@ -110,7 +110,7 @@ class Reshaping:
         return self.gain is None or self.gain >= max(self.least, 1)
 
     def why(self) -> str:
-        """Return in words why the job should be changed, or left as it is."""
+        """Return in words why the job should be changed, or not."""
         if self.blocked is not None:
             return self.blocked
         if self.best is None:
@@ -148,38 +148,38 @@ def reshaping(
     refused: Collection[int] = (),
     blocked: str | None = None,
 ) -> Reshaping:
-    """Return what could be made of a waiting job.
+    """Return the best shape of a waiting job.
 
     Parameters
     ----------
     availability
-        What it could get where it stands in the queue: without itself, and without those behind it.
+        Without the job itself and without the jobs behind it in the queue.
     processors, walltime
-        What it asks for now; None where its walltime has no limit.
+        Its present request; None if its walltime has no limit.
     nodes
-        Over how many nodes it is laid out, where that is known.
+        Number of its nodes, if known.
     expected
-        Epoch second at which its scheduler expects it to start, where that is known.
+        Epoch second at which its scheduler expects it to start, if known.
     not_before
-        Epoch second before which it does not start, whatever its shape.
+        Epoch second before which it cannot start in any shape.
     max_processor_hours
-        The most that the run may be expected to use up on another shape.
+        Upper limit on the expected cost of the run in another shape.
     threshold
-        The gain, as a part of the time from now to the finish, from which on it is changed.
+        Minimum gain, as a share of the time from now to its finish.
     least
-        The same in seconds; the larger of both counts.
+        Minimum gain in seconds; the larger of the two counts.
     late
-        By number of processors, by how many seconds its scheduler was seen to plan it later than predicted. What is not
-        there is taken to be as late as the nearest that is, by the ratio.
+        By processor count, the seconds by which the scheduler planned it later than predicted. Other counts take the
+        value of the nearest one, by ratio.
     refused
-        Numbers of processors that are out of the question; with such a one a job starts only if that is expected.
+        Processor counts that are excluded; a job that has one starts only if that is expected.
     blocked
-        What it waits for whatever its shape, in words; nothing is worth a change then.
+        Why it cannot start in any shape, in words; then no change is worth while.
 
     Raises
     ------
     BadInput
-        The application cannot run on so many processors, so that the job is another one's.
+        The application cannot run on its processor count, so the job belongs to another application.
     """
     limits, now = limits or Limits(), availability.now
     refusal = application.refusal(processors)
@@ -243,7 +243,7 @@ def _predicted(
     first: int,
     layout: Layout | None,
 ) -> int | None:
-    """Return when a job would start as it is, None if never: what breaks a limit waits for ever."""
+    """Return the start of a job as it is; None if never: a job that exceeds a limit waits for ever."""
     if limits.max_processors is not None and processors > limits.max_processors:
         return None
     if limits.max_walltime is not None and walltime is not None and walltime > limits.max_walltime:
@@ -265,7 +265,7 @@ def _layout(application: Application, availability: Availability, size: int, nod
 
 
 def _lateness(processors: int, seen: Mapping[int, int]) -> tuple[int, int]:
-    """Return the most similar number of processors of which it is known how late it was planned, and how late."""
+    """Return the most similar processor count with a known delay, and its delay."""
     if processors in seen or not seen:
         return processors, seen.get(processors, 0)
     near = min(seen, key=lambda size: (max(size, processors) / max(1, min(size, processors)), -seen[size]))

@@ -1,4 +1,4 @@
-"""Planning with the schedulers that have answered, by probes and predictions where these are asked for."""
+"""Planning with the schedulers that answered, with probes and predictions if requested."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 __all__ = ["Planned", "Task", "predicted", "why_nothing"]
 
 QUICK_SECONDS = 5.0
-"""What a prediction that is at once takes at most; after a longer one it is looked how far the clock has moved on."""
+"""Seconds within which a prediction counts as immediate; after a longer one, the clocks are checked."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan, and the answers of the schedulers that it rests on.
+    """A plan, and the schedulers' answers on which it is based.
 
     Attributes
     ----------
     resources
-        What a unit of its sizes brings along; None for a number of processors and nothing else.
+        Resources of each unit of its sizes; None if a size is only a number of processors.
     """
 
     plan: Plan
@@ -44,7 +44,7 @@ class Planned:
 
     @property
     def best(self) -> Candidate:
-        """The request that finishes first, or by predictions is expected to; raises `Infeasible` if there is none."""
+        """The request that finishes first, or is predicted to; raises `Infeasible` if there is none."""
         if self.plan.best is None:
             raise Infeasible(why_nothing(self.plan))
         return self.plan.best
@@ -63,12 +63,12 @@ class Planned:
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be planned, its instants fixed: planned again a minute later, it is the same.
+    """A planning problem with fixed instants: planned again a minute later, it is the same.
 
     Attributes
     ----------
     remark, progress
-        Called with what the user should know, and with what a scheduler does meanwhile.
+        Called with remarks for the user, and with what a scheduler does meanwhile.
     """
 
     application: Application
@@ -89,7 +89,7 @@ class Task:
         remark: Callable[[str], object],
         progress: Callable[[str], object],
     ) -> Task:
-        """Fix the instants; what is relative in them is so to the latest of the lists."""
+        """Fix the instants; relative ones refer to the latest of the lists."""
         now = max(one.now for one in lists_of(answers))
         not_before, deadline = (
             None if given is None else Instant.of(given).at(now) for given in (options.not_before, options.deadline)
@@ -105,7 +105,7 @@ class Task:
         return cls(application, options, not_before, deadline, predictor, remark, progress)
 
     def plan(self, answers: Sequence[Answer]) -> Planned:
-        """Plan with the lists that there are; what is not chosen unasked, only if nothing else can run it."""
+        """Plan with the lists; endpoints that must be named are used only if nothing else can run the job."""
         usual = [answer for answer in answers if answer.availability is None or not answer.endpoint.unasked]
         if len(usual) == len(answers) or all(answer.availability is None for answer in usual):
             return self._plan_at_once(answers)
@@ -116,7 +116,7 @@ class Task:
         return found
 
     def _say_what_is_left_out(self, usual: Sequence[Answer], answers: Sequence[Answer]) -> None:
-        """Say of what is left out, for each reason, what the best of it would gain, and how to name it."""
+        """Report endpoints left out: for each reason, the gain of the best one, and how to name it."""
         best = self._planned(usual, self.deadline).best
         gains: dict[str, Candidate] = {}
         for answer in answers:
@@ -134,7 +134,7 @@ class Task:
                 )
 
     def _plan_at_once(self, answers: Sequence[Answer]) -> Planned:
-        """Plan, again if what was predicted is of the past by then."""
+        """Plan, and again if the prediction took so long that it is outdated."""
         found = self._plan(answers)
         likely = predicted(found.plan)
         if likely is not None and (later := self._moved_on(found.answers, likely)) is not None:
@@ -148,7 +148,7 @@ class Task:
         return found
 
     def _plan(self, answers: Sequence[Answer]) -> Planned:
-        """Plan, by probes and predictions if these are asked for."""
+        """Plan, with probes and predictions if requested."""
         predictor = self.predictor
         first = self.deadline if predictor is None else None  # what is promised for after it may be expected before it
         found = self._planned(answers, first)
@@ -156,7 +156,7 @@ class Task:
             from gas.agent.probing import Probing
 
             probings = [Probing(answer, self.options.probes, self.remark, self.progress) for answer in answers]
-            while sum(probing.ask(found) for probing in probings):  # every one of them asks
+            while sum(probing.ask(found) for probing in probings):  # each of them queries
                 answers = [probing.answer for probing in probings]
                 found = self._planned(answers, first)
         if predictor is not None:
@@ -178,11 +178,12 @@ class Task:
         )
 
     def _moved_on(self, answers: Sequence[Answer], found: PredictedPlan) -> list[Answer] | None:
-        """Return what is free now if predicting took so long that what it says is of the past; None if it did not.
+        """Return new answers if predicting took so long that they are outdated; None if it did not.
 
-        By the schedulers' own clocks: more than a minute is over, or the start expected or planned of the best.
+        By the schedulers' own clocks: more than a minute has passed, or the expected or planned start of the best
+        request.
         """
-        if seconds_since(answers) <= QUICK_SECONDS or self.options.probes:  # real jobs are not sent twice
+        if seconds_since(answers) <= QUICK_SECONDS or self.options.probes:  # real jobs are not submitted twice
             return None
         later, best = ask_again(answers), found.best
         likely = None if best is None else found.predictions.get(best, best)
@@ -197,7 +198,7 @@ class Task:
 
 
 def _check_window(options: PlanOptions, now: int, not_before: int | None, deadline: int | None) -> None:
-    """Refuse a deadline that no start precedes: that is a slip, where one that is only too early is an answer."""
+    """Refuse a deadline that no start precedes as a mistake; one that is only too early gets an answer."""
     earliest = now if not_before is None else max(now, not_before)
     if options.deadline is None or deadline is None or deadline > earliest:
         return
@@ -210,7 +211,7 @@ def _check_window(options: PlanOptions, now: int, not_before: int | None, deadli
 
 
 def predicted(found: Plan) -> PredictedPlan | None:
-    """Return a plan as one by predictions; None if it is by promises alone, for which nothing of them is imported."""
+    """Return a plan with predictions; None for a plan by promises alone, which imports nothing for predictions."""
     if type(found) is Plan:
         return None
     from gas.prediction.choice import PredictedPlan

@@ -1,7 +1,7 @@
-"""Jobs as futures: what `concurrent.futures` can do with a call, on any scheduler that takes jobs.
+"""Jobs as futures, with the interface of `concurrent.futures`, on any scheduler that accepts jobs.
 
-One thread a scheduler and user asks for all jobs that are waited for. Whatever goes wrong while it asks, each future
-ends: with the job, or with an error.
+One thread per scheduler and user polls all jobs that are waited for. Each future ends, whatever error occurs: with the
+job, or with an exception.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from gas.times import duration_text
 __all__ = ["JobFuture", "JobFutureOf", "JobResult"]
 
 SHOWN_BYTES = 2000
-"""Of what a job that failed has written last."""
+"""Bytes of a failed job's output in its error."""
 
 FEW = 3
-"""Up to so many jobs are requested one by one; of more, all are listed."""
+"""Up to this many jobs are requested one by one; if there are more, all are listed."""
 
 _Result = TypeVar("_Result")
 
@@ -57,12 +57,12 @@ class JobResult:
 
     @property
     def exit_status(self) -> int | None:
-        """0, or None where its scheduler does not say."""
+        """The exit status, 0; None if its scheduler does not report it."""
         status: int | None = self.job["exit_status"]
         return status
 
     def output(self, *, most: int = 1 << 20) -> str:
-        """Return the end of what it has written to standard output, up to so many bytes."""
+        """Return the last bytes of its standard output."""
         return self.endpoint.output(self.id, "stdout", most).decode(errors="replace")
 
     def __repr__(self) -> str:
@@ -70,21 +70,21 @@ class JobResult:
 
 
 class JobFutureOf(Future[_Result], Generic[_Result]):
-    """A job as a future; what its result is, a class derived from it says.
+    """A job as a future; derived classes define its result.
 
-    `concurrent.futures.wait` and ``as_completed`` take it too.
+    `concurrent.futures.wait` and ``as_completed`` accept it too.
 
     Parameters
     ----------
     remark
-        Called when the scheduler does not answer for a while, and when it does not know the job any more.
+        Called when the scheduler does not answer for a while, and when it no longer knows the job.
 
     Attributes
     ----------
     submitted
-        The job when it was submitted, and the plan that it was made by.
+        The job at its submission, and the plan of the submission.
     job
-        As it was last seen: the JSON object of ``GET /v1/jobs/{id}``.
+        Its latest known state: the JSON object of ``GET /v1/jobs/{id}``.
     """
 
     def __init__(self, submitted: Submitted, *, remark: Callable[[str], object] | None = None) -> None:
@@ -106,46 +106,46 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
 
     @property
     def plan(self) -> Plan | None:
-        """The plan that it was made by; None if an earlier submission with its key made it."""
+        """The plan of the submission; None if an earlier submission with its key made the job."""
         return None if self.submitted.planned is None else self.submitted.planned.plan
 
     @property
     def state(self) -> str:
-        """As it was last seen: queued, running, completed, failed, timeout, cancelled or lost."""
+        """Its latest known state: queued, running, completed, failed, timeout, cancelled or lost."""
         return str(self.job["state"])
 
     @property
     def offer(self) -> int | None:
-        """The earlier start that it is offered, as it was last seen; an epoch second, None if there is none."""
+        """The earlier start offered to it, by its latest known state, in epoch seconds; None if there is none."""
         return self.job.get("offer") if self.state == "queued" else None
 
     def accept_offer(self) -> None:
-        """Move the job to the earlier start that it is offered now.
+        """Accept the offer: move the job to the offered start.
 
         Raises
         ------
         Conflict
-            It is offered nothing, or something else by now.
+            There is no such offer (any more).
         """
         self.seen(accept(self.submitted.endpoint, self.id))
 
     def decline_offer(self, not_before: When | None = None) -> None:
-        """Keep the job's own start; starts from `not_before` on may be offered later, without it none."""
+        """Decline the offer; starts from `not_before` on may be offered later, with None no more."""
         where = self.submitted.endpoint
         instant = instant_of(not_before, "not_before")
         self.seen(decline(where, self.id, None if instant is None else instant.at(clock_of(where))))
 
     def running(self) -> bool:
-        """Return whether the job runs, as it was last seen."""
+        """Return whether the job runs, by its latest known state."""
         return not self.done() and self.state == "running"
 
     def cancel(self) -> bool:
-        """Cancel the job, also while it runs; return whether that was in time.
+        """Cancel the job, also a running one; return whether that was in time.
 
         Raises
         ------
         GasError
-            The scheduler does not answer, or refuses it.
+            The scheduler does not answer, or refuses to cancel it.
         """
         if self.done():
             return self.cancelled()
@@ -159,17 +159,17 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
         return True
 
     def _cancel(self) -> None:
-        """Become cancelled, and say so to those who wait."""
+        """Become cancelled, and notify waiting threads."""
         if not super().cancel():
             return
-        with _lock:  # of several threads that cancel it one says so: Python logs the others' attempts as critical
+        with _lock:  # only one of several cancelling threads may notify: Python logs further attempts as critical
             first, self._notified = not self._notified, True
         if first:
             self.set_running_or_notify_cancel()
 
     def seen(self, job: dict[str, Any]) -> None:
-        """Take note of how the job stands, and end if it has ended."""
-        state = job["state"]  # before anything is believed of it
+        """Note the state of the job, and end if it has ended."""
+        state = job["state"]  # before the state is used
         self.job = job
         if state == "cancelled":
             self._cancel()
@@ -177,7 +177,7 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
             self._end(lambda: self.set_result(found[0]))
 
     def fail(self, error: BaseException) -> None:
-        """End with an error."""
+        """End with an exception."""
         self._end(lambda: self.set_exception(error))
 
     def _end(self, how: Callable[[], None]) -> None:
@@ -185,21 +185,21 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
             how()
         except InvalidStateError:  # it was cancelled meanwhile
             return
-        except BaseException:  # of a function that was to be called at its end: other jobs are waited for too
+        except BaseException:  # a callback may fail: other jobs are waited for too
             logging.getLogger("gas.agent").exception("a function called at the end of job %s failed", self.id)
 
     def _outcome(self, job: dict[str, Any]) -> tuple[_Result] | None:
-        """Return the result of a job that has ended, None if there is none yet; raise what went wrong."""
+        """Return the result of an ended job, None if there is none yet; raise its error."""
         raise NotImplementedError
 
     def _failure(self, job: dict[str, Any]) -> JobFailed:
-        """Return how a job failed, with the end of what it has written."""
+        """Return the error of a failed job, with the end of its output."""
         parts = [describe(job), *self._ends(job)]
         status = job["exit_status"]
         return JobFailed("\n".join(parts), job, status if isinstance(status, int) else None, "\n".join(parts[1:]))
 
     def _ends(self, job: dict[str, Any]) -> list[str]:
-        """Return the ends of both streams of a job, each after a line that says which."""
+        """Return the ends of both output streams of a job, each after a line with its name."""
         found = []
         for stream in ("stderr", "stdout"):
             try:
@@ -228,7 +228,7 @@ class JobFuture(JobFutureOf[JobResult]):
 
 
 class _Watch:
-    """Asks one scheduler for the jobs of futures, in a thread that lasts as long as there are any."""
+    """Polls one scheduler for the jobs of futures, in a thread that ends with the last of them."""
 
     def __init__(self, where: JobEndpoint, remark: Callable[[str], object]) -> None:
         self._where, self._remark = where, remark
@@ -258,7 +258,7 @@ class _Watch:
             try:
                 with poll.asking():
                     self._ask(waiting)
-            except BaseException as error:  # no answer for long; or a plug-in, whose exit is not ours
+            except BaseException as error:  # no answer for long; or a plug-in that exits
                 for one in waiting:
                     one.fail(error)
                 poll = self._poll()
@@ -273,7 +273,7 @@ class _Watch:
         return poll
 
     def _ask(self, waiting: list[JobFutureOf[Any]]) -> None:
-        """Ask for the jobs of all, and pass on how each stands; what is wrong with one is its own."""
+        """Poll all jobs, and pass on the state of each; an error with one job concerns only that job."""
         listed: dict[int, dict[str, Any]] = {}
         if len(waiting) > FEW:
             listed = {int(job["id"]): job for job in self._where.jobs(REMEMBERED)}
@@ -283,7 +283,7 @@ class _Watch:
                 continue
             try:
                 job = listed.get(one.id)
-                if job is None or job["state"] in ENDED:  # of one that has ended, all is to be known
+                if job is None or job["state"] in ENDED:  # an ended job is requested with all its details
                     job = self._where.job(one.id)
             except NotFound as error:
                 one.fail(error)
@@ -299,6 +299,6 @@ _lock = threading.Lock()
 
 
 def _watching(where: JobEndpoint, remark: Callable[[str], object]) -> _Watch:
-    """Return what asks this scheduler as this user."""
+    """Return the poller of a scheduler for a user."""
     with _lock:
         return _watches.setdefault((type(where), where.name, where.target, where.credential), _Watch(where, remark))

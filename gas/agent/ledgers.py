@@ -1,7 +1,7 @@
-"""The ledgers of schedulers on a login node: what was predicted for jobs sent to them, and what came of it.
+"""Ledgers of schedulers on a login node: predictions for submitted jobs, and their outcomes.
 
-A scheduler whose ledger knows little teaches it from its own past: its last jobs are predicted afterwards, each from
-what was known at its submission, for a few seconds.
+For a scheduler whose ledger has few outcomes, Gas predicts its last jobs afterwards, each from the state at its
+submission, for a few seconds.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from workloads import Log
 __all__ = ["brought_up_to_date", "note_standing", "note_start", "note_submission"]
 
 REHEARSAL_SECONDS = 5.0
-"""For so long past jobs are predicted afterwards at most."""
+"""Most seconds spent on predictions of past jobs."""
 
 FIRST_SECONDS = 0.5
-"""So much later than evenly over that time they may be, as the first may be slow."""
+"""Tolerated seconds behind an even pace, as the first prediction may be slow."""
 
 REHEARSAL_SAMPLES = 100
-"""How often the queue is simulated for each of them."""
+"""Simulations of the queue per past job."""
 
 ASKING_SECONDS = 2.0
-"""For so long a scheduler is asked at most what has become of jobs."""
+"""Most seconds spent on querying a scheduler for the state of jobs."""
 
 
 def brought_up_to_date(
@@ -40,16 +40,16 @@ def brought_up_to_date(
     snapshot: Snapshot,
     remark: Callable[[str], object],
 ) -> Ledger:
-    """Return the ledger of a scheduler, with what has become known since it was written.
+    """Return the ledger of a scheduler, with outcomes known by now.
 
-    Past jobs are predicted where the queue is known at each instant of the past as it is now. Of a scheduler with
-    priorities it is not: how well a simulation of counts held says nothing of one of its own scheduling. With such
-    outcomes 83% of 276 starts on real Slurms were in intervals of 90%, without them 88%, in narrower ones.
+    Past jobs are predicted if the queue at each past instant is known as well as it is now. For a scheduler with
+    priorities it is not: outcomes of simulations by processor counts do not apply to those of its own scheduling. With
+    such outcomes, 83% of 276 starts on real Slurms were in intervals of 90%; without them 88%, in narrower intervals.
 
     Parameters
     ----------
     log
-        The scheduler's own past; None if that is not known, or not wholly.
+        Records of the scheduler's past; None if unknown or incomplete.
     """
     from gas.prediction.backtest import rehearsed  # with the simulator, which a start needs none of
     from gas.prediction.recorded import RecordedQueue
@@ -76,7 +76,7 @@ def brought_up_to_date(
 
 
 def note_submission(planned: Planned, job: dict[str, Any], remark: Callable[[str], object]) -> None:
-    """Write down what was predicted for the request that was submitted, if it was."""
+    """Record the prediction of the submitted request, if there was one."""
     likely = predicted(planned.plan)
     found = None if likely is None else likely.predictions.get(planned.best)
     if found is not None and found.made is not None and job["processors"] == planned.best.processors:
@@ -85,7 +85,7 @@ def note_submission(planned: Planned, job: dict[str, Any], remark: Callable[[str
 
 
 def note_standing(endpoint: Endpoint, id: int, made: Made, remark: Callable[[str], object], *, anew: bool) -> None:
-    """Write down what is predicted of a job that waits; `anew` if it has got another shape: what was before is void."""
+    """Record the prediction of a waiting job; `anew` after a change of its shape, which voids the old prediction."""
     with ledger_of(endpoint.target, remark).changing() as ledger:
         if anew:
             ledger.withdrawn(str(id))
@@ -93,7 +93,7 @@ def note_standing(endpoint: Endpoint, id: int, made: Made, remark: Callable[[str
 
 
 def note_change(endpoint: Endpoint, id: int) -> None:
-    """Forget what was predicted of a job that has got another shape."""
+    """Delete the prediction of a job whose shape has changed."""
     file = ledger_of(endpoint.target, lambda problem: None)
     if str(id) in file.read().open:
         with file.changing() as ledger:
@@ -101,7 +101,7 @@ def note_change(endpoint: Endpoint, id: int) -> None:
 
 
 def note_start(endpoint: Endpoint, job: dict[str, Any], remark: Callable[[str], object]) -> str:
-    """Write down the start of a job that was predicted; return in words how well that held, nothing if it was not."""
+    """Record the start of a predicted job; return a sentence on the accuracy, "" if it was not predicted."""
     file, who = ledger_of(endpoint.target, remark), str(job["id"])
     made = file.read().open.get(who)
     if made is None or job["start"] is None:
@@ -113,7 +113,7 @@ def note_start(endpoint: Endpoint, job: dict[str, Any], remark: Callable[[str], 
 
 
 def _starts(endpoint: JobEndpoint, ledger: Ledger) -> dict[str, int | None]:
-    """Ask when the jobs of predictions without an outcome started; None of one that never will, as far as is known."""
+    """Query the starts of jobs without an outcome; None for a job that will never start, as far as is known."""
     found: dict[str, int | None] = {}
     end = time.monotonic() + ASKING_SECONDS
     for who in ledger.open:
@@ -123,7 +123,7 @@ def _starts(endpoint: JobEndpoint, ledger: Ledger) -> dict[str, int | None]:
             job = endpoint.job(int(who))
         except NotFound:
             found[who] = None
-        except GasError:  # its site is in trouble: another time
+        except GasError:  # the site has a problem: try another time
             break
         else:
             if job["state"] == "running" or job["state"] in ENDED:

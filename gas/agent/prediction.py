@@ -1,6 +1,6 @@
-"""What the past of a machine says of its queue, and so of the candidates of a plan.
+"""Predictions of a machine's queue from its past, for the candidates of a plan.
 
-The history is given, or each scheduler is asked for its own.
+The history is given, or each scheduler is queried for its own.
 """
 
 from __future__ import annotations
@@ -49,26 +49,26 @@ from workloads import LogError
 __all__ = ["Predictor"]
 
 MOST_SHAPES = 12
-"""How many shapes of a waiting job are followed besides its own."""
+"""Number of other shapes of a waiting job that are simulated."""
 
 FRESH_SECONDS = 3_600.0
-"""For so long what a scheduler has said of its past holds, where one job is looked at again and again."""
+"""Seconds for which a scheduler's records of its past are reused, if one job is planned repeatedly."""
 
 _COMPILING = "first use: compiling the predictor (up to two minutes)"
 
 FEW = 100
-"""From fewer jobs than these little can be learnt, which is said."""
+"""Number of jobs below which little can be learned; the user is told."""
 
 
 class Predictor:
-    """What is likely, for plan after plan.
+    """Predictions for a sequence of plans.
 
-    Each scheduler is asked for its past once, and each remark made once.
+    Each scheduler is queried for its past once, and each remark is made once.
 
     Parameters
     ----------
     remark
-        Called with what the user should know.
+        Called with remarks for the user.
     """
 
     def __init__(self, options: Forecasting, remark: Callable[[str], object]) -> None:
@@ -91,14 +91,14 @@ class Predictor:
         deadline: int | None = None,
         promised: Candidate | None = None,
     ) -> PredictedPlan:
-        """Return the plan by predictions; those who cannot be predicted keep their planned starts, which is said.
+        """Return the plan by predictions; candidates that cannot be predicted keep their planned starts, with a remark.
 
         Parameters
         ----------
         found
-            Planned without the deadline.
+            The plan without the deadline.
         promised
-            What the planner chooses under it.
+            The planner's choice with the deadline.
 
         Raises
         ------
@@ -220,7 +220,7 @@ class Predictor:
         }
 
     def _history(self, endpoint: Endpoint) -> History:
-        """Return the past that is learnt from; a scheduler is asked for its own once: later it is nearly the same."""
+        """Return the past to learn from; a scheduler is queried for its own once: later it is nearly the same."""
         if self.options.history is not None:
             return self.options.history
         if endpoint.name not in self._remembered:
@@ -228,12 +228,12 @@ class Predictor:
         return self._remembered[endpoint.name]
 
     def _past(self, endpoint: Endpoint, history: History, snapshot: Snapshot) -> tuple[Past, int, int, tuple[str, ...]]:
-        """Return what is known at a snapshot, how many jobs of it are of unknown users, how many ended, and remarks.
+        """Return the state of a snapshot, its number of jobs of unknown users, the number of ended jobs, and remarks.
 
         Raises
         ------
         BadInput
-            The scheduler's own past is too little.
+            The scheduler has too few records of its past.
         """
         past = history.past(snapshot)
         remarks: tuple[str, ...] = ()
@@ -254,14 +254,14 @@ class Predictor:
     def standing(
         self, endpoint: Endpoint, id: int, found: Reshaping, not_before: int | None, threshold: float, least: int
     ) -> LikelyReshaping | None:
-        """Return what should be made of a job that waits; None where there are too few samples to say what is likely.
+        """Return the best shape of a waiting job by predictions; None if there are too few samples.
 
         Parameters
         ----------
         found
-            What its scheduler plans of it, and could plan.
+            The scheduler's plan of the job, and possible plans.
         not_before
-            The instant before which it does not start, whatever its shape.
+            The instant before which it cannot start in any shape.
         threshold, least
             As of `gas.prediction.reshaping.likely_reshaping`.
 
@@ -273,7 +273,7 @@ class Predictor:
         assert found.current is not None, "requests that can never start are not predicted"
         if time.monotonic() - self._asked_at > FRESH_SECONDS:
             self._asked_at = time.monotonic()
-            with suppress(GasError):  # else what it said before still holds
+            with suppress(GasError):  # else the earlier answer still holds
                 if self.options.history is None:
                     self._remembered = {endpoint.name: _asked(endpoint, endpoint.name, self._say_once)}
                 self._ledgers.clear()
@@ -301,7 +301,7 @@ class Predictor:
     def _starts_in_place(
         self, endpoint: PlacedEndpoint, id: int, history: History, shapes: Sequence[Candidate], not_before: int | None
     ) -> NDArray[np.int64]:
-        """Return when a job would start in shapes that keep its place: a row for each sample."""
+        """Return the starts of a job in shapes that keep its place: a row for each sample."""
         snapshot, place = endpoint.place(id, history.users)
         past, _, _, remarks = self._past(endpoint, history, snapshot)
         for remark in (*endpoint.queue_remarks, *remarks):
@@ -320,7 +320,7 @@ class Predictor:
     def _starts_by_priority(
         self, endpoint: RequeueingEndpoint, id: int, history: History, shapes: Sequence[Candidate], first: int
     ) -> NDArray[np.int64] | None:
-        """Return when a job would start in shapes that have their priorities, a row for each sample."""
+        """Return the starts of a job in shapes with their own priorities: a row for each sample."""
         queue = endpoint.queue_with(id, [(one.processors, one.walltime, one.layout) for one in shapes], first)
         if queue.uncompiled(0):
             self._compile_first()
@@ -343,13 +343,13 @@ class Predictor:
         return made.starts if isinstance(made, Forecast) else None
 
     def _compile_first(self) -> bool:
-        """Make the machine code that samples of a queue need; raise `Conflict`, as the queue is old by then."""
+        """Compile the machine code for samples of a queue, then raise `Conflict`, as the queue is outdated by then."""
         self._say_once(_COMPILING)
         compile_ahead()
         raise Conflict("the predictor has been compiled; the queue is read again")
 
     def _learnt(self, endpoint: Endpoint, history: History, snapshot: Snapshot, strangers: bool) -> tuple[str, ...]:
-        """Read the ledger of a scheduler, brought up to date once; return what should be known of it."""
+        """Read the ledger of a scheduler and update it once; return remarks on it."""
         own = self.options.history is None
         partly = not endpoint.shows_all or (own and strangers and len(history.users) == 1)
         if endpoint.name not in self._ledgers:
@@ -358,7 +358,7 @@ class Predictor:
                 self._say_once(_COMPILING)
             ledger = brought_up_to_date(endpoint, log, snapshot, self._remark)
             exact = isinstance(endpoint, QueueEndpoint)
-            # Earlier versions predicted the past of others, too, by counts of processors.
+            # Earlier versions predicted the past of such schedulers too, by processor counts.
             came_true = [one for one in ledger.outcomes if exact or not one.afterwards]
             prior, weight = 0 if partly else ledger.prior, ALIKE if exact else TRUSTED
             self._ledgers[endpoint.name] = Ledger(came_true, prior=prior, weight=weight)
@@ -372,9 +372,9 @@ class Predictor:
 
 
 def _compiles_for_later() -> bool:
-    """Return whether samples of a Slurm's queue need machine code that is missing: it is then made beside this process.
+    """Return whether samples of a Slurm queue need missing machine code, which is then made in another process.
 
-    It takes longer than a first answer may.
+    That takes longer than a first answer may.
     """
     from gas.compiled import available, compile_beside, is_ready
     from gas.prediction.present import learning_is_ready
@@ -386,7 +386,7 @@ def _compiles_for_later() -> bool:
 
 
 def _beside(queue: Queue, history: History, snapshot: Snapshot) -> list[NDArray[np.int64]]:
-    """Return for each candidate past waits that its own is likely to be among; none if the history lacks them."""
+    """Return for each candidate the past waits that are likely similar to its own; none if the history lacks them."""
     try:
         return history.waits(snapshot, queue.requests(history.users, history.queues()), queue.cpus)
     except (BadInput, LogError):  # it has no waits, or does not say how many CPUs jobs had
@@ -394,7 +394,7 @@ def _beside(queue: Queue, history: History, snapshot: Snapshot) -> list[NDArray[
 
 
 def _asked(endpoint: Endpoint, name: str, remark: Callable[[str], object]) -> History:
-    """Return what a scheduler of this name remembers itself."""
+    """Return the records that a scheduler of this name keeps of its past."""
     if not isinstance(endpoint, RememberingEndpoint):
         raise BadInput(f"{name}: provides no history of jobs; name one: --predict FILE")
     try:
@@ -412,7 +412,7 @@ def _asked(endpoint: Endpoint, name: str, remark: Callable[[str], object]) -> Hi
 def _saying_what_takes_long(
     scheduler: str, samples: int, remark: Callable[[str], object], scheduling: bool
 ) -> Iterator[None]:
-    """Say what takes so long, if it does; `scheduling`: the scheduler's own scheduling is run forward."""
+    """Tell the user what takes so long; `scheduling`: the scheduler's own algorithm is simulated forward."""
     from gas.prediction.together import follow_all
 
     only_one_kept = False

@@ -1,9 +1,9 @@
-"""Schedulers: by name, from the configuration or the local Slurm; asked, with the accounts and QOS that they offer.
+"""Schedulers by name, from the configuration or the local Slurm, and their answers, also for other accounts and QOS.
 
-A list shows what was free when it was made. One in a file may be of yesterday, or of another clock's tomorrow: it is
-planned with if it is of the present hour. One that a live scheduler answers is to be of the present minute. S³ makes
-its list when it is asked, by a clock of its own, which may run ahead by design (``gas serve --clock-speed``): there the
-answer's age counts, which HTTP gives (`gas.endpoints.s3`), and not the instant that the list is of.
+A list is valid at the instant it was made. A list in a file may be of yesterday, or of tomorrow by another clock: it is
+used if it is of the present hour. An answer of a live scheduler must be of the present minute. S³ makes its list when
+queried, by its own clock, which may run ahead by design (``gas serve --clock-speed``): for S³, the age of the answer
+according to HTTP counts (`gas.endpoints.s3`), not the instant of the list.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gas.errors import BadInput, GasError, Unreachable
 from gas.planner import Limits
 from gas.times import duration_text, iso_time
 
-if TYPE_CHECKING:  # imported where it is read: planning on a file needs none
+if TYPE_CHECKING:  # imported where it is read: planning on a file does not need it
     from gas.endpoints import Configuration
 
 __all__ = [
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 Scheduler = Endpoint | tuple[str, Exception]
-"""An endpoint, or the name of one that could not be set up, and why."""
+"""An endpoint, or the name of one that could not be set up, with the error."""
 
 # --------------------------------------------------------------------------------------------------------- by name
 
@@ -58,14 +58,14 @@ def chosen_endpoints(
     *,
     slurm_here: bool = False,
 ) -> list[Scheduler]:
-    """Return the schedulers named, or else all of the configuration.
+    """Return the named schedulers, or else all of the configuration.
 
-    An endpoint that cannot be set up is returned as its name and the error, so that the others can be used.
+    An endpoint that cannot be set up is returned as its name and the error, so that the others can still be used.
 
     Parameters
     ----------
     slurm_here
-        A Slurm job script is to run: say that there is no Slurm where there is none.
+        A Slurm job script will run: report it if there is no Slurm.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def chosen_endpoints(
 
 
 def _none_configured(configuration: Configuration, *, slurm_here: bool) -> str:
-    """Return what is to be done where neither the call nor a configuration names a scheduler."""
+    """Return the advice for a call that names no scheduler, without a configuration."""
     if configuration.path is not None:
         return (
             f"{configuration.path}: names no scheduler; write an [endpoints.NAME] into it (`gas endpoints --help` "
@@ -124,7 +124,7 @@ def _none_configured(configuration: Configuration, *, slurm_here: bool) -> str:
 
 
 def _configuration(explicit: Path | None) -> tuple[Configuration, Any]:
-    """Return the configuration; without a file, the partitions of the local Slurm and its answers.
+    """Return the configuration; without a file, a configuration of the local Slurm's partitions, and its answers.
 
     Raises
     ------
@@ -150,16 +150,16 @@ def _configuration(explicit: Path | None) -> tuple[Configuration, Any]:
 
 
 _CHOICE = re.compile(r"\+(?=(?:account|qos)=)")
-"""What begins a part of a plan's name that says an account or a QOS: ``kth+qos=high``."""
+"""Separators before an account or a QOS in the name of a plan's scheduler: ``kth+qos=high``."""
 
 
 def _plain(name: str, configuration: Configuration) -> str:
-    """Return what a scheduler is called in the configuration, of whose accounts and QOS one may be named too."""
+    """Return the configured name of a scheduler, of which one account or QOS may be named too."""
     return name if name in configuration.tables else _CHOICE.split(name)[0]
 
 
 def _made(configuration: Configuration, name: str, *, alone: bool) -> Endpoint:
-    """Return the scheduler of a name, with the account and the QOS that it names as plans do: ``kth+qos=high``."""
+    """Return a scheduler by name, with the account and the QOS in it: ``kth+qos=high``."""
     plain = _plain(name, configuration)
     made = configuration.endpoint(plain, alone=alone)
     if plain == name:
@@ -179,7 +179,7 @@ def _address(name: str) -> str:
 
 
 def _s3(address: str, rivals: Sequence[str] = ()) -> Endpoint:
-    """Return the S³ at an address; `rivals` are others that a token of the environment could be meant for."""
+    """Return the S³ at an address; `rivals` are other schedulers to which a token of the environment may belong."""
     from gas.endpoints import S3Endpoint
     from gas.endpoints.access import Access
 
@@ -187,9 +187,9 @@ def _s3(address: str, rivals: Sequence[str] = ()) -> Endpoint:
 
 
 def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
-    """Return the scheduler named, or the only one of the configuration; it must accept jobs.
+    """Return the named scheduler, or the only one of the configuration; it must accept jobs.
 
-    Of partitions of one Slurm any knows the jobs of all.
+    Any partition of a Slurm knows the jobs of all its partitions.
 
     Raises
     ------
@@ -212,14 +212,14 @@ def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
 
 
 def _one_slurm(configuration: Configuration) -> bool:
-    """Return whether there is one scheduler only, as of partitions of one Slurm each knows the jobs of all."""
+    """Return whether there is only one scheduler; partitions of one Slurm count once, as each knows the jobs of all."""
     tables = list(configuration.tables.values())
     places = {tuple(table.get(key) for key in ("type", "url", "slurm_conf", "folder")) for table in tables}
     return len(tables) == 1 or (len(places) == 1 and all(table.get("type") == "slurm" for table in tables))
 
 
 def job_endpoints(names: Sequence[str] | None, config: Path | None) -> list[JobEndpoint | tuple[str, Exception]]:
-    """Return the schedulers named, or else all of the configuration, that accept jobs.
+    """Return the named schedulers, or else all of the configuration, that accept jobs.
 
     One that cannot be set up is returned as its name and the error.
     """
@@ -251,40 +251,40 @@ MOST_APART_LIVE = 60
 
 
 def gather(schedulers: Sequence[Scheduler], *, choices: bool = True, stale_ok: bool = False) -> list[Answer]:
-    """Return what each scheduler answers, in the given order, then the answers for its other accounts and QOS.
+    """Return the answers of schedulers in the given order, then the answers for their other accounts and QOS.
 
     Parameters
     ----------
     choices
-        Whether those other accounts and QOS are asked for.
+        Whether to query those other accounts and QOS.
     stale_ok
-        Whether lists of any time are meant.
+        Whether to accept lists of any time.
     """
     usable = iter(ask([e for e in schedulers if not isinstance(e, tuple)]))
     answers = [Answer(_Broken(e[0]), None, e[1], 0.0) if isinstance(e, tuple) else next(usable) for e in schedulers]
     answers += _with_choices(answers) if choices else []
-    if seconds_since(answers) > MOST_APART_LIVE:  # another one was waited for
+    if seconds_since(answers) > MOST_APART_LIVE:  # expired while another one was waited for
         answers = ask_again(answers)
     return without_stale(answers, time.time(), time.monotonic(), stale_ok=stale_ok)
 
 
 def _with_choices(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers of other accounts and QOS with which the schedulers that have answered take jobs."""
+    """Return the answers for other accounts and QOS with which the schedulers accept jobs."""
     others = [one for answer in answers if answer.availability is not None for one in answer.endpoint.choices()]
     return [one for one in ask(others) if one.error is None] if others else []
 
 
 def seconds_since(answers: Sequence[Answer]) -> float:
-    """Return how long ago the first of the live schedulers answered; 0 if none did."""
+    """Return the age of the oldest answer of a live scheduler; 0 if there is none."""
     live = [a.at for a in answers if a.availability is not None and not isinstance(a.endpoint, FileEndpoint)]
     return time.monotonic() - min(live) if live else 0.0
 
 
 def without_stale(answers: Sequence[Answer], present: float, clock: float, *, stale_ok: bool = False) -> list[Answer]:
-    """Return the answers, with an error in place of each list that is not of the present.
+    """Return the answers, with an error instead of each list that is not of the present.
 
-    Beside live schedulers the present is theirs, whatever `stale_ok` says: with a list of last week, processors would
-    be taken for free that are not, and with one of next week the live ones would be planned for then.
+    If there are live schedulers, their present counts, despite `stale_ok`: with a list of last week, occupied
+    processors would count as free, and with one of next week, the live schedulers would be planned for next week.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ def without_stale(answers: Sequence[Answer], present: float, clock: float, *, st
     clock
         The same instant by `time.monotonic`.
     stale_ok
-        Whether lists of any time are meant.
+        Whether to accept lists of any time.
     """
     live = [a.availability.now for a in answers if a.availability is not None and isinstance(a.endpoint, JobEndpoint)]
     return [
@@ -328,16 +328,16 @@ def _of_the_present(answer: Answer, answered: int, of_live: int | None, *, stale
 
 
 def why_old(name: str, now: int, answered: int, seconds: float = 0.0) -> str | None:
-    """Return why the list of a live scheduler is not of the present, and what helps; None if it is.
+    """Return why the list of a live scheduler is not of the present, and the remedy; None if it is.
 
     Parameters
     ----------
-    now
+    The instant of the list.
         Of the list.
     answered
         The epoch second at which it arrived.
     seconds
-        For how long it had been asked for.
+        Duration of the query.
     """
     nearest = min(max(now, answered - math.ceil(seconds)), answered)
     if abs(now - nearest) <= MOST_APART_LIVE:
@@ -353,7 +353,7 @@ def _apart(now: int, present: int) -> str:
 
 
 def lists_of(answers: Sequence[Answer]) -> list[Availability]:
-    """Return what those have free that have answered, or raise `Unreachable`."""
+    """Return the availability lists of the schedulers that answered, or raise `Unreachable`."""
     found = [a.availability for a in answers if a.availability is not None]
     if not found:
         raise Unreachable("no scheduler answered")
@@ -361,7 +361,7 @@ def lists_of(answers: Sequence[Answer]) -> list[Availability]:
 
 
 def called(endpoint: Endpoint) -> str:
-    """Return the name by which the user knows a scheduler: with one of its choices fixed, it has another."""
+    """Return the configured name of a scheduler; with a fixed account or QOS, its own name differs."""
     return endpoint.configured_as or endpoint.name
 
 
@@ -389,7 +389,7 @@ def find_by_key(schedulers: Sequence[Scheduler], key: str) -> tuple[JobEndpoint,
 
 @dataclass(frozen=True)
 class _Broken(Endpoint):
-    """Stands for an endpoint that could not be set up."""
+    """A placeholder for an endpoint that could not be set up."""
 
     name: str
     address: str = ""

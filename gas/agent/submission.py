@@ -1,10 +1,9 @@
-"""One job on its way to one of several schedulers, made exactly once.
+"""Submission of one job to one of several schedulers, exactly once.
 
-One submission has one key, which every request of it bears, whichever plan it is of (`gas.endpoints.s3` says why that
-makes at most one job). What is left to see to here is that the key goes to one scheduler only: to another one if, and
-only if, the first has refused it and nothing sent to it is in doubt. With a key of the user's own, also over several
-submissions: the key is looked for everywhere before anything is planned, and where it goes is written down before it
-goes there.
+One submission has one key, which all its requests carry, also those of later plans (`gas.endpoints.s3` explains why
+that makes at most one job). This module makes sure that the key goes to one scheduler only: to another one if, and only
+if, the first has refused it and no request to it is in doubt. A user's own key is safe also across submissions: before
+planning, all schedulers are searched for it, and its target is noted before anything is sent.
 """
 
 from __future__ import annotations
@@ -35,25 +34,25 @@ if TYPE_CHECKING:
 __all__ = ["ATTEMPTS", "Prepared", "Submission", "Submitted", "job_for", "prepared", "slack"]
 
 ATTEMPTS = 5
-"""How often a plan that went stale is made again."""
+"""Number of times that a stale plan is made again."""
 
 
 @runtime_checkable
 class Forgetful(JobEndpoint, Protocol):
-    """A scheduler that forgets jobs which have ended."""
+    """A scheduler that forgets ended jobs."""
 
     def memory(self) -> int | None:
-        """Return for how many seconds it remembers them at least, None if that is not known."""
+        """Return for how many seconds at least it remembers them; None if unknown."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """The request that finishes first, as it would be submitted.
+    """The request that finishes first, ready for submission.
 
     Attributes
     ----------
     preview
-        What would be submitted, in the words of the scheduler; None where it has none.
+        The submission in the scheduler's own syntax; None if it has none.
     """
 
     planned: Planned
@@ -63,7 +62,7 @@ class Prepared:
 
 
 def prepared(planned: Planned, run: Run, options: PlanOptions) -> Prepared:
-    """Return the best request of a plan as it would be submitted; raise `Infeasible` if there is none."""
+    """Return the best request of a plan, ready for submission; raise `Infeasible` if there is none."""
     chosen = planned.endpoint
     if run.job.job_class is not None and not chosen.takes_classes:
         raise BadInput(
@@ -77,7 +76,7 @@ def prepared(planned: Planned, run: Run, options: PlanOptions) -> Prepared:
 
 
 def job_for(run: Run, best: Candidate, chosen: Endpoint, resources: Resources | None = None) -> JobDescription:
-    """Return what runs as a request of a scheduler."""
+    """Return the job description for a request to a scheduler."""
     job = run.job
     job = replace(
         job,
@@ -100,23 +99,23 @@ def _request(planned: Planned, options: PlanOptions) -> Request:
 
 
 def slack(found: Plan, best: Candidate) -> int:
-    """Return how much later than planned a start may be without planning again: 1% of the turn-around, at least 1 s.
+    """Return the delay of a start that is tolerated without a new plan: 1% of the turn-around time, at least 1 s.
 
-    A start "now" is a second later by the time the request arrives, and that changes no decision.
+    A start "now" is a second later when the request arrives, which changes no decision.
     """
     return max(1, math.ceil(found.turnaround(best) * 0.01))
 
 
 @dataclass(frozen=True)
 class Submitted:
-    """A job, where it is, and the plan that it was made by.
+    """A job, its scheduler, and the plan of its submission.
 
     Attributes
     ----------
     planned
         None if an earlier submission with this key made the job.
     attempts
-        How often was planned.
+        Number of plans made.
     """
 
     endpoint: JobEndpoint
@@ -128,25 +127,25 @@ class Submitted:
 
     @property
     def reference(self) -> str:
-        """The job as the commands of `gas` take it."""
+        """The number of the job, as the commands of `gas` accept it."""
         return f"{self.job['id']} -e {called(self.endpoint)}"
 
 
 class Submission:
-    """One job on its way to one of several schedulers.
+    """Submission of one job to one of several schedulers.
 
     Parameters
     ----------
     application
         Its name.
     plan
-        Asks schedulers and plans with those that answer.
+        Queries schedulers and plans with those that answer.
     key
-        What every request for it bears.
+        The key of all its requests.
     remark
-        Called with what the user should know.
+        Called with remarks for the user.
     config
-        The configuration that names the schedulers, for the command that finds out what has become of a job.
+        The configuration that names the schedulers, for the command that looks up the job.
     before
         Called with each plan just before its request is sent.
     """
@@ -174,7 +173,7 @@ class Submission:
         self._config = config
 
     def make_or_find(self, *, of_coallocation: bool = False) -> Submitted:
-        """Return the job that a submission with this key has made, or make it.
+        """Return the job of an earlier submission with this key, or submit it.
 
         Parameters
         ----------
@@ -203,12 +202,12 @@ class Submission:
             return self.make(page, stays=sent_to is not None)
 
     def _forgotten(self, page: Page) -> Submitted | None:
-        """Return the job of the key that its scheduler, which forgets what has ended, has forgotten.
+        """Return the job of the key if its scheduler forgets ended jobs and has forgotten it.
 
         Raises
         ------
         InDoubt
-            It may be that there was one.
+            There may have been a job.
         """
         chosen = self._endpoints[0]
         if isinstance(chosen, tuple) or not isinstance(chosen, Forgetful):
@@ -226,14 +225,14 @@ class Submission:
         )
 
     def make(self, page: Page | None = None, *, stays: bool = False) -> Submitted:
-        """Plan and submit, again if the plan went stale.
+        """Plan and submit; plan again if the plan was stale.
 
         Parameters
         ----------
         page
-            Where it is noted where the key goes.
+            The note of the key's target.
         stays
-            Whether a call before this one has left a request in doubt, so that the key must not go elsewhere.
+            Whether an earlier call left a request in doubt, so that the key must not go elsewhere.
         """
         stale = 0
         with self._explaining_doubt(page, stays):
@@ -279,14 +278,14 @@ class Submission:
     def _send(
         self, chosen: JobEndpoint, request: Request, job: JobDescription, page: Page | None, stays: bool
     ) -> dict[str, Any]:
-        """Submit to a scheduler; it is on the page unless nothing of this key can be there."""
+        """Submit to a scheduler; it is noted before, unless no job with this key can be there."""
         chosen.tell = self._tell
         if page is not None:
             page.sent_to(chosen.address, int(time.time()))
             chosen.noted = lambda id: self._noted(page, id)
         if stays:
             chosen.suspect(self.key)
-        else:  # the key is new, or has been looked for
+        else:  # the key is new, or was searched for
             chosen.unused(self.key)
         try:
             made = chosen.submit(request, job, self.key)
@@ -302,7 +301,7 @@ class Submission:
         self._remark(line)
 
     def _leave_out(self, endpoint: JobEndpoint, refusal: GasError) -> None:
-        """Go on without a scheduler that takes nothing from this user now."""
+        """Continue without a scheduler that accepts nothing from this user now."""
         others = [e for e in self._endpoints if isinstance(e, tuple) or e.name != called(endpoint)]
         if endpoint.in_doubt(self.key) or not any(isinstance(e, JobEndpoint) for e in others):
             raise refusal
@@ -311,7 +310,7 @@ class Submission:
 
     @contextmanager
     def _explaining_doubt(self, page: Page | None, stays: bool) -> Iterator[None]:
-        """Explain an error that leaves open whether there is a job, and note where the key went."""
+        """Explain an error that leaves it open whether there is a job, and note the key's target."""
         try:
             yield
         except BaseException as problem:
@@ -334,7 +333,7 @@ class Submission:
             raise
 
     def _noted(self, page: Page, id: int) -> None:
-        """Note a job; a note that cannot be made does not undo it."""
+        """Note a job; an error in noting does not undo it."""
         try:
             page.made(id)
         except GasError as error:

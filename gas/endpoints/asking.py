@@ -1,7 +1,7 @@
-"""Asking several endpoints at once for what they have free; one that does not answer is reported, not fatal.
+"""Querying several endpoints at once; one that does not answer is reported, not fatal.
 
-Each is asked in a thread that is not waited for longer than its patience lasts, nor at the end of the program: a
-scheduler that hangs neither holds up the others nor Ctrl-C.
+Each query runs in a thread that is waited for only as long as its patience lasts, and not at the end of the program: a
+hanging scheduler delays neither the others nor Ctrl-C.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from gas.planner import Limits
 __all__ = ["PATIENCE_SECONDS", "Answer", "ask", "ask_again"]
 
 PATIENCE_SECONDS = 60.0
-"""For how long an endpoint is waited for that does not say how long it takes."""
+"""Seconds to wait for an endpoint that gives no timeout of its own."""
 
 MOST_MARGIN_SECONDS = 60.0
-"""An endpoint that says so is waited for twice as long, as it may ask more than once, but no more than this longer."""
+"""Most seconds added to the timeout of an endpoint: it is waited for twice as long, as it may query more than once."""
 
 AT_A_STRETCH_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one endpoint answered: what it has free, or the error in its place, and how long it took.
+    """The answer of one endpoint: its availability list or an error, and the time it took.
 
     Attributes
     ----------
     limits, remarks
-        Of the endpoint, after it was asked.
+        Of the endpoint, after the query.
     at
-        When that was, by `time.monotonic`.
+        The time of the answer, by `time.monotonic`.
     """
 
     endpoint: Endpoint
@@ -52,7 +52,7 @@ class Answer:
 
     @property
     def name(self) -> str:
-        """What plans call this scheduler."""
+        """The name of this scheduler in plans."""
         return self.endpoint.name if self.availability is None else self.availability.scheduler
 
     def to_wire(self) -> dict[str, Any]:
@@ -67,17 +67,17 @@ class Answer:
 
 
 def ask(endpoints: Sequence[Endpoint]) -> list[Answer]:
-    """Ask all endpoints at the same time, and return their answers in the given order.
+    """Query all endpoints at the same time, and return their answers in the given order.
 
-    What they answer bears its endpoint's name. An endpoint that was named by its address alone bears the name that the
-    scheduler gives itself, unless another one has that name too.
+    Lists carry the names of their endpoints. An endpoint given by its address alone gets the name that its scheduler
+    uses, unless another one has that name too.
     """
     questions = [_Question(endpoint) for endpoint in endpoints]
     for question in questions:
         if not isinstance(question.endpoint, FileEndpoint):
             question.start()
     for question in questions:
-        # A thread left reading standard input would have Python abort at exit; and who types takes their time.
+        # A thread left reading standard input would make Python abort at exit; and a user who types needs time.
         if isinstance(question.endpoint, FileEndpoint):
             question.ask()
     answers = [question.answer() for question in questions]
@@ -97,9 +97,9 @@ def ask(endpoints: Sequence[Endpoint]) -> list[Answer]:
 
 
 def ask_again(answers: Sequence[Answer]) -> list[Answer]:
-    """Ask those again that are live and have answered; their lists keep the names that they had.
+    """Query again the live endpoints that answered; their lists keep their names.
 
-    A list in a file stays as it is: standard input can be read only once.
+    A list in a file is kept: standard input can be read only once.
     """
     old = [a for a in answers if a.availability is not None and not isinstance(a.endpoint, FileEndpoint)]
     found = dict(zip(map(id, old), ask([a.endpoint for a in old]), strict=True))
@@ -113,7 +113,7 @@ def ask_again(answers: Sequence[Answer]) -> list[Answer]:
 
 
 class _Question(threading.Thread):
-    """An endpoint that is being asked."""
+    """A query of an endpoint in progress."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(name=f"asking {endpoint.name}", daemon=True)
@@ -124,7 +124,7 @@ class _Question(threading.Thread):
         self._unforeseen: BaseException | None = None
 
     def run(self) -> None:
-        """Ask in a thread, where not even an endpoint's sys.exit() is more than their own error."""
+        """Query in a thread, in which even an endpoint's sys.exit() is only an error of that endpoint."""
         try:
             self.ask()
         except BaseException as problem:
@@ -150,7 +150,7 @@ class _Question(threading.Thread):
         """Wait for the answer, as long as the patience lasts."""
         until = self._began + self._patience
         while self.is_alive() and (left := until - time.monotonic()) > 0:
-            # Of an interruption in the last moment before it waits, Python learns when it has waited.
+            # If an interruption comes just before the wait, Python notices it only after the wait.
             self.join(min(left, AT_A_STRETCH_SECONDS))
         if self._unforeseen is not None:
             raise self._unforeseen
@@ -161,7 +161,7 @@ class _Question(threading.Thread):
 
 
 def _patience(endpoint: Endpoint) -> float:
-    """Return for how many seconds an endpoint is waited for."""
+    """Return the seconds to wait for an endpoint."""
     timeout = endpoint.timeout
     if not isinstance(timeout, int | float) or not 0 < timeout < threading.TIMEOUT_MAX - MOST_MARGIN_SECONDS:
         return PATIENCE_SECONDS
@@ -175,5 +175,5 @@ def _checked(endpoint: Endpoint, answered: object) -> Availability:
 
 
 def _from_plug_in(endpoint: Endpoint) -> bool:
-    """Whether this endpoint comes from another package: what it does wrong must not disturb the others."""
+    """Whether this endpoint comes from another package: its errors must not disturb the others."""
     return not type(endpoint).__module__.startswith("gas.")

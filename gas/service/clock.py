@@ -1,10 +1,10 @@
-"""The service's clock: integer seconds that never go back, perhaps faster than the world's.
+"""The service's clock: integer seconds that never go back, optionally faster than real time.
 
-A service has three clocks, and each is wrong at times. The *wall clock* is what people mean by
-"tomorrow at nine", but is set: by NTP, by an operator, by a battery that is flat. *Elapsed time* (CLOCK_BOOTTIME) is
-never set and counts a suspended machine's sleep, but begins anew with each boot. The *stored clock* is what an earlier
-life of the service showed last. Walltimes are elapsed time (`gas.service.wrapper` counts them so); reservations and
-promises are wall clock time. So the scheduler's clock goes by elapsed time and follows the wall clock where they part:
+The service reads three clocks, each of which may be wrong. The *wall clock* is what people mean by "tomorrow at nine",
+but it can be set: by NTP, by an operator, by a flat battery. *Elapsed time* (CLOCK_BOOTTIME) is never set and counts
+the sleep of a suspended machine, but restarts with each boot. The *stored clock* is the last time shown before the
+service was restarted. Walltimes are elapsed time (`gas.service.wrapper`); reservations and promises are wall clock
+time. So the scheduler's clock runs by elapsed time and follows the wall clock if they differ:
 
     the wall clock is set ahead   Once that has stood for a minute, the clock jumps, which is an outage as any other:
                                   starts that fell into it are planned again. Jobs that run have lost nothing of their
@@ -21,7 +21,7 @@ promises are wall clock time. So the scheduler's clock goes by elapsed time and 
     a speed other than 1          Scheduler time runs apart from the wall clock from then on, and follows no steps.
     ``gas serve --reset-clock``   The wall clock's time, also if that is earlier: only if nothing is scheduled.
 
-A step that has not stood for a minute is often a mistake about to be mended; a jump cannot be taken back.
+A step that has not lasted for a minute is often a mistake about to be corrected; a jump cannot be undone.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ STEP_SECONDS = 5.0
 """By how much wall clock and scheduler's clock may differ: a second at which a job starts is not worth a jump."""
 
 SETTLE_SECONDS = 60.0
-"""How long a step of the wall clock has to stand before it is followed."""
+"""Seconds that a step of the wall clock must last before it is followed."""
 
 SLOW = 0.1
-"""The pace, as a share of the usual one, of a clock that is ahead of the wall clock."""
+"""Pace of a clock that is ahead of the wall clock, as a share of the usual one."""
 
 RECORD_SECONDS = 60.0
-"""How often the clock is written down at least, real seconds: after a crash it goes on no earlier than it has shown."""
+"""Most real seconds between two records of the clock: after a crash it resumes no earlier than it has shown."""
 
 _PIECES = 64
 
 
 class _Piece(NamedTuple):
-    """From a real instant on, the clock shows `shown` and goes `rate` scheduler seconds a real second."""
+    """From a real instant on, the clock shows `shown` and advances `rate` scheduler seconds per real second."""
 
     real: float
     shown: float
@@ -60,7 +60,7 @@ class _Piece(NamedTuple):
 
 
 class _Record(NamedTuple):
-    """A clock as it is written down: what it showed, when by real and by elapsed time, in which boot."""
+    """A clock as stored: the time shown, with real and elapsed time, and the boot."""
 
     shown: float
     real: float
@@ -71,7 +71,7 @@ class _Record(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> _Record:
-        """Read what `Clock.record` has written, or an earlier version of Gas."""
+        """Read the text of `Clock.record`, also of an earlier version of Gas."""
         fields = text.split()
         try:
             shown, real, speed = map(float, fields[:3])
@@ -91,31 +91,31 @@ class _Record(NamedTuple):
 class Clock:
     """Scheduler time.
 
-    *Real time* here is elapsed time since the wall clock was looked at first, in epoch seconds: it has no steps.
+    *Real time* here is elapsed time since the first look at the wall clock, in epoch seconds: it has no steps.
 
     Parameters
     ----------
     speed
         Scheduler seconds per real second.
     origin, real_origin
-        An instant of the scheduler and the real one (both epoch seconds) at which it was that late; by default, now.
+        An instant of the scheduler's clock and the real one (both epoch seconds) that belong together; by default, now.
     real, wall
-        Where elapsed seconds and the wall clock's epoch seconds come from; `real` alone is both.
+        Sources of elapsed seconds and of the wall clock's epoch seconds; `real` alone serves as both.
     boot
         Identifies this boot of the machine; elapsed times of different boots are not comparable.
 
     Attributes
     ----------
     apart
-        Whether scheduler time is not meant to be the wall clock's.
+        Whether scheduler time is independent of the wall clock.
     turns
-        How often it has jumped or changed its pace: what was reckoned of waits before is not right any more.
+        Number of jumps and changes of pace; each one invalidates waits that were computed before.
     """
 
     _pieces: tuple[_Piece, ...]  # replaced, never changed: other threads read it
     _latest: int
-    _known: float  # wall clock minus real time, when last noticed
-    _stepped: float | None  # the real instant of a step that was not followed yet
+    _known: float  # wall clock minus real time at the latest look
+    _stepped: float | None  # the real instant of a step that is not followed yet
 
     def __init__(
         self,
@@ -141,9 +141,9 @@ class Clock:
     # -------------------------------------------------------------------------------------------------------- ask
 
     def leeway(self, start_by: int) -> int:
-        """Return until when a start that must not come after an instant may be planned.
+        """Return the latest start that may be planned for a job that must not start after an instant.
 
-        On a fast clock, many seconds pass while a request is on its way: one real second is granted.
+        On a fast clock, many seconds pass while a request is in transit: one real second is granted.
         """
         return start_by + max(0, int(self.speed) - 1)
 
@@ -169,9 +169,9 @@ class Clock:
         return limit
 
     def deadline(self, instant: int) -> float:
-        """Return when, in real epoch seconds, the clock would show an instant at its usual pace, without steps.
+        """Return the real epoch second at which the clock would show an instant at its usual pace, without steps.
 
-        So a walltime is as long as it is, also while the clock goes slowly.
+        So walltimes keep their real length while the clock is slow.
         """
         real = self.real_now()
         return real + (instant - self._shown(real)) / self.speed
@@ -181,15 +181,15 @@ class Clock:
         return int(self._shown(real_time))
 
     def seconds_until(self, instant: int) -> float:
-        """Return how many real seconds are left until an instant; 0 for one that has passed."""
+        """Return the real seconds left until an instant; 0 if it has passed."""
         return max(0.0, self.real_time(instant) - self.real_now())
 
     def offset(self) -> float | None:
-        """Return by how many seconds the clock is ahead of the wall clock; None if it runs apart from it."""
+        """Return the seconds by which the clock is ahead of the wall clock; None if it is independent of it."""
         return None if self.apart else self._shown(self.real_now()) - self.real_now() - self._difference(self._shift)
 
     def remark(self) -> str | None:
-        """Return a sentence about scheduler's and wall clock, None if they agree."""
+        """Return a sentence on the difference of scheduler's and wall clock; None if they agree."""
         offset = self.offset()
         if offset is None or abs(offset) <= STEP_SECONDS:
             return None
@@ -207,14 +207,14 @@ class Clock:
     # ----------------------------------------------------------------------------------------------------- change
 
     def accelerate(self, speed: float) -> None:
-        """Go on from the present instant at another speed."""
+        """Continue from the present instant at another speed."""
         self.speed, self.apart = speed, True
         self._go_on(speed)
 
     def notice(self) -> float:
-        """Return by how many seconds the wall clock was set, forward or (negative) back, since this was last asked.
+        """Return the seconds by which the wall clock was set, forward or (negative) back, since the last call.
 
-        0 is no step, or one too small to follow; small ones add up.
+        0 means no step, or one too small to follow; small ones add up.
         """
         difference = self._difference(self._shift)
         step = difference - self._known
@@ -226,9 +226,9 @@ class Clock:
         return step
 
     def follow(self) -> int:
-        """Follow a step that has stood for long enough; return how far to `jump`, 0 for not at all.
+        """Follow a step that has lasted long enough; return the seconds to `jump`, 0 for none.
 
-        A clock that is ahead goes slowly from now on, with nothing more to do.
+        A clock that is ahead becomes slow from now on; no jump is needed.
         """
         offset = self.offset()
         if offset is None or self._stepped is None or self.real_now() - self._stepped < SETTLE_SECONDS:
@@ -240,26 +240,26 @@ class Clock:
         return 0
 
     def jump(self, seconds: int) -> None:
-        """Go on from an instant later than the present one."""
+        """Continue from an instant later than the present one."""
         self._stepped = None
         self._go_on(self.speed, seconds)
 
     # --------------------------------------------------------------------------------------------------- outlive
 
     def record(self, ahead: int = 0) -> str:
-        """Return the clock as text, for `resume`, as it will be after a jump."""
+        """Return the clock, as it will be after a jump, as text for `resume`."""
         real = self.real_now()
         shown = max(self._shown(real), self._latest) + ahead
         apart = "apart" if self.apart else "wall"
         return f"{shown!r} {real!r} {self.speed!r} {real - self._shift!r} {self._boot} {apart}"
 
     def resume(self, text: str) -> int:
-        """Go on from where a clock was that was written down; return by how many seconds this one shows more.
+        """Resume a stored clock; return the seconds by which this one shows more.
 
         Raises
         ------
         StoreDamaged
-            The text is no clock.
+            The text is not a stored clock.
         """
         record = _Record.read(text)
         elapsed = self._elapsed()
@@ -278,7 +278,7 @@ class Clock:
         return int(shown) - int(record.shown)
 
     def reset(self, instant: int) -> int:
-        """Show an instant, be it an earlier one; return by how many seconds more. No schedule may depend on it."""
+        """Show an instant, also an earlier one; return the seconds gained. No schedule may depend on the clock yet."""
         before, self.apart = self.now(), self.speed != 1
         self._begin(self.real_now(), instant)
         return instant - before
@@ -293,7 +293,7 @@ class Clock:
         self._stepped = self.real_now() if offset is not None and abs(offset) > STEP_SECONDS else None
 
     def _set_pace(self) -> None:
-        """Go slowly while ahead of the wall clock, and at the usual pace from then on."""
+        """Run slowly while ahead of the wall clock, and at the usual pace from then on."""
         ahead = self.offset() or 0.0
         self._go_on(self.speed * SLOW if ahead > STEP_SECONDS else self.speed)
         if ahead > STEP_SECONDS:
@@ -314,7 +314,7 @@ class Clock:
         return piece.shown + (real - piece.real) * self.speed
 
     def _difference(self, shift: float) -> float:
-        """Return wall clock minus elapsed time, which was shifted; both are read as of one instant."""
+        """Return wall clock minus shifted elapsed time; both are read at one instant."""
         while True:
             before, wall, after = self._elapsed(), self._wall(), self._elapsed()
             if after - before < STEP_SECONDS / 2:  # else this process was stopped in between

@@ -1,7 +1,7 @@
-"""What Slurm publishes of its nodes, jobs, reservations, licences and partitions, whatever the transport.
+"""The state of a Slurm cluster as published: nodes, jobs, reservations, licences and partitions, for any transport.
 
-Times are epoch seconds, durations seconds, memory is in MB (2**20 bytes, as Slurm counts it); None is what is not
-known, or a limit that there is not. A job that a user only considers submitting is a `Job` too, with number 0.
+Times are epoch seconds, durations seconds, memory is in MB (2**20 bytes, as in Slurm); None means unknown, or no limit.
+A request that is only planned is a `Job` too, with number 0.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = [
 ]  # fmt: skip
 
 ARRAY_DEPTH = 20
-"""How many tasks of an array are planned if nothing else is configured (slurm.conf, bf_max_job_array_resv)."""
+"""Default number of array tasks that are planned (slurm.conf, bf_max_job_array_resv)."""
 
 
 @dataclass(frozen=True)
 class Gres:
-    """So many of a generic resource: GPUs, say. Without a type, of any."""
+    """An amount of a generic resource, such as GPUs; without a type, of any type."""
 
     name: str
     type: str = ""
@@ -36,23 +36,23 @@ class Node:
     Attributes
     ----------
     allocated
-        CPUs that jobs have, also those that one may not see.
+        CPUs allocated to jobs, including jobs that the user may not see.
     why_not
-        The states for which no job starts on it; empty if it can be used.
+        The states because of which no job starts on it; empty if it is usable.
     reserved
         A reservation holds it now.
     memory, memory_allocated
-        MB that jobs can have (RealMemory less MemSpecLimit), and that they have.
+        MB available to jobs (RealMemory less MemSpecLimit), and MB allocated.
     sockets, cores, threads
-        Sockets, cores of a socket, threads of a core.
+        Sockets, cores per socket, threads per core.
     features
-        The active ones.
+        The active features.
     gres, gres_used
-        What it has, type by type, and what jobs have of it.
+        Its generic resources by type, and those allocated.
     weight
-        Nodes of a low weight are given out first.
+        Nodes of low weight are allocated first.
     completing, rebooting
-        A job is leaving it; it boots, or will boot.
+        A job is ending on it; it is booting, or will boot.
     """
 
     name: str
@@ -75,13 +75,13 @@ class Node:
 
     @property
     def usable(self) -> bool:
-        """Whether jobs start on it."""
+        """Whether jobs can start on it."""
         return not self.why_not
 
 
 @dataclass(frozen=True)
 class Tasks:
-    """The tasks of an array that one record stands for, and how many of them may run at once."""
+    """The array tasks of one record, and the number that may run at once."""
 
     ranges: tuple[range, ...]
     at_once: int | None = None
@@ -92,71 +92,72 @@ class Tasks:
 
 @dataclass(frozen=True)
 class Job:
-    """A job, or tasks of an array that wait together.
+    """A job, or array tasks that wait together.
 
     Attributes
     ----------
     state
-        In capitals, as in RUNNING; of several the one that decides what the job holds.
+        In capitals, as in RUNNING; of several states, the one that determines its resources.
     start, end
-        When it started and by when it ends, or when it is planned to.
+        Actual start and latest end, or the planned ones.
     time_limit
         None if it has none.
     cpus
-        CPUs that it has, or asks for; what it gets may be more.
+        CPUs that it has or requests; it may get more.
     least_nodes, most_nodes
-        How many nodes it asks for.
+        Node counts that it requests.
     nodes
-        Names of those that it holds.
+        Names of its nodes.
     planned_nodes
-        Names of those it is planned on.
+        Names of the nodes on which it is planned.
     cpus_on
-        CPUs that it has on each node, where that is published.
+        Its CPUs on each node, if published.
     exclusive
-        It has its nodes whole.
+        It has whole nodes.
     shared_with
-        Whose jobs alone share its nodes: "user", "mcs"; empty for all.
+        The only jobs that may share its nodes: "user", "mcs"; empty for all jobs.
     reason
-        Why it waits, as Slurm puts it.
+        The reason why it waits, in Slurm's words.
     exit_status, signal
-        How its script ended, where that is published; the number of the signal that ended it.
+        Exit status of its script, if published; number of the signal that ended it.
     stdout, stderr
-        Files of its output, where they are published.
+        Output files, if published.
     unclear
-        What it asks for in words that are not understood.
+        Parts of its request that are not understood.
     account, qos
-        On whose account, and with which quality of service; several, separated by commas, where it may have any.
+        Account and quality of service; several, separated by commas, if it may use any of them.
     tasks_asked, cpus_per_task, tasks_per_node
-        As asked for; None where that is not said.
+        As requested; None if not published.
     cpus_per_gpu, threads_per_core
-        CPUs for each GPU; threads of each core that it uses, where it leaves some unused; None where that is not said.
+        CPUs per GPU; threads per core that it uses, if not all; None if not published.
     memory_per_node, memory_per_cpu, memory_per_gpu
-        MB asked for in one of these ways; 0 a node is all of it; all None where the default of the partition holds.
-        Of a node and of a GPU: the latter is a default, which holds if the former is all that a node has.
+        MB requested in one of these ways; 0 per node means all of it; all None for the partition's default. If both the
+        values per node and per GPU are set, the latter is a default that applies if the former is all memory of the
+        node.
     gres_per_node, gres_per_socket, gres_per_task, gres_per_job
-        Generic resources asked for in these ways.
+        Generic resources requested in these ways.
     memory_on, gres_on
-        What it has on each node, where that is published.
+        Its memory and generic resources on each node, if published.
     features
         The expression of its constraint, as it was written.
     licences
-        By name.
+        Number by name.
     shortest
-        The least time that it takes (--time-min).
+        The shortest walltime that it accepts (--time-min).
     priority_in
-        Its priority by partition, where it differs.
+        Its priority by partition, if it differs.
     contiguous
-        It wants neighbouring nodes only.
+        It requires contiguous nodes.
     reboot
-        It boots its nodes first.
+        Its nodes are rebooted first.
     leader
-        The first part of the heterogeneous job that it is a part of.
+        The first component of its heterogeneous job.
     nice
-        What its user takes off its priority.
+        Reduction of its priority by its user.
     restarts
-        How often it began anew, where that is published.
+        Number of restarts, if published.
     preemptable
-        From when on others may take its place; None if that is not published, or no job may.
+        When it becomes preemptable; None if that is not published, or never.
     """
 
     id: int
@@ -231,12 +232,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Reservation:
-    """Nodes kept for some from one moment to another.
+    """Nodes reserved for some users or jobs, from one instant to another.
 
     Attributes
     ----------
     partial
-        Only some cores of the nodes are.
+        It holds only some cores of its nodes.
     """
 
     name: str
@@ -251,42 +252,42 @@ class Reservation:
 
 @dataclass(frozen=True)
 class Partition:
-    """A queue and the nodes it gives.
+    """A queue and its nodes.
 
     Attributes
     ----------
     default
-        Whether jobs go to it that name none; None where that is not published.
+        Whether it is the default of jobs; None if not published.
     state
-        UP, or why it takes or starts nothing; empty where that is not published.
+        UP, or the state in which it accepts or starts no jobs; empty if not published.
     tier
-        Jobs of a higher tier come first, whatever their priority.
+        Jobs of a higher tier precede others, whatever their priority.
     whole_nodes
-        Jobs share no nodes.
+        Jobs do not share nodes.
     most_cpus
-        How many CPUs of a node its jobs have together.
+        Most CPUs of a node that its jobs may use together.
     sharing
-        How many jobs may have the same CPU.
+        Number of jobs that may share a CPU.
     job_factor
-        What it adds to priorities (PriorityJobFactor).
+        Its contribution to priorities (PriorityJobFactor).
     qos
-        The quality of service whose limits hold for all of its jobs; empty if there is none.
+        The quality of service whose limits apply to all of its jobs; empty if there is none.
     allowed_accounts, denied_accounts, allowed_qos, denied_qos, allowed_groups
-        Who may use it; None if all may.
+        Who may use it; None means everybody.
     memory_per_cpu, memory_per_node, most_memory_per_cpu, most_memory_per_node
-        MB that jobs get which ask for none, and that they may ask for at the most.
+        Default and largest MB that jobs may request.
     memory_per_gpu, cpus_per_gpu
-        MB and CPUs for each GPU of jobs that ask for none (JobDefaults).
+        Default MB and CPUs per GPU (JobDefaults).
     preempt_mode
-        What becomes of its jobs when they are preempted; empty for what the cluster has.
+        The effect of preemption on its jobs; empty for the cluster's setting.
     billing_weights, tres
-        What a unit of each trackable resource counts for, and how much of each it has.
+        Weight of a unit of each trackable resource, and its total amount.
     selection
-        SelectTypeParameters of its own; empty for the cluster's.
+        Its own SelectTypeParameters; empty for the cluster's.
     overtime
-        Seconds that its jobs may be over their limit; None for what the cluster has.
+        Seconds by which its jobs may exceed their limit; None for the cluster's setting.
     shared_with
-        Whose jobs alone share nodes with a job: "user", "mcs", "topo"; empty for all.
+        The only jobs that may share nodes with a job: "user", "mcs", "topo"; empty for all jobs.
     """
 
     name: str
@@ -324,7 +325,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Licence:
-    """Licences of one name: how many there are, how many jobs have, and how many are kept for others."""
+    """Licences of one name: total, in use, and reserved."""
 
     name: str
     total: int
@@ -334,16 +335,16 @@ class Licence:
 
 @dataclass(frozen=True)
 class Scheduling:
-    """How the backfill scheduler plans (slurm.conf, SchedulerParameters); the defaults are those of its manual.
+    """Settings of the backfill scheduler (slurm.conf, SchedulerParameters), with the defaults of the manual.
 
     Attributes
     ----------
     resolution, window
-        Seconds to which plans are rounded, and for which there are plans.
+        Rounding of plans, and planning horizon, in seconds.
     depth, array_depth
-        How many jobs, and how many tasks of an array, it plans.
+        Number of jobs, and of tasks of an array, that it plans.
     parameters
-        All of SchedulerParameters by name, as they are written; those without a value are empty.
+        All SchedulerParameters by name, verbatim; empty for those without a value.
     """
 
     resolution: int = 60
@@ -355,24 +356,24 @@ class Scheduling:
 
 @dataclass(frozen=True)
 class Cluster:
-    """All of it.
+    """The state of the cluster.
 
     Attributes
     ----------
     planned
-        When the plan of the pending jobs was made.
+        Time of the plan of pending jobs.
     others_visible
-        Whether other users' jobs are shown (PrivateData); None where that is not published.
+        Whether jobs of other users are shown (PrivateData); None if not published.
     cautions
-        What the answers could not say, in words for a person.
+        Warnings about gaps in the answers, as sentences.
     licences
-        None where they are not published.
+        None if not published.
     settings
-        How it is configured; None where that is not published.
+        The configuration; None if not published.
     accounting
-        Accounts, QOS, their limits and use; None where nothing of them is published.
+        Accounts, QOS, their limits and use; None if nothing of them is published.
     worked_out
-        What others have worked out of it and keep with it.
+        Results derived from this state that other modules cache in it.
     """
 
     name: str

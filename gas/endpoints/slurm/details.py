@@ -1,8 +1,8 @@
-"""What scontrol says of each job besides squeue, in an answer into which users may have written anything.
+"""Details of jobs from scontrol, beyond those of squeue; users may have written anything into that answer.
 
-Names and comments are printed as they are, with line ends and what looks like other keys or records. Both are known
-from squeue, whose answer cannot be forged, and are stepped over. Other texts that users write (directories, files) may
-still look like a record of another job: a job of which there are two that differ keeps what squeue says of it.
+scontrol prints names and comments verbatim, with line ends and text that looks like other keys or records. Both are
+known from squeue, whose answer cannot be forged, and are skipped. Other user-written texts (directories, files) may
+still look like a record of another job: if a job has two different records, only the data of squeue are used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gas.slurm.cluster import Cluster, Gres, Job
 __all__ = ["DETAILS", "detailed", "unclear_shares", "with_details"]
 
 DETAILS = ("scontrol", "-a", "-o", "-d", "show", "jobs")
-"""What to ask besides where `unclear_shares` finds jobs."""
+"""The further query for jobs found by `unclear_shares`."""
 
 _HEAD = re.compile(r"^JobId=([0-9]{1,10}) ", re.MULTILINE)
 _NAME = re.compile(r"JobId=[0-9]+ (?P<parts>(?:(?:Array|HetJob)\w+=\S* )*)JobName=")
@@ -32,12 +32,12 @@ _OWNER = re.compile(
     r"(?P<unique> SLUID=\w+)?(?P<parts> HetJobIdSet=\S*)? UserId=[^=\n]*?\(\d+\) GroupId=[^=\n]*?\(\d+\) "
 )
 _COMMENT = " Comment="
-_COMMAND = " Command="  # what comes after is written by users
+_COMMAND = " Command="  # users write what comes after
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:&]*)=(\S*)")
 _SHARE = re.compile(r" Nodes=(\S+) CPU_IDs=(\S+)(?: Mem=(\d+))?(?: GRES=(\S*))?(?=\s)")
 _LEADER = re.compile(r"HetJobId=(\d{1,10})")
 _TAIL = re.compile(r" ((?:TresPer(?:Job|Node|Socket|Task)|MemPerTres|CpusPerTres))=(\S*)")
-"""What is printed after the names of files; of what looks like it in the last of those, what comes last counts."""
+"""Keys after the names of files; if such text also occurs in the last file name, the last occurrence counts."""
 
 _NUMBERS = {"tasks_asked": "NumTasks", "cpus_per_task": "CPUs/Task"}
 _GRES = {
@@ -49,9 +49,9 @@ _FILES = re.compile(rf" StdErr=(.*?) StdIn=.*? StdOut=(.*?)(?: (?:{_BEHIND})=.*)
 
 
 def unclear_shares(cluster: Cluster) -> tuple[int, ...]:
-    """Return the jobs of which squeue does not say what they have of which node: `DETAILS` does.
+    """Return the jobs whose shares of nodes squeue does not show; `DETAILS` does.
 
-    Of a job that has all CPUs of its nodes it does not matter how much else it has: no other job can have the rest.
+    For a job with all CPUs of its nodes, its other resources do not matter: no other job can use the rest.
     """
     nodes = {node.name: node for node in cluster.nodes}
     found = []
@@ -65,9 +65,9 @@ def unclear_shares(cluster: Cluster) -> tuple[int, ...]:
 
 
 def detailed(cluster: Cluster, answer: str, zone: tzinfo | None = None) -> Cluster:
-    """Return the cluster with what the answer to `DETAILS` adds to its jobs, and a caution where it cannot be read.
+    """Return the cluster with details of its jobs from the answer to `DETAILS`, and a caution if it cannot be read.
 
-    The jobs are in its order, which is that of slurmctld's list: jobs that end in the same second end in that order
+    Jobs are in the order of the answer, that of slurmctld's list: jobs that end in the same second end in this order
     for Slurm, while squeue sorts them.
     """
     jobs, unread = _joined(cluster.jobs, answer, zone)
@@ -84,18 +84,17 @@ def detailed(cluster: Cluster, answer: str, zone: tzinfo | None = None) -> Clust
 
 
 def with_details(jobs: tuple[Job, ...], answer: str, zone: tzinfo | None = None) -> tuple[Job, ...]:
-    """Return the jobs with what the answer to `DETAILS` adds.
+    """Return the jobs with details from the answer to `DETAILS`.
 
-    That is what they ask for and have on each node, node ranges, when they are eligible, how they ended and where their
-    output is.
+    Details are requests, shares of each node, node ranges, the time of eligibility, exit codes and output files.
 
-    Jobs that it does not name, or not clearly, are returned as they are; they came or went in between.
+    Jobs that it names not at all or not clearly are returned unchanged; they started or ended in between.
     """
     return _joined(jobs, answer, zone)[0]
 
 
 def _joined(jobs: tuple[Job, ...], answer: str, zone: tzinfo | None) -> tuple[tuple[Job, ...], list[int]]:
-    """Return the jobs with their details, and those of which there are none that can be relied on."""
+    """Return the jobs with their details, and those without reliable details."""
     found: dict[int, dict[str, Any]] = {}
     unread: set[int] = set()
     nameless: set[int] = set()
@@ -113,7 +112,7 @@ def _joined(jobs: tuple[Job, ...], answer: str, zone: tzinfo | None) -> tuple[tu
 def _read(
     jobs: Mapping[int, Job], answer: str, zone: tzinfo | None
 ) -> Iterator[tuple[Job, bool, dict[str, Any] | None]]:
-    """Return each record of the jobs: whether the job's name and an owner are where they should be, and its details."""
+    """Return each record of the jobs: whether the job's name and an owner are in their places, and its details."""
     start = len(answer) - len(answer.lstrip("\n"))
     if not answer.strip() or answer.startswith("No jobs in the system"):
         return
@@ -155,7 +154,7 @@ def _next(starts: list[int], after: int, last: int) -> int:
 def _details(
     job: Job, parts: str, text: str, files_from: int, zone: tzinfo | None, *, files_last: bool
 ) -> dict[str, Any] | None:
-    """Return what a record says of a job after its owner, by the job's attributes, or None if that is not all of it.
+    """Return the fields of a record after the owner, by attributes of the job; None if the record is incomplete.
 
     Slurm 26.05 prints the line that submitted the job before the names of its files, not after them (`files_last`).
     """
@@ -168,7 +167,7 @@ def _details(
     files = _FILES.search(text.rstrip(), files_from)
     stdout, stderr = ("", "") if files is None else (files[2], files[1])
     if files_last:
-        stderr = stderr or stdout  # it names that file once where both are one
+        stderr = stderr or stdout  # it names that file once if both are the same
     try:
         least, most = _nodes(job, record)
         status, signal = record.read("ExitCode", ended)
@@ -186,10 +185,10 @@ def _details(
 
 
 def _nodes(job: Job, record: Record) -> tuple[int, int | None]:
-    """Return the least and the most nodes that a job asks for.
+    """Return the least and the most nodes that a job requests.
 
-    Of a job that waits NumNodes is what it may need at the least, or both are the most that it asks for; what it must
-    have stands among its resources (seen: ``-N 2-6`` has ``NumNodes=6-6`` and ``TRES=...,node=2``, ``-n 12``
+    For a waiting job, NumNodes is its estimated minimum, or both values are the maximum that it requests; the required
+    minimum is among its resources (seen: ``-N 2-6`` has ``NumNodes=6-6`` and ``TRES=...,node=2``, ``-n 12``
     ``NumNodes=3`` or, on 26.05, ``3-12``, and ``node=1``).
     """
     least, most = record.read("NumNodes", count)
@@ -201,7 +200,7 @@ def _nodes(job: Job, record: Record) -> tuple[int, int | None]:
 
 
 def _shares(job: Job, rest: str) -> dict[str, Any]:
-    """Return what a job has on each node, if that is said."""
+    """Return the share of a job on each node; None if not published."""
     cpus_on: dict[str, int] = {}
     memory_on: dict[str, int] = {}
     gres_on: dict[str, tuple[Gres, ...]] = {}
@@ -219,7 +218,7 @@ def _shares(job: Job, rest: str) -> dict[str, Any]:
 
 
 def _request(record: Record, rest: str) -> dict[str, Any]:
-    """Return what a job asks for."""
+    """Return the request of a job."""
     values = record.values
     found: dict[str, Any] = {}
     for attribute, key in (("account", "Account"), ("qos", "QOS")):
@@ -242,7 +241,7 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
     if "CpusPerTres" in values:
         found["cpus_per_gpu"] = sum(one.count for one in record.read("CpusPerTres", gres) if one.name == "gpu") or None
     found |= _memory(record)
-    written = rest.partition(" Features=")[2].partition(" DelayBoot=")[0]  # it may have blanks
+    written = rest.partition(" Features=")[2].partition(" DelayBoot=")[0]  # it may contain blanks
     found["features"] = "" if written == "(null)" else written
     try:
         found["licences"] = licences(values.get("Licenses", ""))
@@ -255,12 +254,12 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
 
 
 def _memory(record: Record) -> dict[str, int | None]:
-    """Return the memory that a job asks for, in one of three ways."""
+    """Return the memory that a job requests, in one of three ways."""
     values = record.values
     asked = record.read("MemPerTres", memory_per_gpu) if "MemPerTres" in values else None
     if asked is not None and not is_default_per_gpu(values["MemPerTres"]):
         return {"memory_per_gpu": asked}
-    if asked is not None and "MinMemoryTRES" in values:  # from 23.02 on, in place of the other two
+    if asked is not None and "MinMemoryTRES" in values:  # from 23.02 on, instead of the other two
         amount = record.read("ReqTRES", amounts) if "ReqTRES" in values else {}
         node = int(amount.get("mem", 0)) // max(int(amount.get("node", 1)), 1)
         return {"memory_per_gpu": asked, "memory_per_node": node or None}
@@ -273,7 +272,7 @@ def _memory(record: Record) -> dict[str, int | None]:
 
 
 def _sharing(record: Record) -> dict[str, Any]:
-    """Return whose jobs share nodes with a job: from a release after 24.11 on, Exclusive= says that."""
+    """Return whose jobs may share nodes with a job: from a release after 24.11 on, Exclusive= shows it."""
     said = record.text("Exclusive", "") or record.text("OverSubscribe", "")
     alone = said == "NODE" or (said == "NO" and "Exclusive" not in record.values)
     return {"exclusive": alone, "shared_with": said.lower() if said in ("USER", "MCS", "TOPO") else ""}

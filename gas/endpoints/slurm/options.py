@@ -1,7 +1,7 @@
-"""What jobs ask for besides their size and walltime: the options of sbatch, understood.
+"""The options of sbatch that jobs have besides size and walltime, parsed.
 
-What Gas understands of them is planned with; those that bear on when or where a job starts and that it does not
-understand are named (`Options.unplanned`). All of them are submitted, as they were written.
+Plans take into account the options that Gas understands. Those that affect when or where a job starts but are not
+understood are named (`Options.unplanned`). All of them are submitted as they were written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gas.slurm.unasked import GPUS
 __all__ = ["Options", "Unit", "instant_of", "megabytes", "minutes_of"]
 
 Unit = Literal["cpus", "tasks", "nodes", "gpus"]
-"""What a size counts: CPUs, tasks of as many CPUs as the options say, nodes, or GPUs."""
+"""The unit of a size: CPUs, tasks of as many CPUs as the options say, nodes, or GPUs."""
 
 UNPLANNED = frozenset(
     {"batch", "bb", "bbf", "cluster-constraint", "consolidate-segments", "core-spec", "cores-per-socket", "deadline",
@@ -32,7 +32,7 @@ UNPLANNED = frozenset(
      "prefer", "resources", "segment", "sockets-per-node", "spread-job", "spread-segments", "switches", "thread-spec",
      "threads-per-core", "tmp", "tres-per-task", "use-min-nodes"}
 )  # fmt: skip
-"""Options that bear on which nodes a job gets, or when, and that are not planned with."""
+"""Options that affect the start or the nodes of a job, and that plans ignore."""
 
 HARMLESS = frozenset(
     {"acctg-freq", "chdir", "comment", "container", "container-id", "cpu-freq", "error", "export", "export-file",
@@ -41,7 +41,7 @@ HARMLESS = frozenset(
      "profile", "propagate", "requeue", "signal", "stepmgr", "tres-bind", "uid", "umask", "verbose", "wait-all-nodes",
      "wckey"}
 )  # fmt: skip
-"""Options by which a job starts neither elsewhere nor at another time."""
+"""Options that affect neither the start nor the nodes of a job."""
 
 REFUSED = {
     "clusters": "Gas submits to the Slurm that it has queried",
@@ -53,42 +53,42 @@ REFUSED = {
     "wait": "sbatch would not end before the job; gas submit --wait and gas wait wait for it",
     "wrap": "Gas writes the script itself",
 }
-"""Options by which a submission would not be one, or would not be heard of, and why."""
+"""Options with which Gas cannot submit or follow a job, with the reason."""
 
 MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
-"""Of these sbatch takes only one."""
+"""Of these options, sbatch accepts only one."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What every job asks for, whatever its size.
+    """The options of every job, whatever its size.
 
     Attributes
     ----------
     unit
-        What a size counts.
+        The unit of a size.
     whole
-        Jobs get their nodes whole, since their unit says so.
+        Jobs get whole nodes, because of their unit.
     given
-        All options by their long names as they were written, the last of each; None for those without a value.
+        All options as they were written, by long name, the last of each; None for those without a value.
     tasks, nodes, walltime
-        What the script itself says of its size: tasks, least and most nodes, seconds.
+        The size in the script itself: tasks, least and most nodes, seconds.
     cpus_per_task, tasks_per_node, tasks_per_gpu, cpus_per_gpu
-        None where that is not said.
+        None if not given.
     gpus, gpus_per_node, gpus_per_task
-        GPUs of a job, a node, or a task, type by type; empty where that is not said.
+        GPUs of a job, a node, or a task, by type; empty if not given.
     gres
         Other resources of each node (``--gres``), which may be GPUs too.
     begin
         Epoch second before which no job starts.
     tasks_of_array
-        None if it is none.
+        Tasks of the job array; None if it is none.
     nice
-        By how much the priority is lowered.
+        Reduction of the priority.
     unplanned
-        Options that bear on when or where a job starts, and that are not planned with.
+        Options that affect when or where a job starts, and that plans ignore.
     resources
-        What an application says of its units; None where options say all.
+        Resources of each unit according to the application; None if the options say all.
     """
 
     unit: Unit = "cpus"
@@ -135,22 +135,22 @@ class Options:
     def of(
         cls, found: Iterable[Directive], *, now: int, unit: Unit | None = None, whole: bool | None = None
     ) -> Options:
-        """Return what options mean, a later one in place of an earlier one of the same name.
+        """Return the meaning of options; a later option replaces an earlier one of the same name.
 
         Parameters
         ----------
         now
             Epoch second to which times like ``now+1hour`` are relative.
         unit
-            What a size counts; by default what the options give their own size in.
+            The unit of a size; by default the unit in which the options give their own size.
         whole
-            Jobs get their nodes whole; by default where the unit, as given, is nodes.
+            Jobs get whole nodes; by default if the given unit is nodes.
 
         Raises
         ------
         BadInput
-            An option has a value that sbatch does not take, or is one with which Gas cannot submit; the message names
-            it, and where it stands.
+            sbatch rejects the value of an option, or Gas cannot submit with the option; the message names the option
+            and its source.
         """
         last: dict[str, Directive] = {}
         for one in found:
@@ -173,7 +173,7 @@ class Options:
                     raise BadInput(f"{one.place}: {quoted(one.shown)}: {error}") from None
                 except _NotUnderstood:
                     unplanned.append(one.name)
-            elif one.name not in HARMLESS:  # what is not known at all may bear on it too
+            elif one.name not in HARMLESS:  # unknown options may affect it too
                 unplanned.append(one.name)
         given = {name: one.value for name, one in last.items()}
         found_ = replace(cls(given=given), **values)  # type: ignore[arg-type]  # of the fields' own types
@@ -184,7 +184,7 @@ class Options:
         )
 
     def _check_types(self) -> None:
-        """Raise `BadInput` where some GPUs have a type and others none: Slurm's ESLURM_INVALID_GRES_TYPE."""
+        """Raise `BadInput` if some GPUs have a type and others none: Slurm's ESLURM_INVALID_GRES_TYPE."""
         counted = (self.gpus, self.gpus_per_node, self.gpus_per_socket, self.gpus_per_task, self.gres)
         types = {one.type for some in counted for one in some if one.name == "gpu"}
         if "" in types and len(types) > 1:
@@ -195,7 +195,7 @@ class Options:
 
     @property
     def has_gpus(self) -> bool:
-        """Whether jobs ask for GPUs, in whatever words."""
+        """Whether jobs request GPUs by any option."""
         counted = (self.gpus, self.gpus_per_node, self.gpus_per_socket, self.gpus_per_task)
         others = (self.tasks_per_gpu, self.cpus_per_gpu, self.memory_per_gpu)
         named = any(one.name in GPUS for one in self.gres) or "gpu" in (self.given.get("tres-per-task") or "")
@@ -203,7 +203,7 @@ class Options:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Return what should be known before a job is planned with these options, in sentences."""
+        """Return remarks on planning with these options, as sentences."""
         return tuple(self._remarks())
 
     def _remarks(self) -> Iterator[str]:
@@ -217,7 +217,7 @@ class Options:
 
 
 def _excluding(first: Directive, second: Directive) -> BadInput:
-    """Return what is said of two options of which sbatch takes only one (22.05 to 26.05)."""
+    """Return the message for two options of which sbatch accepts only one (22.05 to 26.05)."""
     return BadInput(
         f"{second.place}: --{second.name} and --{first.name} ({first.place}) exclude each other for sbatch; "
         "leave one of them out"
@@ -225,11 +225,11 @@ def _excluding(first: Directive, second: Directive) -> BadInput:
 
 
 class _NotUnderstood(Exception):
-    """The value is one of a kind that is not planned with."""
+    """The option is valid, but plans ignore it."""
 
 
 def _own_unit(options: Options) -> Unit:
-    """Return what a script that says how large it is gives its size in."""
+    """Return the unit in which a script gives its size."""
     if options.gpus:
         return "gpus"
     if options.nodes is not None:
@@ -242,7 +242,7 @@ def _own_unit(options: Options) -> Unit:
 
 
 def megabytes(text: str) -> int:
-    """Return the MB of ``500M``, ``16G`` or ``4096``; a started MB counts.
+    """Return the MB of ``500M``, ``16G`` or ``4096``, rounded up.
 
     Raises
     ------
@@ -257,9 +257,9 @@ def megabytes(text: str) -> int:
 
 
 def minutes_of(text: str) -> int | None:
-    """Return the minutes of a time limit as sbatch reads it, a started minute counts; None for no limit.
+    """Return the minutes of a time limit as sbatch reads it, rounded up; None for no limit.
 
-    That is minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes or
+    The forms are minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes and
     days-hours:minutes:seconds (sbatch(1), --time).
 
     Raises
@@ -386,7 +386,7 @@ def _gres(text: str) -> tuple[Gres, ...]:
 
 
 def _licences(text: str) -> dict[str, int]:
-    """Return how many of each licence ``matlab:2,fluent@server`` asks for."""
+    """Return the number of each licence in ``matlab:2,fluent@server``."""
     if re.search(r"[|;]", text):
         raise _NotUnderstood
     found: dict[str, int] = {}
@@ -399,7 +399,7 @@ def _licences(text: str) -> dict[str, int]:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    if "/" in text:  # a file that names them, which sbatch reads
+    if "/" in text:  # a file with the list, which sbatch reads
         raise _NotUnderstood
     return node_names(text)
 
@@ -439,7 +439,7 @@ def _flag(name: str) -> Callable[[str | None, int], dict[str, object]]:
 
 def _priority(text: str | None, now: int) -> dict[str, object]:
     if _needed(text).strip().upper() != "TOP":
-        raise _NotUnderstood  # who is no operator does not get it
+        raise _NotUnderstood  # only operators get it
     return {}
 
 
@@ -479,4 +479,4 @@ UNDERSTOOD: Mapping[str, Callable[[str | None, int], Mapping[str, object]]] = {
     "time": lambda text, now: {"walltime": _limit(text)},
     "time-min": lambda text, now: {"shortest": _limit(text)},
 }
-"""What each option means: fields of `Options`."""
+"""The meaning of each option: fields of `Options`."""
