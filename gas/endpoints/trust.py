@@ -1,12 +1,12 @@
-"""Whose a configuration is: what runs programs or sends secrets is taken only from where the user alone can write.
+"""Trust in configurations: programs and addresses for secrets come only from files that the user controls.
 
-A configuration is *the user's own* if it belongs to the user or to root and no one else can write it, or the
-directories through which it is reached. One that merely lies in the current folder may have come there with an
-archive, so it is followed only after the user has allowed it, as direnv does: its path and the hash of what it says
-are kept below ``$XDG_STATE_HOME``, and a file that has changed has to be allowed again.
+A configuration is *the user's own* if it belongs to the user or to root and no one else can write it or the directories
+above it. A file that merely lies in the current folder may have come with an archive, so it is used only after the user
+has allowed it, as in direnv: its path and the hash of its contents are kept below ``$XDG_STATE_HOME``, and a changed
+file has to be allowed again.
 
-What counts is what is read: the owner and the mode are those of the open file, and the hash is of the bytes that came
-from it, so that nothing can be put in its place between the check and the use.
+The check applies to what is read: owner and mode are those of the open file, and the hash is of the bytes read from it,
+so nothing can be replaced between check and use.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from gas.errors import BadInput, NotFound
 __all__ = ["Document", "allow", "read_document", "withdraw"]
 
 MOST_BYTES = 1 << 20
-"""A configuration is some kilobytes."""
+"""Largest configuration in bytes."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """A configuration file as it was read.
+    """A configuration file that was read.
 
     Attributes
     ----------
     path
-        As it was named.
+        As named by the user.
     location
-        Where it really lies, symbolic links resolved; None for a pipe, which lies nowhere.
+        Its real location, with symbolic links resolved; None for a pipe.
     flaw
-        Why the file may say what another user wants, and what helps; None if it is the user's own.
+        Why another user may have written the file, and the remedy; None if it is the user's own.
     exposed
-        The same of the directories that it lies in: they bear on which file is found, not on what it says.
+        The same for the directories above it: they determine which file is found, not its contents.
     """
 
     path: Path
@@ -57,12 +57,12 @@ class Document:
     exposed: str | None = None
 
     def distrust(self, *, named: bool) -> str | None:
-        """Return why what it says is not followed, and what helps; None if it is.
+        """Return why its contents are not trusted, and the remedy; None if they are.
 
         Parameters
         ----------
         named
-            Whether the user has named the file, or it is the one below the user's home, and not just any ``gas.toml``.
+            Whether the user named the file, or it is the one in the user's home, not just any ``gas.toml``.
         """
         if self.flaw is not None:
             return self.flaw
@@ -87,7 +87,7 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read a configuration, and find out who else could have written it; ``-`` is standard input.
+    """Read a configuration and check who else could have written it; ``-`` is standard input.
 
     Raises
     ------
@@ -112,12 +112,12 @@ def read_document(path: Path) -> Document:
 
 
 def allow(document: Document) -> None:
-    """Have a configuration followed from now on as it is.
+    """Allow a configuration with its present contents.
 
     Raises
     ------
     BadInput
-        Another user can write it, or this cannot be noted.
+        Another user can write it, or the note cannot be written.
     """
     if document.location is None:
         raise BadInput(f"{document.path}: is not a file, so it cannot be trusted")
@@ -127,7 +127,7 @@ def allow(document: Document) -> None:
 
 
 def withdraw(path: Path) -> int:
-    """Follow a configuration no longer, whatever it says, and return how many versions of it had been allowed.
+    """Withdraw trust in a configuration with any contents, and return the number of allowed versions.
 
     Raises
     ------
@@ -149,12 +149,12 @@ def withdraw(path: Path) -> int:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A file that stands for a path and what is said there; a configuration is allowed if it is there."""
+    """A file named by the hash of a path and its contents; it exists if the configuration is allowed."""
 
     path: Path
 
     def is_allowed(self) -> bool:
-        """Whether the user, and no one else, has put it there."""
+        """Whether it exists and only the user can have created it."""
         try:
             found = (os.lstat(self.path), os.lstat(self.path.parent))
         except OSError:
@@ -163,7 +163,7 @@ class _Entry:
         return own and stat.S_ISREG(found[0].st_mode)
 
     def write(self, location: str) -> None:
-        """Put it there, durably and in one step."""
+        """Create it, durably and atomically."""
         directory = self.path.parent
         try:
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -200,7 +200,7 @@ def _entry(document: Document) -> _Entry:
 
 
 def _location(descriptor: int, path: Path) -> str | None:
-    """Return where an open file lies, whatever has become of its name meanwhile; None for a pipe."""
+    """Return the location of an open file, even if it was renamed; None for a pipe."""
     try:
         found = str(Path(f"/proc/self/fd/{descriptor}").readlink())
     except OSError:  # not a Linux
@@ -209,7 +209,7 @@ def _location(descriptor: int, path: Path) -> str | None:
 
 
 def _flaw(found: os.stat_result, path: Path, *, with_list: bool) -> str | None:
-    """Return why a file may say what another user wants, and what helps; None if it is in the user's own hands."""
+    """Return why another user may have written a file, and the remedy; None if only the user or root can."""
     others = _others(found, with_list=with_list)
     if others is None:
         return None
@@ -218,7 +218,7 @@ def _flaw(found: os.stat_result, path: Path, *, with_list: bool) -> str | None:
 
 
 def _others(found: os.stat_result, *, with_list: bool = False) -> str | None:
-    """Return who besides the user and root can write a file or a directory, None if no other can."""
+    """Return who besides the user and root can write a file or a directory; None if nobody."""
     if found.st_uid not in (os.geteuid(), 0):
         return f"belongs to {_user(found.st_uid)}"
     mode = stat.S_IMODE(found.st_mode)
@@ -230,7 +230,7 @@ def _others(found: os.stat_result, *, with_list: bool = False) -> str | None:
 
 
 def _exposed(path: Path, location: str) -> str | None:
-    """Return which directory others can put another file into; what is above the user's home is the site's."""
+    """Return a directory in which others can replace files; directories above the user's home are the site's."""
     for directory in _reached_through(path, location):
         try:
             found = directory.stat()
@@ -244,7 +244,7 @@ def _exposed(path: Path, location: str) -> str | None:
 
 
 def _reached_through(path: Path, location: str) -> Iterator[Path]:
-    """Yield the directories of a name, and of what it stands for, each up to the user's home."""
+    """Yield the directories of a path and of its link targets, each up to the user's home."""
     homes: tuple[Path, ...] = ()
     with suppress(RuntimeError):
         homes = (Path.home(), Path.home().resolve())
@@ -265,7 +265,7 @@ def _is_private(group: int) -> bool:
 
 
 def _has_access_list(descriptor: int) -> bool:
-    """Whether the bits of the group also stand for single users (an access control list)."""
+    """Whether the group bits also stand for single users (an access control list)."""
     try:
         return "system.posix_acl_access" in os.listxattr(descriptor)
     except (AttributeError, OSError):

@@ -1,7 +1,7 @@
-"""Which request to make when predictions are at hand: the one that is expected to finish first, or is sure to in time.
+"""The choice of a request by predictions: the one with the earliest expected finish, or one that is sure to be in time.
 
-The planner knows nothing of this: it gives every candidate with the start that is planned for it, forecasts give the
-starts that are likely, and `choose` makes another plan of the two.
+The planner is independent of this: it returns each candidate with its planned start, forecasts return the likely
+starts, and `choose` combines both to another plan.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gas.prediction.ledger import INTERVAL, Ledger, Made
 from gas.printable import Shown, many
 from gas.times import duration_text, iso_time, relative_text
 
-if TYPE_CHECKING:  # a simulator hangs on it, and a plan is shown without
+if TYPE_CHECKING:  # needs the simulator, which showing a plan does not
     from numpy.typing import NDArray
 
     from gas.prediction.forecast import Forecast
@@ -30,20 +30,20 @@ __all__ = ["PredictedPlan", "Prediction", "candidates_on", "choose"]
 
 @dataclass(frozen=True, slots=True)
 class Prediction(Shown):
-    """What is expected of one candidate, in epoch seconds.
+    """The prediction of one candidate, in epoch seconds.
 
     Attributes
     ----------
     start, finish
-        The means over the samples.
+        Means over the samples.
     start_low, start_high
-        Between which the start lies with the probability `INTERVAL`.
+        The start lies in this interval with the probability `INTERVAL`.
     finish_at_risk
-        By when it has finished with the probability that was asked for; None if the mean decides.
+        The finish that is met with the requested probability; None if the mean decides.
     checked
-        Whether enough predictions like it have come true on its machine to say how well they hold.
+        Whether enough such predictions have outcomes on its machine to know their accuracy.
     made
-        What a ledger keeps of it.
+        The data that a ledger keeps of it.
     """
 
     start: int
@@ -71,28 +71,27 @@ class Prediction(Shown):
 
 @dataclass(frozen=True, repr=False)
 class PredictedPlan(Plan):
-    """A plan whose `best` and whose order of candidates are those of predictions.
+    """A plan with the `best` candidate and the order of candidates by predictions.
 
     Attributes
     ----------
     planned
-        What the planner found; without the candidates that are expected to miss the deadline, if there is one.
+        The planner's plan; with a deadline, without the candidates that are expected to miss it.
     predictions
-        By candidate; those of schedulers without a forecast have none, and are taken to start as planned.
+        By candidate; without a forecast of its scheduler, a candidate has none and is assumed to start as planned.
     unpredicted
-        By scheduler with too few samples, that its starts are planned and not predicted.
+        By scheduler with too few samples, the reason why its starts are planned and not predicted.
     risk
-        The probability of the finish that is to be first; None for the mean.
+        The probability of the finish that is minimized; None for the mean.
     deadline, sure
-        By when to be done, and with which probability; None where that is not asked.
+        The deadline, and the requested probability to meet it; None if not requested.
     certain
-        With a deadline, how sure each candidate is to meet it, also those that are rejected for it. Of an estimate it
-        is not known if it is not predicted, or not checked on its machine while others are on theirs.
+        With a deadline, each candidate's probability to meet it, also of those rejected for it. That of an estimate is
+        unknown if it is not predicted, or not checked on its machine while others are on theirs.
     details
-        How the predictions were made, for programs; JSON.
+        How predictions were made, for programs; JSON.
     ledgers
-        By scheduler that is predicted, what came true of earlier predictions; `Ledger.coverage` says how well these
-        held.
+        By predicted scheduler, outcomes of earlier predictions; `Ledger.coverage` gives their accuracy.
     """
 
     planned: Plan = field(kw_only=True)
@@ -119,45 +118,45 @@ class PredictedPlan(Plan):
 
     @property
     def likely_starts(self) -> Mapping[Candidate, tuple[int, int, int]]:
-        """Of candidates that are predicted: between which instants their starts lie, and the mean between them."""
+        """For predicted candidates, the interval of their starts, and the mean."""
         return {one: (found.start_low, found.start, found.start_high) for one, found in self.predictions.items()}
 
     @property
     def unproven(self) -> list[str]:
-        """Those of `unchecked` that are compared with a scheduler whose predictions are checked."""
+        """The schedulers of `unchecked` that are compared with a scheduler whose predictions are checked."""
         checked = {c.scheduler for c, found in self.predictions.items() if found.checked}
         return [name for name in self.unchecked if checked - {name}]
 
     def score(self, candidate: Candidate) -> int:
-        """Return what is to be least."""
+        """Return the criterion to minimize."""
         found = self.predictions.get(candidate)
         if found is None or found.finish_at_risk is None:
             return self.expected_finish(candidate)
         return found.finish_at_risk
 
     def expected_finish(self, candidate: Candidate) -> int:
-        """Return when a candidate is expected to finish: as predicted, or else as planned."""
+        """Return the expected finish of a candidate: predicted, or else planned."""
         found = self.predictions.get(candidate)
         return candidate.finish if found is None else found.finish
 
     def likely(self, candidate: Candidate) -> str:
-        """Return what is said of the finish that decides, before by how much it is later or sooner."""
+        """Return the name of the deciding finish, for the words before a difference."""
         if candidate not in self.predictions:
             return f"{self.unpredicted.get(candidate.scheduler, 'not predicted')}; would finish"
         return "predicted to finish" if self.risk is None else f"{100 * self.risk:g}% sure to finish"
 
     @property
     def prices(self) -> list[Candidate]:
-        """What certainty costs: the cheapest candidate for each of some probabilities to meet the deadline."""
+        """The price of certainty: the cheapest candidate for each of some probabilities to meet the deadline."""
         return prices(self.certain, self.sure)
 
     @property
     def unchecked(self) -> list[str]:
-        """The schedulers with predictions of which too few have come true to say how well they hold."""
+        """The schedulers whose predictions have too few outcomes to know their accuracy."""
         return list(dict.fromkeys(c.scheduler for c, found in self.predictions.items() if not found.checked))
 
     def why_lost(self, candidate: Candidate) -> str:
-        """Return in words what the best candidate has over this one."""
+        """Return the advantage of the best candidate over this one in words."""
         best = self.best
         if best is None or candidate == best:
             return "best"
@@ -175,7 +174,7 @@ class PredictedPlan(Plan):
         return f"{likely} at the same time, but starts later or is on a scheduler that comes later in the list"
 
     def to_wire(self, endpoints: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-        """Return the JSON object of schema gas.plan/1: the planner's, with what is predicted beside it."""
+        """Return the JSON object of schema gas.plan/1: the planner's, with predictions."""
         wire = self.planned.to_wire(endpoints)
         for candidate, entry in zip(self.planned.candidates, wire["candidates"], strict=True):
             entry["predicted"] = self._predicted(candidate)
@@ -217,7 +216,7 @@ class PredictedPlan(Plan):
 
 
 def candidates_on(plan: Plan, scheduler: str) -> list[Candidate]:
-    """Return the candidates of one scheduler, in the order in which its forecast has its columns."""
+    """Return the candidates of one scheduler, in the order of its forecast's columns."""
     return [candidate for candidate in plan.candidates if candidate.scheduler == scheduler]
 
 
@@ -237,34 +236,35 @@ def choose(
 ) -> PredictedPlan:
     """Return the plan by predictions.
 
-    The best candidate has the least expected finish, in whole seconds; ties go as in the planner: to fewer processors,
-    the earlier expected start, the order of schedulers. No start is expected after its promise: a queue that was
-    looked at a moment after the availability list would have it so.
+    The best candidate has the earliest expected finish, in whole seconds; ties go as in the planner: to fewer
+    processors, the earlier expected start, the order of schedulers. No start is expected after its promise; a queue
+    read a moment after the availability list could suggest that.
 
     Parameters
     ----------
     forecasts
-        By scheduler, of its candidates as `candidates_on` has them; there need not be one for each. Where there is
-        none, planned starts are taken to come true, and no probability is said of them.
+        By scheduler, for its candidates as in `candidates_on`; some may lack a forecast. Those start as planned,
+        without a probability.
     schedulers
-        All of them, in the order in which ties are decided.
+        All schedulers, in the order that decides ties.
     risk
-        0.9 has the finish count that is met with this probability, in place of the mean. Of what `unproven` returns it
-        is the finish if all jobs used up their walltimes.
+        With 0.9, the finish met with this probability counts instead of the mean. For `unproven` schedulers it is the
+        finish if all jobs used their full walltimes.
     tolerance
-        0.05 takes the fewest processors among the candidates whose expected turn-around is within 5% of the best.
+        With 0.05, the plan has the fewest processors among candidates with an expected turn-around time within 5% of
+        the best.
     deadline
-        After which none of them is expected to finish (with a risk: finishes with that probability); the plan is to be
-        one without a deadline.
+        Latest expected finish (with a risk: finish met with that probability); the plan is to be one without a
+        deadline.
     sure
-        0.95 takes the candidate of the fewest processor-seconds among those that meet the deadline with this
+        With 0.95, the plan has the fewest processor-seconds among candidates that meet the deadline with this
         probability.
     promised
-        With a deadline, what the planner chooses under it.
+        With a deadline, the planner's choice under it.
     ledgers
-        By scheduler, what came true of earlier predictions; it corrects the intervals.
+        By scheduler, outcomes of earlier predictions, which correct the intervals.
     similar
-        By scheduler, for each of its candidates the waits of similar jobs, sorted; they are mixed in.
+        By scheduler, for each of its candidates the sorted waits of similar jobs, which are mixed in.
 
     Raises
     ------
@@ -322,7 +322,7 @@ def choose(
 
 
 def _late(found: PredictedPlan, deadline: int) -> dict[Candidate, Rejected]:
-    """Return the candidates that are expected to miss the deadline, by how much they do."""
+    """Return the candidates that are expected to miss the deadline, with the delay."""
     late: dict[Candidate, Rejected] = {}
     for one in sorted((c for c in found.candidates if found.score(c) > deadline), key=found.score):
         likely = found.likely(one)
@@ -369,7 +369,7 @@ def _corrected(
     latest = (np.minimum(found.latest, promised) - plan.now).tolist()
     three = zip(waits, latest, similar, strict=True)
     made = [ledger.predict(plan.now, *each, within=found.within) for each in three]
-    made = [  # nothing comes after a promise, whatever came after plans
+    made = [  # no start is after its promise, whatever came after plans
         replace(one, low=min(one.low, one.latest), high=min(one.high, one.latest)) if c.kind == "promise" else one
         for one, c in zip(made, candidates, strict=True)
     ]

@@ -1,8 +1,8 @@
-"""Jobs as rows of the store: what each column holds, the seal over it, and reading a row that may be damaged.
+"""Jobs as rows of the store: the columns, the seal over them, and reading a row that may be damaged.
 
-SQLite verifies how its file hangs together, not what stands in it: a flipped bit inside a value goes unnoticed. So
-every row carries a *seal*, a CRC-32 over its values: one over what was asked for, which never changes, and one over the
-life of the job, written anew with each change.
+SQLite verifies the structure of its file, not its contents: a flipped bit inside a value goes unnoticed. So every row
+carries a *seal*, a CRC-32 over its values: one over the request, which never changes, and one over the life of the job,
+rewritten with each change.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ ASKED = (
     "id", "identity", "user", "kind", "name", "processors", "walltime", "actuator", "directory", "run_time",
     "wished_start", "start_by", "client_key", "submitted", "first_promise",
 )  # fmt: skip
-"""The columns of what was asked for, in the order in which they are sealed."""
+"""The columns of the request, in the order in which they are sealed."""
 
 CLASS = "class"
-"""The column of a job's class, sealed behind `ASKED`; of jobs without one it is NULL, and not sealed."""
+"""The column of a job's class, sealed after `ASKED`; NULL and not sealed for jobs without a class."""
 
 NOTICE = "notice"
 """That of the seconds to answer an offer, sealed behind the class; of jobs that are offered nothing it is NULL."""
@@ -51,10 +51,10 @@ LIFE = ("state", "start", "promise", "due", "finished", "exit_status", "signal",
 """The columns that change, in the order in which they are sealed (after id and identity)."""
 
 RESHAPED = ("reshaped", "shape_processors", "shape_walltime", "shape_run_time", "shape_promise")
-"""Those of a job that was given another shape, sealed behind the others; of others they are NULL, and not sealed."""
+"""The columns of a reshaped job, sealed after the others; NULL and not sealed for other jobs."""
 
 OFFERED = ("offer", "answer_by", "offers_from")
-"""Those of a job with a notice, sealed behind all these; of others they are NULL, and not sealed."""
+"""The columns of a job with a notice, sealed last; NULL and not sealed for other jobs."""
 
 _NO_SHAPE: tuple[int | None, ...] = (None,) * len(RESHAPED)
 _NO_OFFER: tuple[int | None, ...] = (None,) * len(OFFERED)
@@ -71,7 +71,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 
 
 class DamagedRow(StoreDamaged, sqlite3.DatabaseError):
-    """A row does not hold what was written to it."""
+    """A row does not hold the values written to it."""
 
 
 def seal(values: Iterable[object]) -> int:
@@ -92,7 +92,7 @@ def asked_row(job: Job) -> tuple[object, ...]:
 
 
 def _asked_seal(values: Iterable[object], later: tuple[object, ...]) -> int:
-    """Return the seal over what was asked for; what earlier versions did not know counts from the last value on."""
+    """Return the seal over the request; columns unknown to earlier versions count from the last value on."""
     while later and later[-1] is None:
         later = later[:-1]
     return seal((*values, *later))
@@ -131,7 +131,7 @@ def command_row(job: Job) -> tuple[object, ...]:
 
 
 def change_row(wanted: Change) -> tuple[object, ...]:
-    """Return number, user, key, what was requested (JSON) and their seal, of a request with a key."""
+    """Return number, user, key, request (JSON) and their seal, for a request with a key."""
     if isinstance(wanted, Answer):
         what: object = {"accepts": wanted.accepts, "start": wanted.start, "not_before": wanted.not_before}
     else:
@@ -158,7 +158,7 @@ def job_of(row: Mapping[str, Any] | sqlite3.Row) -> Job:
     Raises
     ------
     DamagedRow
-        The row does not hold what was written.
+        The row does not hold the values written.
     """
     present = set(row.keys())
     _check(row, present)
@@ -201,7 +201,7 @@ def job_of(row: Mapping[str, Any] | sqlite3.Row) -> Job:
 
 
 def _check(row: Mapping[str, Any] | sqlite3.Row, present: set[str]) -> None:
-    """Raise `DamagedRow` unless a row is as it was written."""
+    """Raise `DamagedRow` if a row has changed since it was written."""
     called = f"job {row['id']!r}"
     if row["seal"] != _asked_seal((row[name] for name in ASKED), (row[CLASS], row[NOTICE])):
         raise DamagedRow(f"{called}: its request is damaged")
@@ -214,7 +214,7 @@ def _check(row: Mapping[str, Any] | sqlite3.Row, present: set[str]) -> None:
                 raise DamagedRow(f"{called}: its command is missing")
         elif row["command_seal"] != seal((row["id"], row["identity"], row["command"], row["environment"])):
             raise DamagedRow(f"{called}: its command is damaged")
-    # A sealed row is what some version of Gas wrote; that it can be used by this one is another matter.
+    # A sealed row was written by some version of Gas; this version may still be unable to use it.
     for name in _INTEGERS:
         if type(row[name]) is not int:
             raise DamagedRow(f"{called}: {name} {row[name]!r} is not a number")

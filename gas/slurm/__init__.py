@@ -1,6 +1,6 @@
-"""Slurm's scheduling, pure: what a cluster publishes, and what its schedulers make of it.
+"""Slurm's scheduling, pure: the published state of a cluster, and the decisions of its schedulers.
 
-What is published, and how a site is configured::
+The published state, and the configuration of a site::
 
     cluster       what Slurm publishes, whatever the transport
     settings      how it is configured: priority, enforcement, preemption, defaults

@@ -1,4 +1,4 @@
-"""When both schedulers look at the queue: how often, after what, and what is due at an instant."""
+"""The times at which both schedulers look at the queue: intervals, triggers, and work due at an instant."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ FULL_DEPTH, DEPTH, INTERVAL, DELAY = 0, 100, 60, 3  # slurm.conf(5): default_que
 
 @dataclass
 class Clock:
-    """The present second, when each scheduler is due, and whether there is something to do.
+    """The present second, the times at which each scheduler is due, and whether there is work for it.
 
     Attributes
     ----------
     backfill, full
-        When a cycle may begin, and when the main scheduler looks at all of the queue.
+        Earliest next cycle, and the main scheduler's next look at the whole queue.
     interval, every, delay
-        Seconds from one cycle to the next (bf_interval), from one look at all of the queue to the next
-        (sched_interval), and from one pass to the next that something has asked for (batch_sched_delay).
+        Seconds between cycles (bf_interval), between looks at the whole queue (sched_interval), and between passes
+        triggered by events (batch_sched_delay).
     depth, partition_depth
-        How many records such a pass tries at the most, in all and of a partition; 0 means no limit.
+        Most records that such a pass tries, in all and of a partition; 0 means no limit.
     defers
-        Whether a submitted job waits for a pass in any case.
+        Whether a submitted job always waits for a pass.
     at_ends
-        Whether a pass follows when an epilog has run, whatever was before.
+        Whether a pass always follows the end of an epilog.
     changed, asked
-        Whether there is something for a cycle, and for a pass.
+        Whether there is work for a cycle, and for a pass.
     last
-        When the main scheduler looked last.
+        The main scheduler's last look.
     """
 
     now: int
@@ -51,10 +51,10 @@ class Clock:
 
     @classmethod
     def of(cls, cluster: Cluster, first_cycle: int | None = None, first_pass: int | None = None) -> Clock:
-        """Return the clock of a cluster now.
+        """Return the present clock of a cluster.
 
-        Unless it is known when the first cycle begins, that is bf_interval after the last one, or now where that is
-        over: then it looks every second whether something has changed (backfill.c, backfill_agent).
+        If the start of the first cycle is unknown, it is bf_interval after the last one, or now if that is over: then
+        it checks every second whether something has changed (backfill.c, backfill_agent).
         """
         given, now = cluster.scheduling.parameters, cluster.now
         interval = _number(given, "bf_interval", 30)
@@ -68,7 +68,7 @@ class Clock:
         )  # fmt: skip
 
     def pass_due(self) -> int | None:
-        """Return how deep a pass that is due now looks, which counts as made; None if none is."""
+        """Return the depth of a pass that is due now, and count it as made; None if none is due."""
         if self.now >= self.full:
             self.full, self.asked, self.last = self.now + self.every, False, self.now
             return FULL_DEPTH
@@ -78,14 +78,14 @@ class Clock:
         return None
 
     def cycle_due(self) -> bool:
-        """Return whether the backfill scheduler runs now; bf_interval is counted from its end."""
+        """Return whether the backfill scheduler runs now; bf_interval counts from the end of its cycle."""
         if not self.changed or self.now < self.backfill or self.interval <= 0:
             return False
         self.backfill = self.now + self.interval
         return True
 
     def due(self) -> list[int]:
-        """Return when something is due of what has been asked for."""
+        """Return when triggered work is due."""
         passes = [self.last + self.delay] if self.asked else []
         return [*passes, self.backfill] if self.changed and self.interval > 0 else passes
 
@@ -96,11 +96,11 @@ def _number(parameters: Mapping[str, str], name: str, default: int) -> int:
 
 
 def _has_epilog(cluster: Cluster) -> bool:
-    """Return whether nodes say when an epilog has run: a pass follows (proc_req.c, _slurm_rpc_epilog_complete).
+    """Return whether nodes report the end of an epilog: a pass follows (proc_req.c, _slurm_rpc_epilog_complete).
 
-    Where none is configured, a node with nothing left of the job says so when it is asked to end it (slurmd,
+    Without an epilog, a node without remaining processes of the job reports it at the request to end the job (slurmd,
     _rpc_terminate_job), and a pass is only due (agent.c; seen on 22.05, 24.11 and 26.05: passes are batch_sched_delay
-    apart, whatever ends). Most sites have one: where the configuration is not known, so is this.
+    apart, whatever ends). Most sites have an epilog, so one is assumed if the configuration is unknown.
     """
     values = {} if cluster.settings is None else cluster.settings.values
     configured = [value for name, value in values.items() if name == "Epilog" or name.startswith("Epilog[")]

@@ -1,8 +1,8 @@
-"""What the next cycle of the backfill scheduler will plan, and what becomes of jobs that are not submitted yet.
+"""Plans of the next cycle of the backfill scheduler, and the outlook of jobs that are not submitted yet.
 
-Two passes answer it. The first is the cycle as Slurm runs it: it says which jobs have a plan then, and why others have
-none. The second plans on for those that have none and will start some time, so that they are expected; it is made only
-where there are such jobs before one that is asked for.
+There are two passes. The first is the cycle as Slurm runs it: it yields the jobs with a plan, and why others have none.
+The second continues for jobs without a plan that will start at some time, to obtain expected starts; it runs only if
+such jobs precede one of the requested jobs.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ __all__ = ["Forecast", "forecast", "outlooks", "trust"]
 
 @dataclass(frozen=True)
 class Forecast:
-    """What the next cycle plans.
+    """The plans of the next cycle.
 
     Attributes
     ----------
     outlooks
-        Of the jobs that were asked for.
+        Of the requested jobs.
     plans
-        Of those that wait.
+        Of waiting jobs.
     unplanned
-        Records without a plan, and why.
+        Records without a plan, with the reason.
     left
-        How many tasks and jobs of those will start some time, and were not planned at all.
+        Number of those tasks and jobs that will start at some time but were not planned at all.
     passes
-        What the searches found, from which other jobs can be answered (`forecast`, `known`).
+        Results of the searches, from which other jobs can be answered (`forecast`, `known`).
     """
 
     state: State
@@ -52,7 +52,7 @@ class Forecast:
 
 
 def outlooks(cluster: Cluster, probes: Sequence[Job], **options: object) -> tuple[Outlook, ...]:
-    """Return what becomes of each of some jobs that are not submitted yet; the options are those of `forecast`."""
+    """Return the outlook of jobs that are not submitted yet; the options are those of `forecast`."""
     return forecast(cluster, probes, rest=False, **options).outlooks  # type: ignore[arg-type]
 
 
@@ -70,31 +70,31 @@ def forecast(
     known: Forecast | None = None,
     submitted: bool = False,
 ) -> Forecast:
-    """Return what the next cycle plans, and what becomes of jobs that are not submitted yet.
+    """Return the plans of the next cycle, and the outlook of jobs that are not submitted yet.
 
     Parameters
     ----------
     probes
-        Those jobs, each with the priority that it would have (0: it comes last in its tier).
+        Those jobs, each with its expected priority (0: last in its tier).
     limits
-        What says which limit keeps a job from starting in a partition now.
+        Finds the limit that keeps a job from starting in a partition now.
     preempts
-        Whether a waiting job in a partition may take the place of a running one; by default as is configured.
+        Whether a waiting job in a partition may preempt a running one; by default as configured.
     pinned
-        Published plans are believed; else all are made anew.
+        Whether published plans are used; else all are computed anew.
     memory_counts
-        Whether memory is given out; by default what SelectTypeParameters says.
+        Whether memory is allocated; by default according to SelectTypeParameters.
     unseen_until
-        Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
+        The instant until which jobs that are not shown hold their CPUs; None if all jobs are shown.
     beyond
-        Also expect what Slurm does not plan at first.
+        Also expect starts of jobs that Slurm does not plan at first.
     rest
-        Also plan beyond Slurm's cycle what comes after the last of the probes.
+        Also plan jobs behind the last probe, beyond Slurm's cycle.
     known
-        The forecast of the same cluster, with the same options, without jobs that are asked for: these change nothing
-        for others, so that nothing is searched for twice.
+        The forecast of the same cluster with the same options, without requested jobs: they change nothing for others,
+        so no search is repeated.
     submitted
-        The probes leave the weights of nodes that the cycle begins with (`gas.slurm.node_weights`).
+        The submission of the probes sets the weights of nodes with which the cycle begins (`gas.slurm.node_weights`).
     """
     if probes and not submitted and weights_stay(cluster, probes):
         options = {
@@ -114,7 +114,7 @@ def forecast(
     set_weights(state, submitted=submitted)
     turn = out_of_turn(cluster, state) if probes else {}
     passes = None
-    weighted = len(state.machine.near) > 0 and bool(state.rows.gres.any())  # each search leaves weights to the next
+    weighted = len(state.machine.near) > 0 and bool(state.rows.gres.any())  # each search leaves its weights to the next
     if known is not None and not weighted and _in_one_order(known.state.records, records):
         passes = known.passes
     did = run_pass(copied(state), known=None if passes is None else passes[0].found)
@@ -138,7 +138,7 @@ def forecast(
 
 
 def _made_anew(cluster: Cluster, probes: Sequence[Job], pinned: bool, options: dict[str, Any]) -> Forecast:
-    """Return the forecast in which all plans are made with the weights of nodes that each probe's submission leaves."""
+    """Return the forecast with all plans computed with the weights of nodes that each probe's submission leaves."""
     groups: dict[Hashable, list[int]] = {}
     for number, job in enumerate(probes):
         groups.setdefault(alike_at_submission(job), []).append(number)
@@ -150,9 +150,9 @@ def _made_anew(cluster: Cluster, probes: Sequence[Job], pinned: bool, options: d
 
 
 def _alike_enough(cluster: Cluster, options: dict[str, Any]) -> bool:
-    """Return whether a cycle that is computed anew makes a third of the published starts: else it is not believed.
+    """Return whether a computed cycle reproduces a third of the published starts: else it is not trusted.
 
-    They were made with weights that are not known.
+    The published ones were made with unknown weights.
     """
     key = "starts are alike enough"
     if key not in cluster.worked_out:
@@ -167,13 +167,13 @@ def _alike_enough(cluster: Cluster, options: dict[str, Any]) -> bool:
 
 
 def _in_one_order(some: Sequence[Record], records: Sequence[Record]) -> bool:
-    """Return whether records are in the same order where others are among them."""
+    """Return whether records keep their order if others are inserted between them."""
     without = [record for record in records if record.probe is None]
     return len(some) == len(without) and all(one is other for one, other in zip(some, without, strict=True))
 
 
 def trust(cluster: Cluster, planned: Forecast | None = None, **options: object) -> tuple[int, int]:
-    """Return how many published plans a cycle that is computed anew makes alike, and how many there are."""
+    """Return the number of published plans that a computed cycle reproduces, and the number of published plans."""
     found = forecast(cluster, pinned=False, beyond=False, **options) if planned is None else planned  # type: ignore[arg-type]
     starts: dict[int, list[int]] = {}
     for one in found.plans:

@@ -1,15 +1,15 @@
-"""The PSI/J executor `s3`: submitting, following and cancelling; the class that PSI/J loads only hands on to this.
+"""The PSI/J executor `s3`: submitting, following and cancelling; the class that PSI/J loads delegates to this module.
 
-PSI/J loads an executor's class by the path of its file, beside any module of the same name that is imported already.
-So the class is in a file of its own (``psij-descriptors/gas_descriptors.py``), holds nothing, and asks `S3Jobs` here,
-of which there is one module only.
+PSI/J loads an executor's class by the path of its file, beside any module of the same name that is imported already. So
+the class is in a file of its own (``psij-descriptors/gas_descriptors.py``), has no state, and delegates to `S3Jobs`
+here, a module that exists only once.
 
-A job's processors are its processes times their cores, its walltime is its duration. PSI/J's own launchers start it,
-so that launchers, standard streams and scripts before and after mean what they mean with PSI/J's other executors; their
-scripts are in ``~/.psij/work``, which S³ must see. The job gets the environment that it declares, and PATH, HOME and
-LANG of the service where it declares none; not the environment of the program that submits it, which S³ would have to
-store. Queue, account and memory mean nothing to S³. Two attributes of its own, both epoch seconds, are ``s3.start_by``
-(refuse it if it would start later) and ``s3.not_before``.
+A job's processors are its processes times their cores; its walltime is its duration. PSI/J's own launchers start it, so
+launchers, standard streams and scripts before and after work as in PSI/J's other executors; their scripts are in
+``~/.psij/work``, which S³ must see. The job gets the environment that it declares, and PATH, HOME and LANG of the
+service unless it declares them; not the environment of the submitting program, which S³ would have to store. S³ ignores
+queue, account and memory. It has two attributes of its own, both epoch seconds: ``s3.start_by`` (refuse the job if it
+would start later) and ``s3.not_before``.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["S3Jobs", "request_of"]
 
 POLL_SECONDS = 0.5
-"""How often jobs are asked after."""
+"""Seconds between polls of jobs."""
 
 FEW = 16
-"""So many jobs are asked after one by one; of more, the whole schedule is read at once."""
+"""Up to this many jobs are polled one by one; if there are more, the whole schedule is read."""
 
 log = logging.getLogger("gas.workflows")
 
@@ -45,31 +45,31 @@ class S3Jobs:
     url
         The address of the service, or its name in gas.toml; by default $GAS_ENDPOINT or the only one of gas.toml.
     executor
-        Whose jobs these are; its `_set_job_status` is called with what becomes of them.
+        The executor of these jobs; its `_set_job_status` is called with changes of their states.
     """
 
     def __init__(self, url: str | None, executor: JobExecutor) -> None:
         self._endpoint = job_endpoint(url)
-        self._followed_by = job_endpoint(url)  # a connection of the thread's own
+        self._followed_by = job_endpoint(url)  # each thread has a connection
         self._executor = executor
         self._followed: dict[int, list[Job]] = {}
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
     def submit(self, job: Job, spec: JobSpec, command: Callable[[], list[str]]) -> None:
-        """Submit a job, once: its key is PSI/J's own number of it.
+        """Submit a job once: its key is its PSI/J number.
 
         Parameters
         ----------
         command
-            Says what its launcher runs.
+            The command of its launcher.
 
         Raises
         ------
         psij.InvalidJobException
-            S³ will never take it.
+            S³ will never accept it.
         psij.SubmitException
-            S³ did not take it now; it may be submitted again.
+            S³ did not accept it now; it may be submitted again.
         """
         from psij import InvalidJobException, SubmitException
 
@@ -93,7 +93,7 @@ class S3Jobs:
         self._follow(job, answer)
 
     def attach(self, job: Job, native_id: str) -> None:
-        """Follow a job that was submitted earlier, perhaps by another program."""
+        """Follow a job submitted earlier, perhaps by another program."""
         from psij import InvalidJobException, JobState, SubmitException
 
         if job.status.state is not JobState.NEW:
@@ -108,7 +108,7 @@ class S3Jobs:
         self._follow(job, answer)
 
     def cancel(self, job: Job) -> None:
-        """Ask S³ to end a job; that it has ended is reported as any other change."""
+        """Request S³ to end a job; its end is reported as any other change."""
         from psij import SubmitException
 
         if job._native_id is None:
@@ -143,7 +143,7 @@ class S3Jobs:
         self._executor._set_job_status(job, status)
 
     def _run(self) -> None:
-        """Ask after jobs and report what has become of them, until there are none."""
+        """Poll jobs and report changes of their states, until none is left."""
         pause = POLL_SECONDS
         while True:
             with self._changed:
@@ -155,7 +155,7 @@ class S3Jobs:
             try:
                 self._ask_after(followed)
                 pause = POLL_SECONDS
-            except Exception as error:  # a caller must not wait for ever because a thread has died
+            except Exception as error:  # a caller must not wait for ever after a thread has died
                 pause = min(30.0, pause * 2)
                 log.warning("%s; asking again in %.0f s", error, pause)
 
@@ -172,12 +172,12 @@ class S3Jobs:
 
 
 def request_of(spec: JobSpec) -> Request:
-    """Return what a JobSpec asks for.
+    """Return the request of a JobSpec.
 
     Raises
     ------
     BadInput
-        S³ has not what it asks for.
+        It requests something that S³ does not have.
     """
     from psij import ResourceSpecV1
 
@@ -227,7 +227,7 @@ def _queued(job: dict[str, Any]) -> JobStatus:
 
 
 def _job(endpoint: JobEndpoint, id: int) -> dict[str, Any]:
-    """Return a job; one that the service no longer has is lost."""
+    """Return a job; one that the service does not know any more is lost."""
     try:
         return endpoint.job(id)
     except NotFound as error:

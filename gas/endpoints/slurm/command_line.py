@@ -1,8 +1,8 @@
-"""What Slurm's commands answer: scontrol, squeue and sdiag; explicit columns, as every version has them.
+"""Answers of Slurm's commands scontrol, squeue and sdiag; explicit columns, as all versions have them.
 
-squeue is asked with ``-o``, whose columns without a width are printed in full, while ``-O`` cuts at a width. Columns
-end in the control character US and records in RS. Users may write both in names and comments, so that who asks adds a
-mark to them that cannot be guessed (`commands`), and a new one whenever it asks.
+squeue runs with ``-o``, which prints columns without a width in full, while ``-O`` truncates. Columns end in the
+control character US and records in RS. Users may write both in names and comments, so the caller adds an unguessable
+mark to them (`commands`), a new one for each query.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 ]  # fmt: skip
 
 ENVIRONMENT: Mapping[str, str] = MappingProxyType({"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"})
-"""To run the commands with: epoch seconds (scontrol, squeue; sdiag gives them anyway), and lists of tasks in full."""
+"""Environment of the commands: epoch seconds (scontrol, squeue; sdiag has them anyway), and lists of tasks in full."""
 
 COLUMNS: Mapping[str, str] = MappingProxyType(
     {
@@ -39,19 +39,19 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
         "excluded nodes": "x", "reservation": "v", "comment": "k", "name": "j",
     }
 )  # fmt: skip
-"""Letters of squeue's columns; the last two are what users write."""
+"""Letters of squeue's columns; users write the last two."""
 
 US, RS = "\x1f", "\x1e"
 
 
 def commands(mark: str = "") -> Mapping[str, tuple[str, ...]]:
-    """Return what to ask, by the name of its answer.
+    """Return the commands, by the names of their answers.
 
     Parameters
     ----------
     mark
-        Letters and digits that follow each US and RS; as they cannot be written without knowing them, no name and no
-        comment can be taken for columns or records.
+        Letters and digits after each US and RS; without knowing them, no name or comment can imitate columns or
+        records.
     """
     columns = (US + mark).join(f"%{c}" for c in COLUMNS.values()) + RS + mark
     return MappingProxyType(
@@ -73,16 +73,16 @@ OPTIONAL: Mapping[str, str] = MappingProxyType(
         "licences": "jobs that request some may start later than shown",
     }
 )
-"""Answers without which there is a plan nevertheless, and what it then lacks."""
+"""Answers that a plan can do without, with the effect on the plan."""
 
 NO_DETAILS = "the jobs' memory, GRES and node ranges cannot be read: jobs may start at other times than shown"
-"""What it means when `DETAILS` are not answered."""
+"""The effect of a missing answer to `DETAILS`."""
 
 SHARING_APART = (25, 5)
 """From a release after 24.11 on (seen in 26.05) squeue's %h is NO of all jobs, and scontrol has Exclusive= of each."""
 
 COMMANDS = commands()
-"""The same without a mark, for who trusts all users."""
+"""The commands without a mark, for callers that trust all users."""
 
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:&]*)=(\S*)")
 
@@ -114,25 +114,25 @@ def read_cluster(
     mark: str = "",
     failed: Mapping[str, str] = MappingProxyType({}),
 ) -> Cluster:
-    """Return what the answers to `commands` say together.
+    """Return the state of the cluster from the answers to `commands`.
 
     Parameters
     ----------
     name
-        What the user calls the cluster.
+        The cluster's name in the configuration.
     zone
-        Of the times, if they were not asked for with `ENVIRONMENT`.
+        Time zone of the answers, if they were not made with `ENVIRONMENT`.
     now
         Epoch second of the answers; by default sdiag's.
     mark
-        With which `commands` were asked.
+        The mark of the `commands`.
     failed
-        Why there is no answer to some of those in `OPTIONAL`, or to nodes or partitions, which may be hidden.
+        Reasons for missing answers to some of `OPTIONAL`, or to nodes or partitions, which may be hidden.
 
     Raises
     ------
     Unreachable
-        An answer cannot be understood; the message names the command and the place.
+        An answer cannot be parsed; the message names the command and the place.
     Forbidden
         Neither nodes nor partitions are shown.
     """
@@ -183,7 +183,7 @@ def _optional(
 
 
 def _missing(failed: Mapping[str, str], private: Collection[str]) -> Iterator[str]:
-    """Return what is not known, and what that means."""
+    """Return the missing answers with their effects."""
     for kind, means in OPTIONAL.items():
         if kind in failed:
             yield f"{kind} cannot be read ({failed[kind]}): {means}"
@@ -192,7 +192,7 @@ def _missing(failed: Mapping[str, str], private: Collection[str]) -> Iterator[st
 
 
 def _skipped(skipped: Collection[Unreachable]) -> Iterator[str]:
-    """Return what could not be read of the queue."""
+    """Return the unreadable parts of the queue."""
     if skipped:
         what = "1 job" if len(skipped) == 1 else f"{len(skipped):,} jobs"
         yield f"{what} could not be read and {'is' if len(skipped) == 1 else 'are'} left out ({next(iter(skipped))})"
@@ -208,7 +208,7 @@ def _read_config(answers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _read_diagnostics(answers: Mapping[str, str]) -> tuple[int, int | None]:
-    """Return when sdiag was asked, and when the last backfill cycle ran."""
+    """Return the time of sdiag's answer, and that of the last backfill cycle."""
     text = answers.get("diagnostics", "")
     asked = re.search(r"^sdiag output at .*\((\d{1,11})\)", text, re.MULTILINE)
     if asked is None:
@@ -219,7 +219,7 @@ def _read_diagnostics(answers: Mapping[str, str]) -> tuple[int, int | None]:
 
 
 def read_jobs(answer: str, zone: tzinfo | None = None, mark: str = "") -> tuple[Job, ...]:
-    """Return the jobs of squeue's answer; there may be none. All of them can be read, or it is refused."""
+    """Return the jobs of squeue's answer, perhaps none; an answer with unreadable jobs is refused."""
     jobs, skipped = _read_jobs(answer, zone, mark)
     if skipped:
         raise skipped[0]
@@ -229,7 +229,7 @@ def read_jobs(answer: str, zone: tzinfo | None = None, mark: str = "") -> tuple[
 def _read_jobs(
     answer: str, zone: tzinfo | None, mark: str, distinct: bool = True
 ) -> tuple[tuple[Job, ...], list[Unreachable]]:
-    """Return the jobs that can be read, and why others cannot; one that may hold nodes must be.
+    """Return the readable jobs, and why others are unreadable; a job that may hold nodes must be readable.
 
     `distinct` says whether this squeue shows which jobs want whole nodes (`SHARING_APART`).
     """

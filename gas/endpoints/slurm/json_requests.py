@@ -1,8 +1,8 @@
-"""What slurmrestd is sent: a batch job, or another shape for one that waits, in the forms of its versions.
+"""Requests to slurmrestd in the formats of its versions: a batch job, or another shape for a waiting job.
 
-Up to v0.0.38 slurmrestd reads what it is sent with the parser of sbatch's own options (openapi/v0.0.38/jobs.c), so a
-value may stand there as on a command line. From v0.0.39 on it fills Slurm's own record (data_parser, parsers.c,
-JOB_DESC_MSG), whose fields have types of their own, and what sbatch would work out has to be said.
+Up to v0.0.38, slurmrestd parses requests with the parser of sbatch's own options (openapi/v0.0.38/jobs.c), so values
+may be as on a command line. From v0.0.39 on it fills Slurm's own record (data_parser, parsers.c, JOB_DESC_MSG), whose
+fields have types, and values that sbatch would derive have to be given.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from gas.errors import BadInput
 __all__ = ["FIRST_TYPED", "OPTIONS", "change", "submission"]
 
 FIRST_TYPED = 39
-"""The first version (v0.0.39) whose fields have types."""
+"""The first version (v0.0.39) with typed fields."""
 
 SEARCHED = "/usr/local/bin:/usr/bin:/bin"
-"""The job's PATH where none is given: slurmrestd takes no job without an environment."""
+"""The job's PATH if none is given: slurmrestd accepts no job without an environment."""
 
 
 class _Option(NamedTuple):
-    """What an option of sbatch is called; empty where a version takes none like it."""
+    """The field name of an sbatch option; empty if a version has none."""
 
     early: str
     late: str
@@ -42,7 +42,7 @@ def _number(text: str) -> int:
 
 
 def _set(number: int) -> dict[str, Any]:
-    """Return a number as fields hold it that need not be set."""
+    """Return a number in the format of optional fields."""
     return {"set": True, "infinite": False, "number": number}
 
 
@@ -163,27 +163,27 @@ OPTIONS: Mapping[str, _Option] = MappingProxyType(
 """Options of sbatch by their long names."""
 
 OF_THE_PROGRAM = frozenset({"ignore-pbs", "parsable", "verbose"})
-"""Options that only change what sbatch itself prints or reads, and say nothing of the job."""
+"""Options that affect only sbatch's own input or output, not the job."""
 
 SAID_OTHERWISE = frozenset({"chdir", "job-name", "ntasks", "time"})
-"""Options of a script that stand elsewhere in a batch."""
+"""Options of a script that are stored elsewhere in a batch."""
 
 _FIRST_NAMES = MappingProxyType({"standard_input": "standard_in", "standard_output": "standard_out"})
-"""What v0.0.36 calls them."""
+"""Their names in v0.0.36."""
 
 
 def submission(batch: Batch, version: int) -> dict[str, Any]:
-    """Return what submits a batch job.
+    """Return the request that submits a batch job.
 
     Parameters
     ----------
     version
-        The last number of slurmrestd's, 38 for v0.0.38.
+        The last part of slurmrestd's version, 38 for v0.0.38.
 
     Raises
     ------
     BadInput
-        slurmrestd does not take one of the options, or the script; the message names it and the way out.
+        slurmrestd does not accept one of the options, or the script; the message names it and the way out.
     """
     if re.search("[\udc80-\udcff]", batch.script):
         raise BadInput("the script is not UTF-8 text, which slurmrestd requires; sbatch accepts it (leave out `url`)")
@@ -210,11 +210,11 @@ def submission(batch: Batch, version: int) -> dict[str, Any]:
             job[key] = f"{job[key]},{one}" if both else one
     job |= _shape(shape, version)
     if shape.nodes is not None and not shape.whole and "ntasks-per-node" not in options:
-        job.setdefault("tasks", shape.nodes)  # one a node, as sbatch has it
+        job.setdefault("tasks", shape.nodes)  # one per node, as in sbatch
     if "ntasks-per-gpu" in options and "gpus" in options:
         gpus = sum(_number(one.rpartition(":")[2]) for one in (options["gpus"] or "").split(","))
         job.setdefault("tasks", gpus * _number(options["ntasks-per-gpu"] or ""))
-    if version >= FIRST_TYPED and "tasks" in job and "cpus_per_tres" not in job:  # slurmctld works them out of those
+    if version >= FIRST_TYPED and "tasks" in job and "cpus_per_tres" not in job:  # slurmctld derives them from those
         job.setdefault("cpus_per_task", 1)
         job["minimum_cpus"] = job["tasks"] * job["cpus_per_task"]
     if version == 36:
@@ -223,7 +223,7 @@ def submission(batch: Batch, version: int) -> dict[str, Any]:
 
 
 def _of_script(batch: Batch) -> dict[str, str | None]:
-    """Return the options that stand in the script, which slurmrestd does not read."""
+    """Return the options in the script, which slurmrestd does not read."""
     left_out = OF_THE_PROGRAM | (SAID_OTHERWISE - ({"ntasks"} if batch.shape.tasks is None else set()))
     if batch.not_before is not None:
         left_out |= {"begin"}
@@ -231,10 +231,10 @@ def _of_script(batch: Batch) -> dict[str, str | None]:
 
 
 def change(shape: Shape, version: int) -> dict[str, Any]:
-    """Return what gives a waiting job another shape.
+    """Return the request that gives a waiting job another shape.
 
-    Without CPUs for each task, Slurm 22.05 leaves the number of CPUs as it was, and a job that asks for fewer tasks
-    than that loses its plan. Node counts as a list of two, as the documentation has them, are not heeded.
+    Without CPUs per task, Slurm 22.05 keeps the number of CPUs, and a job that requests fewer tasks than that loses its
+    plan. Node counts as a list of two, as documented, are ignored.
     """
     body = _shape(shape, version)
     count = shape.tasks if shape.nodes is None else shape.nodes
@@ -298,7 +298,7 @@ def _node_range(text: str, version: int) -> dict[str, Any]:
 
 
 def _early(name: str, option: _Option, value: str | None) -> Any:
-    """Return what sbatch's own parser reads."""
+    """Return the request in the format of sbatch's own parser."""
     if name == "exclusive":
         return value or "exclusive"
     return option.alone if value is None else value

@@ -1,9 +1,9 @@
 """One slurmrestd over HTTP, on a port or on a unix socket, and the token that names the user.
 
-Slurm's tokens are JSON Web Tokens and live for half an hour if nothing else is asked for, so they are read again for
-every request: from the file that the endpoint's table names, from a command (``scontrol token``), or from
-``$SLURM_JWT``. A token goes out in one header, to this address, and stands in no message. ``$SLURM_JWT`` does not say
-which slurmrestd it is for, so it goes to none where it could be meant for several.
+Slurm's tokens are JSON Web Tokens and are valid for half an hour by default, so they are read again for every request:
+from the file that the endpoint's table names, from a command (``scontrol token``), or from ``$SLURM_JWT``. A token is
+sent in one header, to this address, and never appears in a message. ``$SLURM_JWT`` does not name its slurmrestd, so it
+is not sent if it could belong to several.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ __all__ = ["LOCAL", "SlurmConnection", "Tokens", "vetted_address"]
 COMMAND_SECONDS = 30.0
 MOST_TOKEN_BYTES = 2**20
 LEEWAY_SECONDS = 30
-"""A token of a command is fetched anew so long before it expires."""
+"""Seconds before its expiry at which the token of a command is fetched again."""
 
 LOCAL = "http://localhost"
-"""What requests over a unix socket are addressed to; the name goes out as the header Host only."""
+"""The host name of requests over a unix socket; it is sent as the header Host only."""
 
 
 class Tokens:
-    """Where the token for an address is from.
+    """The source of the token for an address.
 
     Parameters
     ----------
     address
-        Of slurmrestd; over plain HTTP a token goes to this machine only, unless `insecure`.
+        The address of slurmrestd; over plain HTTP, a token is sent to this machine only, unless `insecure`.
     file
-        That no other user can read.
+        A file that no other user can read.
     command
-        That prints the token, or ``SLURM_JWT=`` and the token.
+        A command that prints the token, or ``SLURM_JWT=`` and the token.
     environment
-        By default the process's; ``SLURM_JWT`` counts where neither file nor command is named, and not for sockets:
-        slurmrestd knows by the socket who asks, and refuses a header that it does not expect.
+        By default that of the process; ``SLURM_JWT`` counts if neither file nor command is named, and not for sockets:
+        slurmrestd identifies the user by the socket, and refuses an unexpected header.
     rivals
-        Other addresses for which ``SLURM_JWT`` could be meant as well.
+        Other addresses to which ``SLURM_JWT`` could belong.
     """
 
     def __init__(
@@ -87,12 +87,12 @@ class Tokens:
             self.source, self._rivals = None, tuple(rivals)
 
     def current(self) -> str | None:
-        """Return the token as it is now, None if there is none.
+        """Return the present token; None if there is none.
 
         Raises
         ------
         BadInput
-            It cannot be read, others can read its file, or it would travel in the clear.
+            It cannot be read, other users can read its file, or it would be sent unencrypted.
         Unauthorized
             The command fails.
         """
@@ -116,7 +116,7 @@ class Tokens:
             raise BadInput(str(error).removeprefix("slurmrestd token_file: ")) from None
 
     def _vetted(self, token: str) -> str | None:
-        """Return a token that fits into a header and may go out."""
+        """Return a token that is valid in a header and may be sent."""
         token = token.strip().removeprefix("SLURM_JWT=")
         try:
             return Access.of(
@@ -156,7 +156,7 @@ class Tokens:
 
     @property
     def expired(self) -> int | None:
-        """Since when the token is not valid any more, by itself; None if it does not say so."""
+        """The expiry in the token itself; None if it has none."""
         token = self.current()
         expires = None if token is None else claims(token).get("exp")
         if not isinstance(expires, (int, float)) or not 0 < expires < time.time():
@@ -165,7 +165,7 @@ class Tokens:
 
     @property
     def hint(self) -> str:
-        """What a user can do whose token was not accepted."""
+        """Advice for a user whose token was not accepted."""
         if self._rivals:
             return (
                 f"no token was sent: SLURM_JWT could be for this slurmrestd or {', '.join(self._rivals)}; name one "
@@ -182,7 +182,7 @@ class Tokens:
 
 
 def claims(token: str) -> dict[str, Any]:
-    """Return what a token says of itself (RFC 7519), unchecked; nothing if that cannot be read."""
+    """Return the claims of a token (RFC 7519), unchecked; empty if they cannot be read."""
     try:
         payload = token.split(".")[1]
         found = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
@@ -208,22 +208,22 @@ def socket_path(url: str) -> str | None:
 
 
 class SlurmConnection(Connection):
-    """A slurmrestd, and how it is spoken to.
+    """A slurmrestd and the parameters of its connection.
 
     Parameters
     ----------
     name
-        What the user calls it.
+        Its name in the configuration.
     url
         ``http://...``, ``https://...`` or ``unix:/...``.
     timeout
         Seconds for an exchange: the connection and the whole answer.
     tokens
-        Who asks.
+        Source of the token.
     user
         The user to act as; by default that of the token.
     certificates
-        To trust in place of the public ones.
+        Certificates to trust instead of the public ones.
     """
 
     def __init__(
@@ -248,7 +248,7 @@ class SlurmConnection(Connection):
 
     @property
     def user(self) -> str:
-        """The user that requests act as: over a socket without a token, as the user that runs slurmrestd."""
+        """The user that requests act as: over a socket without a token, the user who runs slurmrestd."""
         if self._user is not None:
             return self._user
         token = self.tokens.current()
@@ -272,19 +272,19 @@ class SlurmConnection(Connection):
         deadline: float | None = None,
         most: int = MOST_ANSWER_BYTES,
     ) -> Answer:
-        """Make one request and return whatever answer there is.
+        """Send one request and return the answer, whatever it is.
 
         Parameters
         ----------
         deadline
-            Of `time.monotonic`, where several requests share the time that there is for one.
+            Of `time.monotonic`, if several requests share the available time.
         most
-            Bytes that the answer may have.
+            Largest answer in bytes.
 
         Raises
         ------
         NoAnswer
-            There is none, or half of one.
+            There is no answer, or an incomplete one.
         BadInput, Unauthorized
             There is no token to send.
         """

@@ -1,6 +1,6 @@
-"""What slurmrestd says when something went wrong: Slurm's words, out of keys that change from version to version.
+"""Error messages of slurmrestd: Slurm's words, under keys that differ between versions.
 
-What kind of error they are `gas.endpoints.slurm.refusals` says, but for those that may mean the token.
+`gas.endpoints.slurm.refusals` classifies them, except those that may concern the token.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from documents.fields import shown
 __all__ = ["DOUBTFUL", "HELD", "HOMELESS", "NOTHING", "UNACCEPTED", "job_number", "problems_in"]
 
 DOUBTFUL = ("Unspecified error", "Zero Bytes were transmitted", "Unexpected message received")
-"""What it says of a token that is not accepted, and of a slurmctld that went away."""
+"""Messages for a token that is not accepted, and for a lost slurmctld."""
 
 HELD = "Job is in held state"
-"""What v0.0.38 and before call an error, though that was asked for."""
+"""An error of v0.0.38 and before that is the requested state."""
 
 HOMELESS = "without the current working directory"
-"""What it says of a job that names none, from 24.05 on."""
+"""The message for a job without a name, from 24.05 on."""
 
 NOTHING = "Nothing found"
-"""What it calls an error if there are no jobs of the kind that was asked for."""
+"""The error if there are no jobs of the requested kind."""
 
 UNACCEPTED = "authentication"
-"""What it says of a token; of the commands, which have none, it is said of a munged that is down."""
+"""The message for a bad token; for the commands, which have none, it means that munged is down."""
 
 
 def job_number(document: Mapping[str, Any]) -> int:
-    """Return the number of the job that an answer speaks of, 0 for none."""
+    """Return the number of the job in an answer, 0 for none."""
     result = document.get("result")
     for place in (document, result if isinstance(result, Mapping) else {}):
         found = place.get("job_id")
@@ -43,7 +43,7 @@ def job_number(document: Mapping[str, Any]) -> int:
 
 
 def problems_in(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield in words what an answer says went wrong: of the request, and of each job where it says so one by one."""
+    """Yield the errors of an answer in words: of the request, and of single jobs."""
     errors = document.get("errors")
     for one in errors if isinstance(errors, list) else [errors] if errors else []:
         yield _words(one)

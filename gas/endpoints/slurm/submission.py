@@ -1,4 +1,4 @@
-"""From what is to run to a batch job: its script, its shape in Slurm's units, its options."""
+"""The batch job of a request: its script, its shape in Slurm's units, its options."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ OWN_OPTIONS = frozenset(
     {"array", "chdir", "cluster-constraint", "clusters", "export-file", "help", "job-name", "nodes", "ntasks",
      "parsable", "partition", "quiet", "reservation", "test-only", "time", "usage", "version", "wait", "wrap"}
 )  # fmt: skip
-"""Options of sbatch by which a job would not be the one that was planned, or not be reported."""
+"""Options of sbatch with which the job would differ from the plan, or not be reported."""
 
 DECIDED = frozenset({"job-name", "nodes", "ntasks", "time"})
-"""Options of a script that is run as a command, in whose place there is what the plan chose."""
+"""Options of a script run as a command that are replaced by those of the plan."""
 
 REPLACED = ("output", "error", "input")
-"""Options in whose values ``%x`` is the name of the job, which has a tag."""
+"""Options whose values contain the name of the job, which has a tag, as ``%x``."""
 
 
 def options_from(words: Iterable[str], where: str) -> tuple[Directive, ...]:
@@ -44,7 +44,7 @@ def options_from(words: Iterable[str], where: str) -> tuple[Directive, ...]:
     found: list[Directive] = []
     for name, value in long_options(words, where, "sbatch", "--account=abc"):
         short_for = [own for own in sorted(OWN_OPTIONS) if own.startswith(name)]
-        if short_for and name != "export":  # sbatch takes beginnings of names too
+        if short_for and name != "export":  # sbatch accepts abbreviated names too
             decided = "" if name == short_for[0] else f" (--{short_for[0]})"
             raise BadInput(
                 f"{where}: --{name}{decided} is decided by Gas; leave it out (partition and reservation belong in "
@@ -55,7 +55,7 @@ def options_from(words: Iterable[str], where: str) -> tuple[Directive, ...]:
 
 
 def brought_along(resources: Resources) -> Iterator[Directive]:
-    """Yield the options that ask for what each unit brings along, whatever the size."""
+    """Yield the options for the resources of each unit, whatever the size."""
     names = {"memory_per_processor": "mem-per-cpu", "memory_per_gpu": "mem-per-gpu", "memory_per_node": "mem"}
     if resources.memory is not None:
         key, megabytes = resources.memory
@@ -75,14 +75,14 @@ def batch_of(
     words: Mapping[str, str | None],
     script: Script | None = None,
 ) -> Batch:
-    """Return the batch job that runs what was chosen: a script of the user's, a command, or nothing for `run_time`.
+    """Return the batch job of a choice: a script of the user's, a command, or nothing for `run_time`.
 
     Parameters
     ----------
     asked
-        All that is asked for besides the size, and what a size counts.
+        All requests besides the size, and the unit of the size.
     words
-        Options that are given with the script, and not in it.
+        Options given with the script, not in it.
     """
     for name in job.environment:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
@@ -114,8 +114,8 @@ def batch_of(
 TASKS = """\
 tasks=$(($(echo "${SLURM_TASKS_PER_NODE:-0}" | sed "s/(x/*/g; s/)//g; s/,/+/g")))
 [ "$tasks" -gt 0 ] && export SLURM_NTASKS=$tasks SLURM_NPROCS=$tasks"""
-"""A waiting job may be given another shape. Its SLURM_NTASKS, which srun goes by, stays as it was submitted; its
-SLURM_TASKS_PER_NODE, such as 4(x5),2, is what it got."""
+"""For a job reshaped while it waits: its SLURM_NTASKS, which srun uses, stays as submitted; its SLURM_TASKS_PER_NODE,
+such as 4(x5),2, is what it got."""
 
 WALLTIME = """\
 if [ -z "$SLURM_JOB_END_TIME" ]; then  # before Slurm 23.02
@@ -129,11 +129,11 @@ else
     GAS_WALLTIME=$((SLURM_JOB_END_TIME - SLURM_JOB_START_TIME))
 fi 2> /dev/null
 [ "${GAS_WALLTIME:-0}" -gt 0 ] 2> /dev/null ||"""
-"""A waiting job may be given another shape, so that its script asks for how long it may run."""
+"""A waiting job may be reshaped, so its script queries its time limit."""
 
 
 def _script(request: Request, job: JobDescription, asked: Options) -> str:
-    """Return the script of a job; its size is what Slurm says when it starts."""
+    """Return the script of a job; Slurm's variables give its size when it starts."""
     if job.run_time is not None:
         return f"#!/bin/sh\nexec sleep {job.run_time}\n"
     own = {name: value for name, value in job.environment.items() if name not in VARIABLES}
@@ -153,7 +153,7 @@ def _script(request: Request, job: JobDescription, asked: Options) -> str:
 
 
 def _values(request: Request, asked: Options) -> dict[str, str]:
-    """Return what a job knows of its size, by names of placeholders: each an expression of the shell."""
+    """Return the values of placeholders by name: expressions of the shell for the size of the job."""
     resources, size = asked.resources, request.processors
     given = '"${%s:-%s}"'
     found = {"nodes": given % ("SLURM_JOB_NUM_NODES", 1)}
@@ -171,7 +171,7 @@ def _values(request: Request, asked: Options) -> dict[str, str]:
 
 
 def _of_nodes(resources: Resources, layout: Layout | None) -> dict[str, str]:
-    """Return what a job on GPUs of nodes knows of its size, from how many of both it gets: each after what it is of."""
+    """Return the values of placeholders for a job on GPUs of nodes, by its numbers of both."""
     nodes, each = (0, 0) if layout is None else (layout.nodes, layout.per_node)
     found = {"nodes": f'"${{SLURM_JOB_NUM_NODES:-{nodes}}}"', "gpus_per_node": f'"${{SLURM_GPUS_ON_NODE:-{each}}}"'}
     found["gpus"] = "$((GAS_NODES * GAS_GPUS_PER_NODE))"
@@ -185,7 +185,7 @@ def _of_nodes(resources: Resources, layout: Layout | None) -> dict[str, str]:
 
 
 def _processors(size: int, asked: Options) -> str:
-    """Return an expression of the shell that is the size which a job has when it starts."""
+    """Return a shell expression for the size of a job when it starts."""
     per_task = (asked.cpus_per_task or 1) if asked.unit == "cpus" else 1
     if asked.unit == "gpus":  # these stay as they were submitted
         return str(size)
