@@ -1,6 +1,6 @@
-"""What a report consists of: a title and sections of blocks (`Text`, `Bullets`, `Table`, `Picture`).
+"""Parts of a report: a title and sections of blocks (`Text`, `Bullets`, `Table`, `Picture`).
 
-These are plain values that say nothing of how they look.
+These are plain values without any layout.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Mark: TypeAlias = Literal["", "good", "bad", "quiet"]
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table; a mark shows in HTML only, so the text must say it too."""
+    """A cell of a table; a mark shows in HTML only, so the text must be clear without it."""
 
     text: str
     mark: Mark = ""
@@ -27,12 +27,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, under a heading that it may share with its neighbours."""
+    """A column: its heading, under a heading that neighbours may share."""
 
     title: str
     group: str = ""
     left: bool = False
-    """Text stands left, numbers right."""
+    """Whether text is aligned left; numbers are aligned right."""
 
 
 def heads(*titles: str, group: str = "", left: bool = False) -> tuple[Column, ...]:
@@ -78,10 +78,10 @@ class Picture:
     """A drawing as SVG."""
 
     name: str
-    """Of its file, without suffix."""
+    """The name of its file, without suffix."""
     svg: bytes
     caption: str
-    """What is to be seen, also for those who do not see it."""
+    """Caption, also for readers who cannot see the picture."""
 
 
 Block: TypeAlias = Text | Bullets | Table | Picture
@@ -89,7 +89,7 @@ Block: TypeAlias = Text | Bullets | Table | Picture
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands under it."""
+    """A heading and its blocks."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -97,14 +97,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """What a study found."""
+    """The result of a study."""
 
     title: str
     lead: str
     """The answer in a few sentences."""
     sections: tuple[Section, ...]
     banner: str = ""
-    """What must be known before anything else is read, say that the study is not a full one."""
+    """A warning above all else, such as that the study is not the full one."""
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
@@ -113,26 +113,26 @@ class Report:
 
 
 def yes(text: str = "yes") -> Cell:
-    """Return a cell for what agrees."""
+    """Return a cell for agreement."""
     return Cell(text, "good")
 
 
 def no(text: str = "no") -> Cell:
-    """Return a cell for what does not."""
+    """Return a cell for disagreement."""
     return Cell(text, "bad")
 
 
 def agreed(holds: bool | None, unknown: str = "-") -> Cell | str:
-    """Return a cell for what agrees, for what does not, or for what could not be compared."""
+    """Return a cell for agreement, for disagreement, or for no comparison."""
     return unknown if holds is None else yes() if holds else no()
 
 
 def fewer(given: int, full: int, thing: str, rest: str = "") -> str:
-    """Return that a study has fewer of a thing than the full one; "" if not."""
+    """Return how many fewer of a thing a study has than the full one; "" if it has as many."""
     return f"{many(given, thing)}{rest} instead of {full}" if given < full else ""
 
 
 def not_the_full(less: Iterable[str]) -> str:
-    """Return the banner of a study that is less than the full one; "" for the full one."""
+    """Return the banner of a restricted study; "" for the full one."""
     words = "; ".join(filter(None, less))
     return f"Not the full study: {words}." if words else ""

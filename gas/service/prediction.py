@@ -1,12 +1,12 @@
-"""When those who wait are likely to start: what ``GET /v1/jobs/{id}`` says beside the promise.
+"""Predicted starts of waiting jobs: the part of ``GET /v1/jobs/{id}`` beside the promise.
 
-Learnt from the jobs that have ended here lately: which part of their walltimes they used, and who arrives when. The
-queue is simulated forward some times with such run times (`gas.prediction.forward`), for all who wait at once; what
-came of earlier predictions corrects the intervals (`gas.service.ledger`).
+Learned from jobs that ended here recently: the used part of their walltimes, and arrivals. The queue is simulated
+forward several times with such run times (`gas.prediction.forward`), for all waiting jobs at once; outcomes of earlier
+predictions correct the intervals (`gas.service.ledger`).
 
-The scheduler is kept out of it. Its lock is held while the schedule is copied and no longer; one thread simulates, in
-machine code beside which others go on; requests that come meanwhile share the result. There is no prediction, which
-is never an error, where too few jobs have ended, the queue is too long, or the machine code is not ready.
+The scheduler is hardly affected. Its lock is held only while the schedule is copied; one thread simulates, in machine
+code that lets others run; concurrent requests share the result. There is no prediction, without an error, if too few
+jobs have ended, the queue is too long, or the machine code is not ready.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ if TYPE_CHECKING:
 __all__ = ["MOST_ENDED", "Experience", "Predictor", "Standing", "compile_predictions", "predictions_for"]
 
 MOST_ENDED = 2_000
-"""How many of those that ended are remembered, the last ones."""
+"""Number of ended jobs that are remembered, the last ones."""
 
 MOST_SAMPLES, FEWEST_SAMPLES = 200, 20
-"""How often the queue is simulated forward, if it is short; if that would be less often, nothing is predicted."""
+"""Most simulations, for a short queue; below a minimum for a long one, nothing is predicted."""
 
 MOST_IN_SCHEDULE = 3_000
-"""Of how many jobs and reservations a copy is made, at most."""
+"""Most jobs and reservations that are copied."""
 
 LASTS_SECONDS = 60
-"""For so long, by the scheduler's clock, predictions hold while the schedule is of the same version: who runs on has
-not ended, which by and by says something too."""
+"""Seconds by the scheduler's clock for which predictions hold while the schedule has the same version: a job that runs
+on has not ended, which carries information too."""
 
 REST_FACTOR = 3.0
-"""So many times as long as they took, predictions hold for those they know, even if the schedule has changed: there
-is always time for something else."""
+"""Multiple of their computing time for which predictions hold for the jobs in them, even if the schedule has changed:
+predicting never takes all of the time."""
 
 log = logging.getLogger("gas.s3")
 
 
 class _Run(NamedTuple):
-    """How a job that has ended used its walltime: instants of the scheduler, seconds."""
+    """The use of its walltime by an ended job: instants of the scheduler, seconds."""
 
     submitted: int
     processors: int
@@ -72,10 +72,10 @@ class _Run(NamedTuple):
 
 
 class Experience:
-    """The last jobs that ended by themselves, in the order in which they did; used by one thread at a time.
+    """The last jobs that ended by themselves, in that order; used by one thread at a time.
 
-    A job that was cancelled shows what its user thought of it, not how long it would have run, and a reservation holds
-    its processors to its end: they teach nothing. One that was killed at its walltime has used all of it.
+    A cancelled job does not show how long it would have run, and a reservation holds its processors to its end, so
+    neither counts. A job killed at its walltime has used all of it.
     """
 
     def __init__(self, jobs: Iterable[Job] = ()) -> None:
@@ -102,18 +102,18 @@ class Experience:
 
 @dataclass(frozen=True)
 class Standing:
-    """How the schedule stands: all that predictions depend on.
+    """State of the schedule: all that predictions depend on.
 
     Attributes
     ----------
     machine
-        As ``GET /v1/machine`` says it.
+        As in ``GET /v1/machine``.
     jobs
-        By number, in the order of the queue, what of ``GET /v1/jobs`` is needed (`gas.endpoints.s3_queue`).
+        By number, in the order of the queue, the needed parts of ``GET /v1/jobs`` (`gas.endpoints.s3_queue`).
     runs
         Of an `Experience`.
     lead
-        Seconds from an early end to the start of who comes next (`gas.s3.S3`).
+        Seconds from an early end to the start of the next job (`gas.s3.S3`).
     """
 
     machine: Mapping[str, Any]
@@ -123,7 +123,7 @@ class Standing:
 
     @classmethod
     def of(cls, machine: Mapping[str, Any], jobs: Iterable[Job], experience: Experience, lead: int) -> Standing:
-        """Return a copy, which is never changed."""
+        """Return a copy, which never changes."""
         in_turn = sorted(jobs, key=lambda job: (-job.priority, job.id))
         return cls(machine, {j.id: _entry(j) for j in in_turn}, experience.runs, lead)
 
@@ -145,12 +145,12 @@ def _entry(job: Job) -> dict[str, Any]:
 
 
 def predictions_for(standing: Standing, predict: Predict) -> dict[int, Made]:
-    """Return, by number, the predictions of jobs that wait; the same standing and outcomes give the same answer.
+    """Return, by number, the predictions of waiting jobs; equal state and outcomes give equal predictions.
 
     Parameters
     ----------
     predict
-        Makes a prediction of an instant, waits in ascending order and the longest wait that is possible.
+        Predicts from an instant, waits in ascending order and the longest possible wait.
     """
     import numpy as np
 
@@ -164,7 +164,7 @@ def predictions_for(standing: Standing, predict: Predict) -> dict[int, Made]:
         users.setdefault(run.user, len(users))
     try:
         snapshot = snapshot_of("s3", standing.machine, list(standing.jobs.values()), users)
-    except BadInput:  # more is held than there is: the machine was made smaller
+    except BadInput:  # more processors are in use than exist: the machine was made smaller
         return {}
     if len(snapshot) != len(standing.jobs):
         return {}
@@ -192,7 +192,7 @@ def _in_short(made: Made) -> Predicted:
 
 
 def _past(standing: Standing, snapshot: Snapshot, users: Mapping[str, int]) -> Past:
-    """Return what is known: those that ended, and those in the schedule as ones who arrived."""
+    """Return the history: ended jobs, and those in the schedule as arrivals."""
     import numpy as np
 
     from gas.prediction.past import Past
@@ -209,17 +209,17 @@ def _past(standing: Standing, snapshot: Snapshot, users: Mapping[str, int]) -> P
 
 
 def _samples(waiting: int, arrivals: int) -> int:
-    """Return how many samples take about half a second of one core, at most `MOST_SAMPLES`.
+    """Return the number of samples that take about half a second of one core, at most `MOST_SAMPLES`.
 
-    Measured with queues of 30 to 600: a sample takes about 1 ms × (waiting / 100)^2.5; who arrives later waits for less
-    of the time that is simulated.
+    Measured with queues of 30 to 600: a sample takes about 1 ms × (waiting / 100)^2.5; later arrivals wait for a
+    smaller part of the simulated time.
     """
     return min(MOST_SAMPLES, int(600 / max(1e-3, ((waiting + arrivals / 2) / 100) ** 2.5)))
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """Predictions, of which version of the schedule they are, and when by which clock they were made."""
+    """Predictions, with the version of the schedule and the time at which they were made."""
 
     version: str
     now: int
@@ -237,13 +237,13 @@ class Predictor:
     Parameters
     ----------
     look
-        Returns how the schedule stands; called in a thread of its own.
+        Returns the state of the schedule; called in a separate thread.
     clock
         Returns the scheduler's present second.
     observe
         Called with the seconds that a prediction took.
     ledger
-        Where predictions are noted; it is started and stopped with this.
+        The ledger of predictions; it starts and stops with this object.
     """
 
     def __init__(
@@ -261,23 +261,23 @@ class Predictor:
         self._next: Future[Mapping[int, Predicted]] | None = None  # has not looked yet
 
     def start(self, known: int) -> None:
-        """Have the machine code made, if it has to be and this many ended jobs suffice to need it."""
+        """Compile the machine code, if that is necessary and there are enough ended jobs to need it."""
         if available():
             self._ledger.start()
             if known >= LEAST_ENDED:
                 _prepare()
 
     def ask(self, id: int, version: str, counts: tuple[int, int, int], known: int) -> Future[Mapping[int, Predicted]]:
-        """Return what will be the predictions, by number; there may be none of this job.
+        """Return a future of the predictions by number; this job may have none.
 
         Parameters
         ----------
         id
-            The job that matters.
+            The requested job.
         version, counts
-            Of the schedule in which it was seen to wait (`gas.s3.S3.counts`).
+            The state of the schedule in which it was waiting (`gas.s3.S3.counts`).
         known
-            How many ended jobs are remembered.
+            Number of remembered ended jobs.
         """
         with self._mutex:
             kept = self._kept
@@ -292,7 +292,7 @@ class Predictor:
             return self._next
 
     def stop(self) -> None:
-        """Predict nothing more; call it without holding what `look` needs."""
+        """Stop predicting; call it without holding what `look` needs."""
         with self._mutex:
             self._stopped = True
             worker = self._worker
@@ -319,7 +319,7 @@ class Predictor:
             try:
                 self._ledger.settle()
                 made = predictions_for(standing, self._ledger.predict)
-                if self._clock() - now >= LASTS_SECONDS:  # it was compiled only then: what it says is of the past
+                if self._clock() - now >= LASTS_SECONDS:  # it was compiled only then: its results are outdated
                     position, standing = self._ledger.position, self._look()
                     version, now = str(standing.machine["version"]), int(standing.machine["now"])
                     made = predictions_for(standing, self._ledger.predict)
@@ -351,7 +351,7 @@ _compiling_lock = threading.Lock()
 
 
 def _prepare() -> bool:
-    """Return whether the machine code is at hand; if it has to be made, that begins, and takes half a minute."""
+    """Return whether the machine code is ready; if it has to be made, start that, which takes half a minute."""
     from gas.prediction.forward import follow_waiting
 
     with _compiling_lock:
@@ -376,10 +376,10 @@ def _make() -> None:
 
 
 def _compile_elsewhere() -> bool:
-    """Have the machine code made and kept by a process of low priority; return whether it says that it did.
+    """Make and store the machine code in a process of low priority; return whether that process reports success.
 
-    In a thread of this one the compiler, most of which is Python, would make all requests wait. If that cannot be,
-    nothing is lost: a process that finds nothing kept compiles for itself.
+    In a thread of this process, the compiler, mostly Python code, would delay all requests. If the process fails,
+    nothing is lost: a process without stored machine code compiles for itself.
     """
     try:
         process = start_aside(f"import {__name__} as it; it.compile_predictions()", nice=19)
@@ -398,7 +398,7 @@ def _compile_elsewhere() -> bool:
 
 
 def compile_predictions() -> None:
-    """Have the machine code made, or loaded: predict a queue of one."""
+    """Make the machine code, or load it: predict a queue of one job."""
     from gas.prediction.ledger import Ledger
 
     runs = [_Run(0, 1, 10, 5, 5, "")] * LEAST_ENDED

@@ -1,7 +1,7 @@
-"""The processes of the jobs that run: begun, watched and ended by way of their directories.
+"""Processes of running jobs: starting, watching and ending them through their directories.
 
-`processes` knows one job's directory; this knows which jobs have one, the scheduler's clock, and what a job's record
-means for its state.
+`processes` handles one job's directory; this module knows which jobs have one, the scheduler's clock, and the meaning
+of a job's record for its state.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ __all__ = ["POLL_SECONDS", "Runner", "command_of"]
 log = logging.getLogger("gas.s3")
 
 POLL_SECONDS = 0.05
-"""How often the records of running processes are looked at."""
+"""Seconds between looks at the records of running processes."""
 
 SETTLE_SECONDS = 1.0
-"""How often it is verified that a process without a record of its end still has its wrapper."""
+"""Seconds between checks that a process without an end record still has its wrapper."""
 
 STOPPED_SECONDS = 2
-"""How long past the end of its walltime a job that is still there is taken to have stopped its wrapper."""
+"""Seconds past its walltime after which a job that is still there is assumed to have stopped its wrapper."""
 
 CANCEL_SECONDS = wrapper.CANCEL_GRACE + STOPPED_SECONDS
-"""The same after its cancellation."""
+"""The same after a cancellation."""
 
 RECORD_SECONDS = 40
-"""How long past that a wrapper which is not stopped may take to put the end on record."""
+"""Further seconds that a wrapper which is not stopped may take to record the end."""
 
 WORK = "work"
-"""The working directory of a job that names none, in its directory: whatever it does there leaves the records alone."""
+"""Default working directory of a job, within its directory: there it cannot damage the records by accident."""
 
 _STATES: dict[str, JobState] = {
     "walltime": "timeout",
@@ -55,14 +55,14 @@ _STATES: dict[str, JobState] = {
 
 @dataclass(frozen=True)
 class Host:
-    """What jobs run in.
+    """The environment of jobs on this host.
 
     Parameters
     ----------
     launcher
-        Starts each job as the Unix user of its name; without one all run as the user of this process.
+        Starts each job as the Unix user of its name; without it, all jobs run as the user of this process.
     cgroups
-        Where jobs have their cgroups; None if they have none.
+        The parent of the jobs' cgroups; None if they have none.
     """
 
     launcher: Launcher | None = None
@@ -70,14 +70,14 @@ class Host:
 
 
 class Runner:
-    """Runs the jobs whose actuator is a process, each in a directory of its own below `directory`.
+    """Runs the jobs with actuator ``process``, each in its own directory below `directory`.
 
     Parameters
     ----------
     store
-        The identity of the store that knows these jobs.
+        The identity of the store with these jobs.
     host
-        What jobs run in.
+        The environment of jobs.
     """
 
     def __init__(self, directory: Path, clock: Clock, store: str = "", host: Host | None = None) -> None:
@@ -86,9 +86,9 @@ class Runner:
         self._clock = clock
         self._store = store
         self._host = host or Host()
-        self._unstarted: dict[int, str] = {}  # why a process could not even be handed to a wrapper
-        self._delayed: dict[int, str] = {}  # why it could not be yet: the disk is full, say
-        self._unknown: set[int] = set()  # those of which the system cannot say at present how they stand
+        self._unstarted: dict[int, str] = {}  # reason why a process could not be handed to a wrapper at all
+        self._delayed: dict[int, str] = {}  # reason why it could not be yet, such as a full disk
+        self._unknown: set[int] = set()  # those whose state the system cannot tell at present
         self._uncancelled: set[int] = set()  # those that could not be signalled yet
         self._to_cancel: dict[int, float] = {}  # since when
         self._overpowered: set[int] = set()
@@ -100,16 +100,16 @@ class Runner:
         return self._directory / job.directory_name
 
     def begin(self, job: Job) -> None:
-        """Start the process of a job, unless this was done before.
+        """Start the process of a job, unless it was started before.
 
-        What hinders it only for the moment does not fail the job: `ended` tries again until its walltime is over.
+        A temporary obstacle does not fail the job: `ended` tries again until its walltime is over.
         """
         if job.id in self._begun:
             return
         self._begun.add(job.id)
         directory = self.directory_of(job)
         kill_at = self._clock.deadline(job.start + job.request.walltime)
-        # TERM comes a hundredth of the walltime early, at most 5 s: a notice to save what can be saved.
+        # TERM comes a hundredth of the walltime early, at most 5 s: time to save data.
         notice = min(5.0, job.request.walltime / self._clock.speed / 100)
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -138,25 +138,25 @@ class Runner:
         self._delayed.pop(job.id, None)
 
     def was_begun(self, job: Job) -> bool:
-        """Return whether a process was handed to a wrapper, or that failed for good, in this life or an earlier one.
+        """Return whether a process was handed to a wrapper, or that failed for good, perhaps before a restart.
 
-        If not, no wrapper of an earlier life starts it any more, however late it comes up. It is assumed so while the
-        system does not say: `ended` checks again. One whose start was delayed in this life counts as well: it holds its
-        processors, and is started as soon as it can be.
+        If not, no wrapper from before a restart starts it any more, however late it comes up. While the system cannot
+        tell, the answer is yes: `ended` checks again. A job whose start is delayed since the last restart counts as
+        well: it holds its processors, and starts as soon as it can.
         """
         if job.id in self._delayed:
             return True
         directory = self.directory_of(job)
         try:
             if job.id not in self._begun and (processes.was_started(directory) or not processes.withdraw(directory)):
-                self._begun.add(job.id)  # so that it is not begun again, even if it removes every trace of this
+                self._begun.add(job.id)  # so that it is not started again, even if it removes all traces
         except processes.Unknown as error:
             log.warning("job %d: %s", job.id, error)
             return True
         return job.id in self._begun
 
     def forget(self, id: int) -> None:
-        """Forget a job whose end is on disk. Until then, its end may have to be found again."""
+        """Forget a job whose end is on disk. Before that, its end may have to be determined again."""
         for each in (self._begun, self._unknown, self._uncancelled, self._overpowered):
             each.discard(id)
         self._unstarted.pop(id, None)
@@ -164,7 +164,7 @@ class Runner:
         self._to_cancel.pop(id, None)
 
     def ended(self, running: Iterable[Job]) -> list[tuple[int, int]]:
-        """Return (instant, id) of the jobs whose processors are free again, and note in each how it ended."""
+        """Return (instant, id) of the jobs whose processors are free again, and note the end of each."""
         thorough = time.monotonic() > self._settled + SETTLE_SECONDS
         if thorough:
             self._settled = time.monotonic()
@@ -178,9 +178,9 @@ class Runner:
         return ended
 
     def end_of(self, job: Job, *, thorough: bool = True) -> int | None:
-        """Return when a process ended, noting in the job how; None while it runs.
+        """Return when a process ended, and note its end in the job; None while it runs.
 
-        `thorough` also ends what is left of a job whose wrapper was killed, starts one that was not started, and ends
+        `thorough` also ends the remains of a job whose wrapper was killed, starts one that was not started, and ends
         one whose wrapper does not end it in time.
         """
         never_begun = job.id in self._delayed or job.id in self._unstarted
@@ -206,7 +206,7 @@ class Runner:
         return self._clock.instant(record.end)
 
     def _look(self, job: Job, thorough: bool) -> processes.Started | processes.Ended | processes.Unreadable | None:
-        """Return how a job stands by its directory."""
+        """Return the state of a job by its directory."""
         directory = self.directory_of(job)
         if not thorough:
             return processes.read_state(directory)
@@ -216,7 +216,7 @@ class Runner:
         reason = by_us if job.id in self._overpowered else "lost"
         record = processes.settle(directory, begun=job.id in self._begun, reach=reach, reason=reason)
         if record is None and not processes.was_started(directory):
-            # its wrapper died before it could take the job: the disk was full, say
+            # its wrapper died before it could take the job, for example because the disk was full
             self._begun.discard(job.id)
             self._delayed[job.id] = "no wrapper was available"
             return self._end_without_start(job)
@@ -230,7 +230,7 @@ class Runner:
         return record
 
     def _reach(self, job: Job) -> processes.Reach:
-        """Return how the processes of a job are started and ended."""
+        """Return the means by which the processes of a job are started and ended."""
         found = None if self._host.cgroups is None else self._host.cgroups.of(self.directory_of(job).name)
         return processes.Reach(self._host.launcher, job.request.user, found)
 
@@ -238,13 +238,13 @@ class Runner:
         return None if self._host.launcher is None else self._host.launcher.accounts.of(job.request.user)
 
     def check(self, job: Job) -> None:
-        """Refuse what can never be started, with `BadInput`: its command, or its user where each job has its own."""
+        """Refuse, with `BadInput`, what can never be started: its command, or its user if each job has its own."""
         command_of(job, self._directory, self._account_of(job))
 
     def _end_without_start(self, job: Job) -> processes.Ended | None:
-        """Return the end of a job that no wrapper has; None as long as it may still be started.
+        """Return the end of a job without a wrapper; None as long as it may still be started.
 
-        A wrapper may have taken it all the same: made by an earlier life, or by a helper that did not answer in time.
+        A wrapper may have taken it after all: one from before a restart, or of a helper that did not answer in time.
         """
         reason: Literal["cancelled", "not started"] = "not started"
         if job.id in self._unstarted:
@@ -276,22 +276,22 @@ class Runner:
             self._uncancelled.add(job.id)
 
     def output(self, job: Job, stream: str, limit: int, after: int | None = None) -> bytes:
-        """Return the last `limit` bytes that a process has written to "stdout" or "stderr", or those after so many."""
+        """Return the last `limit` bytes of "stdout" or "stderr" of a process, or those from an offset on."""
         if job.request.actuator != "process":
             raise Conflict(f"job {job.id} is not a process ({job.request.actuator}); it has no output")
         return output(self.directory_of(job), stream, limit, after)
 
 
 def _make_durable(directory: Path) -> None:
-    """Make the directory of all jobs, on disk with its name and its parent's: claims hang on it."""
+    """Make the directory of all jobs, on disk with its name and its parent's: claims depend on it."""
     directory.mkdir(parents=True, exist_ok=True)
     for each in (directory.parent, directory.parent.parent):
-        with suppress(OSError):  # a closed or odd parent; the claims themselves do without no sync
+        with suppress(OSError):  # an unreadable or odd parent; claims are synced in any case
             wrapper.sync(str(each.resolve()))
 
 
 def command_of(job: Job, directory: Path, account: Account | None = None) -> processes.Command:
-    """Return the command of a job with its size variables; `BadInput` if it can never be started.
+    """Return the command of a job with its size variables; raise `BadInput` if it can never be started.
 
     `directory` is that of its records; it works in one below, or in the home of its account, unless it names another.
     """

@@ -1,7 +1,7 @@
-"""How much of each trackable resource (TRES) a job counts for: as it asks, and as it will be given.
+"""Amounts of trackable resources (TRES) of a job: as requested, and as allocated.
 
-Slurm compares limits and priorities with what is asked for at submission, and with what is allocated at the start
-(job_mgr.c, job_get_tres_mem and _set_tres_req...; acct_policy.c): whole cores, whole nodes, the memory of those.
+Slurm checks limits and priorities against the request at submission, and against the allocation at the start
+(job_mgr.c, job_get_tres_mem and _set_tres_req...; acct_policy.c): whole cores, whole nodes, and their memory.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ __all__ = ["Demand", "allocated", "billing", "held", "minutes", "nodes_asked", "
 
 @dataclass(frozen=True)
 class Demand:
-    """Amounts by resource, and of how many nodes.
+    """Amounts by resource, and the number of nodes.
 
     Attributes
     ----------
     least_nodes
-        How many nodes it takes at least.
+        Its minimum number of nodes.
     whole
-        Whether the amounts are of whole nodes.
+        Whether the amounts are those of whole nodes.
     nodes
-        Their names; empty where they are not known.
+        Names of the nodes; empty if unknown.
     """
 
     amounts: Mapping[str, float]
@@ -38,7 +38,7 @@ class Demand:
 
 
 def nodes_asked(job: Job, partition: Partition) -> int:
-    """Return the least number of nodes that a job asks for, not how many it will need (slurmctld's min_nodes).
+    """Return the minimum number of nodes requested, not the number needed (slurmctld's min_nodes).
 
     A partition's MinNodes raises it.
     """
@@ -47,7 +47,7 @@ def nodes_asked(job: Job, partition: Partition) -> int:
 
 
 def requested(cluster: Cluster, job: Job, partition: Partition) -> Demand:
-    """Return what a job asks for at the least, as it counts at submission and in its priority."""
+    """Return the minimum request of a job, as it counts at submission and in its priority."""
     nodes = nodes_asked(job, partition)
     amounts: dict[str, float] = {"cpu": job.cpus, "node": nodes}
     amounts |= _gres(job, nodes)
@@ -60,13 +60,13 @@ def requested(cluster: Cluster, job: Job, partition: Partition) -> Demand:
 def allocated(
     cluster: Cluster, job: Job, partition: Partition, chosen: Collection[str] | Mapping[str, int] | None = None
 ) -> Demand:
-    """Return what a job will be given.
+    """Return the expected allocation of a job.
 
     Parameters
     ----------
     chosen
-        The nodes that it will have, and how many CPUs of each where that is known. If they are not known, the
-        smallest number of nodes is taken, each as most of the partition's are.
+        Its nodes, and its CPUs on each if known. If unknown, the smallest number of nodes is assumed, each like most of
+        the partition's.
     """
     extent = extent_of(cluster, partition)
     nodes, usual = extent.nodes, extent.usual
@@ -101,7 +101,7 @@ def allocated(
 
 
 def held(cluster: Cluster, job: Job) -> Mapping[str, float]:
-    """Return what a running job has, as far as that is shown."""
+    """Return the allocation of a running job, as far as it is shown."""
     amounts: dict[str, float] = {"cpu": job.cpus, "node": len(job.nodes) or job.least_nodes}
     if job.memory_on:
         amounts["mem"] = sum(job.memory_on.values())
@@ -131,8 +131,8 @@ def minutes(job: Job, partition: Partition) -> int | None:
 def billing(amounts: Mapping[str, float], partition: Partition, settings: Settings | None) -> float:
     """Return the billing units of some amounts (slurm.conf(5), TRESBillingWeights; by default the CPUs).
 
-    With MAX_TRES it is the largest of what a node has (CPUs, memory, GRES, the node), plus the others; MAX_TRES_GRES
-    (25.05) takes GRES out of the largest.
+    With MAX_TRES it is the maximum over the resources of a node (CPUs, memory, GRES, the node), plus the others;
+    MAX_TRES_GRES (25.05) excludes GRES from the maximum.
     """
     if not partition.billing_weights:
         return amounts.get("cpu", 0)
@@ -149,14 +149,14 @@ def billing(amounts: Mapping[str, float], partition: Partition, settings: Settin
 
 
 def _gres(job: Job, nodes: int) -> dict[str, float]:
-    """Return the generic resources that a job asks for, with their types and without (as Slurm tracks both)."""
+    """Return the generic resources that a job requests, with their types and without (as Slurm tracks both)."""
     tasks = job.tasks_asked or max(job.cpus // max(job.cpus_per_task, 1), 1)
     found: dict[str, float] = {}
     ways = ((job.gres_per_job, 1), (job.gres_per_node, nodes), (job.gres_per_task, tasks), (job.gres_per_socket, nodes))
     for listed, times in ways:
         there = {one.name for one in listed if f"gres/{one.name}" not in found}
         for one in listed:
-            if one.name in there:  # a job gives --gpus and --gpus-per-node of the same GPUs
+            if one.name in there:  # --gpus and --gpus-per-node of a job count the same GPUs
                 _add(found, Gres(one.name, one.type, one.count * times))
     return found
 
@@ -167,7 +167,7 @@ def _add(amounts: dict[str, float], one: Gres) -> None:
 
 
 def _memory(cluster: Cluster, job: Job, partition: Partition, cpus: int, nodes: int, gpus: float) -> float:
-    """Return MB: what the job asks for, else the partition's default, else the cluster's, else all of the nodes'."""
+    """Return MB: the job's request, else the partition's default, else the cluster's, else all memory of the nodes."""
     settings = cluster.settings or Settings()
     all_of_it = float(extent_of(cluster, partition).first_memory * nodes)
     if job.memory_per_cpu is not None:

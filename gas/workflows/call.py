@@ -1,7 +1,7 @@
-"""What the job of a Python function runs, ``python -m gas.workflows.call``: one call, of which it writes what came.
+"""The program of a Python function's job, ``python -m gas.workflows.call``: makes one call and writes its outcome.
 
-Where both stand is said by ``GAS_CALL``. The outcome is written whole or not at all, and the job fails if the function
-does. An argument that is a placeholder, ``"{processors}"``, is the number that was chosen.
+``GAS_CALL`` names the folder of both. The outcome is written atomically, and the job fails if the function does. An
+argument that is a placeholder, ``"{processors}"``, becomes the chosen number.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ class Call(NamedTuple):
     """What is to be called; a plain tuple when pickled, so that it is read before anything of the user is imported."""
 
     path: list[str]
-    """Where Python looked for modules when the call was made."""
+    """Python's search path when the call was submitted."""
     pickled: bytes
     """Function, arguments and keywords."""
 
 
 class Outcome(NamedTuple):
-    """What came of a call."""
+    """The outcome of a call."""
 
     value: bytes | None
-    """What was returned, pickled; None if something was raised."""
+    """The return value, pickled; None if an exception was raised."""
     error: bytes | None
-    """What was raised, pickled, if that was possible."""
+    """The exception, pickled, if possible."""
     text: str
-    """The traceback, in words."""
+    """The traceback as text."""
 
 
 def dumped(thing: object) -> bytes:
-    """Return something pickled, by cloudpickle if that is installed."""
+    """Return an object pickled, by cloudpickle if that is installed."""
     try:
         from cloudpickle import dumps
     except ImportError:
@@ -56,7 +56,7 @@ def dumped(thing: object) -> bytes:
 
 
 def with_sizes(given: Any, environment: dict[str, str]) -> Any:
-    """Return an argument: of a placeholder the number that was chosen, of ``{{name}}`` the text ``{name}``."""
+    """Return an argument: a placeholder becomes the chosen number, ``{{name}}`` the text ``{name}``."""
     if type(given) is not str or not (given.startswith("{") and given.endswith("}")):
         return given
     if re.fullmatch(r"\{\{\w+\}\}", given):
@@ -89,16 +89,16 @@ def _outcome(pickled: bytes, environment: dict[str, str]) -> Outcome:
             **{name: with_sizes(one, environment) for name, one in keywords.items()},
         )
         return Outcome(dumped(value), None, "")
-    except BaseException as error:  # whatever ends it is what came of it
+    except BaseException as error:  # any exception is the outcome
         text = _text(error)
         try:
             return Outcome(None, dumped(error), text)
-        except BaseException:  # it may hold what cannot be pickled, or be of a strange kind
+        except BaseException:  # the exception may be impossible to pickle, or of an odd type
             return Outcome(None, None, text)
 
 
 def _text(error: BaseException) -> str:
-    """Return the traceback of an error, of one too that cannot be printed."""
+    """Return the traceback of an exception, even of one that cannot be printed."""
     try:
         return "".join(traceback.format_exception(error))
     except BaseException:

@@ -1,6 +1,6 @@
-"""What OAR publishes of its resources and jobs, whatever the transport.
+"""Resources and jobs of an OAR as published, for any transport.
 
-Times are epoch seconds and durations seconds; None is what is not known.
+Times are epoch seconds and durations seconds; None means unknown.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ WAITING = frozenset({"Waiting", "Hold", "toLaunch", "toAckReservation"})
 """States of jobs that have not started."""
 
 HOLDING = frozenset({"Launching", "Running", "Suspended", "Resuming", "Finishing"})
-"""States of jobs that have resources."""
+"""States of jobs with resources."""
 
 ACTIVE = WAITING | HOLDING
 
 
 @dataclass(frozen=True)
 class Resource:
-    """What jobs are given: a core as a rule, whatever the site calls a resource.
+    """The unit of allocation: usually a core, whatever the site calls a resource.
 
     Attributes
     ----------
@@ -30,17 +30,17 @@ class Resource:
     state
         Alive, Absent, Suspected or Dead.
     kind
-        Its type; jobs get those of type ``default`` unless they ask for others.
+        Its type; jobs get resources of type ``default`` unless they request others.
     draining
-        Whether it takes no new jobs.
+        Whether it accepts no new jobs.
     desktop
-        Whether it is a desktop computer, which only jobs that ask for one get.
+        Whether it is a desktop computer, allocated only on request.
     until
-        Up to when it can be used, or woken if it is absent; None if for ever.
+        The instant until which it can be used, or woken if absent; None if there is no limit.
     never_halted
-        Whether it is one that OAR does not switch off to save energy, as all are that a site has not set up for that.
+        Whether OAR never switches it off to save energy; true for all resources of a site without that feature.
     properties
-        What requests can name, as text.
+        Properties that requests can name, as text.
     """
 
     id: int
@@ -56,9 +56,9 @@ class Resource:
 
 @dataclass(frozen=True)
 class Wanted:
-    """One shape that a job asks for, from the outer level to the inner: so many hosts, of each so many cores.
+    """One shape that a job requests, from the outer level to the inner: hosts, and cores per host.
 
-    A count is None where it is all or the best that there is.
+    A count is None for all, or for the best available.
     """
 
     levels: tuple[tuple[str, int | None], ...]
@@ -67,7 +67,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened to a job."""
+    """An event of a job."""
 
     kind: str
     date: int
@@ -80,15 +80,15 @@ class Job:
     Attributes
     ----------
     expected
-        When OAR plans to start it, if it waits and has a plan.
+        The planned start of a waiting job, if it has a plan.
     resources
-        Numbers of those that it has, or is planned on where that is published.
+        Numbers of its resources, or of the planned ones if published.
     wanted
-        The shapes that it asks for; of several, OAR takes the one that ends first.
+        The requested shapes; of several, OAR takes the one that ends first.
     reserved
         Whether it is an advance reservation, whose start is fixed.
     exit_code
-        As wait(2) has it: the exit status times 256, or a signal.
+        In the format of wait(2): the exit status times 256, or a signal.
     """
 
     id: int
@@ -126,40 +126,40 @@ class Job:
 
     @property
     def besteffort(self) -> bool:
-        """Whether it is killed as soon as another job wants its resources."""
+        """Whether it is killed as soon as another job needs its resources."""
         return "besteffort" in self.types
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What the users of a queue have used and asked for in the window of its fair share, in seconds of resources.
+    """Resource-seconds that users of a queue have used and requested in the window of its fair share.
 
     Attributes
     ----------
     users
-        Of each user; OAR's commands cut the names after `cut` characters.
+        By user; OAR's commands cut names after `cut` characters.
     cut
-        None where names are whole.
+        None if names are complete.
     """
 
     users: Mapping[str, tuple[int, int]]
     cut: int | None = None
 
     def of(self, user: str) -> tuple[int, int]:
-        """Return what a user has used and asked for."""
+        """Return the resource-seconds that a user has used and requested."""
         return self.users.get(user if self.cut is None else user[: self.cut], (0, 0))
 
 
 @dataclass(frozen=True)
 class Machine:
-    """All of it, as it was at one moment.
+    """The state of the machine at one instant.
 
     Attributes
     ----------
     user
-        Who asks; empty if that is not known.
+        The querying user; empty if unknown.
     usage
-        Of the queue that is planned for; None if it could not be read.
+        Of the planned queue; None if it could not be read.
     """
 
     name: str

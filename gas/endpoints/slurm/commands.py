@@ -1,4 +1,4 @@
-"""Slurm by its commands: scontrol, squeue and sdiag are asked; sbatch, scancel and scontrol act.
+"""Slurm by its commands: scontrol, squeue and sdiag for queries; sbatch, scancel and scontrol for changes.
 
 They are the same for all users, on every login node, and find their Slurm by themselves or by ``SLURM_CONF``.
 """
@@ -35,12 +35,12 @@ TIMEOUT_SECONDS = 30.0
 """A large site's squeue takes seconds; Slurm's own commands give up after a multiple of its MessageTimeout of 10 s."""
 
 ACCOUNTING_SECONDS = 10.0
-"""For how long slurmdbd is waited for: there is a plan without it."""
+"""Seconds to wait for slurmdbd: planning is possible without it."""
 
 MISSING = "Slurm's commands are on its login nodes (if they are not in PATH, set `folder` in the endpoint's table)"
 
 NEVER_FORGETS = 10**9
-"""Seconds of memory where MinJobAge is 0."""
+"""Seconds that jobs are remembered if MinJobAge is 0."""
 
 KEPT = frozenset(
     {*VARIABLES, "SLURM_CONF", "SBATCH_EXPORT", "SBATCH_OUTPUT", "SBATCH_ERROR", "SBATCH_INPUT", "SBATCH_OPEN_MODE",
@@ -48,7 +48,7 @@ KEPT = frozenset(
      "SBATCH_CONTAINER_ID", "SBATCH_GPU_BIND", "SBATCH_GPU_FREQ", "SBATCH_NO_KILL", "SBATCH_PROFILE",
      "SBATCH_WAIT_ALL_NODES"}
 )  # fmt: skip
-"""What of a user's own settings is kept: what is planned with, and what bears on no start."""
+"""The user's own environment variables that are kept: plans consider them, or they affect no start."""
 
 
 class CommandTransport:
@@ -59,11 +59,11 @@ class CommandTransport:
     name
         What the user calls it.
     configuration
-        Its slurm.conf, where it is not the one that the commands find by themselves.
+        Its slurm.conf, if not the one that the commands find by themselves.
     timeout
-        Seconds to wait for a command, and for all of those that read how things stand.
+        Seconds to wait for a command, and for all commands that read the state.
     folder
-        Where the commands are, if not in ``PATH``.
+        Folder of the commands, if not in ``PATH``.
     """
 
     def __init__(
@@ -79,8 +79,8 @@ class CommandTransport:
         self.place = f"{configuration or os.environ.get('SLURM_CONF') or ''} {folder or ''}"
         self.user = user_name()
         self.timeout = timeout
-        self.is_local = True  # login nodes see the files of the others, as a rule
-        # within a job, sbatch takes what it is not given from the environment of that job
+        self.is_local = True  # login nodes usually see each other's files
+        # within a job, sbatch takes missing options from the environment of that job
         kept = {
             key: value
             for key, value in os.environ.items()
@@ -92,14 +92,14 @@ class CommandTransport:
         self.programs = Programs(name, asking, MISSING, timeout=timeout, folder=folder)
         self._kept: KeptAnswers[str] = KeptAnswers()
         self._accounting: KeptAnswers[tuple[str, str]] = KeptAnswers()
-        self.sending = Programs(name, kept, MISSING, timeout=timeout, folder=folder)  # jobs inherit what it has
+        self.sending = Programs(name, kept, MISSING, timeout=timeout, folder=folder)  # jobs inherit it
 
     def usage(self) -> str:
-        """Return what sbatch says of its options, those of plugins included."""
+        """Return sbatch's description of its options, including those of plugins."""
         return self.programs.run(["sbatch", "--help"]).out
 
     def cluster(self, name: str) -> Cluster:
-        """Return everything that is published."""
+        """Return the published state."""
         deadline = time.monotonic() + self.timeout
         mark = secrets.token_hex(8)
         answers: dict[str, str] = {}
@@ -113,7 +113,7 @@ class CommandTransport:
                     raise
                 failed[kind] = str(error)
         cluster = command_line.read_cluster(answers, name=name, mark=mark, failed=failed)
-        limited = cluster.settings is not None and bool(cluster.settings.limits_enforced)  # on whose account jobs are
+        limited = cluster.settings is not None and bool(cluster.settings.limits_enforced)  # the accounts of jobs
         pending = any(job.pending for job in cluster.jobs)
         if cluster.jobs and (limited or pending or command_line.unclear_shares(cluster)):
             try:
@@ -123,7 +123,7 @@ class CommandTransport:
         return self._with_accounting(cluster, deadline)
 
     def _with_accounting(self, cluster: Cluster, deadline: float) -> Cluster:
-        """Return the cluster with accounts, QOS and limits, where slurmdbd keeps them."""
+        """Return the cluster with accounts, QOS and limits, if slurmdbd keeps them."""
         if cluster.settings is None or not cluster.settings.with_accounting:
             return cluster
         answers: dict[str, str] = {}
@@ -137,14 +137,14 @@ class CommandTransport:
         return with_accounting(cluster, read_accounting(answers, self.user, failures))
 
     def _answer_or_error(self, command: Sequence[str], deadline: float) -> tuple[str, str]:
-        """Return an answer, or why there is none: slurmdbd may be down for longer than one wants to wait each time."""
+        """Return an answer, or why there is none: slurmdbd may be down too long to wait each time."""
         try:
             return self._ask(command, min(deadline, time.monotonic() + ACCOUNTING_SECONDS)), ""
         except GasError as error:
             return "", str(error)
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
-        """Return the jobs of a user, or of these numbers, also those that ended lately; unknown ones not."""
+        """Return the jobs of a user, or with these numbers, including recently ended ones, without unknown ones."""
         mark = secrets.token_hex(8)
         query = [*command_line.commands(mark)["jobs"], "-t", "all", *([] if user is None else ["-u", user])]
         if ids:
@@ -153,7 +153,7 @@ class CommandTransport:
             jobs = command_line.read_jobs(self._ask(query), mark=mark)
         except NotFound:
             return ()
-        # squeue knows neither exit codes and files nor GPUs of a task or a job
+        # squeue has no exit codes, files, or GPUs of a task or a job
         kinds: list[tuple[str, ...]] = [("job", str(id)) for id in ids]
         if not ids and user is None and jobs and self._has_gpus():
             kinds = [("jobs",)]
@@ -163,7 +163,7 @@ class CommandTransport:
         return jobs
 
     def cluster_name(self) -> str:
-        """Return what the cluster calls itself."""
+        """Return the cluster's own name."""
         found = re.search(r"^ClusterName *= *(\S+)", self._config(), re.MULTILINE)
         return "slurm" if found is None else found[1]
 
@@ -181,8 +181,8 @@ class CommandTransport:
         return int(found[1])
 
     def cancel(self, id: int) -> None:
-        """Cancel a job; one that has ended stays as it is."""
-        if not self.jobs(ids=[id]):  # scancel says nothing of jobs that there are not
+        """Cancel a job; an ended one stays as it is."""
+        if not self.jobs(ids=[id]):  # scancel does not report unknown jobs
             raise NotFound(f"{self.name}: there is no job {id} (any more)")
         try:
             self._ask(["scancel", str(id)])
@@ -190,7 +190,7 @@ class CommandTransport:
             return
 
     def accounting(self, partition: str, days: int) -> bytes:
-        """Return what sacct prints of a partition's jobs of the last days; of others' only if those are shown."""
+        """Return sacct's output for a partition's jobs of the last days; other users' jobs only if they are shown."""
         command = ["sacct", "-aXP", "-r", partition, "-S", f"now-{days}days", "-o", ACCOUNTED]
         done = self.programs.run(command)
         if done.status != 0:
@@ -198,7 +198,7 @@ class CommandTransport:
         return done.out.encode()
 
     def reshape(self, id: int, shape: Shape) -> None:
-        """Change how much for how long a waiting job asks for."""
+        """Change size and time limit of a waiting job."""
         said = self._ask(("scontrol", "-o", "-d", "show", "job", str(id)))
         if re.search(r" HetJobId=\d", said):
             raise BadInput(f"{self.name}: job {id} is heterogeneous and cannot be reshaped")
@@ -226,7 +226,7 @@ class CommandTransport:
     # ------------------------------------------------------------------------------------------------ running
 
     def _details(self, deadline: float) -> str:
-        """Return what scontrol says of the jobs; without what they have on each node where nodes are hidden."""
+        """Return scontrol's details of the jobs; without their shares of each node if nodes are hidden."""
         try:
             return self._ask(command_line.DETAILS, deadline)
         except Forbidden:
@@ -244,7 +244,7 @@ class CommandTransport:
     def _run(
         self, command: Sequence[str], text: str = "", *, sends: bool = False, deadline: float | None = None
     ) -> str:
-        """Return what a command writes; `sends` says that it makes something."""
+        """Return the output of a command; `sends` says that it creates something."""
         called = " ".join(command[:3]) if command[0] == "scontrol" else command[0]
         programs = self.sending if command[0] == "sbatch" else self.programs
         done = programs.run(command, text, called=called, sends=sends, deadline=deadline)
@@ -261,10 +261,10 @@ class CommandTransport:
 
 
 def _asks_for_nodes(said: str) -> bool:
-    """Return whether a job asks for a number of nodes, in scontrol's words.
+    """Return whether a job requests a number of nodes, in scontrol's format.
 
-    From a release after 24.11 on (seen in 26.05, whose records have SLUID= or Exclusive=) a job that does not has a
-    range too, from as many nodes as its CPUs need up to one for each task.
+    From a release after 24.11 on (seen in 26.05, whose records have SLUID= or Exclusive=), a job without such a request
+    has a range too, from as many nodes as its CPUs need to one for each task.
     """
     nodes = re.search(r" NumNodes=(\d+)-(\d+) ", said)
     if nodes is None or nodes[1] == "1":
@@ -275,7 +275,7 @@ def _asks_for_nodes(said: str) -> bool:
 
 
 def _said(words: str, status: int) -> str:
-    """Return what a command says went wrong, each thing once and without its own name."""
+    """Return the error message of a command, each line once and without the command's name."""
     lines = [re.sub(r"^\w+: (error: )?", "", line).strip() for line in words.splitlines() if line.strip()]
     return "; ".join(dict.fromkeys(lines)) or f"exit status {status}"
 
@@ -299,5 +299,5 @@ def sbatch_line(batch: Batch) -> list[str]:
 
 
 def shown_line(batch: Batch, *words: str) -> str:
-    """Return the command as one would type it, with the script that it is to read after it."""
+    """Return the command to type, with the script that it reads after it."""
     return shlex.join([*sbatch_line(batch), *words])

@@ -1,13 +1,13 @@
-"""From what Slurm publishes to when which nodes are free, and when Slurm would start what is submitted now.
+"""Availability of nodes from the published state of Slurm, and starts of jobs submitted now.
 
-- Running jobs take the CPUs they have until their time limit; jobs past it, or completing, a little longer.
-- Planned jobs take whole nodes, also where jobs share nodes; waiting jobs without a published plan are planned as
-  Slurm's next cycle would plan them (`gas.slurm.forecast`).
-- Reservations take whole nodes from all jobs that do not name them; a magnetic one not from its users.
-- Nodes and not partitions are shared: jobs of all partitions count.
+- Running jobs hold their CPUs until their time limit; jobs past it, or completing, a little longer.
+- Planned jobs take whole nodes, even if jobs share nodes; waiting jobs without a published plan are planned like in
+  Slurm's next cycle (`gas.slurm.forecast`).
+- Reservations take whole nodes from all jobs that do not name them; a magnetic one does not from its users.
+- Nodes are shared, not partitions: jobs of all partitions count.
 
-The spans of the availability are for the eye; starts are those that Slurm's search finds, which are not always the
-earliest possible.
+The spans of the availability are for display; starts come from Slurm's own search, which does not always find the
+earliest possible one.
 """
 
 from __future__ import annotations
@@ -58,24 +58,24 @@ LEFT_OUT = {
 
 @dataclass(frozen=True)
 class Interpretation:
-    """What there is to plan with.
+    """The availability of a partition, and what planning needs.
 
     Attributes
     ----------
     unplanned
-        What has no plan, and why, in the order in which Slurm considers it.
+        Records without a plan, with the reason, in Slurm's order.
     unseen
-        Units that are taken now by jobs which are not shown; they are counted as taken for as long as they may be.
+        Units in use now by jobs that are not shown; they count as taken for as long as those jobs may run.
     plan_age
-        Seconds since Slurm planned.
+        Seconds since Slurm's last plan.
     placed
-        How many jobs, and tasks of arrays, without a published plan have been planned.
+        Number of jobs and array tasks without a published plan that were planned.
     remarks
-        What one must know of all that, in sentences.
+        Remarks for the user, as sentences.
     forecast
-        Where all jobs are.
+        The plans of all jobs.
     trust
-        How many of Slurm's plans a newly computed cycle reproduces, and how many there are.
+        Number of Slurm's plans that a newly computed cycle reproduces, and their total number.
     """
 
     availability: SlurmAvailability
@@ -116,7 +116,7 @@ def interpret(
     options: Options | None = None,
     groups: frozenset[str] | None = None,
 ) -> Interpretation:
-    """Return what a partition has free, and what will still claim some of it.
+    """Return the availability of a partition, and the jobs that will claim some of it.
 
     Parameters
     ----------
@@ -124,22 +124,22 @@ def interpret(
         Its name; by default the cluster's default one. Of several, separated by commas, jobs go to the one where they
         start first.
     unit
-        What a job asks for: CPUs, or whole nodes; if nothing else is asked for.
+        Unit of a job: CPUs, or whole nodes; if there are no other requests.
     user
-        Who will submit: magnetic reservations of theirs are free for the job.
+        The submitting user: their magnetic reservations are free for the job.
     reservation
-        The one that the job will name: it gets its nodes, and only while it lasts.
+        The reservation that the job will name: it gets its nodes, only while it lasts.
     options
-        All that the job asks for; they say the unit then, and the reservation.
+        All requests of the job, which then include the unit and the reservation.
     groups
-        Names of the groups of who will submit.
+        Names of the groups of the submitting user.
 
     Raises
     ------
     NotFound
         There is no such partition or reservation.
     Infeasible
-        It starts no jobs now, or has no node on which a job starts.
+        It starts no jobs now, or no node of it does.
     """
     all_of_them = partitions_of(cluster, partition)
     open_ones = tuple(one for one in all_of_them if one.state in ("", "UP"))
@@ -160,7 +160,7 @@ def interpret(
     doubted = alike if not outdated and alike[1] > 2 and alike[0] < TRUSTED * alike[1] else None
     seen = forecast(cluster, unseen_until=unseen_until, limits=limits)
     state = seen.state
-    # of a machine of which jobs share nodes, half a node is worth nothing to a job that does not share nodes
+    # on a machine with shared nodes, half a node is useless to a job that shares no nodes
     whole = options.whole or all(one.whole_nodes for one in open_ones)
     there = {name for one in open_ones for name in one.nodes}
     if own is not None:
@@ -176,7 +176,7 @@ def interpret(
     rows = list(_reserved(cluster, state.names, at, capacity, own, user))
 
     def taken(place: int, cpus: int, held: tuple[Gres, ...] | None) -> int:
-        if whole or cpus >= state.machine.cpus[place]:  # without a CPU a GPU is of no use
+        if whole or cpus >= state.machine.cpus[place]:  # a GPU is useless without a CPU
             return units[place]
         if options.unit == "gpus" and held is not None:
             return gpus_in(held, gpu_types(options))
@@ -185,7 +185,7 @@ def interpret(
     shown: Counter[int] = Counter()
     for number, job in enumerate(state.running_jobs):
         end = end_of(job, cluster.now)
-        end = end if end > cluster.now else cluster.now + cluster.scheduling.resolution  # it should have left already
+        end = end if end > cluster.now else cluster.now + cluster.scheduling.resolution  # it should have ended already
         first = int(state.running.first[number])
         for share in range(first, first + int(state.running.shares[number])):
             place = int(state.running.node[share])
@@ -197,7 +197,7 @@ def interpret(
     for place in np.flatnonzero(state.unseen).tolist():
         if place in at:
             used = cluster.nodes[place].gres_used or None
-            others = shown[place] if used and options.unit == "gpus" and not whole else 0  # what is used is of all jobs
+            others = shown[place] if used and options.unit == "gpus" and not whole else 0  # usage includes all jobs
             unseen[at[place]] = max(taken(place, int(state.unseen[place]), used) - others, 0)
     rows += [(node, cluster.now, unseen_until or ENDLESS, count) for node, count in unseen.items()]
     resolution = state.parameters.resolution
@@ -223,7 +223,7 @@ def interpret(
 
 
 def _instead(cluster: Cluster, places: Iterable[int], options: Options) -> str:
-    """Return in words what nodes have none of, and what they have."""
+    """Return in words the requested resources that no node has, and those that nodes have."""
     if options.unit != "gpus":
         return "no node has this many CPUs per task"
     kinds: Counter[str] = Counter()
@@ -237,9 +237,9 @@ def _instead(cluster: Cluster, places: Iterable[int], options: Options) -> str:
 
 
 def _alike(cluster: Cluster, limits: Limits) -> tuple[int, int]:
-    """Return how many of Slurm's plans a cycle reproduces, and how many there are; (0, 0) if that is not checked.
+    """Return the number of Slurm's plans that a cycle reproduces, and their total; (0, 0) if not checked.
 
-    It is not checked at a large site, where it takes too long, or if jobs are hidden, which changes the plans.
+    It is not checked at a large site, where it takes too long, or with hidden jobs, which change the plans.
     """
     waiting = sum(job.pending for job in cluster.jobs)
     if not cluster.others_visible or len(cluster.nodes) * waiting > WORTH_CHECKING:
@@ -248,7 +248,7 @@ def _alike(cluster: Cluster, limits: Limits) -> tuple[int, int]:
 
 
 def without_plans(cluster: Cluster) -> Cluster:
-    """Return a cluster in which no waiting job has a plan; when jobs may begin at the earliest stays."""
+    """Return a cluster whose waiting jobs have no plan; their earliest begin times stay."""
     jobs = (
         replace(one, start=None, planned_nodes=()) if one.pending and one.planned_nodes else one for one in cluster.jobs
     )

@@ -1,4 +1,4 @@
-"""One job of what slurmrestd answers, in the forms of its versions (see `json_answers`)."""
+"""Jobs in the answers of slurmrestd, in the formats of its versions (see `json_answers`)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gas.slurm.cluster import Gres, Job
 __all__ = ["job"]
 
 HOLDING = ("COMPLETING", "CONFIGURING", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED", "SUSPENDED")
-"""Of several states of a job, those that say more than the others."""
+"""The more informative ones of several states of a job."""
 
 
 def job(entry: Entry, threads: Mapping[str, int]) -> Job:
-    """Return a job; `threads` are the CPUs of a core of each node, by which allocated cores are counted."""
+    """Return a job; `threads` are the CPUs per core of each node, which convert allocated cores to CPUs."""
     states = [state.upper() for state in entry.texts("job_state")]
     if not states:
         raise Unreachable(f"{entry.where}, job_state is empty")
@@ -31,7 +31,7 @@ def job(entry: Entry, threads: Mapping[str, int]) -> Job:
     least = entry.number("node_count")
     most = entry.number("max_nodes", default=None)
     if pending and (asked := entry.understood(amounts, "tres_req_str").get("node")):
-        # node_count is what it may need at the least, or the most that it asks for; see `details`, of NumNodes
+        # node_count is the estimated minimum, or the maximum requested; see `details` on NumNodes
         most = None if most is None or (least or 0) < most else most
         least = int(asked)
     exclusive, shared_with = _sharing(entry, pending)
@@ -78,11 +78,11 @@ def job(entry: Entry, threads: Mapping[str, int]) -> Job:
 
 
 def _sharing(entry: Entry, pending: bool) -> tuple[bool, str]:
-    """Return whether a job has its nodes whole, and whose jobs alone share them.
+    """Return whether a job has whole nodes, and the only jobs that may share them.
 
-    v0.0.45 has an empty list of all jobs (seen with 26.05): of those that run, the nodes say it.
+    v0.0.45 has an empty list for all jobs (seen with 26.05): for running jobs, the nodes show it.
     """
-    shared = entry.find("shared", default=None) or ()  # "none", or a list of that
+    shared = entry.find("shared", default=None) or ()  # "none", or a list with it
     if not isinstance(shared, Sequence):
         raise entry.fail("shared", shared, "list of strings")
     with_whom = next((word for word in ("user", "mcs", "topo") if word in shared), "")
@@ -91,7 +91,7 @@ def _sharing(entry: Entry, pending: bool) -> tuple[bool, str]:
 
 
 def _request(entry: Entry) -> dict[str, Any]:
-    """Return what a job asks for; None of what is not published."""
+    """Return the request of a job; None for values not published."""
     found: dict[str, Any] = {
         "account": entry.text("account", default=""),
         "qos": entry.text("qos", default=""),
@@ -115,7 +115,7 @@ def _request(entry: Entry) -> dict[str, Any]:
     )
     for_each_gpu = entry.understood(memory_per_gpu, "memory_per_tres")
     cpu, node = entry.number("memory_per_cpu", default=None), entry.number("memory_per_node", default=None)
-    of_gpus = for_each_gpu is not None  # which stands as that of a node too
+    of_gpus = for_each_gpu is not None  # which also appears as that of a node
     if of_gpus and is_default_per_gpu(entry.text("memory_per_tres", default="")):
         of_gpus = not cpu and not node
     if of_gpus:
@@ -139,7 +139,7 @@ def _cpus_of_a_task(entry: Entry) -> int:
 
 
 def _priorities(entry: Entry) -> dict[str, int]:
-    """Return the job's priority by partition, where it has several."""
+    """Return the job's priority by partition, if it has several."""
     listed = entry.find("priority_by_partition", default=None) or ()
     if not isinstance(listed, Sequence):
         raise entry.fail("priority_by_partition", listed, "list")
@@ -151,7 +151,7 @@ def _priorities(entry: Entry) -> dict[str, int]:
 
 
 def _ending(entry: Entry) -> tuple[int | None, int | None]:
-    """Return the exit status and the signal of a job's script: up to v0.0.38 as wait(2) has them, then in a table."""
+    """Return exit status and signal of a job's script: up to v0.0.38 in the format of wait(2), then a table."""
     code = entry.find("exit_code", default=None)
     if not isinstance(code, Mapping) or "number" in code:
         number = entry.number("exit_code", default=None)
@@ -163,7 +163,7 @@ def _ending(entry: Entry) -> tuple[int | None, int | None]:
 
 
 def _files(entry: Entry) -> tuple[str, str]:
-    """Return where the output of a batch job goes; nothing of a name that cannot be worked out."""
+    """Return the output files of a batch job; empty for names that cannot be resolved."""
     if not entry.find("batch_flag", default=False):
         return "", ""
     folder = entry.text("current_working_directory", default="")
@@ -177,7 +177,7 @@ def _files(entry: Entry) -> tuple[str, str]:
 
 
 def _path(entry: Entry, folder: str, pattern: str) -> str:
-    """Return a file's path with what its ``%j`` and the like stand for (sbatch(1), filename pattern)."""
+    """Return a file's path with ``%j`` and the like replaced (sbatch(1), filename pattern)."""
     id, array = entry.sure("job_id"), entry.number("array_job_id", default=None)
     values: dict[str, object] = {"%": "%", "j": id, "J": id, "A": array or id, "u": entry.text("user_name")}
     values |= {"x": entry.text("name"), "a": entry.number("array_task_id", default=None) if array else 2**32 - 2}
@@ -196,7 +196,7 @@ def _path(entry: Entry, folder: str, pattern: str) -> str:
 
 
 def _tasks(entry: Entry) -> Any:
-    """Return the tasks that a record stands for: a list while they wait, one number when one runs."""
+    """Return the array tasks of a record: a list while they wait, one number when one runs."""
     text = entry.text("array_task_string", default="")
     if not text and entry.number("array_job_id", default=None):
         task = entry.number("array_task_id", default=None)
@@ -208,10 +208,10 @@ def _tasks(entry: Entry) -> Any:
 
 
 def _shares(entry: Entry, threads: Mapping[str, int]) -> dict[str, Any]:
-    """Return what a job has on each node, where that is published.
+    """Return the share of a job on each node, if published.
 
-    Up to v0.0.37 the nodes are numbered in the order of the node list and have their CPUs; in v0.0.38 to v0.0.40 they
-    are named and have the states of their cores; from v0.0.41 on they are under ``nodes/allocation`` and have both.
+    Up to v0.0.37, nodes are numbered in the order of the node list and have their CPUs; in v0.0.38 to v0.0.40, they are
+    named and have the states of their cores; from v0.0.41 on, they are under ``nodes/allocation`` and have both.
     """
     found = entry.find("job_resources/nodes/allocation", "job_resources/allocated_nodes", default=None)
     if not found:
@@ -238,7 +238,7 @@ def _shares(entry: Entry, threads: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _gres_on(entry: Entry, names: Sequence[str]) -> dict[str, tuple[Gres, ...]] | None:
-    """Return the generic resources on each node: they are listed in the order of the nodes."""
+    """Return the generic resources on each node, which are listed in the order of the nodes."""
     listed = entry.find("gres_detail", default=None)
     if not isinstance(listed, Sequence) or isinstance(listed, str) or len(listed) not in (0, len(names)):
         return None
@@ -250,7 +250,7 @@ def _gres_on(entry: Entry, names: Sequence[str]) -> dict[str, tuple[Gres, ...]] 
 
 
 def _cores(value: object) -> int:
-    """Return how many cores are allocated, however deep their states are nested."""
+    """Return the number of allocated cores, at any depth of nesting."""
     if isinstance(value, str):
         return int(value.lower().startswith("allocated"))
     if isinstance(value, Mapping):

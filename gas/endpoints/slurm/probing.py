@@ -1,8 +1,8 @@
-"""Probes: real jobs that do nothing, submitted to see when Slurm plans them, and cancelled.
+"""Probes: real jobs without work, submitted to see when Slurm plans them, and cancelled.
 
-They are the last resort where other users' jobs are not shown. No probe is left behind: each is cancelled as soon as it
-has a plan; a process of its own, which outlives the one that started it, cancels them by their name when that one is
-interrupted or killed; and the next probing cancels what a crash of the whole machine left.
+They are the last resort if other users' jobs are not shown. No probe is left behind: each is cancelled as soon as it
+has a plan; a separate process, which outlives the one that started it, cancels them by name if that one is interrupted
+or killed; and the next probing cancels what a crash of the whole machine left.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from gas.errors import GasError, Missing, NotFound
 __all__ = ["PREFIX", "probe", "sweep"]
 
 PREFIX = "gas-probe-"
-"""How the names of all probes begin."""
+"""Prefix of the names of all probes."""
 
 SCRIPT = "#!/bin/sh\nexit 0\n"
 
 ANYWHERE = "/"
-"""Where probes run: slurmrestd from 24.05 on takes no job without a directory, and all nodes have this one."""
+"""Directory of probes: slurmrestd from 24.05 on accepts no job without one, and all nodes have this one."""
 
 PATIENCE_SECONDS = 90.0
-"""How long a plan is waited for: backfill cycles are 30 s apart by default, and one may be under way."""
+"""Seconds to wait for a plan: backfill cycles are 30 s apart by default, and one may be under way."""
 
 READY = b"ready\n"
-"""What the sweeping process says before anything is probed."""
+"""The line with which the sweeping process reports that it is ready, before any probe."""
 
 LEFT_SECONDS = 1800
-"""After how long a probe is taken to be abandoned."""
+"""Seconds after which a probe counts as abandoned."""
 
 SWEEPS = (0.0, 2.0, 8.0, 20.0)
-"""Pauses before each sweep: what was on its way to slurmctld may arrive after the first."""
+"""Pauses before each sweep: probes in transit to slurmctld may arrive after the first."""
 
 AWAY_SECONDS = 3600.0
-"""For how long a sweep is tried of a Slurm that does not answer."""
+"""Seconds for which sweeping is tried if Slurm does not answer."""
 
 
 def probe(
@@ -53,9 +53,9 @@ def probe(
     patience: float = PATIENCE_SECONDS,
     tell: Callable[[str], None] = lambda text: None,
 ) -> list[int | None]:
-    """Return the start that Slurm plans for each shape, one after the other; None where it plans none.
+    """Return the start that Slurm plans for each shape, one after another; None if it plans none.
 
-    They are requested one at a time, since each stands in the way of those behind it.
+    Probes are submitted one at a time, since each would delay those behind it.
 
     Raises
     ------
@@ -64,13 +64,13 @@ def probe(
     """
     _cancel_left_ones(transport)
     name = f"{PREFIX}{uuid.uuid4().hex[:12]}"
-    silent = {**options, "output": "/dev/null"}  # one that is started at once leaves no file behind either
+    silent = {**options, "output": "/dev/null"}  # a probe that starts at once leaves no file behind either
     silent.pop("error", None)
     starts: list[int | None] = []
     with _swept(transport, name) as left:
         for number, shape in enumerate(shapes, 1):
             tell(f"probe {number} of {len(shapes)}: {shape.tasks or shape.nodes} for {shape.minutes} minutes")
-            left.add(number)  # stays there if it is not known what has become of it
+            left.add(number)  # stays there while its state is unknown
             try:
                 id = transport.submit(Batch(name, SCRIPT, shape, silent, directory=ANYWHERE))
             except RefusedAs as refusal:
@@ -94,8 +94,8 @@ def probe(
 def _planned(transport: Transport, id: int, shape: Shape, patience: float) -> int | None:
     """Return when Slurm plans to start a job, once it has a plan.
 
-    slurmctld compares whole seconds to see whether there is something new to plan, and overlooks a job that came in
-    the second of its last cycle until something about it changes.
+    slurmctld compares whole seconds to detect changes, and overlooks a job submitted in the second of its last cycle
+    until something about it changes.
     """
     ends = time.monotonic() + patience
     nudge, pause = time.monotonic() + 2, 0.2
@@ -114,7 +114,7 @@ def _planned(transport: Transport, id: int, shape: Shape, patience: float) -> in
 
 
 def _cancel_left_ones(transport: Transport) -> None:
-    """Cancel the user's probes that are so old that the process that made them must have ended."""
+    """Cancel the user's probes that are so old that their process must have ended."""
     for job in transport.jobs(user=transport.user):
         old = job.submitted is not None and job.submitted < time.time() - LEFT_SECONDS
         if job.pending and job.name.startswith(PREFIX) and old:
@@ -124,9 +124,9 @@ def _cancel_left_ones(transport: Transport) -> None:
 
 @contextlib.contextmanager
 def _swept(transport: Transport, name: str) -> Iterator[set[int]]:
-    """See to it that no job of this name stays, whatever becomes of this process.
+    """Make sure that no job of this name stays, whatever happens to this process.
 
-    Yields the set of those of which it is not certain that they are gone.
+    Yields the set of those that may not be gone yet.
     """
     left: set[int] = set()
     sweeper = subprocess.Popen(
@@ -151,7 +151,7 @@ def _swept(transport: Transport, name: str) -> Iterator[set[int]]:
             yield left
         finally:
             if left:
-                _SWEEPING.append(sweeper)  # it goes on without us
+                _SWEEPING.append(sweeper)  # it continues without us
             else:
                 with contextlib.suppress(BrokenPipeError):
                     line.write(b"done")
@@ -163,7 +163,7 @@ _SWEEPING: list[subprocess.Popen[bytes]] = []
 
 
 def sweep(transport: Transport, name: str) -> int:
-    """Cancel all of the user's jobs of a name that wait, and return how many there were."""
+    """Cancel all waiting jobs of the user with a name, and return their number."""
     left = [job for job in transport.jobs(user=transport.user) if job.name == name and job.pending]
     for job in left:
         with contextlib.suppress(NotFound):
@@ -172,7 +172,7 @@ def sweep(transport: Transport, name: str) -> int:
 
 
 def _wait_and_sweep() -> None:
-    """Wait until the process that started this has ended, and cancel what is left of its probes, unless nothing is."""
+    """Wait until the parent process has ended, and cancel its remaining probes."""
     transport, name = pickle.load(sys.stdin.buffer)
     sys.stdout.buffer.write(READY)
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""How one speaks to a Slurm: what is sent, and what each transport can do besides (`gas.endpoints.sending`)."""
+"""Transports to Slurm: what is sent, and what each of them can do (`gas.endpoints.sending`)."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from gas.slurm.cluster import Cluster, Job
 __all__ = ["ACCOUNTED", "Batch", "Shape", "Transport"]
 
 ACCOUNTED = "JobID,User,Timelimit,ElapsedRaw,Submit,Eligible,Start,End,AllocCPUS,AllocNodes,State,JobName"
-"""What is asked of each job in the accounting, as sacct calls it."""
+"""Fields of jobs requested from accounting, in sacct's names."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How much for how long: so many tasks, nodes or GPUs, for so many minutes.
+    """The size and time limit of a request: tasks, nodes or GPUs, and minutes.
 
     Attributes
     ----------
     tasks
-        None where another number says how many there are.
+        None if another number determines it.
     nodes
-        Exactly so many; None where Slurm is to choose.
+        The exact number; None if Slurm chooses.
     minutes
-        The time limit: Slurm's are in minutes.
+        The time limit; Slurm's are in minutes.
     whole
-        The nodes are requested whole.
+        Whether whole nodes are requested.
     others
-        What else is said of the size, as options of sbatch: ``("gpus", "a100:8")``.
+        Other parts of the size, as options of sbatch: ``("gpus", "a100:8")``.
     """
 
     tasks: int | None
@@ -42,20 +42,20 @@ class Shape:
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch job as it is submitted, whatever the transport.
+    """A batch job for any transport.
 
     Attributes
     ----------
     name
         The job's name with its tag.
     script
-        What is run, from its ``#!`` line on.
+        Its contents, from the ``#!`` line on.
     options
-        Further options of sbatch by their long names without dashes; None for those that take no value.
+        Further options of sbatch by their long names without dashes; None for those without a value.
     directives
-        Those that stand in the script itself, where sbatch reads them; the others come before them.
+        The options in the script itself, which sbatch reads; the others precede them.
     not_before
-        Epoch second before which it does not start.
+        Epoch second before which it must not start.
     """
 
     name: str
@@ -68,27 +68,27 @@ class Batch:
 
 
 class Transport(SendingTransport[Batch], Protocol):
-    """One way to speak to one Slurm."""
+    """A connection to one Slurm."""
 
     @property
     def is_local(self) -> bool:
-        """Return whether paths here mean the same there, as far as that is known."""
+        """Return whether both sides share a file system, as far as known."""
 
     @property
     def place(self) -> str:
         """Return which Slurm it speaks to, and how: the same for all that do so alike, whatever they are called."""
 
     def cluster(self, name: str) -> Cluster:
-        """Return everything that is published; `name` is what the user calls it."""
+        """Return the published state; `name` is the configured one."""
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
         """Return the jobs of a user, or those of these numbers, also those that ended lately; unknown ones not."""
 
     def memory(self) -> int | None:
-        """Return for how many seconds ended jobs are remembered at least (MinJobAge), None if that is not published."""
+        """Return for how many seconds at least ended jobs are remembered (MinJobAge); None if not published."""
 
     def accounting(self, partition: str, days: int) -> bytes:
-        """Return what sacct prints of a partition's jobs of the last days.
+        """Return sacct's output for a partition's jobs of the last days.
 
         Raises
         ------
@@ -97,4 +97,4 @@ class Transport(SendingTransport[Batch], Protocol):
         """
 
     def reshape(self, id: int, shape: Shape) -> None:
-        """Change how much for how long a waiting job asks for. `Conflict` if it does not wait; `NotFound`."""
+        """Change size and time limit of a waiting job. `Conflict` if it is not waiting; `NotFound`."""
