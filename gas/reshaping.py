@@ -191,7 +191,7 @@ def reshaping(
         time = int(application.execution_times(sizes, limits.speed, layouts)[0])
     if time <= 0:
         raise BadInput(
-            f"the job asks for {many(processors, 'processor')}, which {application.name} does not allow "
+            f"the job requests {many(processors, 'processor')}, which {application.name} does not allow "
             f"({refusal or 'its model has no time for this size'}); name the application file of this job"
         )
     asked, first = min(walltime or LONGEST, LONGEST), max(now, not_before or now)

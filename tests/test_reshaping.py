@@ -51,7 +51,7 @@ def test_gpus_are_looked_at_in_their_layouts_and_so_is_the_job_as_it_is():
     assert (found.current.layout, found.current.start) == (Layout(4, 4), NOW + 3600)
     assert (found.best.layout, found.best.start) == (Layout(2, 4), NOW + 60)
     assert found.why() == "8 GPUs (2x4) would finish 57m20s sooner"
-    with pytest.raises(BadInput, match="the job asks for 5 processors, which train does not allow"):
+    with pytest.raises(BadInput, match="the job requests 5 processors, which train does not allow"):
         decided(there, 5, 300, application=Application.from_tables(tables, "here"))
 
 

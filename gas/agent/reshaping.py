@@ -57,8 +57,8 @@ class Reshaped:
         """Return what was done, and why."""
         if self.chosen is None:
             return f"job {self.id} stays unchanged ({self.why}): {expected_as_it_is(self.found)}"
-        asks = "asks" if self.changed else "would ask"
-        return f"job {self.id} {asks} for {new_shape(self.chosen, self.found)}; {self.why}"
+        verb = "requests" if self.changed else "would request"
+        return f"job {self.id} {verb} {new_shape(self.chosen, self.found)}; {self.why}"
 
     def to_wire(self) -> dict[str, Any]:
         """Return the JSON object of schema gas.reshaping/1."""

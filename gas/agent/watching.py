@@ -220,7 +220,7 @@ class Watch:
                 self.tell("left", f"{expected_as_it_is(found)}; unchanged: {found.why()}", found=found)
         elif self.dry_run:
             if self.is_news(best, "would change"):
-                self.tell("would change", f"would ask for {new_shape(best, found)}; {found.why()}", found=found)
+                self.tell("would change", f"would request {new_shape(best, found)}; {found.why()}", found=found)
         elif len(self.refused) < MOST_REFUSED:
             self.change(best, found)
 
@@ -272,7 +272,7 @@ class Watch:
             self.refuse(size, error, found)
             return
         self.tried.pop(size, None)
-        self.tell("changed", f"now asks for {new_shape(best, found)}; {found.why()}", found=found)
+        self.tell("changed", f"now requests {new_shape(best, found)}; {found.why()}", found=found)
         if self.predictor is not None:
             from gas.prediction.reshaping import LikelyReshaping
 

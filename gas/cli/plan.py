@@ -63,7 +63,7 @@ def plan_command(
     spreading.refuse_without()
     if spreading.coallocate:
         if form is not None:
-            raise BadInput(f"--as {form}: is of one machine; leave it out, or --coallocate")
+            raise BadInput(f"--as {form}: applies to one machine; leave it out, or --coallocate")
         from gas.cli.coallocation import plan_coallocated
 
         plan_coallocated(agent, options, spreading.spread(script=work.script is not None), json=json, plot=plot)

@@ -212,11 +212,11 @@ class Spreading:
                 raise BadInput(f"{option} {value}: applies to several machines; add --coallocate, or leave it out")
 
     def spread(self, *, script: bool) -> Spread:
-        """Return over how many machines, and at what cost; a job script is of one machine."""
+        """Return over how many machines, and at what cost; a job script runs on one machine."""
         from gas.agent.spreading import Spread
 
         if script:
-            raise BadInput("--coallocate: a job script is of one machine; give an application file and a command")
+            raise BadInput("--coallocate: a job script runs on one machine; give an application file and a command")
         default = Spread()
         most = default.most if self.most_machines is None else self.most_machines
         cost = default.cost if self.boundary is None else 1 + percentage(self.boundary, "--boundary")

@@ -133,7 +133,9 @@ def submit_command(
     if spreading.coallocate:
         for option, given in (("--wait", wait), ("--dry-run", dry_run)):
             if given:
-                raise BadInput(f"{option}: is of one machine; leave it out (gas plan --coallocate shows the request)")
+                raise BadInput(
+                    f"{option}: applies to one machine; leave it out (gas plan --coallocate shows the request)"
+                )
         from gas.cli.coallocation import submit_coallocated
 
         spread = spreading.spread(script=work.script is not None)

@@ -286,7 +286,7 @@ def choose(
         candidates = candidates_on(plan, scheduler)
         if len(candidates) != found.starts.shape[1]:
             raise BadInput(
-                f"{scheduler}: its forecast is of {found.starts.shape[1]} candidates, and it has {len(candidates)}"
+                f"{scheduler}: its forecast has {found.starts.shape[1]} candidates, but the plan has {len(candidates)}"
             )
         like = similar.get(scheduler) or [np.zeros(0, np.int64)] * len(candidates)
         corrected |= {one.candidate: one for one in _corrected(plan, candidates, found, ledgers[scheduler], like)}

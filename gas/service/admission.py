@@ -108,21 +108,21 @@ class Admission:
         )
 
     def _use(self, request: JobRequest, reservation: int) -> Job:
-        """Put a job in the place of a reservation, as one write.
+        """Submit a job into a reservation, which it replaces, in one write.
 
-        It is taken also while no new jobs are accepted: its processors were given before.
+        It is accepted even while the service drains: its processors were promised before.
         """
         book, held = self._book, self._book.jobs.get(reservation)
         if request.notice is not None:
-            raise BadInput("notice: a job in the place of a reservation starts with that; leave it out")
+            raise BadInput("notice: a job submitted into a reservation starts with the reservation; leave it out")
         if held is None or held.request.kind != "reservation" or held.request.user != request.user:
             raise NotFound(f"there is no reservation {reservation} of {request.user or 'yours'}: it may have lapsed")
         wanted = request.processors, request.walltime, request.start
         given = held.request.processors, held.request.walltime, held.start
         if wanted != given:
             raise Conflict(
-                f"reservation {reservation} is of {given[0]} processors for {given[1]} s from {given[2]}, and the job "
-                f"asks for {wanted[0]} for {wanted[1]} s, not_before {wanted[2]}; ask for just that"
+                f"reservation {reservation} holds {given[0]} processors for {given[1]} s from {given[2]}, but the job "
+                f"requests {wanted[0]} for {wanted[1]} s, not_before {wanted[2]}; request what the reservation holds"
             )
         book.classes.admit(request.job_class, request.user)
         size = book.usage.of(request.user)[2]

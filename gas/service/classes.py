@@ -48,7 +48,7 @@ class Classes:
 
     def __post_init__(self) -> None:
         if len(self.names) > MOST_CLASSES:
-            raise BadInput(f"--classes: names {len(self.names)} classes, and {MOST_CLASSES} are the most")
+            raise BadInput(f"--classes: names {len(self.names)} classes; the limit is {MOST_CLASSES}")
         for name in self.names:
             if not re.fullmatch(CLASS_NAME, name) or len(name) > 64:
                 raise BadInput(f"--classes: {name!r} cannot be a class; use {CLASS_NAME_IN_WORDS}")

@@ -43,7 +43,7 @@ def test_a_job_that_would_finish_sooner_is_changed(story):
     story.change((0, 0), (60, 16))
     done = reshaped()
     assert (done.changed, done.chosen.processors, done.job["processors"]) == (True, 16, 16)
-    assert str(done).startswith("job 7 asks for 16 processors instead of 4, walltime 44s, to start in 1m00s")
+    assert str(done).startswith("job 7 requests 16 processors instead of 4, walltime 44s, to start in 1m00s")
 
 
 @pytest.mark.parametrize("options", [ReshapeOptions(threshold=1.0), ReshapeOptions(least=1000)])
@@ -57,7 +57,7 @@ def test_a_dry_run_says_what_it_would_do(story):
     story.change((0, 0), (60, 16))
     done = reshaped(dry_run=True)
     assert (done.changed, done.chosen.processors, story.asked) == (False, 16, [])
-    assert str(done).startswith("job 7 would ask for 16 processors")
+    assert str(done).startswith("job 7 would request 16 processors")
 
 
 def test_a_size_that_is_asked_for_is_given(story):

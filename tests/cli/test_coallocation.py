@@ -69,7 +69,7 @@ def test_the_picture_shows_the_parts_on_their_machines(coallocate, tmp_path):
     [
         (("--predict", "auto"), "--predict: plans for one machine only"),
         (("--algorithm", "walk"), "--algorithm walk: plans for one machine only"),
-        (("--as", "sbatch"), "--as sbatch: is of one machine"),
+        (("--as", "sbatch"), "--as sbatch: applies to one machine"),
         (("--most-machines", "1"), "over 1 machine: allow 2 or more"),
         (("--boundary", "25"), "--boundary '25': write a percentage"),
     ],
@@ -90,7 +90,7 @@ def test_a_job_script_is_of_one_machine(gas, tmp_path, lists):
     script.write_text("#!/bin/sh\n")
     result = gas("submit", "--script", str(script), "--sizes", "1,2", "--time", "2h,1h", "-e", "http://127.0.0.1:1",
                  "--coallocate")  # fmt: skip
-    assert (result.code, "a job script is of one machine" in result.err) == (2, True), result.err
+    assert (result.code, "a job script runs on one machine" in result.err) == (2, True), result.err
 
 
 @pytest.fixture
@@ -126,4 +126,4 @@ def test_a_submission_says_the_plan_then_the_jobs_and_how_to_follow_them(gas, ap
 @pytest.mark.parametrize("option", ["--wait", "--dry-run"])
 def test_options_of_one_machine_are_refused(gas, app, sites, option):
     result = gas("submit", app, *sites[1], "--coallocate", "--simulate", option)
-    assert (result.code, f"{option}: is of one machine" in result.err) == (2, True)
+    assert (result.code, f"{option}: applies to one machine" in result.err) == (2, True)

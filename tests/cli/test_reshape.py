@@ -105,7 +105,7 @@ def test_a_job_that_would_finish_sooner_is_changed(story, reshape):
     found = reshape()
     assert (found.code, story.asked) == (0, [(0, 16, 44)])
     assert found.out == (
-        "job 7 asks for 16 processors instead of 4, walltime 44s, to start in 1m00s and to finish in 1m40s; 16 "
+        "job 7 requests 16 processors instead of 4, walltime 44s, to start in 1m00s and to finish in 1m40s; 16 "
         "processors would finish 1m25s sooner\n"
     )
 
@@ -122,7 +122,7 @@ def test_a_gain_below_the_threshold_changes_nothing(story, reshape):
 def test_a_dry_run_changes_nothing(story, reshape):
     story.change(*ALL_FREE)
     found = reshape("--dry-run")
-    assert found.out.startswith("job 7 would ask for 16 processors")
+    assert found.out.startswith("job 7 would request 16 processors")
     found = reshape("--dry-run", "--json").json
     assert (found["changed"], found["chosen"]["processors"], found["job"]["processors"]) == (False, 16, 4)
     assert story.asked == []
@@ -182,7 +182,7 @@ def test_a_job_that_is_held_is_left_alone_but_for_what_one_asks_for(story, resha
     story.record |= {"held": True, "message": "waits because of Dependency", "expected": None}
     story.frames = list(ALL_FREE)
     assert reshape().out == "job 7 stays unchanged (it waits because of Dependency): waits\n"
-    assert reshape("-p", "16").out.startswith("job 7 asks for 16 processors")
+    assert reshape("-p", "16").out.startswith("job 7 requests 16 processors")
 
 
 def test_another_shape_may_use_up_no_more_than_one_wants(story, reshape):
@@ -206,7 +206,7 @@ def test_the_file_of_another_application_is_noticed(story, gas, config, tmp_path
     (tmp_path / "other.toml").write_text('[speedup]\nmodel = "table"\ntimes = { 3 = 10 }\n')
     found = gas("reshape", "7", str(tmp_path / "other.toml"), "--config", config)
     assert found.code == 2
-    assert "the job asks for 4 processors, which other does not allow" in found.err
+    assert "the job requests 4 processors, which other does not allow" in found.err
 
 
 def test_a_job_of_an_s3_is_reshaped(gas, s3, app):
@@ -222,7 +222,7 @@ def test_a_job_of_an_s3_is_reshaped(gas, s3, app):
     s3.delete("/v1/jobs/2")
     found = gas("reshape", str(waiting["id"]), app, "-e", s3.url)
     assert found.code == 0
-    assert re.match(r"job 3 asks for 2 processors instead of 4, walltime 4m24s, to start (now|in \ds) ", found.out)
+    assert re.match(r"job 3 requests 2 processors instead of 4, walltime 4m24s, to start (now|in \ds) ", found.out)
     assert s3.job(3)["promise"] < running["promise"] + 10
     assert gas("status", "3", "-e", s3.url).out.startswith("job 3 (job), 2 processors, walltime 264 s: ")
     s3.until(1, "running")
@@ -248,7 +248,7 @@ def test_the_examples_of_the_guide_run(gas, start_s3, tmp_path, monkeypatch):
         assert found.code == (1 if words[0] == "watch" else 0), found.err  # there is no ./ocean here
         sizes.append(s3.job(2)["processors"])
     assert sizes[:4] == [64, 64, 64, 4]
-    assert "now asks for 64 processors instead of 4" in found.out
+    assert "now requests 64 processors instead of 4" in found.out
 
 
 @pytest.mark.parametrize("command", ["reshape", "watch"])
@@ -279,7 +279,7 @@ def test_a_watched_job_is_changed_when_its_queue_does(story, watch):
     assert lines == [
         "job 7 waits for 4 processors, planned to start in 1m00s and to finish in 3m05s; unchanged: nothing "
         "finishes sooner",
-        "job 7 now asks for 16 processors instead of 4, walltime 44s, to start in 40s and to finish in 1m20s; 16 "
+        "job 7 now requests 16 processors instead of 4, walltime 44s, to start in 40s and to finish in 1m20s; 16 "
         "processors would finish 1m25s sooner",
         "job 7 is planned to start in 30s with 16 processors, as predicted",
         "job 7 waits for 16 processors, planned to start in 30s and to finish in 1m10s; unchanged: nothing "
@@ -338,12 +338,12 @@ def test_a_shape_that_disappoints_is_tried_once(story, watch):
     starts(story, 900)
     lines = watch()
     assert [size for _, size, _ in story.asked] == [16, 4]
-    assert sum("now asks for" in line for line in lines) == 2
+    assert sum("now requests" in line for line in lines) == 2
     assert lines[1] == (
         "job 7 is planned to start in 31m30s with 16 processors, 16m40s later than predicted, more than the expected "
         "gain of 1m25s"
     )
-    assert "now asks for 4 processors instead of 16" in lines[2]
+    assert "now requests 4 processors instead of 16" in lines[2]
     left = [line for line in lines if "; unchanged: " in line]
     assert left == [lines[4]]
     assert "predicted to finish 1m25s sooner, but with 16 it was planned 16m40s later than predicted" in left[0]
@@ -493,7 +493,7 @@ def test_a_dry_watch_says_once_what_it_would_do(story, watch):
     lines = watch("--dry-run")
     assert story.asked == []
     assert len(lines) == 2
-    assert lines[0].startswith("job 7 would ask for 16 processors")
+    assert lines[0].startswith("job 7 would request 16 processors")
 
 
 def test_what_has_not_changed_for_the_job_is_not_said_again(story, watch):
@@ -626,7 +626,7 @@ def test_a_watch_of_slurm_outlives_an_outage_and_ends_with_an_interruption(slurm
     ]
     with subprocess.Popen([*line, "--dry-run"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
         try:
-            assert "would ask for 16 processors" in watching.stdout.readline()
+            assert "would request 16 processors" in watching.stdout.readline()
             slurm.does("squeue", "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1")
             assert "looking again" in watching.stderr.readline()
             slurm.does("squeue", None)

@@ -329,7 +329,7 @@ def test_a_plan_without_candidates_has_no_best():
 
 def test_what_does_not_fit_is_refused():
     plan = plan_of(SMALL, LARGE)
-    with pytest.raises(BadInput, match="forecast is of 1 candidates, and it has 2"):
+    with pytest.raises(BadInput, match="forecast has 1 candidates, but the plan has 2"):
         choose(plan, {"s3": forecast_of(plan_of(SMALL), "s3", {4: [0]})}, schedulers=["s3"])
     with pytest.raises(BadInput, match="tolerance 2"):
         chosen(plan, {4: [0], 8: [0]}, tolerance=2)

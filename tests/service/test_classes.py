@@ -51,7 +51,7 @@ def test_the_default_class_has_priority_0_and_a_class_that_is_gone_counts_as_it(
         ("a,,b", None, [], "'' cannot be a class"),
         ("a,b c", None, [], "'b c' cannot be a class"),
         ("x" * 65, None, [], "use up to 64 letters"),
-        (",".join(f"c{n}" for n in range(101)), None, [], "names 101 classes, and 100 are the most"),
+        (",".join(f"c{n}" for n in range(101)), None, [], "names 101 classes; the limit is 100"),
         ("a,b", "c", [], "--default-class c: the classes are, the highest first: a, b"),
         ("a,b", None, ["c=ann"], "--class-users c: the classes are"),
         ("a,b", None, ["a"], "write CLASS=USER,USER"),

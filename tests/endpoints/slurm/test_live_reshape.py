@@ -120,7 +120,7 @@ def test_a_job_of_a_script_gets_another_shape_without_any_file_of_gas(
     assert slurm.planned_start(job) is not None
     words = ("reshape", str(job), "--script", "job.sh", "--sizes", sizes, "--time", "60m,10m")
     dry = gas(*words, "--dry-run")
-    assert (dry.code, "would ask for" in dry.out) == (0, True), dry.err
+    assert (dry.code, "would request" in dry.out) == (0, True), dry.err
     done = gas(*words, "--json")
     assert (done.code, done.json["changed"]) == (0, True), done.err
     key = "NumNodes" if asks.startswith("-N") else "NumTasks"

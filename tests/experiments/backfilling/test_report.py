@@ -88,7 +88,7 @@ def test_each_trace_tells_in_what_it_differs_from_the_papers(done):
     assert "Estimates: run times, as in the paper. 500 jobs also have a user's estimate" in section(
         done, "Table 1: CM5"
     )
-    assert "no log " in section(done, "Table 1: Par")
+    assert "no available log " in section(done, "Table 1: Par")
 
 
 def test_model_f_is_run_with_each_change_beside_itself(done):

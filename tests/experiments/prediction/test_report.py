@@ -72,7 +72,7 @@ def test_the_report_counts_the_held_out_starts_alone(reported):
         rows = [row for row in csv.DictReader(file) if row["told"] == "nothing" and row["held_out"] == "True"]
     inside = [float(row["low_0.9"]) <= float(row["start"]) <= float(row["high_0.9"]) for row in rows]
     assert rows
-    expected = f"Of {len(rows)} starts in held-out months (CTC, KTH) {100 * np.mean(inside):.1f}% lie"
+    expected = f"Of {len(rows)} starts in held-out months (CTC, KTH), {100 * np.mean(inside):.1f}% lie"
     assert expected in (reported[0] / "prediction.md").read_text()
 
 
@@ -84,6 +84,6 @@ def test_the_quick_form_says_that_it_is_no_full_study_and_seeds_count_as_batches
     assert "only the last 2 months of each log" in out
     text = (tmp_path / "prediction.md").read_text()
     assert "--quick" in text
-    assert "KTH: held out 1996-11 to 1996-12; none of the other months takes part." in text
+    assert "KTH: held out 1996-11 to 1996-12; no other month is used." in text
     assert "There is none for KTH: no such month was simulated." in text
     assert "With 2 seeds as batches: " in text
