@@ -244,8 +244,8 @@ def _trace(study: Results, trace: str) -> Section:
         mine = [cell for cell in cells if cell.measure == measure]
         counts = count(mine)
         caption = (
-            f"{trace}, {_MEASURES[measure]}. In {many(counts.cells, 'month')} the difference exceeds its 98% interval; its "
-            f"sign agrees with the paper's in {counts.agree} of these. ± is half of a 90% interval."
+            f"{trace}, {_MEASURES[measure]}. In {many(counts.cells, 'month')} the difference exceeds its 98% interval; "
+            f"its sign agrees with the paper's in {counts.agree} of these. ± is half of a 90% interval."
         )
         blocks.append(table_of(mine, _CELLS, caption))
     return Section(f"Table 1: {trace}", tuple(blocks))

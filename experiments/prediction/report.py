@@ -72,9 +72,10 @@ def _lead(study: Results) -> str:
         words.append(
             f"Of {len(found):,} starts in held-out months ({', '.join(study.traces)}), "
             f"{found.coverage(SHARE).text(1)}% lie in their 90% intervals. The median interval is "
-            f"{100 * ratio(found):.0f}% as wide as the promised wait, the time from submission to the promised start. The "
-            f"mean absolute error of the predicted mean is {np.abs(found.mean - found.start).mean():,.0f} s, that of the "
-            f"promise {(found.promise - found.start).mean():,.0f} s."
+            f"{100 * ratio(found):.0f}% as wide as the promised wait, the time from submission to the promised start. "
+            "The mean absolute error of the predicted mean is "
+            f"{np.abs(found.mean - found.start).mean():,.0f} s, that of the promise "
+            f"{(found.promise - found.start).mean():,.0f} s."
         )
     if len(chosen):
         columns = (chosen.predicting, chosen.gas, chosen.static, chosen.best)
