@@ -1,7 +1,7 @@
-"""Connections of requests on which nothing takes longer than one deadline: not the head of an answer, not its body.
+"""Connections with one deadline for the whole exchange, including head and body of an answer.
 
-A timeout of a socket begins anew with every byte, so a server that sends one now and then is waited for without end.
-Here each read has what is left until the deadline of the whole exchange.
+The timeout of a socket restarts with every byte, so a server that sends a byte now and then could delay forever. Here
+each read gets the time left until the deadline.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ __all__ = ["DeadlineAdapter", "DeadlineConnection", "Patience", "within"]
 
 
 class Patience:
-    """How long an exchange may last.
+    """The time limits of an exchange.
 
     Attributes
     ----------
     until
         Instant of the monotonic clock at which it ends.
-    silence
+    Seconds without a byte after which it ends, even before the deadline.
         Seconds without a byte after which it ends, whatever is left.
     """
 
@@ -37,12 +37,12 @@ class Patience:
         self.until, self.silence = until, silence
 
     def left(self) -> float | None:
-        """Return the seconds that the next byte may take, None without a limit.
+        """Return the seconds left for the next byte, None without a limit.
 
         Raises
         ------
         TimeoutError
-            There are none.
+            No time is left.
         """
         left = min(self.until - time.monotonic(), self.silence)
         if left <= 0:
@@ -55,7 +55,7 @@ _PATIENCE: ContextVar[Patience] = ContextVar("patience", default=Patience())  # 
 
 @contextmanager
 def within(patience: Patience) -> Iterator[None]:
-    """Limit the exchanges that begin inside of the block."""
+    """Limit the exchanges that begin inside the block."""
     token = _PATIENCE.set(patience)
     try:
         yield
@@ -64,7 +64,7 @@ def within(patience: Patience) -> Iterator[None]:
 
 
 class _Incoming(io.RawIOBase):
-    """What comes over a socket; keeps it open until it is closed itself, as a file of the socket's own does."""
+    """The incoming stream of a socket; like a file of the socket, it keeps it open until it is closed."""
 
     def __init__(self, made: socket.socket, patience: Patience) -> None:
         self._socket, self._patience = made, patience
@@ -84,7 +84,7 @@ class _Incoming(io.RawIOBase):
 
 
 class _Socket:
-    """A socket whose reads and writes end at the deadline of the exchange that they are part of."""
+    """A socket whose reads and writes end at the deadline of their exchange."""
 
     def __init__(self, made: socket.socket) -> None:
         self._made = made
@@ -93,7 +93,7 @@ class _Socket:
         return getattr(self._made, name)
 
     def makefile(self, *_: object, **__: object) -> io.BufferedReader:
-        """Return what comes; nothing else is asked for of the sockets of a client."""
+        """Return the incoming stream; clients use no other kind of file."""
         return io.BufferedReader(_Incoming(self._made, _PATIENCE.get()))
 
     def sendall(self, data: Any) -> None:
@@ -105,7 +105,7 @@ class _Socket:
 
 
 class _Deadline:
-    """What both kinds of connections have besides urllib3's."""
+    """Methods of both kinds of connections beyond urllib3's."""
 
     sock: Any
     timeout: Any
@@ -121,7 +121,7 @@ class _Deadline:
 
 
 class DeadlineConnection(_Deadline, HTTPConnection):
-    """A connection in the clear."""
+    """A connection without encryption."""
 
 
 class _SecureConnection(_Deadline, HTTPSConnection):
@@ -140,15 +140,15 @@ _POOLS = {"http": _Pool, "https": _SecurePool}
 
 
 class DeadlineAdapter(HTTPAdapter):
-    """What carries the requests of a session."""
+    """The transport adapter of a session."""
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
-        """Make connections that know deadlines."""
+        """Make connections with deadlines."""
         super().init_poolmanager(*args, **options)
         self.poolmanager.pool_classes_by_scheme = dict(_POOLS)
 
     def proxy_manager_for(self, *args: Any, **options: Any) -> Any:
-        """Make such through a proxy, too."""
+        """Make them through a proxy, too."""
         manager = super().proxy_manager_for(*args, **options)
         manager.pool_classes_by_scheme = dict(_POOLS)
         return manager

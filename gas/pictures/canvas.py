@@ -1,4 +1,4 @@
-"""What the pictures of schedules share: style, colours, names, and how a figure becomes a file.
+"""Common parts of pictures of schedules: style, colours, names, and writing a figure to a file.
 
 As in `gas.pictures.plan`: matplotlib without pyplot, nothing global touched, and equal arguments give equal bytes.
 """
@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 SUFFIXES = (".png", ".svg", ".pdf")
-"""What a picture's file name may end with."""
+"""Allowed suffixes of a picture's file name."""
 
 INK, GREY, FAINT = "#222222", "#5A5A5A", "#E4E4E4"
 
@@ -69,7 +69,7 @@ _LINES: dict[str | None, tuple[str, Dashes]] = {
     "conservative-static": ("#E69F00", _SOLID),
     None: ("#7A7A7A", _SOLID),
 }
-"""Colour and dashes of each policy's line in all pictures; Okabe and Ito's palette, apart for every kind of vision."""
+"""Colour and dashes of each policy's line in all pictures; Okabe and Ito's palette, distinct with any colour vision."""
 
 _OWN: tuple[tuple[str, Dashes], ...] = (
     ("#6A3D9A", (0, (8, 2))),
@@ -77,10 +77,10 @@ _OWN: tuple[tuple[str, Dashes], ...] = (
     ("#01665E", (0, (1, 1, 4, 1))),
     ("#C51B7D", (0, (1, 1.5))),
 )
-"""The same for policies that are not ours, in the order of their appearance."""
+"""The same for policies of users, in the order of their appearance."""
 
 _AGAIN: tuple[Dashes, ...] = ((0, (1, 2.5)), (0, (8, 3)), (0, (3, 1, 1, 1, 1, 1)))
-"""Dashes of further schedules of a policy that has a line already."""
+"""Dashes of further schedules of the same policy."""
 
 STYLE: Mapping[str, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib
@@ -95,7 +95,7 @@ STYLE: Mapping[str, Any] = {
     "path.simplify": False,
     "svg.hashsalt": "gas",
 }
-"""What all pictures have in common, as settings of matplotlib."""
+"""Common settings of all pictures, for matplotlib."""
 
 SCHEDULE_STYLE = {
     **STYLE,
@@ -107,16 +107,16 @@ SCHEDULE_STYLE = {
 }
 """Settings of matplotlib under which pictures of schedules are drawn and written."""
 
-_FOOT_WIDTH = 165  # characters of the foot's type across the picture
+_FOOT_WIDTH = 165  # characters of the footer that fit across the picture
 
 
 def check_finished(schedules: Sequence[Schedule]) -> None:
-    """Refuse schedules of a simulation that stands before its end.
+    """Refuse schedules of a simulation that has not reached its end.
 
     Raises
     ------
     BadInput
-        One of them is.
+        One of them has not.
     """
     for one in schedules:
         one.finished()
@@ -134,7 +134,7 @@ def figure_svg(make: Callable[[], Figure]) -> bytes:
 
 def _laid_out(figure: Figure) -> Figure:
     fix_layout(figure)
-    # The solver of the layout differs in the last digit from time to time, and so would the names in an SVG.
+    # The layout solver varies in the last digits, and so would the names in an SVG.
     for ax in figure.axes:
         left, bottom, width, height = (round(float(part), 5) for part in ax.get_position().bounds)
         ax.set_position((left, bottom, width, height))
@@ -142,12 +142,12 @@ def _laid_out(figure: Figure) -> Figure:
 
 
 def drawn_into(axes: Sequence[Axes], panels: int) -> tuple[Figure, list[Axes]]:
-    """Return the axes into which so many panels are drawn, and the figure that they are of.
+    """Return the axes for the panels, and their figure.
 
     Raises
     ------
     BadInput
-        There are not as many axes as panels.
+        The number of axes differs from that of the panels.
     """
     if len(axes) != panels:
         raise BadInput(f"{len(axes)} axes for {panels} panels; give one for each, or none to create a figure")
@@ -156,7 +156,7 @@ def drawn_into(axes: Sequence[Axes], panels: int) -> tuple[Figure, list[Axes]]:
 
 
 def fix_layout(figure: Figure) -> None:
-    """Give the parts of a figure the places that its layout computes, for good, without drawing it.
+    """Fix the positions that the layout of a figure computes, without drawing it.
 
     A figure that keeps a layout, if only the one named "none", is drawn once more by matplotlib when it is written.
     """
@@ -206,7 +206,7 @@ def _drawn(make: Callable[[], Figure], suffix: str, style: Mapping[str, Any]) ->
 
 
 def add_heading(figure: Figure, log: Log, schedules: Sequence[Schedule]) -> None:
-    """Write above a figure which log it shows, on which machine, and by which rules."""
+    """Write the log, the machine and the rules above a figure."""
     one = schedules[0]
     name = one_line(log.name.removesuffix(".gz").removesuffix(".swf"), 45)
     jobs, processors = len(one), one.jobs.machine
@@ -217,7 +217,7 @@ def add_heading(figure: Figure, log: Log, schedules: Sequence[Schedule]) -> None
 
 
 def add_foot(figure: Figure, log: Log, schedules: Sequence[Schedule], *, remark: str = "") -> None:
-    """Write below a figure the rules of its schedules, if any, a remark, where the log is from and whom to thank."""
+    """Write the rules of the schedules, a remark, and the source and acknowledgement of the log below a figure."""
     where = ", ".join(text for text in (log.header.computer, log.header.installation) if text)
     thanks = "; ".join(" ".join(text.split()) for text in log.acknowledgements)
     chosen = [part if part.startswith("Load") else f"only jobs {part}" for part in parts_of(log)]
@@ -250,7 +250,7 @@ def _once(names: Iterable[str]) -> str:
 
 
 def policy_labels(schedules: Sequence[Schedule]) -> list[str]:
-    """Return a name for each schedule: its policy, and those of its other rules in which it differs from the rest."""
+    """Return a name for each schedule: its policy, and the rules in which it differs from the others."""
     labels: list[str] = [one.policy or "unknown policy" for one in schedules]
     for rule in ("order", "overrun"):
         values: list[str] = [getattr(one, rule) for one in schedules]
@@ -273,7 +273,7 @@ def policy_handles(schedules: Sequence[Schedule]) -> list[Artist]:
 
 
 def policy_styles(schedules: Sequence[Schedule]) -> list[tuple[str, Dashes]]:
-    """Return the colour and dashes of each schedule's line: its policy's, whichever others there are.
+    """Return the colour and dashes of each schedule's line: those of its policy, independent of the other schedules.
 
     Further schedules of the same policy have its colour and other dashes. The line of a single schedule is solid.
     """
@@ -307,12 +307,12 @@ def legend_below(ax: Axes, handles: Sequence[Artist], *, columns: int, handlelen
 
 
 def tidy(ax: Axes) -> None:
-    """Put faint lines behind a panel."""
+    """Draw faint grid lines behind a panel."""
     ax.grid(True, color=FAINT, linewidth=0.7)
     ax.set_axisbelow(True)
 
 
 def one_line(name: str, most: int) -> str:
-    """Return a name without line breaks and control characters, cut where it would leave the picture."""
+    """Return a name without line breaks and control characters, truncated to fit the picture."""
     line = as_line(name)
     return line if len(line) <= most else line[: most - 1] + "…"

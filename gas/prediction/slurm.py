@@ -1,14 +1,14 @@
-"""A Slurm's queue run forward, again and again, by its own schedulers (`gas.slurm.forward`).
+"""Forward simulation of a Slurm queue by its own schedulers (`gas.slurm.forward`).
 
-Each sample draws how long every job runs and who is submitted later; the candidates wait among the others with the
-priority that Slurm would give them, and start where and when its schedulers start them. All of them are followed in the
-same sample first, and hold nothing there: a job that comes behind a candidate may take what it would have got. So those
-that seem to finish first are then each followed by themselves.
+Each sample draws run times and arrivals; candidates wait among the other jobs with the priority that Slurm would give
+them, and start where and when its schedulers start them. In the first samples all candidates are simulated together
+without taking resources: a job behind a candidate may take its place. So those that seem to finish first are then
+simulated one by one.
 
-Where the kernel `gas.slurm.drain` follows all that moves a queue, a sample takes milliseconds; else, with limits of
-accounts, fair share or dependencies, up to a hundred times as long. In a long queue on many nodes the schedulers look
-less often the further away a sample is (`COARSE`); there are as many samples as are done in time, and from too few
-nothing is predicted.
+If the kernel `gas.slurm.drain` covers all rules that affect the queue, a sample takes milliseconds; else, with limits
+of accounts, fair share or dependencies, up to a hundred times as long. In a long queue on many nodes, the schedulers
+look less often the further a sample is ahead (`COARSE`); the number of samples depends on the available time, and with
+too few nothing is predicted.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from gas.times import LONGEST
 __all__ = ["SECONDS", "Queue", "compile_ahead"]
 
 SECONDS = 10.0
-"""How long samples take at the most: half for all candidates together, half for the best, each by itself."""
+"""Most seconds of simulation: half for all candidates together, half for the best, one by one."""
 
 BY_THEMSELVES = 4
-"""How many candidates are followed by themselves at the most."""
+"""Largest number of candidates that are simulated one by one."""
 
 COARSE, PLANS, LARGE = 0.01, 30, 20_000
 """In a queue of more jobs times nodes the schedulers look again after that share of the time that a sample has gone,
@@ -60,28 +60,28 @@ TRUSTED = 0.95
 in their intervals of 90% so, of 136 s in the median; 88%, of 115 s, by the simulation alone; 99%, of 257 s, by half."""
 
 HORIZON = 14 * 86_400
-"""Who has not started then is taken to start then, and that is said."""
+"""Seconds after which a job that has not started is assumed to start; the user is told."""
 
 TASKS = 40
-"""Of how many tasks of an array run times are drawn; others take those again."""
+"""Number of tasks of an array for which run times are drawn; other tasks reuse them."""
 
 
 def compile_ahead() -> None:
-    """Compile all that predictions of a Slurm need, its own schedulers last: a minute or two, once on a machine."""
+    """Compile all code for predictions of a Slurm, its own schedulers last: a minute or two, once per machine."""
     compile_samples()
     compile_learning()
 
 
 @dataclass(frozen=True, eq=False)
 class Queue:
-    """What a Slurm has published, and the jobs that its candidates would be.
+    """The published state of a Slurm, and the jobs of its candidates.
 
     Attributes
     ----------
     jobs
-        With the priorities that they would have; None for a candidate that cannot be submitted so.
+        With their expected priorities; None for a candidate that cannot be submitted.
     unseen_until
-        Until when CPUs are taken at the most that are in use by jobs which are not shown; None if all jobs are.
+        The latest instant until which jobs that are not shown hold their CPUs; None if all jobs are shown.
     """
 
     cluster: Cluster
@@ -90,17 +90,17 @@ class Queue:
 
     @property
     def partitions(self) -> tuple[tuple[str, ...], ...]:
-        """The partitions that a candidate may start in, for each."""
+        """The partitions in which each candidate may start."""
         return tuple(() if job is None else job.partitions for job in self.jobs)
 
     @property
     def rivals(self) -> frozenset[str]:
-        """The partitions whose jobs may take nodes that a candidate could have."""
+        """The partitions whose jobs may take nodes usable by a candidate."""
         nodes = self._nodes
         return frozenset(one.name for one in self.cluster.partitions if not nodes.isdisjoint(one.nodes))
 
     def uncompiled(self, arrivals: int) -> bool:
-        """Return whether its samples need machine code that is missing, where so many jobs may come later."""
+        """Return whether its samples need missing machine code, given the number of possible arrivals."""
         if not available() or is_ready(drain):
             return False
         waiting = sum(1 if job.tasks is None else len(job.tasks) for job in self.cluster.jobs if job.pending)
@@ -108,7 +108,7 @@ class Queue:
 
     @property
     def cpus(self) -> int:
-        """How many CPUs the partitions have in which its candidates may start."""
+        """Number of CPUs of the partitions in which its candidates may start."""
         return sum(node.cpus for node in self.cluster.nodes if node.name in self._nodes)
 
     @cached_property
@@ -117,7 +117,7 @@ class Queue:
         return frozenset(node for one in self.cluster.partitions if one.name in own for node in one.nodes)
 
     def requests(self, users: Mapping[str, int], queues: Mapping[str, int]) -> list[Request | None]:
-        """Return what its candidates ask for, in CPUs, with numbers of users and partitions."""
+        """Return the requests of its candidates in CPUs, with numbers of users and partitions."""
 
         def request(job: Job) -> Request:
             user, queue = users.get(job.user, -1), _queue_of(job, queues)
@@ -131,7 +131,7 @@ class Queue:
         names: Mapping[str, int] | None = None,
         queues: Mapping[str, int] | None = None,
     ) -> Snapshot:
-        """Return who runs and who waits on the whole machine, in CPUs; a task of an array is a job.
+        """Return running and waiting jobs of the whole machine, in CPUs; each array task is a job.
 
         Parameters
         ----------
@@ -172,23 +172,23 @@ class Queue:
         clock: Callable[[], float] | None = None,
         compiles: Callable[[], bool] = lambda: True,
     ) -> tuple[Forecast | NotPredicted, list[str]]:
-        """Return the forecast for the candidates, and what should be known of it.
+        """Return the forecast for the candidates, and remarks on it.
 
-        There is none from fewer samples than `LEAST_SAMPLES`, unless fewer are asked for.
+        There is none with fewer samples than `LEAST_SAMPLES`, unless fewer are requested.
 
         Parameters
         ----------
         planned
-            When Slurm is expected to start each if all jobs use up their time limits.
+            Expected starts in Slurm if all jobs use their full time limits.
         samples
-            How many there are at the most.
+            Largest number of samples.
         seconds
-            How long all takes at the most, but for compiling; samples that are not done then do not count.
+            Most seconds for all samples, without compilation; unfinished samples do not count.
         clock
-            By which that is; without one all samples are made.
+            The clock for that limit; without one, all samples are made.
         compiles
-            Called where machine code is needed and missing; whether it is made first, which takes a minute or two. Else
-            there is no forecast.
+            Called if machine code is missing: whether to compile it first, which takes a minute or two. Otherwise there
+            is no forecast.
 
         Raises
         ------
@@ -236,7 +236,7 @@ class Queue:
         return Forecast(now, latest, starts, lasts, alone, WITHIN), remarks
 
     def _rows(self) -> list[Job]:
-        """Return who has a column in the snapshot: of an array a part of its tasks."""
+        """Return the jobs with a column in the snapshot; of an array, a part of its tasks."""
         rows: list[Job] = []
         for job in self.cluster.jobs:
             if job.state in HOLDING:
@@ -256,7 +256,7 @@ def _queue_of(job: Job, queues: Mapping[str, int]) -> int:
 
 
 class _Runs:
-    """A queue made ready, and its samples."""
+    """A prepared queue and its samples."""
 
     def __init__(
         self,
@@ -303,14 +303,14 @@ class _Runs:
         ]
         size = (len(waiting.jobs) + len(self.begin.state.running_jobs)) * len(cluster.nodes)
         self.coarse, self.most_plans = (COARSE, PLANS) if size > LARGE else (0.0, 0)
-        self._rooms: list[Room] = []  # one for each thread in the end
+        self._rooms: list[Room] = []  # in the end one per thread
         self._sampler: Sampler | None = None
         if not outside(self.begin):
             self._sampler = Sampler(self.begin, self.coarse, self.most_plans, len(run_times))
             self._read_columns(self._sampler)
 
     def _read_columns(self, sampler: Sampler) -> None:
-        """Note which of the drawn run times all tasks have, and those that run; others have what is fixed."""
+        """Note which drawn run time each task has; running tasks keep theirs, others have fixed ones."""
         waiting, come = self.begin.waiting, {id: run_time for _, id, run_time in self._come}
         self._drawn_at = np.full(int(sampler.first_run[-1]), -1, np.int64)
         self._fixed = np.full(len(self._drawn_at), LONGEST, np.int64)
@@ -323,9 +323,9 @@ class _Runs:
         self._ran_at = np.array([self._columns[job.id][0] for job in self.begin.state.running_jobs], np.int64)
 
     def samples(self, together: Sequence[Sequence[int]], most: int, deadline: float, threads: int) -> NDArray[np.int64]:
-        """Return the starts of candidates, a row for each sample: of those that are done by an instant of the clock.
+        """Return the starts of candidates, a row for each sample that is finished by an instant of the clock.
 
-        Candidates that are followed together hold nothing; one that is alone does.
+        Candidates that are simulated together take no resources; a single one does.
         """
         stopped: list[bool] = []
 
@@ -357,7 +357,7 @@ class _Runs:
         return np.array(kept, np.int64).reshape(len(kept), sum(len(some) for some in together))
 
     def sample(self, number: int, some: Sequence[int], late: Callable[[], bool]) -> list[int] | None:
-        """Return the starts of some candidates, or of one that holds its place, in a sample; None if it is late."""
+        """Return the starts of candidates, or of one that takes its place, in a sample; None if it is too late."""
         if self._sampler is not None:
             return self._quickly(self._sampler, number, some)
         forward = Forward(self.begin, self._seconds(number), coarse=self.coarse, most_plans=self.most_plans)
@@ -380,7 +380,7 @@ class _Runs:
         return [begun.get(place, self._now + HORIZON) for place in places]
 
     def _quickly(self, sampler: Sampler, number: int, some: Sequence[int]) -> list[int]:
-        """Return the same by the kernel that follows all of a sample."""
+        """Return the same with the kernel for whole samples."""
         try:
             room = self._rooms.pop()
         except IndexError:

@@ -1,11 +1,11 @@
-"""The connections of the service: who is let in, who gives way, and the end of patience with each.
+"""Connections of the service: admission, replacement when it is full, and timeouts.
 
-A client that only connects, or sends a request without end, costs the service a file, and a job needs files to start.
-So there are two rooms. A *stranger* is a connection on which no request of a user has arrived yet, counted by its
-address; with its first request it becomes one of that *user*. Each room has half of the places. When it is full, the
-party that has most in it gives up one, the oldest that is not being answered: no number of connections without a token
-keeps users out, no address keeps out other addresses, and no user other users. Behind a proxy all strangers have one
-address, which is no harm: who sends a request at once stays a stranger for some milliseconds.
+A client that only connects, or sends an endless request, costs the service a file, and a job needs files to start. So
+there are two rooms. A *stranger* is a connection on which no request of a user has arrived yet, counted by its address;
+with its first request it becomes one of that *user*. Each room has half of the places. When it is full, the party with
+the most connections in it loses one, the oldest that is not being answered: connections without a token do not keep out
+users, no address keeps out other addresses, and no user other users. Behind a proxy, all strangers have one address,
+which does no harm: a client that sends a request at once is a stranger for only a few milliseconds.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from gas.service.rooms import Room
 __all__ = ["HEAD_SECONDS", "PATIENCE", "Connection", "Connections", "Door", "most_connections"]
 
 MOST_CONNECTIONS = 4096
-"""How many connections there are at most, however many files the process may open: each may fill some memory."""
+"""Largest number of connections, even if the process may open more files: each may use some memory."""
 
 HEAD_SECONDS = 10.0
 """Seconds in which a client must have sent the whole head of a request, from its connecting (with TLS: and greeting)
 or from the end of the answer before; one that sends nothing after an answer is let go earlier, by uvicorn."""
 
 DEFER_SECONDS = 5
-"""How long the kernel keeps a connection to itself on which nothing has come."""
+"""Seconds for which the kernel keeps a connection without data to itself."""
 
 PATIENCE = 15.0
 """Seconds in which a client must have read at least something of an answer; and all of it, but for the time that it
 takes at `LEAST_RATE`."""
 
 LOOK_SECONDS = 1.0
-"""How often a connection is looked at, at least."""
+"""Most seconds between two looks at a connection."""
 
 MOST_DISCARDED = 2**18
 """How many bytes may follow of a request that was answered before its body had come. They are discarded, and no more
@@ -59,7 +59,7 @@ CROWDED_SECONDS = 2.0
 back at once comes back at once."""
 
 AT_A_TIME = 64
-"""How many connections are accepted before those that are there get their turn."""
+"""Number of connections accepted before the existing ones get their turn."""
 
 log = logging.getLogger("gas.s3")
 
@@ -70,7 +70,7 @@ class Connections:
     Parameters
     ----------
     most
-        How many there may be.
+        Largest number of connections.
     """
 
     def __init__(self, most: int) -> None:
@@ -78,12 +78,12 @@ class Connections:
         self.users: Room[Connection] = Room(max(1, most - most // 2))
 
     def enter(self, connection: Connection) -> None:
-        """Let in a connection, as a stranger."""
+        """Admit a connection, as a stranger."""
         _make_room(self.strangers)
         self.strangers.enter(connection, connection.address)
 
     def crowded(self, connection: Connection, user: str) -> bool:
-        """Return whether a connection that is to be one of a user takes the place of another one of this user."""
+        """Return whether a connection that becomes one of a user replaces another one of this user."""
         users = self.users
         return users.full and connection not in users and users.count(user) >= users.count(users.largest)
 
@@ -110,12 +110,12 @@ def _make_room(room: Room[Connection]) -> None:
 
 
 class Connection(H11Protocol):
-    """One connection, from its being accepted.
+    """One connection after it was accepted.
 
     Parameters
     ----------
     all
-        The connections that it is one of.
+        All connections of the service.
     address
         Of the client, as shares are counted.
     config, state
@@ -126,9 +126,9 @@ class Connection(H11Protocol):
         super().__init__(config, state, {VISITOR: self})
         self.address = address
         self.entering: asyncio.Task[Any] | None = None
-        self.begun = False  # it has a transport; with TLS, that is after the greetings
+        self.begun = False  # it has a transport; with TLS, after the handshake
         self._all = all
-        self._since = self.loop.time()  # from when on it waits for the head of a request
+        self._since = self.loop.time()  # the instant from which it waits for the head of a request
         self._timer: asyncio.TimerHandle | None = None
         self._discarded = 0
         self._unread, self._moved_at = 0, self._since
@@ -136,17 +136,17 @@ class Connection(H11Protocol):
 
     @property
     def answering(self) -> bool:
-        """Whether a request has arrived, at least its head, that is not answered yet."""
+        """Whether a request, at least its head, has arrived and is not answered yet."""
         return self.cycle is not None and not self.cycle.response_complete
 
     async def recognize(self, user: str) -> None:
-        """Note that a request of a user has arrived; if the user has too many connections, in a while."""
+        """Note that a request of a user has arrived; with a delay if the user has too many connections."""
         if self._all.crowded(self, user):
             await asyncio.sleep(CROWDED_SECONDS)
         self._all.recognize(self, user)
 
     def give_way(self) -> None:
-        """End, for another one to have the place."""
+        """Close, to make room for another connection."""
         if not self.begun:
             if self.entering is not None:
                 self.entering.cancel()
@@ -158,20 +158,20 @@ class Connection(H11Protocol):
     # ------------------------------------------------------------------------------------------- what asyncio calls
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin."""
+        """Start."""
         super().connection_made(transport)
         self.begun = True
         self._look_again_later()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Close."""
         self._all.leave(self)
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on; but not much of what belongs to a request that was answered without it."""
+        """Read on, but only a limited part of a request that was answered before its end."""
         if self.cycle is not None and self.cycle.response_complete and self.conn.their_state is h11.SEND_BODY:
             self._discarded += len(data)
             if self._discarded > MOST_DISCARDED:
@@ -180,7 +180,7 @@ class Connection(H11Protocol):
         super().data_received(data)
 
     def resume_writing(self) -> None:
-        """Go on: the client has read nearly everything."""
+        """Continue: the client has read nearly everything."""
         self._most_unread, self._clear_at = 0, self.loop.time()
         super().resume_writing()
 
@@ -213,7 +213,7 @@ class Connection(H11Protocol):
         self._look_again_later()
 
     def _refuse(self, answer: bytes) -> None:
-        """Close, with an answer to whatever the client is about to ask."""
+        """Close, with an answer to the next request of the client."""
         if self.scheme == "https":  # no TLS shutdown handshake
             self.transport.abort()
             return
@@ -223,7 +223,7 @@ class Connection(H11Protocol):
 
 
 class Door:
-    """Accepts connections, in place of the server of asyncio, which cannot refuse one before its TLS has begun.
+    """Accepts connections, instead of asyncio's server, which cannot refuse one before its TLS handshake.
 
     Parameters
     ----------
@@ -232,9 +232,9 @@ class Door:
     make
         Returns the connection of a client with an address.
     connections
-        Where connections enter.
+        The set that connections join.
     encryption
-        What TLS is spoken with, None for none.
+        The TLS context; None for no TLS.
     """
 
     def __init__(
@@ -250,13 +250,13 @@ class Door:
         self._at_a_time = max(1, min(AT_A_TIME, connections.strangers.places // 2))
         self._retry: asyncio.TimerHandle | None = None
         listener.setblocking(False)
-        # Who connects and says nothing stays with the kernel, which keeps thousands of them for nearly nothing.
+        # Connections without data stay in the kernel, which keeps thousands of them at almost no cost.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, DEFER_SECONDS)
-        listener.listen(socket.SOMAXCONN)  # more can wait to be accepted than are let in
+        listener.listen(socket.SOMAXCONN)  # more can wait to be accepted than are admitted
         self._loop.add_reader(listener, self._accept)
 
     def close(self) -> None:
-        """Accept nothing more, and end what has not come further than being accepted."""
+        """Accept no more connections, and close those that have only been accepted."""
         self._loop.remove_reader(self._listener)
         if self._retry is not None:
             self._retry.cancel()
@@ -289,7 +289,7 @@ class Door:
         if self._encryption is not None:
             options = {"ssl": self._encryption, "ssl_handshake_timeout": HEAD_SECONDS, "ssl_shutdown_timeout": 2.0}
         try:
-            with suppress(OSError):  # it has left, speaks no TLS, or not in time
+            with suppress(OSError):  # it has left, speaks no TLS, or was too slow
                 await self._loop.connect_accepted_socket(lambda: connection, client, **options)
         finally:
             connection.entering = None
@@ -299,12 +299,12 @@ class Door:
 
 
 def most_connections() -> int:
-    """Return how many connections are let in: half of the files that the process may open; the rest is for jobs."""
+    """Return the largest number of connections: half of the files that the process may open; the rest is for jobs."""
     return max(8, min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
 
 
 def _party(address: Any) -> str:
-    """Return by what shares are counted: an address, of IPv6 the part that one client has to itself."""
+    """Return the key of shares: an address; for IPv6, the part that belongs to one client."""
     try:
         found = ipaddress.ip_address(str(address[0]).partition("%")[0])
     except (ValueError, IndexError, TypeError):
@@ -317,7 +317,7 @@ def _party(address: Any) -> str:
 
 
 def _on_the_wire(answer: JSONResponse) -> bytes:
-    """Return an answer as it is sent where there is no request that it could answer."""
+    """Return the bytes of an answer without a request."""
     reasons = {408: "Request Timeout", 503: "Service Unavailable"}
     lines = [
         f"HTTP/1.1 {answer.status_code} {reasons[answer.status_code]}",

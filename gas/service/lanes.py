@@ -1,7 +1,7 @@
-"""So many requests of a kind at a time; those that wait are let in by user, in turn.
+"""Limits on concurrent requests by kind; waiting requests are served by user, in turn.
 
-Each kind has a lane of its own, with threads of its own, so that slow requests of one kind keep no other kind waiting,
-and one user's many requests keep no other user waiting.
+Each kind has its own lane and threads, so slow requests of one kind do not delay another kind, and many requests of one
+user do not delay other users.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ P = ParamSpec("P")
 
 
 class Turns(Generic[T]):
-    """What waits, by user: the users take turns, and each one's come in the order in which they were added.
+    """Waiting requests by user: users take turns, and the requests of each are served in order.
 
     Parameters
     ----------
     places
-        How many may go on at the same time.
+        Number of concurrent requests.
     each
-        How many of them may be of one user.
+        Largest number of them per user.
     """
 
     def __init__(self, places: int, each: int) -> None:
         self._free, self._each = places, each
         self._going: Counter[str] = Counter()
-        self._waiting: dict[str, deque[T]] = {}  # whose turn it is next comes first
+        self._waiting: dict[str, deque[T]] = {}  # the next user comes first
 
     def waiting(self, user: str) -> int:
-        """Return how many of a user wait."""
+        """Return the number of waiting requests of a user."""
         return len(self._waiting.get(user, ()))
 
     def add(self, user: str, item: T) -> None:
-        """Put in what waits from now on."""
+        """Add a waiting request."""
         self._waiting.setdefault(user, deque()).append(item)
 
     def withdraw(self, user: str, item: T) -> None:
-        """Take out what is not to wait any longer, if it waits."""
+        """Remove a request that no longer waits, if it is there."""
         queue = self._waiting.get(user, deque())
         if item in queue:
             queue.remove(item)
@@ -56,7 +56,7 @@ class Turns(Generic[T]):
                 del self._waiting[user]
 
     def next(self) -> tuple[str, T] | None:
-        """Take out what goes on now, and return it with its user; None if nothing does."""
+        """Remove the next request to serve, and return it with its user; None if there is none."""
         if not self._free:
             return None
         user = next((user for user in self._waiting if self._going[user] < self._each), None)
@@ -72,7 +72,7 @@ class Turns(Generic[T]):
         return user, item
 
     def ended(self, user: str) -> None:
-        """Give back the place of one that went on."""
+        """Release the place of a served request."""
         self._free += 1
         self._going[user] -= 1
         if not self._going[user]:
@@ -85,28 +85,28 @@ class Lane:
     Parameters
     ----------
     places
-        How many requests go on at the same time, each in a thread.
+        Number of concurrent requests, each in a thread.
     each
-        How many of them may be of one user; by default half of them.
+        Largest number of them per user; by default half of them.
     waiting
-        How many requests of one user may wait; None means no limit.
+        Largest number of waiting requests per user; None means no limit.
     what
-        What the requests are, for the message to one too many.
+        The noun for the requests in the message to a user with too many.
     """
 
     def __init__(self, places: int, *, each: int | None = None, waiting: int | None = None, what: str = "requests"):
         self._turns: Turns[asyncio.Future[None]] = Turns(places, each or max(1, places // 2))
         self._threads = CapacityLimiter(places)
         self._most_waiting, self._what = waiting, what
-        self._seconds = 1.0  # that a request took lately
+        self._seconds = 1.0  # recent durations of requests
 
     async def run(self, user: str, call: Callable[[], T]) -> T:
-        """Return what a call returns, in a thread, when it is the user's turn.
+        """Return the result of a call, made in a thread when it is the user's turn.
 
         Raises
         ------
         TooMany
-            As many requests of the user wait already as may.
+            The user has the largest allowed number of waiting requests.
         """
         async with self._place(user):
             began = asyncio.get_running_loop().time()
@@ -154,7 +154,7 @@ class Lane:
     def _call_next(self) -> None:
         while (called := self._turns.next()) is not None:
             user, turn = called
-            if turn.cancelled():  # who waited has left, and will find out in a moment
+            if turn.cancelled():  # the caller has left, and will notice in a moment
                 self._turns.ended(user)
             else:
                 turn.set_result(None)

@@ -53,7 +53,7 @@ _WRAPPERS = (wrapper.CAP_CHOWN, wrapper.CAP_KILL, wrapper.CAP_SETGID, wrapper.CA
 
 
 class Launcher:
-    """What a service without privileges asks of the helper that has them; safe to call from many threads.
+    """Requests of a service without privileges to its privileged helper; safe to call from many threads.
 
     Attributes
     ----------
@@ -68,19 +68,19 @@ class Launcher:
         self._lock = threading.Lock()
 
     def start(self, job: str, user: str) -> None:
-        """Start the wrapper of a job, whose command will run as a user.
+        """Start the wrapper of a job; its command will run as a user.
 
         Raises
         ------
         GasError
-            The helper refuses: the user or the directory is none that a job may have.
+            The helper refuses: no job may have this user or this directory.
         Unknown
             It does not answer.
         """
         self._ask({"do": "start", "job": job, "user": user})
 
     def end(self, job: str, user: str, owner: wrapper.Process | None, group: tuple[int, int] | None) -> int:
-        """Kill the processes of a job, its wrapper apart; return how many there were."""
+        """Kill the processes of a job except its wrapper; return their number."""
         pid = None if owner is None else owner.pid
         request: dict[str, object] = {"do": "end", "job": job, "user": user, "wrapper": pid, "group": group}
         return int(self._ask(request)["ended"])
@@ -91,7 +91,7 @@ class Launcher:
                 self._connection.send(json.dumps(request).encode())
                 answer = self._connection.recv(_LONGEST)
             except OSError as error:
-                self._connection.close()  # a late answer must not be taken for that to a later question
+                self._connection.close()  # a late answer must not be taken for that to a later request
                 raise Unknown(f"the helper that starts jobs does not answer ({error}); {_RESTART}") from error
         if not answer:
             raise Unknown(f"the helper that starts jobs has ended; {_RESTART}")
@@ -105,14 +105,14 @@ _RESTART = "restart the service; running jobs continue"
 
 
 def privileged(account: str, state: Path, cgroup: Path | None = None) -> tuple[Launcher, Cgroups | None]:
-    """Leave a helper behind that stays root, and become the account of the service, with its state directory.
+    """Fork a helper that stays root, and become the account of the service, with its state directory.
 
     Call it before threads are started and files are opened.
 
     Raises
     ------
     BadInput
-        This process is not root, or the account or the directory cannot be the service's.
+        This process is not root, or the account or the directory cannot be used by the service.
     """
     if os.geteuid() != 0:
         raise BadInput(
@@ -159,7 +159,7 @@ def privileged(account: str, state: Path, cgroup: Path | None = None) -> tuple[L
 
 
 def _prepared(state: Path, uid: int, gid: int) -> Path:
-    """Return the directory of the jobs in a state directory that is the service's alone, made if missing."""
+    """Return the directory of the jobs in a state directory that belongs to the service alone, made if missing."""
     jobs = state.absolute() / "jobs"
     for each in (state, jobs):
         try:
@@ -187,7 +187,7 @@ def _prepared(state: Path, uid: int, gid: int) -> Path:
 
 
 def _is_fresh(directory: int) -> bool:
-    """Return whether a directory is one that root has made for tokens, and no service has used."""
+    """Return whether root has created a directory for tokens that no service has used yet."""
     found = os.fstat(directory)
     used = set(os.listdir(directory)) - {"tokens", "tokens.lock"}
     return found.st_uid == 0 and not found.st_mode & 0o022 and not used
@@ -197,7 +197,7 @@ def _is_fresh(directory: int) -> bool:
 
 
 class Helper:
-    """What the process that stays root does for the service.
+    """The operations of the process that stays root for the service.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class Helper:
     uid, gid
         The service's, which is the owner of each job's directory.
     program
-        The command of a wrapper but for account and directory.
+        The command of a wrapper without account and directory.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class Helper:
         self._program = program()
 
     def answer(self, text: bytes) -> dict[str, object]:
-        """Return the answer to a request; whatever the request holds, nothing is raised."""
+        """Return the answer to a request; no request can raise an exception."""
         try:
             request = json.loads(text)
             job, account = str(request["job"]), self._accounts.of(str(request["user"]))
@@ -239,7 +239,7 @@ class Helper:
             return {"error": f"not understood: {type(error).__name__}: {error}"}
 
     def _start(self, job: str, account: Account) -> None:
-        """Start a wrapper in a session of its own, as the account of the service with what it needs."""
+        """Start a wrapper in its own session, as the account of the service, with the capabilities that it needs."""
         directory = self._directory(job)
         try:
             reader, writer = os.pipe()
@@ -276,7 +276,7 @@ class Helper:
         return handle
 
     def _become_wrapper(self, directory: int, path: str, account: Account) -> None:
-        """Turn this process, just forked, into a wrapper; if it returns at all, it raises."""
+        """Turn this process, just forked, into a wrapper; if it returns, it has failed and raises."""
         os.setsid()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGUSR1):
             signal.signal(number, signal.SIG_DFL)
@@ -308,7 +308,7 @@ def _serve(connection: socket.socket, helper: Helper) -> None:
     """Answer requests until the service is gone."""
     os.setsid()  # signals of a terminal are for the service
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_IGN)  # of SIGCHLD this means: wrappers that end are collected by the kernel
+        signal.signal(number, signal.SIG_IGN)  # for SIGCHLD this means that the kernel collects ended wrappers
     os.chdir("/")
     with suppress(OSError):
         while request := connection.recv(_LONGEST):

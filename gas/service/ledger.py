@@ -1,8 +1,8 @@
-"""What the service predicted, with what came of it: its `gas.prediction.ledger`, kept in a file beside the store.
+"""The predictions of the service and their outcomes: a `gas.prediction.ledger`, kept in a file beside the store.
 
-The scheduler is kept out of it. Starts are read from the feed of changes, as a client reads it, and the file is written
-by a thread of its own, at most every `SAVE_SECONDS`: a service that is killed loses some predictions, and a disk that
-hangs delays no request. At the next start, what has become of the others is looked up in the store.
+The scheduler is not involved. Starts are read from the feed of changes, as by a client, and a separate thread writes
+the file, at most every `SAVE_SECONDS`: a service that is killed loses some predictions, and a hanging disk delays no
+request. After a restart, the outcomes of open predictions are looked up in the store.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gas.errors import GasError
 from gas.service.feed import Feed
 from gas.service.jobs import Job
 
-if TYPE_CHECKING:  # a service without predictions needs none of it
+if TYPE_CHECKING:  # a service without predictions does not need it
     import numpy as np
     from numpy.typing import NDArray
 
@@ -32,19 +32,19 @@ if TYPE_CHECKING:  # a service without predictions needs none of it
 __all__ = ["FILE", "SAVE_SECONDS", "KeptLedger", "put_back", "put_in", "taken_out"]
 
 FILE = "predictions.json"
-"""Its name in the state directory."""
+"""The name of the file in the state directory."""
 
 SAVE_SECONDS = 10.0
-"""How often it is written at most."""
+"""Least seconds between two writes."""
 
 LOOK_SECONDS = 1.0
-"""How often the feed is read."""
+"""Seconds between two looks at the feed."""
 
 STOP_SECONDS = 5.0
-"""For how long a service that stops waits for the file to be written."""
+"""Seconds for which a stopping service waits for the file to be written."""
 
 BATCH = 1_000
-"""How many changes are read at a time."""
+"""Number of changes read at a time."""
 
 log = logging.getLogger("gas.s3")
 
@@ -55,16 +55,16 @@ class KeptLedger:
     Parameters
     ----------
     directory
-        Of its file.
+        The directory of its file.
     feed
-        Of the scheduler's changes.
+        The feed of the scheduler's changes.
     find
-        Returns a job of any age, or raises a `GasError`; called by the thread that reads the feed, or predicts.
+        Returns a job of any age, or raises a `GasError`; called by the thread that reads the feed or predicts.
 
     Attributes
     ----------
     coverage
-        As JSON, how often the last intervals held (`gas.prediction.ledger.Coverage.to_wire`); None until the file has
+        As JSON, the coverage of the last intervals (`gas.prediction.ledger.Coverage.to_wire`); None until the file has
         been read.
     """
 
@@ -93,7 +93,7 @@ class KeptLedger:
         if self._thread is None:
             self._finish()
         else:
-            self._thread.join(STOP_SECONDS)  # longer takes only a disk that hangs
+            self._thread.join(STOP_SECONDS)  # only a hanging disk takes longer
 
     def _run(self) -> None:
         written = time.monotonic()
@@ -120,11 +120,11 @@ class KeptLedger:
 
     @property
     def position(self) -> int:
-        """Up to which change the feed has come."""
+        """Position in the feed of changes."""
         return self._feed.last
 
     def predict(self, now: int, waits: NDArray[np.int64], latest: int) -> Made:
-        """Return a prediction, corrected by what came true here (`Ledger.predict`); never later than `latest`."""
+        """Return a prediction, corrected by past outcomes (`Ledger.predict`); never later than `latest`."""
         from dataclasses import replace
 
         with self._mutex:
@@ -132,24 +132,24 @@ class KeptLedger:
         return replace(made, low=min(made.low, latest), high=min(made.high, latest))
 
     def note(self, made: Mapping[int, Made], position: int) -> None:
-        """Note the predictions of jobs, by number.
+        """Record the predictions of jobs, by number.
 
         Parameters
         ----------
         position
-            Of the feed before the schedule was read: who has started since counts.
+            Of the feed before the schedule was read: later starts count.
         """
         with self._mutex:
             for id, one in made.items():
                 self._ledger.predicted(str(id), one)
-            self._seen = min(self._seen, position)  # read again, changes change nothing
+            self._seen = min(self._seen, position)  # reading changes again has no effect
             self._changed = self._changed or bool(made)
         self.settle()
 
     # ------------------------------------------------------------------------------------------------- settle
 
     def settle(self) -> None:
-        """Take in the starts since the last time."""
+        """Record the starts since the last call."""
         with self._mutex:
             self._ledger  # noqa: B018 -- read before the position: what it holds is looked up once
         while True:
@@ -168,7 +168,7 @@ class KeptLedger:
                 self._came_true, self.coverage = False, self._ledger.coverage().to_wire()
 
     def _look_up(self) -> None:
-        """Ask what has become of all jobs without an outcome: some changes have been missed."""
+        """Look up all jobs without an outcome: some changes were missed."""
         with self._mutex:
             before, open = self._seen, list(self._ledger.open)
             self._seen = self._feed.last  # what another thread notes meanwhile is read from its own position on
@@ -190,12 +190,12 @@ class KeptLedger:
             raise
 
     def _take(self, job: Job | None) -> None:
-        """Take in how a job stands; the mutex is held."""
+        """Record the state of a job; the caller holds the mutex."""
         made = None if job is None else self._ledger.open.get(str(job.id))
         if job is None or made is None:
             return
         who, start = str(job.id), job.started
-        # One of another life of the store that has this number, and one that has been given another shape, are others.
+        # A job of another epoch of the store with this number, or one with another shape since, is a different job.
         another = job.submitted > made.now or (job.reshaped is not None and job.reshaped > made.now)
         if another or (start is None and not job.active):
             self._ledger.withdrawn(who)
@@ -224,7 +224,7 @@ class KeptLedger:
 
     @property
     def _ledger(self) -> Ledger:
-        """The ledger, read when it is first needed; the mutex is held."""
+        """The ledger, read when it is first needed; the caller holds the mutex."""
         if self._opened is None:
             from gas.endpoints.ledger_file import LedgerFile
 
@@ -234,7 +234,7 @@ class KeptLedger:
         return self._opened[1]
 
     def _say(self, text: str, *, exc_info: bool = False) -> None:
-        """Log what is wrong, once: the next time it is nothing new."""
+        """Log an error, once: repetitions carry no news."""
         if text not in self._said:
             self._said.add(text)
             log.warning("%s", text, exc_info=exc_info, extra={"event": "ledger"})
@@ -244,7 +244,7 @@ class KeptLedger:
 
 
 def put_in(copy: sqlite3.Connection, state: Path) -> None:
-    """Write the ledger of a state directory into a backup, in a table of its own; nothing if there is none."""
+    """Write the ledger of a state directory into a backup, in its own table; nothing if there is none."""
     with suppress(FileNotFoundError):
         content = (state / FILE).read_bytes()
         copy.execute("CREATE TABLE beside (name TEXT PRIMARY KEY, content BLOB NOT NULL)")
@@ -252,7 +252,7 @@ def put_in(copy: sqlite3.Connection, state: Path) -> None:
 
 
 def taken_out(path: Path) -> bytes | None:
-    """Take the ledger of predictions out of a copy of a backup; None if it holds none."""
+    """Extract the ledger of predictions from a copy of a backup; None if it has none."""
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'beside'").fetchone() is None:
             return None
@@ -262,7 +262,7 @@ def taken_out(path: Path) -> bytes | None:
 
 
 def put_back(predictions: bytes | None, state: Path, aside: Path | None) -> None:
-    """Write the ledger that a backup held; the one that it replaces is put aside."""
+    """Write the ledger of a backup; the present one is put aside."""
     if predictions is not None:
         path = state / FILE
         if aside is not None and path.exists():

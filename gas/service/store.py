@@ -1,10 +1,10 @@
 """The store: every job of the service in one SQLite file, so that an answered request survives a crash.
 
-What `write` has returned from is on disk (`gas.service.database`). The store is the truth; the schedule in memory can
-be thrown away and read back (`Store.active`).
+When `write` returns, its data are on disk (`gas.service.database`). The store is the truth; the schedule in memory can
+be discarded and read again (`Store.active`).
 
-`identity` says which store this is and `epoch` which state of it: the epoch grows whenever the file turns out to be
-older than what was written last (`gas.service.mark`), and when a backup is restored.
+`identity` identifies the store and `epoch` its state: the epoch grows whenever the file turns out to be older than the
+last write (`gas.service.mark`), and when a backup is restored.
 """
 
 from __future__ import annotations
@@ -62,23 +62,23 @@ COMMANDED = (
 )
 _LIVED = ", ".join(f"{name} = ?" for name in (*LIFE, *RESHAPED, *OFFERED))
 _CHANGE = f"UPDATE jobs SET {_LIVED}, life_seal = ? WHERE id = ?"
-_LONG_ENVIRONMENT = 2**16  # with one of more characters, a command is not read for a list
-_ENDED_KEPT = 10_000  # jobs that have ended and were listed are kept in memory: as many as a client may ask for
+_LONG_ENVIRONMENT = 2**16  # with one more character, a command is not read for a list
+_ENDED_KEPT = 10_000  # listed ended jobs are kept in memory: as many as a client may request
 _ACTIVE = "state IN ('queued', 'reserved', 'running')"
 
 
 @dataclass(frozen=True)
 class Loss:
-    """That a store is older than what was written last.
+    """A report that a store is older than the last write.
 
     Attributes
     ----------
     why
-        What shows it.
+        The evidence.
     known
-        The highest job number that this older state knows.
+        The highest job number in this older state.
     last_id
-        The highest that had been given, as far as is known.
+        The highest number given before, as far as known.
     """
 
     why: str
@@ -92,31 +92,31 @@ class Store:
     Parameters
     ----------
     path
-        The file; made if missing, brought up to date if an earlier version of Gas wrote it.
+        The file; created if missing, upgraded if an earlier version of Gas wrote it.
     user
-        Whose the jobs are that were submitted before a store knew of users.
+        The owner of jobs submitted before stores recorded users.
 
     Attributes
     ----------
     identity, epoch
-        Which store this is, and how many times an older state of it has been brought back.
+        Identity of the store, and the number of times an older state was restored.
     lost
-        That the file was older than what had been written last, until that has been made up for; None normally.
+        Set if the file was older than the last write, until the loss is resolved; normally None.
     damaged
-        What was found wrong with rows of jobs that have ended, and that lists leave out.
+        Damage found in rows of ended jobs, which lists omit.
 
     Raises
     ------
     Conflict
-        The file is no store, or was written by a later version of Gas.
+        The file is not a store, or was written by a later version of Gas.
     StoreDamaged
-        It is a store, and not as it was written.
+        It is a store, but damaged.
     """
 
     def __init__(self, path: str | Path, user: str = "", *, connect: Connect = open_database) -> None:
         self.lost: Loss | None = None
         self.damaged: set[str] = set()
-        self._ended: dict[tuple[int, str], Job] = {}  # those listed lately, by number and seal
+        self._ended: dict[tuple[int, str], Job] = {}  # recently listed ones, by number and seal
         self._path = Path(path)
         self._mark = MarkFile(self._path.with_suffix(".mark"))
         before = self._mark.read()
@@ -184,12 +184,12 @@ class Store:
             self.go_on_from_here("a backup was put in its place, or changes were damaged", mark)
 
     def go_on_from_here(self, why: str, mark: Mark | None = None) -> None:
-        """Take this older state for the present one: in an epoch of its own, with numbers above all that were given.
+        """Accept this older state: start a new epoch, with numbers above all that were given before.
 
         Parameters
         ----------
         mark
-            How far the store had got.
+            The last known state of the store.
         """
         known = self._last_id if self.lost is None else min(self._last_id, self.lost.known)
         self.epoch += 1
@@ -201,7 +201,7 @@ class Store:
         self.write(meta={"epoch": str(self.epoch), **self._lost_fact()})
 
     def give_no_number_up_to(self, last_id: int) -> None:
-        """Give higher numbers only, from now on."""
+        """Give only higher numbers from now on."""
         if last_id > self._last_id:
             self._last_id = last_id
             if self.lost is not None:
@@ -209,7 +209,7 @@ class Store:
             self.write(meta=self._lost_fact())
 
     def adopt_identity(self, identity: str | None, meta: dict[str, str]) -> None:
-        """Be the store of this identity from now on, with these facts besides; None keeps the present one."""
+        """Take this identity, and these facts; None keeps the present one."""
         self.identity = identity or self.identity
         self.write(meta={**meta, "store": self.identity})
         self.epoch = _number(self.meta(), "epoch")
@@ -219,7 +219,7 @@ class Store:
         return {"lost": "" if self.lost is None else json.dumps(asdict(self.lost))}
 
     def make_up(self, last_id: int) -> None:
-        """Note that what was lost has been looked for, and give no number up to `last_id` again."""
+        """Note that the loss was examined, and never give numbers up to `last_id` again."""
         self._last_id = max(self._last_id, last_id)
         self.lost = None
         self.write(meta=self._lost_fact())
@@ -239,14 +239,14 @@ class Store:
         meta: dict[str, str] | None = None,
         requested: Iterable[Change] = (),
     ) -> None:
-        """Write new jobs, what became of others, and facts in one transaction, durable on return.
+        """Write new jobs, outcomes of others, and facts in one transaction, durable on return.
 
-        Of `requested` changes, those with a key are kept, as long as their job is.
+        Of the `requested` changes, those with a key are kept as long as their job.
 
         Raises
         ------
         CommitInDoubt
-            It may be on disk, or not.
+            It may or may not be on disk.
         sqlite3.Error
             Nothing was written.
         """
@@ -264,7 +264,7 @@ class Store:
         self._transact(work, meta or {}, last_id, jobs)
 
     def remove(self, ids: Sequence[int]) -> None:
-        """Forget jobs for good; their numbers are not given again."""
+        """Delete jobs for good; their numbers are not given again."""
 
         def work(database: sqlite3.Connection) -> None:
             rows = [(id,) for id in ids]
@@ -285,13 +285,13 @@ class Store:
         self._mark.write(self.mark())
 
     def mark(self) -> Mark:
-        """Return how far the store has got."""
+        """Return the last state of the store."""
         return Mark(self.identity, self.epoch, self._commits, self._last_id)
 
     # --------------------------------------------------------------------------------------------------- read
 
     def meta(self) -> dict[str, str]:
-        """Return the facts about the service that outlive it."""
+        """Return the persistent facts about the service."""
         return self._file.facts()
 
     @property
@@ -320,11 +320,11 @@ class Store:
         return None if row is None else change_of(row)
 
     def recent(self, limit: int) -> list[Job]:
-        """Return the latest jobs that have ended, newest first, without what may be long (`Job.snapshot`)."""
+        """Return the latest ended jobs, newest first, without long parts (`Job.snapshot`)."""
         return self.ended(Wanted(limit=limit, ended=limit))[::-1]
 
     def ended(self, wanted: Wanted) -> list[Job]:
-        """Return jobs that have ended, in submission order, one more than wanted on a page if there are as many."""
+        """Return ended jobs in submission order, one more than fits on a page if there are as many."""
         bound = f"SELECT id FROM jobs WHERE NOT {_ACTIVE} ORDER BY id DESC LIMIT 1 OFFSET ?"
         row = self._database.execute(bound, (wanted.ended - 1,)).fetchone()
         first = max(wanted.after + 1, 0 if row is None else row["id"])
@@ -343,11 +343,11 @@ class Store:
             found += [job for row in rows for job in self._listed(row["id"], row["life_seal"])]
             if len(rows) <= wanted.limit:
                 break
-            values[0] = rows[-1]["id"] + 1  # rows that are damaged hide no others
+            values[0] = rows[-1]["id"] + 1  # damaged rows hide no others
         return found
 
     def _listed(self, id: int, life_seal: str) -> Iterator[Job]:
-        """Yield a job that has ended as it was listed before, or read it; none if it is damaged."""
+        """Yield an ended job as listed before, or read it; nothing if it is damaged."""
         if (job := self._ended.get((id, life_seal))) is None:
             rows = self._database.execute(f"{_JOB} WHERE id = ?", (id,))
             job = next((whole for job in self._sound(rows) for whole in self._with_short_command(job)), None)
@@ -359,7 +359,7 @@ class Store:
         yield job
 
     def _with_short_command(self, job: Job) -> Iterator[Job]:
-        """Yield a job that was read without its command with it, or with its length alone; none if it is damaged."""
+        """Yield a job that was read without its command, or with only its length; nothing if it is damaged."""
         lengths = "SELECT length(command), length(environment) FROM commands WHERE id = ?"
         command, environment = self._database.execute(lengths, (job.id,)).fetchone() or (2, 2)
         if command <= LONG_COMMAND and environment <= _LONG_ENVIRONMENT:
@@ -375,13 +375,13 @@ class Store:
         return list(self._sound(self._database.execute(f"{_JOB} {condition}", (limit,))))
 
     def ended_before(self, instant: int, limit: int) -> list[Job]:
-        """Return jobs, at most so many, that had ended before an instant (epoch seconds), without their commands."""
+        """Return a limited number of jobs that had ended before an instant (epoch seconds), without their commands."""
         condition = f"WHERE finished < ? AND NOT {_ACTIVE} LIMIT ?"
         return list(self._sound(self._database.execute(f"{_JOB} {condition}", (instant, limit))))
 
     @property
     def count(self) -> int:
-        """How many jobs it holds."""
+        """Number of jobs in it."""
         return self._jobs
 
     def last_id(self) -> int:
@@ -389,7 +389,7 @@ class Store:
         return self._last_id
 
     def _sound(self, rows: Iterable[sqlite3.Row]) -> Iterator[Job]:
-        """Yield the jobs of sound rows and note the others: in a list, one damaged row must not hide the rest."""
+        """Yield the jobs of sound rows and note the damaged ones, which must not hide the rest of a list."""
         for row in rows:
             try:
                 yield job_of(row)
@@ -403,7 +403,7 @@ class Store:
 
 
 def damaged(path: str | Path, problem: str) -> StoreDamaged:
-    """Return the error that a damaged store is."""
+    """Return the error for a damaged store."""
     return StoreDamaged(
         f"{path}: the store is damaged ({problem}); `gas check` shows what can be saved, and `gas restore` restores a "
         "backup"

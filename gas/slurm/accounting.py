@@ -1,8 +1,8 @@
-"""Who may have how much: the accounts and users of a cluster (associations), qualities of service, limits and use.
+"""Accounts and users of a cluster (associations), qualities of service, their limits and usage.
 
 Limits have Slurm's meaning (sacctmgr(1), "SPECIFICATIONS FOR ASSOCIATIONS" and "FOR QOS"). Amounts of trackable
-resources (TRES) are by name in small letters, memory in MB; those in minutes are amount times minutes, as Slurm counts
-them, all other times are seconds.
+resources (TRES) are by name in small letters, memory in MB; amounts times minutes are in Slurm's units, all other times
+are seconds.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from functools import cached_property
 __all__ = ["Accounting", "Amounts", "Association", "Bounds", "Qos", "Use"]
 
 Amounts = Mapping[str, float]
-"""How much of each trackable resource."""
+"""Amounts of trackable resources by name."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The limits of one association or QOS: empty or None where there is none.
+    """The limits of one association or QOS: empty or None if there is none.
 
     Attributes
     ----------
     group_...
-        Of all who have it together: resources and jobs at one time, jobs that wait or run, resources times minutes of
-        those that run until their limits, and of all that ran so far; seconds that they ran so far.
+        Of all members together: resources and jobs at one time, submitted jobs, resources times minutes of running jobs
+        until their limits, the same of all past jobs, and their seconds.
     job_tres, node_tres, job_tres_minutes, longest
-        Of one job: resources, resources of a node on average, resources times minutes of its time limit, seconds.
+        Per job: resources, average resources per node, resources times minutes of its time limit, seconds.
     least_tres
-        What a job must ask for at least (MinTRES).
+        The minimum request of a job (MinTRES).
     jobs, submitted
-        Of one user association: jobs that run, and that wait or run.
+        Per user association: running jobs, and submitted jobs.
     user_..., account_...
-        Of a QOS: what each user, each account may have of it.
+        Of a QOS: limits per user and per account.
     least_priority
         Jobs of a lower priority are not planned (MinPrioThreshold).
     """
@@ -64,14 +64,14 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Use:
-    """What is in use: jobs that run, jobs that wait or run, resources of those that run.
+    """Usage: running jobs, submitted jobs, resources of running jobs.
 
     Attributes
     ----------
     tres_minutes, wall
-        Resources times minutes and seconds of all that ran so far, as they have decayed.
+        Resources times minutes, and seconds, of all past jobs, with decay.
     run_minutes
-        Resources times minutes that running jobs have until their limits.
+        Resources times minutes of running jobs until their limits.
     """
 
     jobs: int = 0
@@ -84,30 +84,30 @@ class Use:
 
 @dataclass(frozen=True)
 class Association:
-    """An account (without a user), or a user's place in one.
+    """An account (without a user), or the association of a user with an account.
 
     Attributes
     ----------
     parent
-        The account above; empty for root's, and None where that is not published.
+        The account above; empty for root's, None if not published.
     shares
-        RawShares; None for those who share as their account does (``parent``).
+        RawShares; None for associations that use their account's shares (``parent``).
     usage
-        RawUsage: billing units times seconds, as they have decayed.
+        RawUsage: billing units times seconds, with decay.
     level
-        LevelFS of Fair Tree; infinite where nothing was used.
+        LevelFS of Fair Tree; infinite without usage.
     fair_share
-        The factor of the priority, 0 to 1; None where that is not published, as of accounts.
+        The priority factor, 0 to 1; None if not published, as for accounts.
     priority
-        What counts for the factor "association".
+        The value for the factor "association".
     bounds
-        Those of a user include what it inherits from its accounts, except the limits of groups.
+        Those of a user include the inherited ones of its accounts, except limits of groups.
     use
-        None where it is not published.
+        None if not published.
     used_minutes
-        Resources times minutes of all that ran so far, where that alone is published of its use.
+        Resources times minutes of all past jobs, if only that is published of its usage.
     qos
-        The QOS that it may use; None where that is not published.
+        The QOS that it may use; None if not published.
     """
 
     account: str
@@ -133,21 +133,21 @@ class Qos:
     Attributes
     ----------
     flags
-        In small letters; None where they are not published.
+        In small letters; None if not published.
     usage_factor, limit_factor
-        What use of it counts, and what limits of associations are multiplied with.
+        Factor on usage, and factor on the limits of associations.
     usage_threshold
-        The least fair share with which its jobs run.
+        The smallest fair share with which its jobs run.
     use
-        Of all its jobs; None where it is not published.
+        Of all its jobs; None if not published.
     use_by_user, use_by_account
-        Who is not named uses nothing.
+        Users and accounts that are not named have no usage.
     preempts
-        Names of the QOS whose jobs its jobs may preempt.
+        Names of the QOS that its jobs may preempt.
     preempt_mode
-        Empty for what the cluster has.
+        Empty for the cluster's setting.
     exempt, grace
-        Seconds that its jobs run before they may be preempted, and that they get to end.
+        Seconds that its jobs run before they may be preempted, and seconds that they get to end.
     """
 
     name: str
@@ -172,22 +172,22 @@ class Qos:
 
 @dataclass(frozen=True)
 class Accounting:
-    """What is published of accounts and QOS to one user.
+    """The published accounts and QOS of one user.
 
     Attributes
     ----------
     user
-        Who asks.
+        The querying user.
     associations
-        The user's own, the accounts above them as far as they are shown, and others that are.
+        The user's own, the visible accounts above them, and other visible ones.
     qos
         By name.
     default_account
-        Whose jobs name none; empty where that is not published.
+        The account of jobs that name none; empty if not published.
     shares_complete
-        Whether all associations are there with shares and use, so that fair share can be computed.
+        Whether all associations are present with shares and usage, so that fair share can be computed.
     remarks
-        What could not be read and what that costs, in sentences.
+        Unreadable parts and the consequences, as sentences.
     """
 
     user: str
@@ -207,7 +207,7 @@ class Accounting:
         return tuple(sorted(names, key=lambda name: name != self.default_account))
 
     def association(self, account: str, partition: str = "", user: str | None = None) -> Association | None:
-        """Return the association of a job: the one for the partition if there is one, else the one for all."""
+        """Return the association of a job: that of the partition if there is one, else the general one."""
         user = self.user if user is None else user
         found = self._by_name.get((account, user, partition))
         return self._by_name.get((account, user, "")) if found is None else found
@@ -217,7 +217,7 @@ class Accounting:
         return {(one.account, one.user, one.partition): one for one in self.associations}
 
     def above(self, association: Association) -> Iterator[Association]:
-        """Yield the accounts of an association from its own to root, as far as they are shown."""
+        """Yield the visible accounts of an association from its own to root."""
         name: str | None = association.account if association.user else association.parent
         passed: set[str] = set()
         while name and (account := self._by_name.get((name, "", ""))) is not None and name not in passed:
@@ -226,15 +226,15 @@ class Accounting:
             name = account.parent
 
     def reaches_root(self, association: Association) -> bool:
-        """Whether all accounts above an association are shown."""
+        """Whether all accounts above an association are visible."""
         *_, last = (association, *self.above(association))
         return last.account == "root"
 
     def default_qos(self, association: Association) -> str:
-        """Return the QOS of a job that names none; empty if that cannot be known.
+        """Return the QOS of a job that names none; empty if unknown.
 
-        The association's default (inherited ones are there), else the only one of its list, else root's, else
-        ``normal`` (assoc_mgr.c, as the manual of sacctmgr has it under DefaultQOS).
+        It is the association's default (including inherited ones), else the only one of its list, else root's, else
+        ``normal`` (assoc_mgr.c, as in the manual of sacctmgr under DefaultQOS).
         """
         if association.default_qos:
             return association.default_qos

@@ -1,7 +1,7 @@
-"""What would make a waiting job start sooner: less time, less of everything, another partition or QOS; each is planned.
+"""Changes that would make a waiting job start sooner, all planned: less time, smaller size, another partition or QOS.
 
-A changed job is planned in the place of the job, as one that is submitted now: a change by ``scontrol update`` keeps
-its age, so that the real start is no later by priority.
+A changed job is planned in place of the job, as a new submission: a change by ``scontrol update`` keeps its age, so the
+real start is no later by priority.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from gas.slurm.outlook import Outlook
 __all__ = ["Change", "Sooner", "sooner"]
 
 SHARES = ((7, 8), (3, 4), (5, 8), (1, 2), (3, 8), (1, 4), (1, 8))
-"""Of the time limit that a job has, those that are tried."""
+"""Tried shares of a job's time limit."""
 
 MOST_PLANS = 20
-"""So many starts of others, the first ones, are tried to end before."""
+"""Number of starts of other jobs, the first ones, before which the job is tried to end."""
 
 WORTH_SECONDS = 600
-"""By how much sooner it must start for that to be said."""
+"""Seconds by which it must start sooner to be reported."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """Another job in the place of one: what kind of change, and what it asks for then."""
+    """A replacement of a job: the kind of change, and its new request."""
 
     kind: str
     job: Job
@@ -36,7 +36,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Sooner:
-    """A change with which a job starts sooner, and when, in epoch seconds."""
+    """A change with which a job starts sooner, and its start in epoch seconds."""
 
     change: Change
     start: int
@@ -50,16 +50,16 @@ def sooner(
     others: Sequence[Change] = (),
     unseen_until: int | None = None,
 ) -> tuple[Outlook, list[Sooner]]:
-    """Return what becomes of a waiting job, and the changes that make it start sooner: of each kind, the smallest.
+    """Return the outlook of a waiting job, and the changes that make it start sooner: for each kind, the smallest.
 
     Parameters
     ----------
     limits
-        What says which limit keeps a job from starting.
+        Finds the limit that keeps a job from starting.
     others
         Further changes to try: other partitions, QOS and accounts.
     unseen_until
-        Until when CPUs are taken that are in use by jobs which are not shown.
+        The instant until which jobs that are not shown hold their CPUs.
     """
     asked = _asked(job)
     without = replace(cluster, jobs=tuple(one for one in cluster.jobs if one.id != job.id))
@@ -82,18 +82,18 @@ def sooner(
 
 
 def _asked(job: Job) -> Job:
-    """Return a job as one that is not submitted yet, without what Slurm has planned for it."""
+    """Return a job as a new submission, without Slurm's plan for it."""
     return replace(job, id=0, start=None, end=None, planned_nodes=(), tasks=None, array=None, reason="")
 
 
 def _before(start: int, cluster: Cluster) -> int:
-    """Return for how many seconds a job can run from now on before a plan begins that it must not meet."""
+    """Return the seconds that a job can run from now on until the start of a plan that it must not delay."""
     resolution = cluster.scheduling.resolution
     return start // resolution * resolution - cluster.now - 1
 
 
 def _shorter(cluster: Cluster, job: Job, lasting: Sequence[int]) -> Iterator[Change]:
-    """Return the job with less time, the longest first: shares of its own, and what ends before others start.
+    """Return the job with less time, the longest first: shares of its own limit, and times to end before other starts.
 
     Time limits are whole minutes.
     """
@@ -108,7 +108,7 @@ def _shorter(cluster: Cluster, job: Job, lasting: Sequence[int]) -> Iterator[Cha
 
 
 def _smaller(job: Job) -> Iterator[Change]:
-    """Return the job with a half, a quarter and an eighth of what it asks for."""
+    """Return the job with a half, a quarter and an eighth of its size."""
     for part in (2, 4, 8):
         fewer = _divided(job, part)
         if fewer is not None:
@@ -116,7 +116,7 @@ def _smaller(job: Job) -> Iterator[Change]:
 
 
 def _divided(job: Job, by: int) -> Job | None:
-    """Return a job of a part of the size; None where that is not a whole number."""
+    """Return a job of a fraction of the size; None if that is not a whole number."""
     tasks = job.tasks_asked or 1
     of_job = _each(job.gres_per_job, by)
     if of_job is None or job.cpus % by or (job.least_nodes % by and job.least_nodes > 1):

@@ -1,4 +1,4 @@
-"""What limits say to a job: it is free to start, waits for a limit, never starts, or is not even accepted."""
+"""The verdict of limits on a job: free to start, waiting for a limit, never starting, or rejected at submission."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _SEVERITY = {FREE: 0, WAITS: 1, NEVER: 2, REJECTED: 3}
 
 @dataclass(frozen=True)
 class Binding:
-    """A limit that a job meets.
+    """A limit that a job exceeds.
 
     Attributes
     ----------
     outcome
-        `WAITS` until others end, `NEVER` as long as the limit is what it is, `REJECTED` at submission.
+        `WAITS` until others end, `NEVER` while the limit keeps its value, `REJECTED` at submission.
     reason
-        Slurm's name of it, as squeue shows it; what sbatch says where it is rejected.
+        Slurm's name of it in squeue; for a rejected job, sbatch's message.
     words
-        What it is, in a clause for a person, with the bound and what is in use.
+        The limit as a clause for the user, with its value and the usage.
     bound, asked, used
-        In the unit of the limit, as far as it is one of amounts.
+        In the unit of the limit, if it is one of amounts.
     release
-        The earliest second at which it may let the job start, by the ends of running jobs; None if that is not known.
+        The earliest second at which it may let the job start, by the ends of running jobs; None if unknown.
     """
 
     outcome: str
@@ -39,12 +39,12 @@ class Binding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All limits that a job meets, in the order in which Slurm tests them.
+    """All limits that a job exceeds, in the order in which Slurm tests them.
 
     Attributes
     ----------
     unknown
-        What may hold the job too and is not published, in words.
+        Possible further obstacles that are not published, in words.
     """
 
     bindings: tuple[Binding, ...] = ()
@@ -52,24 +52,24 @@ class Verdict:
 
     @property
     def outcome(self) -> str:
-        """The worst of them; `FREE` if there is none."""
+        """The worst outcome; `FREE` if there is no limit."""
         return max((one.outcome for one in self.bindings), key=_SEVERITY.__getitem__, default=FREE)
 
     @property
     def deciding(self) -> Binding | None:
-        """The first of the worst ones."""
+        """The first of the worst limits."""
         return next((one for one in self.bindings if one.outcome == self.outcome), None)
 
     @property
     def reason(self) -> str:
-        """What squeue shows, or sbatch says: the first that fails."""
+        """The reason in squeue, or sbatch's message: that of the first limit."""
         if self.outcome == REJECTED:
             return self.deciding.reason if self.deciding is not None else ""
         return self.bindings[0].reason if self.bindings else ""
 
     @property
     def release(self) -> int | None:
-        """The earliest second at which all of them may let the job start; None if that is not known, or never."""
+        """The earliest second at which all of them may let the job start; None if unknown, or never."""
         if self.outcome != WAITS or any(one.release is None for one in self.bindings):
             return None
         return max(one.release for one in self.bindings if one.release is not None)

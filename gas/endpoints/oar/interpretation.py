@@ -1,12 +1,12 @@
-"""From OAR's Gantt chart to when which resources are free, by the rules of its scheduler.
+"""Availability of resources from OAR's Gantt chart, by the rules of its scheduler.
 
-- Waiting jobs that the scheduler plans after a new one (`gas.endpoints.oar.order`) are not in its way.
-- Besteffort jobs are killed for others, so they hold nothing, unless what is planned is one itself.
-- A job keeps its resources, so each is known by its number: two cores of a host, one free before and one after, are not
-  a core that is free for the whole time. Units are what requests count: resources, or all of them that have the same
-  value of a property (a core with two threads, a host). A unit is free while all of its resources are.
-- Units of a host that are taken at the very same times become one node of the `NodeAvailability`: nothing is lost, and
-  a machine of many cores is as few nodes as its chart has stripes.
+- Waiting jobs that the scheduler plans after a new one (`gas.endpoints.oar.order`) do not delay it.
+- Besteffort jobs are killed for others, so they hold nothing, unless the planned job is one itself.
+- A job keeps its resources, so each is identified by its number: two cores of a host, one free before and one after an
+  instant, are not a core that is free throughout. Units are what requests count: resources, or all of them with the
+  same value of a property (a core with two threads, a host). A unit is free while all of its resources are.
+- Units of a host that are taken at exactly the same times become one node of the `NodeAvailability`: nothing is lost,
+  and a machine of many cores becomes as few nodes as its chart has stripes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["Interpretation", "Rules", "interpret"]
 
 @dataclass(frozen=True)
 class Rules:
-    """How the site's scheduler plans, as far as that is published, and what jobs of this endpoint are.
+    """The published rules of the site's scheduler, and properties of this endpoint's jobs.
 
     Attributes
     ----------
@@ -45,13 +45,13 @@ class Rules:
     standby
         Whether absent resources that OAR can wake count.
     queue, project, kinds
-        Where jobs are submitted, for which project, and their types.
+        Queue and project of jobs, and their types.
     policy
-        How the queue is ordered; None if that is to be seen from its jobs.
+        The order of the queue; None if it must be inferred from its jobs.
     priorities
-        Of the queues; None for those that OAR is delivered with.
+        Of the queues; None for OAR's defaults.
     quotas
-        Those of the site; None if they cannot be read.
+        The site's quotas; None if they cannot be read.
     """
 
     chart: Chart = DELIVERED
@@ -65,20 +65,20 @@ class Rules:
 
     @property
     def besteffort(self) -> bool:
-        """Whether what is planned is a besteffort job: it kills no others."""
+        """Whether the planned job is a besteffort job: it kills no others."""
         return self.queue == "besteffort" or "besteffort" in self.kinds
 
 
 @dataclass(frozen=True)
 class Interpretation:
-    """What there is to plan with.
+    """The availability of a machine, and what planning needs.
 
     Attributes
     ----------
     unplanned
-        Numbers of waiting jobs that OAR has no plan for.
+        Numbers of waiting jobs without a plan.
     remarks
-        How sure it is, in sentences for a person.
+        Remarks on its reliability, as sentences.
     """
 
     availability: OarAvailability
@@ -88,7 +88,7 @@ class Interpretation:
 
 @dataclass(frozen=True)
 class _Unit:
-    """What a request counts: resources that are only given together."""
+    """The unit of requests: resources that are only allocated together."""
 
     path: tuple[str, ...]
     host: str
@@ -97,12 +97,12 @@ class _Unit:
 
 
 def interpret(machine: Machine, resource: str = "resource_id", rules: Rules | None = None) -> Interpretation:
-    """Return what is free of a machine, and which jobs are not in its chart.
+    """Return the availability of a machine, and the jobs that are not in its chart.
 
     Parameters
     ----------
     resource
-        What a processor is in requests: ``resource_id``, ``core``, ``nodes`` or another property of the site's, or
+        The unit of a request's processors: ``resource_id``, ``core``, ``nodes`` or another property of the site, or
         levels of them (`gas.endpoints.oar.hierarchy`).
 
     Raises
@@ -110,7 +110,7 @@ def interpret(machine: Machine, resource: str = "resource_id", rules: Rules | No
     BadInput
         The resources have no such property.
     Infeasible
-        There is none on which a job starts.
+        No job starts on any of them.
     """
     rules = Rules() if rules is None else rules
     hierarchy = Hierarchy.of(resource)
@@ -148,7 +148,7 @@ def _availability(
     rules: Rules,
     quotas: Quotas | None,
 ) -> OarAvailability:
-    """Return what is free of units that are taken in these spans."""
+    """Return the availability of units that are taken in these spans."""
     security = rules.chart.security_time
     nested = None
     names: Sequence[str]
@@ -195,9 +195,9 @@ def _availability(
 
 
 def _units(machine: Machine, hierarchy: Hierarchy, standby: bool) -> tuple[list[_Unit], Counter[str]]:
-    """Return the units that jobs can get, in the order of their resources, and how many resources are left out why.
+    """Return the usable units, in the order of their resources, and the number of resources left out by reason.
 
-    A unit of which a part cannot be used is not given; a part that is dead is as if it had never been.
+    A unit with an unusable part is not allocated; dead parts are ignored.
     """
     parts: defaultdict[tuple[str, ...], list[Resource]] = defaultdict(list)
     known: set[str] = {"resource_id"}
@@ -227,10 +227,10 @@ def _units(machine: Machine, hierarchy: Hierarchy, standby: bool) -> tuple[list[
 
 
 def _why_not(resource: Resource, now: int, standby: bool) -> str:
-    """Return why no job starts on a resource, empty if one does.
+    """Return why no job starts on a resource; "" if jobs do.
 
-    One that is absent is in standby if it has a time until which OAR may wake it. As it is delivered, with none, it is
-    rather one that has been taken away; where OAR saves energy it wakes that, too (``get_gantt_hostname_to_wake_up``).
+    An absent resource is in standby if it has a time until which OAR may wake it. By default, without one, it has
+    rather been removed; with energy saving, OAR wakes such resources too (``get_gantt_hostname_to_wake_up``).
     """
     if resource.draining:
         return "draining"

@@ -1,4 +1,4 @@
-"""What is free of a partition's nodes, with starts as Slurm would find them."""
+"""Availability of a partition's nodes, with starts as Slurm would find them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SHARES = {
 
 
 def _of_priority(own: Priority) -> str:
-    """Return what is not known of a priority and what follows from that; nothing if all of it is known."""
+    """Return what is unknown of a priority, and the consequence; "" if all of it is known."""
     if own.unknown and own.value is None:
         because = "; ".join(own.unknown)
         return f"the priority of your jobs is not known ({because}): they are planned behind all others of their tier"
@@ -60,28 +60,28 @@ HELD = Outlook(
 
 @dataclass(frozen=True, eq=False)
 class SlurmAvailability(NodeAvailability):
-    """What is free of each node, and when Slurm would start a job that is submitted now.
+    """Availability of each node, and the start that Slurm would give a job submitted now.
 
     Attributes
     ----------
     cluster
-        All that Slurm publishes.
+        The published state of Slurm.
     options
-        What every job asks for besides its size and walltime.
+        The requests of every job besides size and walltime.
     partitions
-        Those that jobs are submitted to: Slurm takes the one where a job starts first.
+        The partitions of the submission: Slurm uses the one where a job starts first.
     user
-        Who submits.
+        The submitting user.
     unseen_until
-        Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
+        The instant until which jobs that are not shown hold their CPUs; None if all jobs are shown.
     limits
-        What the limits of accounts and QOS say to jobs; None where nothing is known of them.
+        The limits of accounts and QOS; None if nothing of them is known.
     groups
-        Names of the groups of who submits, where they are known.
+        Names of the groups of the submitting user, if known.
     seen
-        The forecast of the queue without such jobs, if it has been made.
+        The forecast of the queue without such jobs, if it was made.
     doubted
-        How many of Slurm's plans Gas would have made alike, and of how many, where these are too few to be sure.
+        Number of Slurm's plans that Gas reproduces, and their total, if too few for a reliable plan.
     """
 
     cluster: Cluster | None = None
@@ -96,7 +96,7 @@ class SlurmAvailability(NodeAvailability):
     _found: dict[tuple[int, int, Layout | None], Outlook] = field(default_factory=dict, repr=False)
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
-        """Return the expected start of each request, with a walltime in whole minutes as Slurm's are."""
+        """Return the expected start of each request; walltimes are whole minutes as in Slurm."""
         if self.cluster is None:
             return super().anchors(processors, walltimes, first)
         return self.anchors_of(processors.tolist(), walltimes.tolist(), [None] * len(processors), first)
@@ -108,12 +108,12 @@ class SlurmAvailability(NodeAvailability):
         requests = list(zip(sizes, walltimes, layouts, strict=True))
         found = self.outlooks(requests, first)
         self._found.update(zip(requests, found, strict=True))
-        # who waits for a limit starts after it is released: of two that start at the same time the one without is taken
+        # a job that waits for a limit starts after its release: of two with the same start, the one without is taken
         starts = [NEVER if one.expected is None else one.expected + (one.why in WAITING) for one in found]
         return np.array(starts, np.int64)
 
     def largest_node(self, device: str) -> int:
-        """Return how many units the largest node of the partitions has, of a type of GPU only if one is named."""
+        """Return the number of units of the largest node of the partitions; of one type of GPU if that is named."""
         there = {name for one in self.partitions for name in one.nodes}
         nodes = [] if self.cluster is None else [one for one in self.cluster.nodes if one.name in there]
         resources = self.options.resources
@@ -122,10 +122,10 @@ class SlurmAvailability(NodeAvailability):
         return max((units_on(one, self.options) for one in nodes), default=0)
 
     def outlooks(self, requests: Sequence[tuple[int, int, Layout | None]], first: int = 0) -> list[Outlook]:
-        """Return what becomes of jobs of so many units for so many seconds each, which do not start before an instant.
+        """Return the outlook of jobs with these units and seconds that do not start before an instant.
 
-        What Slurm will plan is too early where a job comes before others that Slurm does not plan yet: what is expected
-        is behind these.
+        Slurm's next plan is too early if a job precedes others that Slurm does not plan yet: expected starts are behind
+        these.
         """
         if self.cluster is None:
             return [NOWHERE] * len(requests)
@@ -142,11 +142,11 @@ class SlurmAvailability(NodeAvailability):
         return [NOWHERE if job is None else next(found) for job in jobs]
 
     def outlook(self, size: int, walltime: int, first: int = 0) -> Outlook:
-        """Return what becomes of one such job."""
+        """Return the outlook of one such job."""
         return self.outlooks([(size, walltime, None)], first)[0]
 
     def why_never(self, processors: int, walltime: int, layout: Layout | None = None) -> str:
-        """Return in words why a request that `anchors` finds no start for never starts."""
+        """Return in words why a request without a start in `anchors` never starts."""
         one = self._found.get((processors, walltime, layout))
         if one is NOWHERE:
             try:
@@ -156,7 +156,7 @@ class SlurmAvailability(NodeAvailability):
         return "" if one is None else one.words or ("" if one.why is None else one.why.value)
 
     def said(self, processors: int, walltime: int, layout: Layout | None = None) -> str:
-        """Return in words whether Slurm will plan a request that `anchors` was asked for, when it starts, and how."""
+        """Return in words whether Slurm will plan a request of `anchors`, and when and how it starts."""
         one = self._found.get((processors, walltime, layout))
         if one is None or one.expected is None:
             return ""
@@ -174,7 +174,7 @@ class SlurmAvailability(NodeAvailability):
         return "; ".join(parts)
 
     def _preempted_for(self, one: Outlook, size: int, walltime: int, layout: Layout | None) -> tuple[Job, ...]:
-        """Return the running jobs of which some have to end for a job that starts now; none if it starts without."""
+        """Return the running jobs some of which have to end for a job that starts now; empty if none has to."""
         partition = next((each for each in self.partitions if each.name == one.partition), None)
         job = self.job(size, walltime, 0, layout)
         soon = one.planned is not None and one.planned < self.now + 60
@@ -207,7 +207,7 @@ class SlurmAvailability(NodeAvailability):
         return f"Slurm will plan it to start {before}; with jobs not planned yet, it is expected {expected}"
 
     def unknown(self) -> Iterator[str]:
-        """Yield what is not known of where one's jobs come and of what may hold them, in sentences."""
+        """Yield, as sentences, unknowns about the place of jobs in the queue and about their obstacles."""
         job = self.job(max(int(self.capacity.min(initial=1)), 1), 3600, 0)
         if self.cluster is None or job is None:
             return
@@ -222,7 +222,7 @@ class SlurmAvailability(NodeAvailability):
                 yield f"not known, and may delay a job: {'; '.join(missing)}"
 
     def job(self, size: int, walltime: int, first: int, layout: Layout | None = None) -> Job | None:
-        """Return the job that a request is submitted as; None if there is no such job."""
+        """Return the job that a request would be submitted as; None if there is none."""
         names = tuple(one.name for one in self.partitions)
         try:
             job = asked(
@@ -239,5 +239,5 @@ class SlurmAvailability(NodeAvailability):
         if self.cluster is None:
             return job
         own = {one.name: own_priority(self.cluster, job, one) for one in self.partitions}
-        values = {name: 0 if one.comes_last else one.value or 0 for name, one in own.items()}  # 0: it comes last
+        values = {name: 0 if one.comes_last else one.value or 0 for name, one in own.items()}  # 0: it is last
         return replace(job, priority=max(values.values(), default=0), priority_in=values)

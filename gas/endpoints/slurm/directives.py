@@ -1,10 +1,9 @@
-"""The options of sbatch as they are written: the ``#SBATCH`` lines of a script, words of a command line, variables.
+"""Options of sbatch as written: in ``#SBATCH`` lines of a script, words of a command line, and variables.
 
-A script is read as sbatch reads it (sbatch(1), DESCRIPTION; opt.c, _opt_batch_script): lines that begin with
-``#SBATCH``, up to the first line that is neither empty nor a comment; words end at blanks, quotation marks and
-backslashes keep characters from what they mean, and an unquoted ``#`` begins a comment. Names of options are those of
-getopt_long(3): beginnings of long ones will do where only one fits, and values follow with ``=``, as the next word, or
-at once after a letter.
+A script is parsed as by sbatch (sbatch(1), DESCRIPTION; opt.c, _opt_batch_script): lines that begin with ``#SBATCH``,
+up to the first line that is neither empty nor a comment; words end at blanks, quotation marks and backslashes escape
+characters, and an unquoted ``#`` begins a comment. Names of options are those of getopt_long(3): long ones may be
+abbreviated if unambiguous, and values follow after ``=``, as the next word, or directly after a letter.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ FLAGS = frozenset(
      "parsable", "quiet", "reboot", "reset", "share", "spread-job", "spread-segments", "stepmgr", "test-only", "usage",
      "use-min-nodes", "verbose", "version", "wait"}
 )  # fmt: skip
-"""Those without a value."""
+"""Options without a value."""
 
 PERHAPS = frozenset({"exclusive", "get-user-env", "nice", "no-kill", "oom-kill-step", "propagate", "requeue", "x11"})
-"""Those whose value may be left out; it stands after ``=`` then, or at once after the letter."""
+"""Options with an optional value, after ``=`` or directly after the letter."""
 
 VALUED = frozenset(
     {"account", "acctg-freq", "array", "batch", "bb", "bbf", "begin", "chdir", "cluster", "cluster-constraint",
@@ -87,11 +86,11 @@ VARIABLES: Mapping[str, str] = {
 VARIABLES)."""
 
 CHOSEN: Mapping[str, str] = {"SBATCH_PARTITION": "partition", "SBATCH_TIMELIMIT": "time"}
-"""Those that count as options of a script, since what they say is chosen for all other jobs."""
+"""Variables that count as options of a script, since their values are chosen for all other jobs."""
 
 
 ALIKE = 0.85
-"""How much a name is like that of an option for which it is taken as mistyped; a newer sbatch has new ones."""
+"""Similarity above which a name counts as a misspelt option; a newer sbatch has new ones."""
 
 
 class Directive(NamedTuple):
@@ -102,9 +101,9 @@ class Directive(NamedTuple):
     name
         Its long name, without dashes.
     value
-        None if it stands without one.
+        None if it has none.
     place
-        How messages name where it stands.
+        Its location in messages.
     """
 
     name: str
@@ -113,7 +112,7 @@ class Directive(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Return it as one would write it."""
+        """Return it as the user would write it."""
         return f"--{self.name}" if self.value is None else f"--{self.name}={self.value}"
 
 
@@ -124,9 +123,9 @@ class Script:
     Attributes
     ----------
     path
-        How the user calls it.
+        Its name as given by the user.
     text
-        All of it, as it is submitted.
+        Its full text, as submitted.
     directives
         Its options for sbatch, in order.
     """
@@ -142,7 +141,7 @@ class Script:
         Raises
         ------
         BadInput
-            It is no script, or one of its ``#SBATCH`` lines cannot be read; the message names the line.
+            It is not a script, or one of its ``#SBATCH`` lines is invalid; the message names the line.
         """
         if not is_script(text):
             first = text.splitlines()[0][:60] if text.strip() else ""
@@ -156,20 +155,20 @@ class Script:
         return cls(path, text, tuple(directives(text, path)))
 
     def with_variables(self, variables: Mapping[str, str]) -> Script:
-        """Return it with the partition and the time that sbatch takes from environment variables before its own."""
+        """Return it with partition and time from environment variables, which sbatch prefers to its own."""
         return replace(self, directives=(*self.directives, *from_variables(variables, CHOSEN)))
 
     def says(self, name: str) -> bool:
-        """Return whether an option stands in it."""
+        """Return whether it has an option."""
         return any(one.name == name for one in self.directives)
 
     def value(self, name: str) -> str | None:
-        """Return the value of an option, the last if it stands there more than once; None if there is none."""
+        """Return the value of an option, the last if there are several; None if there is none."""
         return next((one.value for one in reversed(self.directives) if one.name == name), None)
 
 
 def is_script(text: str) -> bool:
-    """Return whether sbatch would take a text for a script."""
+    """Return whether sbatch would take a text as a script."""
     return text.startswith("#!")
 
 
@@ -179,7 +178,7 @@ def directives(text: str, path: str) -> Iterator[Directive]:
     Raises
     ------
     BadInput
-        A line cannot be read; the message names it.
+        A line is invalid; the message names it.
     """
     for number, line in enumerate(text.split("\n"), 1):
         place = f"{path}, line {number}"
@@ -194,12 +193,12 @@ def directives(text: str, path: str) -> Iterator[Directive]:
 
 
 def refuse_unknown(found: Iterable[Directive], usage: str) -> None:
-    """Refuse an option that is neither one of Slurm's nor, as those of plugins are, in what ``sbatch --help`` prints.
+    """Refuse an option that is neither Slurm's own nor listed by ``sbatch --help``, as those of plugins are.
 
     Raises
     ------
     BadInput
-        There is one; the message names the nearest that there is.
+        There is one; the message names the nearest known one.
     """
     known = FLAGS | PERHAPS | VALUED
     there = known | set(re.findall(r"--([A-Za-z0-9][\w-]*)", usage))
@@ -212,14 +211,14 @@ def refuse_unknown(found: Iterable[Directive], usage: str) -> None:
 
 
 def unknown(found: Iterable[Directive]) -> bool:
-    """Return whether some option is none of Slurm's own."""
+    """Return whether an option is unknown to Slurm itself."""
     return any(one.name not in FLAGS | PERHAPS | VALUED for one in found)
 
 
 def from_variables(variables: Mapping[str, str], names: Mapping[str, str] = VARIABLES) -> Iterator[Directive]:
-    """Yield the options that environment variables are for sbatch; they go before those of a script.
+    """Yield the options in sbatch's environment variables; they precede those of a script.
 
-    A flag is set by nothing, ``yes``, or a number that is not 0 (sbatch(1), INPUT ENVIRONMENT VARIABLES).
+    A flag is set by an empty value, ``yes``, or a number that is not 0 (sbatch(1), INPUT ENVIRONMENT VARIABLES).
     """
     for variable, name in names.items():
         if (value := variables.get(variable)) is None:
@@ -234,12 +233,12 @@ def from_variables(variables: Mapping[str, str], names: Mapping[str, str] = VARI
 def from_words(words: Iterable[str], place: str) -> Iterator[Directive]:
     """Yield the options of a command line, or of one line of a script.
 
-    An option that no Slurm known here has is taken as it is: a newer sbatch may know it.
+    Unknown options are kept: a newer sbatch may know them.
 
     Raises
     ------
     BadInput
-        A word is not an option, its name is that of several, or its value is missing.
+        A word is not an option, its name is ambiguous, or its value is missing.
     """
     rest = iter(words)
     for word in rest:
@@ -260,7 +259,7 @@ def from_words(words: Iterable[str], place: str) -> Iterator[Directive]:
 
 
 def _of_letters(word: str, rest: Iterator[str], place: str) -> Iterator[Directive]:
-    """Yield the options of a word like ``-n16`` or ``-HO``."""
+    """Yield the options in a word like ``-n16`` or ``-HO``."""
     at = 1
     while at < len(word):
         letter, after = word[at], word[at + 1 :]

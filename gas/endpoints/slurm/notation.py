@@ -1,7 +1,7 @@
 """Slurm's notations: node lists, tasks of arrays, durations, instants and states of nodes.
 
-Node lists are read here and not by python-hostlist: that is licensed under the GPL, ends at 100,000 names, and says
-neither which list was bad nor where.
+Node lists are parsed here and not by python-hostlist: that is licensed under the GPL, is limited to 100,000 names, and
+its errors name neither the list nor the position.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from gas.slurm.cluster import Tasks
 __all__ = ["LATEST", "LONGEST", "NodeStates", "duration", "instant", "node_names", "node_states", "tasks", "words"]
 
 LATEST = 221_845_392_000
-"""First epoch second of the year 9000, for which all later ones are taken; what is added to it still has a date."""
+"""First epoch second of the year 9000; later times are set to it, so that sums still have a date."""
 
 LONGEST = 100 * 366 * 24 * 3600
-"""Longer durations are no limit: a hundred years of seconds."""
+"""Durations above a hundred years count as no limit."""
 
 MOST_NAMES = 1_000_000
-"""A list of more names is taken for damaged."""
+"""A list with more names is assumed to be damaged."""
 
 NOTHING = frozenset({"", "(null)", "N/A", "n/a", "NONE", "None", "none", "Unknown", "UNLIMITED", "INFINITE", "NOT_SET"})
-"""What is printed for a value that is not there."""
+"""Printed forms of a missing value."""
 
 _PART = re.compile(r"([^\[\],\s]*)(?:\[([^\[\]\s]*)\])?")
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
@@ -44,20 +44,20 @@ AGAINST = frozenset(
     | {"DRAINING", "FAIL", "FAILING", "FAILG", "NOT_RESPONDING", "NO_RESPOND", "POWERING_DOWN", "POWER_DOWN"}
     | {"POWER_DRAIN", "REBOOT_ISSUED", "BLOCKED"}
 )
-"""States in which no job starts on a node; one that is only switched off is switched on for a job."""
+"""States in which no job starts on a node; a node that is only powered off is powered on for a job."""
 
 BOOTING = frozenset({"REBOOT_REQUESTED", "REBOOT_ISSUED", "REBOOT", "POWERING_UP", "BOOT"})
 """States of a node that boots or will boot."""
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Return the words of a list with commas; none of what stands for nothing."""
+    """Return the words of a comma-separated list; empty for a missing value."""
     return () if text.strip() in NOTHING else tuple(word for word in text.strip().split(",") if word)
 
 
 @lru_cache(4096)  # nodes are named again and again in a long queue
 def node_names(text: str) -> tuple[str, ...]:
-    """Return the names that a node list stands for, such as ``gpu7,n[001-004,010],r[0-1]c[1-2]-ib``.
+    """Return the names in a node list, such as ``gpu7,n[001-004,010],r[0-1]c[1-2]-ib``.
 
     Raises
     ------
@@ -119,12 +119,12 @@ def _pieces(part: str, text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def tasks(text: str) -> Tasks | None:
-    """Return the tasks that ``1-5,7%2`` or ``[3-10:2]`` stands for; None for no array.
+    """Return the tasks in ``1-5,7%2`` or ``[3-10:2]``; None for no array.
 
     Raises
     ------
     BadInput
-        It is not a list of tasks, or was cut off.
+        It is not a list of tasks, or it was truncated.
     """
     text = text.strip()
     if text in NOTHING:
@@ -175,16 +175,16 @@ def duration(text: str) -> int | None:
 
 
 def instant(text: str, zone: tzinfo | None = None) -> int | None:
-    """Return the epoch second of a time, at most `LATEST`; None for one that is not known.
+    """Return the epoch second of a time, at most `LATEST`; None if unknown.
 
-    With ``SLURM_TIME_FORMAT=%s`` in their environment scontrol and squeue write epoch seconds; else they write local
-    time without its zone (``2026-11-21T00:17:44``), which `zone` completes. Of an hour that there is twice, at the end
-    of summer time, the first is taken.
+    With ``SLURM_TIME_FORMAT=%s`` in their environment, scontrol and squeue write epoch seconds; else they write local
+    time without its zone (``2026-11-21T00:17:44``), which `zone` completes. An ambiguous time, at the end of summer
+    time, means the first of the two.
 
     Raises
     ------
     BadInput
-        It is not a time, or its zone is not known.
+        It is not a time, or its zone is unknown.
     """
     text = text.strip()
     if text in NOTHING or text == "0":
@@ -204,14 +204,14 @@ def instant(text: str, zone: tzinfo | None = None) -> int | None:
 
 @dataclass(frozen=True)
 class NodeStates:
-    """What the states of a node say.
+    """The meaning of a node's states.
 
     Attributes
     ----------
     why_not
-        Those for which no job starts on it.
+        The states for which no job starts on it.
     reserved, completing, rebooting
-        A reservation holds it; a job is leaving it; it boots, or will boot.
+        A reservation holds it; a job is ending on it; it boots, or will boot.
     """
 
     why_not: tuple[str, ...]
@@ -222,7 +222,7 @@ class NodeStates:
 
 @lru_cache(1024)
 def node_states(*states: str) -> NodeStates:
-    """Return what the states of a node say, as printed: ``IDLE+DRAIN``, ``MIXED*``, or one by one in any case."""
+    """Return the meaning of a node's states as printed: ``IDLE+DRAIN``, ``MIXED*``, or as single words in any case."""
     found: set[str] = set()
     for text in states:
         for word in text.upper().split("+"):

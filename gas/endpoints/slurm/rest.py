@@ -1,4 +1,4 @@
-"""Slurm by slurmrestd: where one has a token, or a socket, and no login node."""
+"""Slurm by slurmrestd: for users with a token or a socket, but no login node."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = ["RestTransport"]
 T = TypeVar("T")
 
 ACCOUNTING_SECONDS = 10.0
-"""For how long slurmdbd is waited for: there is a plan without it."""
+"""Seconds to wait for slurmdbd: planning is possible without it."""
 
 UNSHOWN = (
     "Unable to query partitions", "answered GET partitions with HTTP 500", "answered GET partitions with HTTP 422",
@@ -58,18 +58,18 @@ MOST_BYTES = 3 * MOST_ANSWER_BYTES
 """What it may answer together: five to six kilobytes for each job (seen), which are read one by one."""
 
 LOCAL_FILES = ("/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/etc/slurm-llnl/slurm.conf")
-"""Where the commands find their Slurm, if ``$SLURM_CONF`` does not say it."""
+"""Where the commands find their Slurm, unless ``$SLURM_CONF`` says so."""
 
 CERTIFICATES = ("GAS_CA_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
 class RestTransport(RestClient):
-    """A slurmrestd that is asked, and given commands.
+    """A slurmrestd for queries and requests.
 
     Attributes
     ----------
     conf, stated
-        For what it does not publish: a slurm.conf, or what the user states of it.
+        For settings that it does not publish: a slurm.conf, or values stated by the user.
     """
 
     conf: Path | None = None
@@ -77,11 +77,11 @@ class RestTransport(RestClient):
 
     @classmethod
     def configured(cls, name: str, fields: Fields) -> RestTransport:
-        """Return what a table names.
+        """Return the transport of a table of the configuration.
 
-        Its keys are ``url`` and perhaps ``user``, ``token_file``, ``token_command``, ``version``, ``ca_file``,
-        ``insecure`` and ``timeout``; and for what slurmrestd does not publish, ``slurm_conf``, a file that is read
-        again each time, or ``configuration``, a table of keys as in it. Other keys are left to the caller.
+        Its keys are ``url`` and optionally ``user``, ``token_file``, ``token_command``, ``version``, ``ca_file``,
+        ``insecure`` and ``timeout``; and for settings that slurmrestd does not publish, ``slurm_conf``, a file that is
+        read again each time, or ``configuration``, a table of the same keys. Other keys are left to the caller.
         """
         url = fields.text("url")
         user, version = fields.text("user", None), fields.text("version", None)
@@ -102,7 +102,7 @@ class RestTransport(RestClient):
             raise fields.fail("url", str(error)) from None
         rivals = fields.rivals if isinstance(fields, Table) else ()
         tokens = Tokens(address, file=file, command=command, insecure=insecure, rivals=rivals)
-        if not command:  # a command is run when the token is needed
+        if not command:  # a command runs when the token is needed
             try:
                 tokens.current()
             except BadInput as error:
@@ -133,7 +133,7 @@ class RestTransport(RestClient):
     # ------------------------------------------------------------------------------------------------ reading
 
     def cluster(self, name: str) -> Cluster:
-        """Return everything that is published."""
+        """Return the published state."""
         deadline = time.monotonic() + self.timeout
         version = self.version()
         asked = sorted(
@@ -166,7 +166,7 @@ class RestTransport(RestClient):
         return cluster if known else with_what_shows(cluster, self._understood(lambda: tests_of_last_cycle(answers)))
 
     def _stated(self, answers: Mapping[str, bytes], deadline: float) -> Stated:
-        """Return what is known of its configuration besides: as the user states it, else as scontrol says it here."""
+        """Return further settings of its configuration: as stated by the user, else from scontrol on this machine."""
         if self.stated is not None:
             return self.stated
         if self.conf is not None:
@@ -183,7 +183,8 @@ class RestTransport(RestClient):
         except GasError:
             return Stated()
         values = config_values(text)
-        # another Slurm than the one of the address may be here: the same controller and release, and no job is newer
+        # the Slurm of this machine may be another than that of the address: same controller and release, and no newer
+        # job
         host = values.get("SlurmctldHost[0]", "").partition("(")[0]
         release = re.search(rb'"release":\s*"([^"]+)"', answers["diag"])
         newest = max(map(int, re.findall(rb'"job_id":\s*(\d+)', answers["jobs"])), default=0)
@@ -200,7 +201,7 @@ class RestTransport(RestClient):
         return done.out.encode()
 
     def _with_accounting(self, cluster: Cluster, deadline: float) -> Cluster:
-        """Return the cluster with accounts, QOS and limits, where jobs have accounts or slurmdbd is configured."""
+        """Return the cluster with accounts, QOS and limits, if jobs have accounts or slurmdbd is configured."""
         known = None if cluster.settings is None else cluster.settings.with_accounting
         if known is False or (known is None and not any(job.account for job in cluster.jobs)):
             return cluster
@@ -216,7 +217,7 @@ class RestTransport(RestClient):
         return with_accounting(cluster, read_accounting(answers, self.user, failures))
 
     def _answer_or_error(self, service: str, endpoint: str, deadline: float) -> tuple[bytes, str]:
-        """Return an answer, or why there is none: slurmdbd may be down for longer than one wants to wait each time."""
+        """Return an answer, or why there is none: slurmdbd may be down too long to wait each time."""
         if service == "slurm" and not self._is_offered(endpoint):
             return b"", "it is not offered"
         path = f"/{service}/v0.0.{self.version()}/{endpoint}"
@@ -244,7 +245,7 @@ class RestTransport(RestClient):
         return tuple(job for job in jobs if user in (None, job.user or user) and (not ids or job.id in ids))
 
     def memory(self) -> int | None:
-        """Return None: slurmrestd does not publish for how long ended jobs are remembered."""
+        """Return None: slurmrestd does not publish how long ended jobs are remembered."""
         return None
 
     def accounting(self, partition: str, days: int) -> bytes:
@@ -269,7 +270,7 @@ class RestTransport(RestClient):
             raise BadInput(f"{cannot}: {error})") from None
 
     def _version_of(self, endpoint: str) -> int:
-        """Return the version in which an endpoint is asked."""
+        """Return the version used for a query of an endpoint."""
         version = self.version()
         late = endpoint == "jobs" and version > LAST_SHARED
         return LAST_SHARED if late and self._is_offered(endpoint, LAST_SHARED) else version
@@ -281,7 +282,7 @@ class RestTransport(RestClient):
         most: int = MOST_BYTES,
         version: int | None = None,
     ) -> bytes:
-        """Return the answer to a question, in JSON if the reader finds it so."""
+        """Return the answer to a query, as JSON if the reader accepts it."""
         answer = self._exchange("GET", self._path(endpoint, version), deadline=deadline, most=most)
         if answer.status_code != 200:
             raise self._problem("GET", endpoint, answer)
@@ -290,7 +291,7 @@ class RestTransport(RestClient):
         return answer.content
 
     def _understood(self, reader: Callable[[], T]) -> T:
-        """Return what a reader of answers makes of them, with the address in what it says."""
+        """Return an answer as parsed by a reader, whose errors get the address."""
         try:
             return reader()
         except Unreachable as error:
@@ -315,7 +316,7 @@ class RestTransport(RestClient):
             return
 
     def reshape(self, id: int, shape: Shape) -> None:
-        """Change how much for how long a waiting job asks for."""
+        """Change size and time limit of a waiting job."""
         if shape.others:
             raise BadInput(
                 f"{self.name}: job {id} requests GPUs and cannot be reshaped by slurmrestd; Slurm's commands can"
@@ -331,7 +332,7 @@ class RestTransport(RestClient):
             self._act("POST", f"job/{id}", {"job": body})  # so Slurm 23.02, against its own description
 
     def _must_be_of_tasks(self, id: int) -> None:
-        """Refuse to change a job whose size is not in its tasks alone."""
+        """Refuse to change a job whose size is not only its number of tasks."""
         answer = self._exchange("GET", self._path(f"job/{id}"))
         if answer.status_code != 200:
             return  # the request to change it will show why
