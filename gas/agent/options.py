@@ -1,4 +1,4 @@
-"""What a user asks of a plan, of predictions, of another shape for a job, and what is to run."""
+"""Options of a plan, of predictions and of reshaping, and the task to run."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ __all__ = [
 ]
 
 AUTO = "auto"
-"""What plans, and the command line, call a past that each scheduler is asked for itself."""
+"""The name, in plans and on the command line, of the past that each scheduler provides itself."""
 
 MOST_SAMPLES = 10_000
 
 
 @dataclass(frozen=True)
 class Instant:
-    """An instant as `gas.times.parse_instant` reads it, which may depend on the present of the schedulers.
+    """An instant in the syntax of `gas.times.parse_instant`, which may depend on the present of the schedulers.
 
     Attributes
     ----------
@@ -69,20 +69,20 @@ class Instant:
 
 @dataclass(frozen=True)
 class Forecasting:
-    """That the candidates are to be chosen by what is likely, as learnt from the past.
+    """Choice of candidates by predictions learned from the past.
 
     Attributes
     ----------
     history
-        The past; None asks each scheduler for its own.
+        The past; None queries each scheduler for its own.
     risk
-        0.9 chooses by the finish that is met with this probability; None by the mean.
+        0.9 chooses by the finish that is met with this probability; None by the mean finish.
     sure
         0.95 takes the cheapest request that meets the deadline with this probability; None the one that finishes first.
     samples
-        How often a queue is simulated forward; None for `gas.prediction.forecast.SAMPLES`.
+        Number of simulations of a queue; None for `gas.prediction.forecast.SAMPLES`.
     seed
-        Of the samples.
+        Seed of the samples.
     """
 
     history: History | None = None
@@ -112,7 +112,7 @@ def checked_samples(samples: int | None, what: str = "samples") -> int | None:
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What a user asks of a plan.
+    """Options of a plan.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class PlanOptions:
     choices
         Whether to plan with all accounts and QOS of the user, not only the default ones.
     deadline_may_have_passed
-        Whether a deadline that no start precedes has an answer (no request is possible); else it is refused as a slip.
+        Whether a deadline before any start gets an answer (no request is possible); else it is refused as a mistake.
     """
 
     not_before: Instant | int | timedelta | None = None
@@ -158,7 +158,7 @@ class PlanOptions:
 
 @dataclass(frozen=True)
 class ReshapeOptions:
-    """When a waiting job gets another shape.
+    """Conditions for reshaping a waiting job.
 
     Attributes
     ----------
@@ -180,16 +180,16 @@ class ReshapeOptions:
 
 @dataclass(frozen=True)
 class Run:
-    """What is to run, wherever and however large.
+    """The task to run, on any scheduler and of any size.
 
     Attributes
     ----------
     job
-        A command in which placeholders such as ``{processors}`` stand for what is chosen (`gas.placeholders`).
+        A command with placeholders such as ``{processors}`` for the chosen values (`gas.placeholders`).
     simulate
-        In place of a command, the processors are held for the expected execution time.
+        Instead of running a command, hold the processors for the expected execution time.
     here
-        A job that names no folder runs in the present one if its scheduler is on this machine.
+        Whether a job without a folder runs in the present one if its scheduler is on this machine.
     """
 
     job: JobDescription
@@ -198,7 +198,7 @@ class Run:
 
     @classmethod
     def of(cls, what: Run | JobDescription | Sequence[str], name: str) -> Run:
-        """Return what is to run where it is given as a job, or as the words of a command that gets this name."""
+        """Return the task from a job, or from the words of a command that gets this name."""
         from gas.placeholders import check  # a plan alone has no command
 
         if isinstance(what, Run):
@@ -218,7 +218,7 @@ class Run:
 
 
 def checked_key(key: str) -> str:
-    """Return a key that every scheduler takes."""
+    """Return a key that every scheduler accepts."""
     if not 0 < len(key) <= 200 or not all("\x21" <= c <= "\x7e" for c in key):
         raise BadInput(f"--key {key[:60]!r}: must be 1 to 200 printable ASCII characters without spaces")
     return key

@@ -1,11 +1,10 @@
-"""A waiting job looked at again at every change of its queue, and given another shape whenever that is worth it.
+"""Watching a waiting job: after every change of its queue, Gas reshapes it if that is worth while.
 
-A scheduler's plan is older than the latest change of its queue, for it plans at intervals: a hole that has just opened
-will mostly go to a job that is further ahead. So a watched queue that has changed is looked at once it has been
-planned again. After a change of the job, that plan is compared with the prediction, and `gas.reshaping` is given by how
-much it was wrong.
+A scheduler plans at intervals, so its plan is older than the latest change of the queue: a new hole will mostly go to a
+job further ahead. So a watched queue is examined only after it has changed and been planned again. After a change of
+the job, its plan is compared with the prediction, and `gas.reshaping` gets the error.
 
-With a predictor, what is likely decides in place of plans, and is written down for its outcome to be noted.
+With a predictor, predictions decide instead of plans, and are recorded so that their outcomes can be noted.
 """
 
 from __future__ import annotations
@@ -28,24 +27,24 @@ from gas.planner import Candidate
 from gas.reshaping import Reshaping
 from gas.times import duration_text, iso_time, relative_text
 
-if TYPE_CHECKING:  # watching by plans simulates nothing
+if TYPE_CHECKING:  # watching by plans needs no simulation
     from gas.agent.prediction import Predictor
     from gas.prediction.reshaping import LikelyReshaping
 
 __all__ = ["Event", "Watch"]
 
 PATIENCE_SECONDS = 600.0
-"""For how long a job is watched whose scheduler does not answer."""
+"""Seconds for which a job is watched while its scheduler does not answer."""
 
 PLAN_SECONDS = 300.0
 """How long a new plan is waited for. Slurm's cycles are 30 s apart by default, minutes at some sites; it does not plan
 again if it thinks that nothing has changed."""
 
 TRIES = 3
-"""How often a change is asked for that gets no answer."""
+"""Number of times that a change without an answer is requested."""
 
 MOST_REFUSED = 5
-"""After how many refused shapes no other is asked for."""
+"""Number of refused shapes after which no other is requested."""
 
 SAME_START_SECONDS = 60
 """By how little an expected start moves to be the same: planned starts are rounded, and slide with the clock."""
@@ -53,7 +52,7 @@ SAME_START_SECONDS = 60
 
 @dataclass(frozen=True)
 class Event:
-    """Something that was found or done of a watched job.
+    """An observation or action concerning a watched job.
 
     Attributes
     ----------
@@ -64,7 +63,7 @@ class Event:
     kind
         predicted, left, would change, changed, refused, planned, not planned, started or ended.
     text
-        What was done, and why; without the job's number, unless it is the job in one line (`describe`).
+        The action and its reason; without the job's number, unless it is the job in one line (`describe`).
     details
         More for programs; JSON.
     """
@@ -76,7 +75,7 @@ class Event:
     details: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Return what was done, and to which job."""
+        """Return the text with the number of the job."""
         return self.text if self.text.startswith("job ") else f"job {self.id} {self.text}"
 
     def to_wire(self) -> dict[str, Any]:
@@ -87,32 +86,32 @@ class Event:
 
 @dataclass
 class Watch:
-    """A job that is watched.
+    """A watched job.
 
     Attributes
     ----------
     pause
-        Seconds from one look to the next.
+        Seconds between two looks.
     report
         Called with each event.
     version, plan
-        Of the queue when it was last seen, and of its scheduler's plan when it was last looked at.
+        The version of the queue at the latest look, and that of its scheduler's plan.
     until
-        When a plan that is waited for is given up (`time.monotonic`); None if none is.
+        The time at which waiting for a plan ends (`time.monotonic`); None if none is awaited.
     asked, last, gain
-        The shape that was asked for and is not planned yet; the last one that was; what that was to gain.
+        The requested shape that is not planned yet; the previous one; its predicted gain.
     late
-        By how many seconds each number of processors was planned later than predicted.
+        Seconds by which each processor count was planned later than predicted.
     refused
-        Numbers of processors that were refused, or would never start.
+        Processor counts that were refused, or would never start.
     tried
-        How often a change got no answer, by the number of processors.
+        Number of changes without an answer, by processor count.
     said
-        What was said last of the job as it is: processors, expected start, why it is left so.
+        The latest report on the job as it is: processors, expected start, why it stays so.
     predictor
-        By what is likely; None decides by plans.
+        Decides by predictions; None decides by plans.
     noted
-        With how many processors the prediction of it was made that waits for its outcome.
+        The processor count for which a prediction awaits its outcome.
     """
 
     application: Application
@@ -142,7 +141,7 @@ class Watch:
         Parameters
         ----------
         remark
-            Called with what the user should know: that the scheduler does not answer.
+            Called with remarks for the user, such as that the scheduler does not answer.
         """
         poll = Poll(PATIENCE_SECONDS, remark, "looking again", clock=time.monotonic)
         while True:
@@ -176,14 +175,14 @@ class Watch:
             self.compare(standing, self.asked)
         try:
             self.look(standing)
-        except Conflict:  # it has started since: the next look finds that
+        except Conflict:  # it has started since: the next look detects that
             self.version = self.plan = ""
         except GasError:  # not looked at: it is next time, even if nothing changes
             self.version = self.plan = ""
             raise
 
     def compare(self, standing: Standing, asked: Candidate) -> None:
-        """Say what the scheduler plans for the shape that was asked for."""
+        """Report the scheduler's plan for the requested shape."""
         self.asked, job = None, standing.job
         if int(job["processors"]) != asked.processors:  # it has been changed elsewhere since
             return
@@ -208,7 +207,7 @@ class Watch:
         self.tell("planned", text, late=late, **predicted)
 
     def look(self, standing: Standing) -> None:
-        """Plan the job anew, change it if that is worth it, and say so; what was said already is not said again."""
+        """Plan the job again, change it if that is worth while, and report it; nothing is reported twice."""
         found = decided(self.application, self.where, standing, self.options, late=self.late, refused=self.refused)
         if found.late is not None:
             self.late[int(standing.job["processors"])] = found.late
@@ -225,7 +224,7 @@ class Watch:
             self.change(best, found)
 
     def by_predictions(self, standing: Standing, found: Reshaping) -> Reshaping:
-        """Return what should be made of the job by predictions, where these are asked for and there is one of it."""
+        """Return the best shape of the job by predictions, if they are requested and available."""
         if self.predictor is None or found.current is None or found.blocked is not None:
             return found
         options = self.options
@@ -240,12 +239,12 @@ class Watch:
         return made
 
     def note(self, found: LikelyReshaping, one: Candidate) -> None:
-        """Write down what is predicted of the job in a shape that it has."""
+        """Record the prediction of the job in a shape that it has."""
         anew, self.noted = self.noted is not None, one.processors
         note_standing(self.where, self.number, found.prediction(one), lambda problem: None, anew=anew)
 
     def is_news(self, what: Candidate | None, kind: str) -> bool:
-        """Whether this is not what was said last."""
+        """Whether this differs from the latest report."""
         before, said = self.said, (0, -1, kind) if what is None else (what.processors, what.start, kind)
         if before is not None and before[::2] == said[::2] and abs(before[1] - said[1]) <= SAME_START_SECONDS:
             return False
@@ -253,7 +252,7 @@ class Watch:
         return True
 
     def change(self, best: Candidate, found: Reshaping) -> None:
-        """Ask for another shape; where it is refused, the others are looked at next time."""
+        """Request another shape; if it is refused, the others are considered at the next look."""
         size, self.said = best.processors, None
         before, self.version, self.plan = self.plan, "", ""
         try:
@@ -268,7 +267,7 @@ class Watch:
                 raise
             self.refuse(size, error, found)
             return
-        except GasError as error:  # it has started in this moment, or its site does not allow it
+        except GasError as error:  # it has started at this moment, or its site does not allow the change
             self.refuse(size, error, found)
             return
         self.tried.pop(size, None)
@@ -293,14 +292,14 @@ class Watch:
                 self.plan, self.until = after.availability.version, clock + 2 * self.pause
 
     def refuse(self, size: int, error: GasError, found: Reshaping) -> None:
-        """Leave a shape out from now on."""
+        """Exclude a shape from now on."""
         self.refused.add(size)
         end = "; no further change is requested" if len(self.refused) == MOST_REFUSED else ""
         asked = f"{size} processors" if found.best is None else found.best.size_text
         self.tell("refused", f"could not be changed to {asked}: {error}{end}", found=found)
 
     def started(self, standing: Standing) -> None:
-        """Say that the job runs, and what was predicted, if that is new."""
+        """Report that the job runs, and the accuracy of its prediction, unless reported before."""
         if self.runs:
             return
         self.runs = True

@@ -1,4 +1,4 @@
-"""A plan as a picture in a file: what each scheduler has free, and every request that could be made.
+"""A plan as a picture in a file: availability of each scheduler, and all possible requests.
 
     draw_plan           one panel a scheduler, the candidates as rectangles, the best one filled
     draw_availability   one scheduler's free processors over time
@@ -43,15 +43,15 @@ __all__ = [
 ]
 
 MOST_DRAWN = 30
-"""A panel with more candidates than these shows a selection."""
+"""A panel with more candidates shows a selection."""
 
 _APART = 0.07  # corners of selected rectangles, in parts of the panel's width or height
 _LEAST_HEIGHT = 0.008  # of a panel, so that a best candidate of few processors is seen
 _MOST_STEPS = 1000  # a panel with more frames is drawn ...
-_COLUMNS = 600  # ... as so many columns, each as high as what stays free throughout it
+_COLUMNS = 600  # ... in this many columns, each as high as the number free throughout it
 _HEADROOM = 1.2  # of the machine's height; the label of the best candidate stands above the machine
 
-# Okabe and Ito's palette, which keeps apart for every kind of colour vision.
+# Okabe and Ito's palette, distinct with any colour vision.
 _BLUE, _SKY, _ORANGE, _SAND = "#0072B2", "#CFE6F5", "#E69F00", "#FBE8C2"
 _BROWN, _GREEN, _RED = "#8A5A00", "#007558", "#B8420A"
 
@@ -59,23 +59,23 @@ _LIKELY: dict[str, Any] = {"color": _GREEN, "lw": 2.0, "marker": "o", "ms": 5}
 _LIKELY_BEST: dict[str, Any] = {"color": _RED, "lw": 3.2, "marker": "D", "ms": 6.5}
 
 PLAN_STYLE = {**STYLE, "hatch.linewidth": 0.8}
-"""Settings of matplotlib under which these pictures are drawn and written."""
+"""Settings of matplotlib for these pictures."""
 
 
 class _Panel(NamedTuple):
-    """What one scheduler's panel shows."""
+    """The contents of one scheduler's panel."""
 
     availability: AvailabilityList
     candidates: Sequence[Candidate]
     best: Candidate | None
     by_nodes: bool
-    """Whether more was planned with than the counts that are shown, so that a start may be later than they suggest."""
+    """Whether planning used more than the counts shown, so that a start may be later than they suggest."""
     starts: Mapping[Candidate, tuple[int, int, int]]
-    """Of candidates that are predicted: between which instants their starts lie, and the mean between them."""
+    """For predicted candidates, the interval of their starts, and the mean."""
 
 
 class _Curve(NamedTuple):
-    """What is free between which edges, in seconds from now, and whether frames were joined for it."""
+    """Free processors between edges, in seconds from now, and whether frames were joined."""
 
     free: NDArray[np.int64]
     edges: NDArray[np.float64]
@@ -102,16 +102,16 @@ def draw_plan(
     Parameters
     ----------
     availabilities
-        What the plan was made of; of those with node identity, the counts are drawn.
+        The lists of the plan; for lists with node identity, the counts are drawn.
     title
         None for the application's name.
     starts
-        Of candidates that are predicted: earliest, mean and latest likely start, drawn as a bar with a point at the
-        height of their processors, that of the best one in another colour and with the label. The rectangles stay
-        where they are planned.
+        For predicted candidates: earliest, mean and latest likely start, drawn as a bar with a point at the height of
+        their processors; that of the best one has another colour and the label. The rectangles stay at the planned
+        starts.
     parts
-        What is best where that is several requests that start together (`gas.coallocation`): each is the best of its
-        panel, in place of the plan's own.
+        The best requests if several start together (`gas.coallocation`): each is the best of its panel, instead of the
+        plan's own.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def selection(candidates: Sequence[Candidate], best: Candidate | None, now: int,
 
 
 def _figure(panels: Sequence[_Panel], now: int, span: int, title: str, given: Sequence[Axes] | None = None) -> Figure:
-    """Draw panels into a figure of their own, or into axes that are given: then without what frames a figure."""
+    """Draw panels into a new figure, or into given axes: then without title and footer."""
     figure, axes = _own_figure(len(panels)) if given is None else drawn_into(given, len(panels))
     if title and given is None:
         figure.suptitle(one_line(title, 75), x=0.012, ha="left", fontsize=13, fontweight="bold", parse_math=False)
@@ -247,7 +247,7 @@ def _figure(panels: Sequence[_Panel], now: int, span: int, title: str, given: Se
     if given is None:
         columns = 5 if len(handles) <= 5 else 3
         figure.legend(loc="outside lower center", ncols=columns, columnspacing=1.5, **look)
-        # Labels need to know where things came to stand, and must not move them.
+        # Labels depend on the final layout, and must not change it.
         fix_layout(figure)
     else:
         axes[-1].legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3, columnspacing=1.5, **look)
@@ -313,7 +313,7 @@ def _draw_candidate(ax: Axes, candidate: Candidate, now: int, *, best: bool) -> 
 
 
 def _draw_starts(ax: Axes, processors: int, starts: Sequence[int], *, best: bool) -> None:
-    """Draw between which instants a start is likely to lie, and the mean."""
+    """Draw the interval of a likely start, and the mean."""
     low, mean, high = starts
     look = _LIKELY_BEST if best else _LIKELY
     above = 0.5 if best else 0.0  # other bars must not hide it
@@ -329,7 +329,7 @@ def _draw_starts(ax: Axes, processors: int, starts: Sequence[int], *, best: bool
 
 
 def _head(ax: Axes, panel: _Panel, drawn: int) -> None:
-    """Write above the panel whose it is, and how much of its candidates it shows."""
+    """Write above the panel the scheduler's name, and how many of its candidates are shown."""
     a = panel.availability
     ax.set_title(
         f"{one_line(a.scheduler, 40)}: {processors_text(a.processors)}, starts are {a.kind}s"
@@ -343,7 +343,7 @@ def _head(ax: Axes, panel: _Panel, drawn: int) -> None:
 
 
 def _label(ax: Axes, panel: _Panel, shown: Sequence[Candidate], now: int, span: int) -> None:
-    """Label the best candidate above the machine and the others, by their processors, where there is room."""
+    """Label the best candidate above the machine, and others by their processors, if there is room."""
     from matplotlib.patheffects import withStroke
 
     halo = [withStroke(linewidth=2.5, foreground="white")]

@@ -1,4 +1,4 @@
-"""Admission: what a request must pass to become a job, or to change one, and the job that it becomes."""
+"""Admission: the checks before a request becomes a job or changes one, and the job that it becomes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Admission", "job_of"]
 
 
 class Admission:
-    """Accepts requests into a book, as long as it is open and their users keep within limits.
+    """Accepts requests into a book while it is open and users stay within limits.
 
     Attributes
     ----------
@@ -69,12 +69,12 @@ class Admission:
             return job.copy() if self._made_before(wanted) else reshape(self._book, self._limits, job, wanted)
 
     def answer(self, job: Job, wanted: Answer) -> Job:
-        """Answer what a waiting job is offered; `LiveScheduler.answer` names the errors."""
+        """Answer an offer to a waiting job; `LiveScheduler.answer` names the errors."""
         with self._counting_refusals():
             return job.copy() if self._made_before(wanted) else answer(self._book, job, wanted)
 
     def _made_before(self, wanted: Change) -> bool:
-        """Return whether a change was made before with its key, and is not to be made again."""
+        """Return whether a change with this key was made before, so that it must not be repeated."""
         if wanted.key is None:
             return False
         earlier = self._book.store.change_by_key(wanted.id, wanted.user, wanted.key)
@@ -143,7 +143,7 @@ class Admission:
 
 
 def job_of(entry: Entry, request: JobRequest) -> Job:
-    """Return the new job of a request that the schedule has given a place."""
+    """Return the job for a request that has a place in the schedule."""
     job = Job(entry.id, request, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)
     job.identity, job.priority = os.urandom(8).hex(), entry.priority
     return job

@@ -1,7 +1,7 @@
-"""Copies of a store: made while it is in use, put back, checked, and what is sound of a damaged one saved.
+"""Copies of a store: made while it is in use, restored, checked, and the sound part of a damaged one saved.
 
-A backup is one SQLite file with every job and fact of the store at one instant, and the ledger of predictions as it was
-last written. Outputs of jobs and tokens are files of their own, which any other program can copy.
+A backup is one SQLite file with every job and fact of the store at one instant, and the ledger of predictions as last
+written. Outputs of jobs and tokens are separate files, which any other program can copy.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ _ENDINGS = ("-wal", "-shm", "-journal")
 
 @dataclass(frozen=True)
 class Restored:
-    """What a restored backup holds, and what was lost by it.
+    """Contents of a restored backup, and the losses.
 
     Attributes
     ----------
     jobs
-        How many jobs the backup knows.
+        Number of jobs in the backup.
     lost
-        Those that only the store knew that was replaced.
+        Jobs that only the replaced store had.
     found
-        The numbers of jobs with a directory that the backup does not know; `gas serve` takes them in again.
+        Numbers of jobs with a directory that are not in the backup; `gas serve` recovers them.
     aside
-        Where the files are that were replaced; None if there were none.
+        Folder of the replaced files; None if there were none.
     ended
-        Jobs that wait or run in the backup and ended, or were cancelled, after it: they stay ended.
+        Jobs that wait or run in the backup but ended, or were cancelled, after it: they stay ended.
     """
 
     jobs: int
@@ -63,9 +63,9 @@ class Restored:
 
 
 def back_up(state: Path, target: Path) -> tuple[Path, int]:
-    """Copy the store of a state directory as it is at one instant; return the copy, and how many jobs it holds.
+    """Copy the store of a state directory as it is at one instant; return the copy and its number of jobs.
 
-    The service may be running. The copy appears whole or not at all, is on disk on return, and was checked.
+    The service may be running. The copy is atomic, on disk on return, and checked.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def back_up(state: Path, target: Path) -> tuple[Path, int]:
     StoreDamaged
         It is damaged, so that no good copy can be made.
     BadInput
-        The target cannot be written, or is a file of something else.
+        The target cannot be written, or exists and is not a backup.
     """
     source = _store_in(state)
     if target.is_dir():
@@ -105,20 +105,20 @@ def back_up(state: Path, target: Path) -> tuple[Path, int]:
 
 
 def restore(backup: Path, state: Path) -> Restored:
-    """Put a backup in the place of a store that no service uses; what is replaced is kept beside it.
+    """Replace a store that no service uses by a backup; the replaced files are kept beside it.
 
-    The restored store begins an epoch of its own, and gives no number again that it, the store before it, or a job's
-    directory bears. Where the store before can be read, what has ended since stays ended. The caller holds the state
-    directory, whose owner gets the files.
+    The restored store begins a new epoch, and never repeats a number of its own, of the store before it, or of a job's
+    directory. If the store before is readable, jobs ended since stay ended. The caller holds the state directory, whose
+    owner gets the files.
 
     Raises
     ------
     NotFound
         There is no such backup.
     StoreDamaged, Conflict
-        It is damaged, or of a later version; nothing was changed.
+        It is damaged, or written by a later version; nothing was changed.
     StoreFailed
-        The disk failed; the same again completes it.
+        A disk error; repeating the call completes it.
     """
     if not backup.is_file():
         raise NotFound(f"{backup}: there is no such file")
@@ -160,7 +160,7 @@ def restore(backup: Path, state: Path) -> Restored:
 
 
 def check(path: Path) -> tuple[list[str], int]:
-    """Return what is wrong with a store or backup, and how many sound jobs it holds; it may be in use.
+    """Return the damage of a store or backup, and its number of sound jobs; it may be in use.
 
     Raises
     ------
@@ -177,14 +177,14 @@ def check(path: Path) -> tuple[list[str], int]:
 
 
 def save_sound(path: Path, target: Path) -> tuple[int, list[str]]:
-    """Write the sound jobs and facts of a damaged store to a new one; return their number and what was left out.
+    """Write the sound jobs and facts of a damaged store to a new one; return their number and the omissions.
 
     Raises
     ------
     BadInput
         The target exists already.
     Conflict
-        Nothing can be read at all.
+        Nothing can be read.
     """
     path = path / STORE if path.is_dir() else path
     if target.exists():
@@ -229,7 +229,7 @@ def save_sound(path: Path, target: Path) -> tuple[int, list[str]]:
 
 
 def problems_of(path: Path) -> tuple[list[str], int]:
-    """Return what is wrong with a database file, the whole of it read, and how many sound jobs it holds."""
+    """Return the damage of a database file, which is read completely, and its number of sound jobs."""
     problems: list[str] = []
     sound = 0
     try:
@@ -274,11 +274,11 @@ def _store_in(state: Path) -> Path:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database for reading, also one that is damaged."""
+    """Open a database for reading, even a damaged one."""
     with closing(open_database(path)) as database:
         database.row_factory = sqlite3.Row
         database.text_factory = lambda raw: raw.decode(errors="replace")
-        with suppress(sqlite3.Error):  # damage that shows again
+        with suppress(sqlite3.Error):  # the damage shows again later
             read_as_of_today(database, int(database.execute("PRAGMA user_version").fetchone()[0]))
         yield database
 
@@ -300,13 +300,13 @@ def _count(database: sqlite3.Connection) -> int:
 
 
 def _numbers(database: sqlite3.Connection) -> list[int]:
-    """Return the numbers of all jobs that can be found, also where a part of the file is damaged."""
+    """Return the numbers of all jobs that can be found, even if part of the file is damaged."""
     numbers: set[int] = set()
     problem: sqlite3.Error | None = None
     for statement in ("SELECT id FROM jobs", "SELECT id FROM jobs ORDER BY id DESC", "SELECT id FROM commands"):
         try:
             numbers.update(row[0] for row in database.execute(statement) if type(row[0]) is int)
-        except sqlite3.Error as error:  # those before the damage have been found
+        except sqlite3.Error as error:  # those before the damage were found
             problem = error
     if not numbers and problem is not None:
         raise Conflict(f"it cannot be read at all ({problem}); restore a backup with `gas restore`")
@@ -329,13 +329,13 @@ def _jobs_in(path: Path) -> dict[int, Job]:
 
 
 def _ended_since(job: Job, newer: dict[int, Job]) -> Job | None:
-    """Return what had become of an active job by the newer of two states, if it had ended."""
+    """Return the outcome of an active job in the newer of two states, if it had ended."""
     found = newer.get(job.id)
     return found if found is not None and found.identity == job.identity and not found.active else None
 
 
 def _furthest(mark: MarkFile, path: Path) -> Mark | None:
-    """Return how far a store had got, by its mark and by what it says itself; None if neither is there."""
+    """Return the last state of a store, by its mark and its own facts; None if neither exists."""
     known = mark.read()
     facts: dict[str, str] = {}
     with suppress(sqlite3.Error, OSError), _opened(path) as database:
@@ -355,19 +355,19 @@ def _furthest(mark: MarkFile, path: Path) -> Mark | None:
 def _made_ready(
     path: Path, before: dict[int, Job], highest: int, mark: Mark | None
 ) -> tuple[set[tuple[int, str]], list[Job], Mark]:
-    """Make a copy of a backup what is to be served from, in one file, before it takes the place of anything.
+    """Turn a copy of a backup into the new store, in one file, before anything is replaced.
 
-    Were it done in its place, a failure halfway would leave a store that looks restored and knows nothing of the one
+    If this were done in place, a failure halfway would leave a store that looks restored and knows nothing of the one
     before it.
 
     Parameters
     ----------
     before
-        The jobs of the store that it will replace.
+        The jobs of the store to be replaced.
     highest
         No number up to this is given again.
     mark
-        How far the store before had got.
+        The last state of the store before.
 
     Returns
     -------
@@ -401,9 +401,9 @@ def _code_of(error: Exception) -> int:
 
 
 def _unfinished(state: Path) -> Path | None:
-    """Return where an interrupted restore has put the store aside that was there before; None if it is in its place.
+    """Return where an interrupted restore put the previous store; None if it is in its place.
 
-    One that was interrupted while it moved the files of that store is undone: the database itself was moved last.
+    A restore interrupted while moving the files of that store is undone: the database itself is moved last.
     """
     aside = max(state.glob(f"{_ASIDE}*"), default=None, key=lambda each: each.name)
     if aside is None:
@@ -418,12 +418,12 @@ def _unfinished(state: Path) -> Path | None:
 
 
 def _beside(path: Path) -> list[Path]:
-    """Return the files that belong to a database, beside its own, and the mark that it has as a store."""
+    """Return the files of a database except itself, and its mark as a store."""
     return [*(path.with_name(f"{path.name}{end}") for end in _ENDINGS), path.with_suffix(".mark")]
 
 
 def _put_aside(state: Path) -> Path | None:
-    """Move the files of a store into a directory of their own, the database last, and return that directory."""
+    """Move the files of a store into a separate directory, the database last, and return that directory."""
     if not any((state / f"{STORE}{end}").exists() for end in ("", *_ENDINGS)):
         return None
     name = f"{_ASIDE}{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"

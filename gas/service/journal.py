@@ -1,4 +1,4 @@
-"""What is noted of each change: lines of the log, counts for the metrics, and broken promises on their jobs."""
+"""Records of each change: lines of the log, counts for the metrics, and broken promises on their jobs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger("gas.s3")
 
 
 def note(changed: Sequence[Job], promoted: int) -> None:
-    """Log what has become of jobs, one line each, and how many others only start earlier."""
+    """Log the outcomes of jobs, one line each, and the number of others that only start earlier."""
     if not log.isEnabledFor(logging.INFO):
         return
     for job in changed:
@@ -32,9 +32,9 @@ def note(changed: Sequence[Job], promoted: int) -> None:
 
 
 def note_broken(broken: Broken, job: Job | None, processors: int, outage: str) -> None:
-    """Note a promise that could not be kept, and why, on its job and in the log.
+    """Record a broken promise, with the reason, on its job and in the log.
 
-    `processors` is the size of the machine, `outage` why starts were missed.
+    `processors` is the size of the machine, `outage` the reason for missed starts.
     """
     why = {
         "outage": outage,

@@ -1,8 +1,8 @@
 """The live scheduler: S³ driven by a clock, with its store and its processes.
 
-Every public method brings the schedule up to the present, does its one thing, has what changed written to the store
-(`gas.service.book`) and only then answers. One lock makes it safe to call from many threads; the dispatcher starts what
-falls due between them.
+Every public method updates the schedule to the present, does its work, writes the changes to the store
+(`gas.service.book`) and only then answers. One lock makes it safe to call from many threads; between calls, the
+dispatcher starts due jobs.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ class LiveScheduler:
     Parameters
     ----------
     name
-        What the availability list calls this scheduler.
+        The name of this scheduler in the availability list.
     processors
-        The size of the machine; a store that was made for another size is refused. None takes the store's.
+        The size of the machine; a store for another size is refused. None takes the store's.
     state
         The directory of the store and of the jobs' files; made if missing.
     clock
-        By default the real one. It goes on from where an earlier life of the store was.
+        By default the real one. It continues from the last time before a restart.
     reset_clock
         Take the wall clock's time even if it is earlier than what the clock has shown; nothing may be scheduled.
     keep
-        How many seconds after its end a job is forgotten, with what it wrote; None keeps all.
+        Seconds after its end at which a job and its output are deleted; None keeps all.
     limits
         Limits per user.
     host
@@ -133,7 +133,7 @@ class LiveScheduler:
         self.feed.close()
         with self._lock:
             with suppress(StoreFailed):
-                self._book.remember()  # so that the next life shows no earlier instant
+                self._book.remember()  # so that no earlier instant is shown after a restart
             self._store.close()
 
     # ----------------------------------------------------------------------------------------------------- ask
@@ -205,7 +205,7 @@ class LiveScheduler:
 
     @property
     def coverage(self) -> dict[str, Any] | None:
-        """How often the last predicted intervals held, as JSON; None until that is known. This does not block."""
+        """Coverage of the last predicted intervals, as JSON; None until known. This does not block."""
         return self._ledger.coverage
 
     def job_with_key(self, user: str, key: str) -> Job | None:
@@ -247,7 +247,7 @@ class LiveScheduler:
         return self._store.count
 
     def output(self, id: int, stream: str, limit: int, after: int | None = None) -> bytes:
-        """Return the last `limit` bytes of the output of a process, "stdout" or "stderr", or those after so many."""
+        """Return the last `limit` bytes of "stdout" or "stderr" of a process, or those from an offset on."""
         with self._lock:
             job = self._find(id)
         return self._book.runner.output(job, stream, limit, after)
@@ -289,11 +289,11 @@ class LiveScheduler:
         BadInput, StalePlan
             As `S3.submit` and `S3.reserve`; there is no such class.
         NotFound
-            There is no reservation of this user's whose place the job is to take.
+            This user has no such reservation for the job.
         Forbidden
             The user may not submit in this class.
         Conflict
-            The key was used for a different request, or the reservation is another one or has begun.
+            The key was used for a different request, or the reservation differs or has begun.
         Draining
             No new jobs are accepted.
         OverLimit
@@ -327,7 +327,7 @@ class LiveScheduler:
                 if not job.being_ended:
                     said, job.message = job.message, f"{BEING}{other or 'cancelled'}"
                     job.remark(said)
-                    book.write([], noted=[job])  # before anything is done: what is answered survives
+                    book.write([], noted=[job])  # before the cancellation: an answered request must survive a crash
                 book.runner.cancel(job)
                 return job.copy()
             job.remark(other)
@@ -351,7 +351,7 @@ class LiveScheduler:
         NotFound
             There is no such job.
         Conflict
-            It does not wait, or the key was used for another change of it.
+            It is not waiting, or the key was used for another change of it.
         StalePlan, BadInput
             As `S3.reshape`.
         OverLimit
@@ -363,7 +363,7 @@ class LiveScheduler:
             return self._admission.reshape(self._find(wanted.id), wanted)
 
     def answer(self, wanted: Answer) -> Job:
-        """Accept or decline the earlier start that a waiting job is offered; keys, durability and errors as `reshape`.
+        """Accept or decline the offer to a waiting job; keys, durability and errors as in `reshape`.
 
         Raises
         ------
@@ -399,13 +399,13 @@ class LiveScheduler:
         self._admission.draining = True
 
     def accelerate(self, speed: float) -> None:
-        """Let the clock run at another speed from now on."""
+        """Change the speed of the clock."""
         with self._present(changes=True):
             self.clock.accelerate(speed)
             self._book.remember()
 
     def preload(self, jobs: list[tuple[str, Entry, int]], machine: Machine) -> None:
-        """Take over a machine with simulated jobs as they stand: (name, entry, run time) of each, as one write.
+        """Take over a machine with simulated jobs as they are: (name, entry, run time) of each, in one write.
 
         Their user is called "log".
 

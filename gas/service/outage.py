@@ -1,4 +1,4 @@
-"""What an outage makes of jobs: starts that were missed, and jobs of the store, put on a schedule again."""
+"""Effects of an outage on jobs: missed starts, and jobs of the store put on a schedule again."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ LATE_SECONDS = 2.0
 
 @dataclass
 class Restored:
-    """What the jobs in a store imply as of now.
+    """The present consequences of the jobs in a store.
 
     Attributes
     ----------
     machine
         The schedule, with the simulated jobs on it.
     jobs, processes
-        Those in the schedule, and of them the processes that run, by number.
+        Jobs in the schedule, and among them the running processes, by number.
     ended
-        Jobs that have left the schedule meanwhile, or that it has no place for; not written yet.
+        Jobs that have left the schedule since, or that have no place in it; not written yet.
     """
 
     machine: Machine
@@ -60,19 +60,19 @@ def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, las
         request = job.request
         lasts = request.walltime if request.kind == "reservation" and not request.lapses else request.run_time
         if job.state == "running" and job.start > now:
-            # By a clock that was ahead of a restored one. It holds its processors now, and for its walltime.
+            # It started by a clock that was ahead of a restored one. It holds its processors now, and for its walltime.
             job.start, job.due = now, now + request.walltime
             job.promise = min(job.promise, now)
         if job.state == "running" and lasts is None and not runner.was_begun(job):
-            # An earlier life died between noting the start and making it. Begun now, the job would lose what has
-            # passed of its walltime; as a start that was missed, it is planned again, unless it was cancelled.
+            # The service ended between noting the start and making it. If started now, the job would lose the elapsed
+            # part of its walltime; like a missed start, it is planned again, unless it was cancelled.
             if job.being_ended:
                 job.remark(job.no_longer())
                 result.leave(job, "cancelled", now)
                 continue
             job.state = "queued"
         if job.state == "reserved" and request.lapses and job.start < now:
-            result.leave(job, end_by_itself(job), job.start)  # planned again, it would hold what nobody waits for
+            result.leave(job, end_by_itself(job), job.start)  # planned again, it would hold processors for nobody
             continue
         if job.state == "running" and (end := _ended_while_away(job, lasts, runner, now)) is not None:
             result.leave(job, job.state, end)
@@ -82,7 +82,7 @@ def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, las
         elif job.state == "running":
             result.processes[job.id] = job
             if job.being_ended:
-                runner.cancel(job)  # an earlier life answered that, and may not have got to it
+                runner.cancel(job)  # the cancellation was answered before the restart, but perhaps not carried out
         entries.append(
             Entry(
                 job.id, request.processors, request.walltime, job.submitted, job.start, job.promise,
@@ -98,11 +98,11 @@ def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, las
 
 
 def missed_starts(jobs: Mapping[int, Job], schedule: S3, clock: Clock, pulse: Pulse) -> str | None:
-    """Return why processes were not started that should have been: the service was stopped, suspended or starved.
+    """Return why due processes were not started: the service was stopped, suspended or starved.
 
-    That is an outage like any other. Begun as if nothing had been, they would lose what has passed of their walltime;
-    read back, they are planned again, and the promises that this breaks are named. A service that ran and was slow
-    breaks no promise: it begins them late, unless most of a walltime would be lost.
+    That is an outage like any other. If started as usual, the jobs would lose the elapsed part of their walltime; read
+    again from the store, they are planned again, and the broken promises are reported. A service that ran but was slow
+    breaks no promise: it starts them late, unless most of a walltime would be lost.
     """
     now, late = clock.now(), int(LATE_SECONDS * max(1.0, clock.speed))
     if now - schedule.now <= late or schedule.first_start() >= now - late:
@@ -135,7 +135,7 @@ def end_by_itself(job: Job) -> JobState:
 
 
 def _ended_while_away(job: Job, lasts: int | None, runner: Runner, now: int) -> int | None:
-    """Return when a running job ended during an outage, None if it still runs; its state says how it ended."""
+    """Return when a running job ended during an outage, None if it still runs; its state tells how."""
     if lasts is not None:
         end = job.start + min(lasts, job.request.walltime)
         if end > now:

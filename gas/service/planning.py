@@ -1,8 +1,8 @@
 """Planning for a client (``POST /v1/plan``): an application's tables as JSON in, the object of gas.plan/1 out.
 
-The tables are read as those of an application file are, and planned by `gas.planner`; what is added here are limits,
-since the one who asks is not the one who pays: no plug-ins, and no request that keeps the service busy for long. No
-agent (`gas.agent`) is needed: the only list is at hand, so that no scheduler is asked and nothing goes stale.
+The tables are read like those of an application file and planned by `gas.planner`. This module adds limits, since the
+client does not pay for the computation: no plug-ins, and no request that keeps the service busy for long. The agent
+(`gas.agent`) is not needed: the only list is the service's own, so no scheduler is queried and no plan gets stale.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from speedup_models.registry import BUILT_IN
 __all__ = ["MOST_ENTRIES", "MOST_PAIRS", "MOST_SIZES", "PlanAnswer", "PlanBody", "plan_for"]
 
 MOST_ENTRIES = 10_000
-"""Entries of a table of times, or of a list of processor counts."""
+"""Largest number of entries of a table of times, or of a list of processor counts."""
 
 MOST_SIZES = 2**14
-"""Processor counts that one request may have tried."""
+"""Largest number of processor counts of one request."""
 
 MOST_PAIRS = 2**27
-"""Processor counts times frames, for the paper's walk, which looks at every pair."""
+"""Largest product of processor counts and frames for the paper's walk, which examines every pair."""
 
 LONGEST_NAME = 200
 
@@ -41,7 +41,7 @@ Instant = Annotated[int, Field(strict=True, ge=0, le=LATEST)]
 
 
 class PlanBody(BaseModel):
-    """What to plan, and what the user wants to wait and to spend."""
+    """The request for a plan: application, limits and preferences."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -85,7 +85,7 @@ class PlanBody(BaseModel):
 
 
 class CandidateAnswer(BaseModel):
-    """One request that could be made; instants in epoch seconds and ISO 8601, durations in seconds."""
+    """A possible request; instants in epoch seconds and ISO 8601, durations in seconds."""
 
     scheduler: str
     processors: int
@@ -101,7 +101,7 @@ class CandidateAnswer(BaseModel):
 
 
 class RejectedAnswer(BaseModel):
-    """A processor count that is impossible, and why."""
+    """An impossible processor count, with the reason."""
 
     scheduler: str
     processors: int
@@ -109,7 +109,7 @@ class RejectedAnswer(BaseModel):
 
 
 class PlannedWithAnswer(BaseModel):
-    """A scheduler that was asked."""
+    """A scheduler that was queried."""
 
     name: str
     ok: bool
@@ -117,7 +117,7 @@ class PlannedWithAnswer(BaseModel):
 
 
 class PlanAnswer(BaseModel):
-    """The request that finishes first, null if none is possible, and everything that was looked at, best first."""
+    """The request that finishes first, null if none is possible, and all candidates, best first."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -133,12 +133,12 @@ class PlanAnswer(BaseModel):
 
 
 def plan_for(body: PlanBody, availability: AvailabilityList) -> dict[str, Any]:
-    """Return the plan, as JSON of schema gas.plan/1, with the list of the scheduler that was asked.
+    """Return the plan, as JSON of schema gas.plan/1, with the list of this scheduler.
 
     Raises
     ------
     BadInput, FieldError, ModelError
-        The tables cannot be used, or the request is above a limit of this module.
+        The tables are invalid, or the request exceeds a limit of this module.
     """
     application = _application(body.application)
     sizes = _sizes(application, availability.processors)
@@ -177,7 +177,7 @@ def _application(tables: dict[str, Any]) -> Application:
     speedup = tables.get("speedup")
     model = speedup.get("model") if isinstance(speedup, Mapping) else None
     if isinstance(model, str) and model not in BUILT_IN:
-        # Code of others with keys from anywhere could read files or run for hours; what it gives as a table will do.
+        # Plug-ins with keys from clients could read files or run for hours; a table with their times serves as well.
         raise BadInput(
             f"{_PLACE} [speedup] model: {shown(model)} is not available in the service, which has "
             f'{", ".join(sorted(BUILT_IN))}; send the times of a plug-in as a "table", or plan with `gas plan`'
@@ -189,7 +189,7 @@ def _application(tables: dict[str, Any]) -> Application:
 
 
 def _sizes(application: Application, machine: int) -> int:
-    """Return how many processor counts the planner would try, without laying them out."""
+    """Return the number of processor counts that the planner would try, without listing them."""
     if application.model.sizes is not None:
         return len(application.sizes(machine))
     constraint = application.constraint

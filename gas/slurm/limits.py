@@ -1,11 +1,11 @@
-"""What the limits of QOS and associations say to a job (sacctmgr(1); acct_policy.c).
+"""Limits of QOS and associations applied to a job (sacctmgr(1); acct_policy.c).
 
 A partition's QOS comes first, then the job's (the other way round with OverPartQOS), then the user's association and
-all accounts above. Of each kind of limit, resource by resource, the first of the QOS that sets it counts and replaces
-those of associations; among accounts all limits of groups count, each against its own use.
+all accounts above. For each kind of limit, resource by resource, the first QOS that sets it counts and replaces those
+of associations; among accounts, all group limits count, each against its own usage.
 
-The tests of the kinds of limits are alike in shape. Each is written out, as Slurm's are: they differ in what is
-counted, in the names of their reasons and in what has to end before the job fits.
+The tests of the kinds of limits are similar. Each is written out, as in Slurm: they differ in what is counted, in their
+reasons, and in what has to end before the job fits.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ def limits(
     tasks: int = 1,
     dated: bool = True,
 ) -> Verdict:
-    """Return what all limits say to a job, those of its partition and licences too.
+    """Return the verdict of all limits on a job, including those of its partition and licences.
 
     Parameters
     ----------
     job
-        As asked for; its user is who has the accounts.
+        As requested; its user is the one with the accounts.
     qos, account
-        By default those of the job, else those that the user has by default.
+        By default those of the job, else the user's defaults.
     given
-        What it will be given, where that is known better than from sizes alone.
+        Its allocation, if known better than from sizes alone.
     groups
         Names of the user's groups.
     tasks
         Of an array; each counts as a job.
     dated
-        Also work out when limits let it go.
+        Whether to determine when limits release it.
     """
     case = Standing.of(cluster, job, partition, qos, account, given, tasks, dated=dated)
     before = list(_before_nodes(case)) if case.counting else []
     of_partition = partition_bindings(case, groups)
-    if before:  # a job that these hold back is accepted before nodes are looked for
+    if before:  # a job held back by these is accepted before nodes are considered
         of_partition = [one for one in of_partition if one.reason != NO_NODES]
     found = [*submission_bindings(case), *of_partition]
     if case.counting:
@@ -85,7 +85,7 @@ def _jobs_binding(
 
 
 def _before_nodes(case: Standing) -> Iterator[Binding]:
-    """Test what Slurm tests before it looks for nodes (acct_policy_job_runnable_pre_select), in its order."""
+    """Test the limits that Slurm checks before it selects nodes (acct_policy_job_runnable_pre_select), in its order."""
     done: set[str] = set()
     limit = case.minutes
     for level in levels(case):
@@ -142,7 +142,7 @@ def _wall(case: Standing, level: Level, use: Use) -> Binding | None:
 
 
 def _after_nodes(case: Standing) -> Iterator[Binding]:
-    """Test what Slurm tests when it knows what the job will have (acct_policy_job_runnable_post_select)."""
+    """Test the limits that Slurm checks with the job's allocation (acct_policy_job_runnable_post_select)."""
     done: set[tuple[str, str]] = set()
     for level in levels(case):
         found: list[tuple[str, str, Binding | None]] = []
@@ -195,12 +195,12 @@ def _ordered(bounds: Amounts) -> list[str]:
 
 
 def _sized(case: Standing, name: str) -> tuple[float, float]:
-    """Return how much of a resource a job asks for, and will be given."""
+    """Return the requested and the allocated amount of a resource."""
     return case.asked.amounts.get(name, 0), case.given.amounts.get(name, 0)
 
 
 def _outcome(case: Standing, asked: float, bound: float) -> str:
-    """Return whether a job that exceeds a limit alone is rejected, or waits for ever."""
+    """Return whether a job that exceeds a limit by itself is rejected, or waits for ever."""
     return REJECTED if case.strict and asked > bound else NEVER
 
 
@@ -218,7 +218,7 @@ def _in_use(
     whose: str,
     tail: str = "",
 ) -> _Found:
-    """Test amounts against what is in use: GrpTRES, MaxTRESPU, MaxTRESPA."""
+    """Test amounts including usage: GrpTRES, MaxTRESPU, MaxTRESPA."""
     found: _Found = []
     for name in _ordered(bounds):
         bound, used = bounds[name], use.tres.get(name, 0)
@@ -244,7 +244,7 @@ def _in_use(
 
 
 def _size(case: Standing, kind: str, stem: str, tail: str, bounds: Amounts, whose: str) -> _Found:
-    """Test the size of one job, or of what it has of a node: MaxTRES, MaxTRESPerNode."""
+    """Test the size of one job, or its part on a node: MaxTRES, MaxTRESPerNode."""
     found: _Found = []
     for name in _ordered(bounds):
         asked, given = _sized(case, name)
@@ -265,7 +265,7 @@ def _size(case: Standing, kind: str, stem: str, tail: str, bounds: Amounts, whos
 
 
 def _most_nodes(case: Standing) -> int:
-    """Return over how many nodes a job may be spread."""
+    """Return the number of nodes over which a job may be spread."""
     if case.given.nodes or case.given.whole:
         return case.given.least_nodes
     limits_ = (case.job.most_nodes, case.partition.most_nodes, case.job.tasks_asked or case.job.cpus)
@@ -273,9 +273,9 @@ def _most_nodes(case: Standing) -> int:
 
 
 def _new_nodes(case: Standing, counts: Callable[[Job], bool]) -> float:
-    """Return how many nodes a job takes that those who count for a limit do not have already.
+    """Return the number of nodes of a job that the jobs counted by a limit do not have already.
 
-    Slurm counts a node once. Where the choice is not known, the job is taken to fill theirs first, as Slurm does.
+    Slurm counts a node once. If the choice is unknown, the job is assumed to fill their nodes first, as in Slurm.
     """
     theirs = {name for job, _ in case.counted(counts).jobs for name in job.nodes}
     if case.given.nodes:
@@ -364,7 +364,7 @@ def _running_minutes(
 
 
 def _history(case: Standing, level: Level, use: Use) -> _Found:
-    """Test minutes of all that ran so far: GrpTRESMins."""
+    """Test minutes of all past usage: GrpTRESMins."""
     found: _Found = []
     for name in _ordered(level.bounds.group_tres_minutes):
         bound, used = level.bounds.group_tres_minutes[name], use.tres_minutes.get(name, 0)

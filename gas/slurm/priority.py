@@ -1,8 +1,8 @@
-"""The priority that a job would get, with its parts and with what of it cannot be known.
+"""The expected priority of a job, with its parts, and with those that are unknown.
 
-Multifactor (priority_multifactor.c; slurm.conf(5), PriorityWeight...) is a sum of factors from 0 to 1 by their weights,
-in floating point and cut off at the end; a job that is just submitted has age 0 until the next calculation. Basic
-priority is the order of submission: a new job comes last.
+Multifactor priority (priority_multifactor.c; slurm.conf(5), PriorityWeight...) is a weighted sum of factors from 0 to
+1, in floating point and truncated at the end; a newly submitted job has age 0 until the next calculation. Basic
+priority is the order of submission: a new job is last.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ class Priority:
     Attributes
     ----------
     value
-        None where it cannot be calculated; with what is unknown taken as 0.
+        None if it cannot be calculated; unknown parts count as 0.
     later
-        What it becomes when the scheduler has tried the job, whose CPUs are rounded then.
+        Its value after the scheduler has tried the job, which rounds its CPUs.
     parts
-        What it is made of.
+        Its summands.
     comes_last
-        All jobs of the same tier come before it, whatever its value.
+        All jobs of the same tier precede it, whatever its value.
     unknown
-        What it depends on and is not published, in words.
+        Unpublished values that it depends on, in words.
     observed
-        From the priorities of how many waiting jobs it was worked out; 0 where it was calculated.
+        Number of waiting jobs whose priorities it was derived from; 0 if it was calculated.
     share
-        What the user's fair share is taken to be, where it does not show (`gas.slurm.observed.Observed`).
+        The assumed fair share of the user, if not published (`gas.slurm.observed.Observed`).
     """
 
     value: int | None
@@ -63,11 +63,11 @@ def own_priority(
     Parameters
     ----------
     job
-        As asked for; its user is who has the accounts.
+        As requested; its user is the one with the accounts.
     qos, account
-        By default those of the job, else those that the user has by default.
+        By default those of the job, else the user's defaults.
     waited
-        For how many seconds it has been eligible; 0 for a new job.
+        Seconds since it became eligible; 0 for a new job.
     """
     settings = cluster.settings
     if settings is None:
@@ -92,7 +92,7 @@ def own_priority(
 
 
 def _observed(cluster: Cluster, job: Job, partition: Partition, missing: str) -> Priority:
-    """Return the priority that those of waiting jobs show; else that what is missing is unknown."""
+    """Return the priority according to those of waiting jobs; otherwise the missing part is unknown."""
     found = observed(cluster, job, partition)
     if found.comes_last:
         return Priority(None, comes_last=True, observed=found.jobs)

@@ -1,7 +1,7 @@
-"""How a Slurm is configured, as far as it decides where a user stands: priority, enforcement, preemption, defaults.
+"""Configuration of a Slurm as far as it affects the place of jobs: priority, enforcement, preemption, defaults.
 
-slurm.conf(5) has each key. What is not published is None, and `Settings.absent` names it: a default would be a guess,
-as several have changed between releases.
+slurm.conf(5) describes each key. Unpublished values are None, and `Settings.absent` names them: a default would be a
+guess, as several have changed between releases.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ FACTORS: Mapping[str, str] = MappingProxyType(
         "QOS": "PriorityWeightQOS",
     }
 )
-"""What a priority is made of, and the key of its weight; trackable resources (TRES) have weights of their own."""
+"""The factors of a priority, and the keys of their weights; trackable resources (TRES) have weights of their own."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What ``scontrol show config`` says.
+    """The configuration from ``scontrol show config``.
 
     Attributes
     ----------
     values
-        All of it by key, as printed.
+        All of it by key, verbatim.
     version
         The release.
     priority_type
@@ -46,14 +46,14 @@ class Settings:
     favour_small
         PriorityFavorSmall.
     max_age, half_life, calculation_period
-        Seconds: when age counts no more, after which use counts half (0: it stays), and from one calculation of
-        priorities to the next.
+        Seconds: the age with the full factor, the half-life of usage (0: no decay), and the time between calculations
+        of priorities.
     dampening
         FairShareDampeningFactor.
     usage_reset
         PriorityUsageResetPeriod, in capitals.
     site_factor
-        The plugin that adds what it likes to priorities; empty if there is none.
+        The plugin that adds a site factor to priorities; empty if there is none.
     enforced
         AccountingStorageEnforce, in small letters.
     with_accounting
@@ -66,23 +66,23 @@ class Settings:
     selection, selection_parameters
         SelectType without its ``select/``, and SelectTypeParameters in capitals.
     tracked
-        AccountingStorageTRES: the resources that limits can be set on.
+        AccountingStorageTRES: the resources that can have limits.
     complete_wait, kill_wait
         Seconds.
     overtime
-        Seconds that jobs may be over their limit.
+        Seconds by which jobs may exceed their limit.
     memory_per_cpu, memory_per_node, most_memory_per_cpu, most_memory_per_node
-        MB that jobs get which ask for none, and that they may ask for.
+        Default and largest MB that jobs may request.
     cpus_per_gpu, memory_per_gpu
         Of JobDefaults.
     most_tasks
-        MaxArraySize: the largest number of a task of an array, plus one.
+        MaxArraySize: the largest task number of an array, plus one.
     private
         PrivateData, in small letters.
     absent
-        Keys that were expected and not published.
+        Expected keys that are not published.
     unclear
-        Keys whose values were not understood.
+        Keys with values that were not understood.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -129,7 +129,7 @@ class Settings:
 
     @property
     def limits_enforced(self) -> bool | None:
-        """Whether limits of associations and QOS count; None if that is not published."""
+        """Whether limits of associations and QOS are enforced; None if not published."""
         if self.with_accounting is False:
             return False
         return None if self.enforced is None else bool(self.enforced & {"limits", "safe", "all"})
@@ -152,11 +152,11 @@ class Settings:
 
     @property
     def safe(self) -> bool:
-        """Whether a job starts only if all of it fits into what is left of limits in minutes."""
+        """Whether a job starts only if all of it fits into the rest of limits in minutes."""
         return bool((self.enforced or frozenset()) & {"safe", "all"})
 
     def release(self) -> tuple[int, int]:
-        """Return the release as a pair to compare, (24, 11); (0, 0) if it is not known."""
+        """Return the release as a pair to compare, (24, 11); (0, 0) if unknown."""
         first, _, rest = (self.version or "").partition(".")
         second = rest.partition(".")[0]
         return (int(first), int(second)) if first.isdecimal() and second.isdecimal() else (0, 0)

@@ -1,4 +1,4 @@
-"""A job with all that its limits depend on: whose it is, on which account, with which QOS, what it counts for."""
+"""A job with all that its limits depend on: user, account, QOS, and amounts."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class Standing:
     association, chain
         Its association, None if there is none or it is not shown; and that with the accounts above it.
     qos
-        The partition's and the job's, in the order in which their limits count.
+        The partition's and the job's, in the order of their limits.
     asked, given
-        What it asks for at the least, and what it will have.
+        Its minimum request, and its allocation.
     minutes
-        For how long its limits are tested; None if it has no time limit.
+        Minutes for which its limits are tested; None if it has no time limit.
     tasks
-        How many jobs it is.
+        Number of jobs that it counts as.
     dated
-        Whether it is asked when limits let it go.
+        Whether to determine when limits release it.
     counting
-        Whether limits of QOS and associations count; they do where that is not published.
+        Whether limits of QOS and associations are enforced; assumed if not published.
     strict
-        Whether it is rejected if it exceeds one alone (DenyOnLimit, or without any QOS).
+        Whether it is rejected if it exceeds a limit by itself (DenyOnLimit, or without any QOS).
     """
 
     cluster: Cluster
@@ -64,7 +64,7 @@ class Standing:
         cls, cluster: Cluster, job: Job, partition: Partition, qos: str, account: str, given: Demand | None, tasks: int,
         *, dated: bool = True,
     ) -> Standing:  # fmt: skip
-        """Return the standing of a job; what is not published is in `unknown`."""
+        """Return the standing of a job; `unknown` has what is not published."""
         unknown = []
         settings = cluster.settings or Settings()
         if cluster.settings is None:
@@ -113,9 +113,9 @@ class Standing:
         return Counted.of(self.cluster, counts, self._factors)
 
     def when(self, counts: Callable[[Job], bool], reached: Callable[[Counted], int | None]) -> int | None:
-        """Return when the ends of running jobs that count give enough back; None where that is not asked for.
+        """Return when the ends of counted running jobs release enough; None if not requested.
 
-        If the job is not submitted yet, those that wait before it and count take their part first.
+        If the job is not submitted yet, counted jobs that wait before it take their part first.
         """
         if not self.dated:
             return None
@@ -127,12 +127,12 @@ class Standing:
         return {one.name: one.usage_factor for one in self.accounting.qos.values()}
 
     def of_qos(self, qos: Qos) -> Callable[[Job], bool]:
-        """Return which jobs count for a QOS: those that have it, and those in partitions that have it."""
+        """Return the jobs that count for a QOS: those that have it, and those in partitions that have it."""
         through = {one.name for one in self.cluster.partitions if one.qos == qos.name}
         return lambda job: job.qos == qos.name or bool(through & set(job.partitions))
 
     def of_association(self, one: Association) -> Callable[[Job], bool]:
-        """Return which jobs count for a user's association, or for an account with all below it."""
+        """Return the jobs that count for a user's association, or for an account and all below it."""
         if one.user:
             return lambda job: (
                 (job.user, job.account) == (one.user, one.account)
@@ -146,8 +146,8 @@ class Standing:
 def walltime_minutes(case: Standing) -> int | None:
     """Return the minutes for which a job's limits are tested; None if it has no time limit.
 
-    A job that names none gets the partition's default, else the smallest that limits allow (acct_policy.c,
-    acct_policy_validate), else what the partition allows.
+    A job without a limit gets the partition's default, else the smallest that limits allow (acct_policy.c,
+    acct_policy_validate), else the partition's maximum.
     """
     if case.job.time_limit is not None:
         return ceil(case.job.time_limit / 60)
@@ -159,7 +159,7 @@ def walltime_minutes(case: Standing) -> int | None:
 
 
 def _allowed_minutes(case: Standing) -> Iterator[float]:
-    """Yield the minutes that limits allow a job of its size; by resource minutes only where those would reject it."""
+    """Yield the minutes that limits allow a job of its size; by resource minutes only if those would reject it."""
     qos = [one.bounds for one in case.qos]
     longest = [one.longest for one in qos] + [one.bounds.longest for one in case.chain[:1]]
     first = next((one for one in longest if one is not None), None)

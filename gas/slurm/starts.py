@@ -1,4 +1,4 @@
-"""What starts when and where in a queue that is run forward, and what is known of that beforehand."""
+"""Starts in a queue that is simulated forward, and starts known beforehand."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["Known", "Run", "Start"]
 
 @dataclass(frozen=True)
 class Start:
-    """What has started: a job, or a task of an array.
+    """A start of a job, or of a task of an array.
 
     Attributes
     ----------
     by
-        ``submission``, ``main`` or ``backfill``; ``known`` if it was said beforehand.
+        ``submission``, ``main`` or ``backfill``; ``known`` if it was given beforehand.
     end
-        When it really ends.
+        Its actual end.
     """
 
     job: int
@@ -31,16 +31,16 @@ class Start:
 
 @dataclass(frozen=True)
 class Known:
-    """A start that is known beforehand: when and where, whatever the schedulers would do.
+    """A start known beforehand: time and nodes, independent of the schedulers.
 
     Attributes
     ----------
     partition
         Where it runs; empty if it has only one.
     cpus
-        Of each node, where that is known.
+        Of each node, if known.
     by
-        Which scheduler starts it: where the main one does, it looks at the others in the same pass.
+        The scheduler that starts it: if it is the main one, the same pass looks at other jobs.
     """
 
     start: int
@@ -52,18 +52,18 @@ class Known:
 
 @dataclass(frozen=True)
 class Run:
-    """What comes of it.
+    """The result of a forward simulation.
 
     Attributes
     ----------
     starts
-        In their order.
+        In order of time.
     waiting
-        Numbers of the jobs that have not started at its end.
+        Numbers of the jobs that have not started by the end.
     cycles, passes
-        How often the backfill scheduler and the main scheduler ran.
+        Number of runs of the backfill scheduler and of the main scheduler.
     remarks
-        What was not looked at.
+        Aspects that were ignored.
     """
 
     starts: tuple[Start, ...]

@@ -1,4 +1,4 @@
-"""What Slurm's schedulers do otherwise from one release to the next, each with the first release and its evidence."""
+"""Differences between the schedulers of Slurm releases, each with the first release and its evidence."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ Release = tuple[int, int, int]
 
 
 class Row(NamedTuple):
-    """One rule that a release changed.
+    """A rule that a release changed.
 
     Attributes
     ----------
     rule
         Its name in `Rules`.
     since
-        The first release that has it.
+        The first release with the rule.
     evidence
-        Where it was read (file, function), and what was seen of it.
+        Its source (file, function), and observations.
     """
 
     rule: str
@@ -29,55 +29,55 @@ class Row(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What a release does.
+    """The rules of a release.
 
     Attributes
     ----------
     first_task
-        The published start of an array is that of its first planned task; before, of its last.
+        The published start of an array is that of its first planned task; before, that of its last.
     task_depth
-        bf_max_job_test ends an array after a task that was started, too.
+        bf_max_job_test also ends an array after a started task.
     throttle
-        No more tasks of an array are planned than may run at once.
+        At most as many tasks of an array are planned as may run at once.
     window_ends
         A start beyond the window is not tried.
     fresh_weights
-        Weights of nodes are set for each test; before, what a job with GPUs lowered them by stays for those behind it.
+        Weights of nodes are reset for each test; before, weights lowered by a job with GPUs stay for those behind it.
     whole_tasks
-        Of CPUs of a node that are no multiple of those of a task, the rest does not count.
+        CPUs of a node beyond a multiple of those of a task do not count.
     cpus_of_gpus
-        The CPUs that a job asks for are those of its GPUs too (--cpus-per-gpu).
+        The CPUs of a job include those of its GPUs (--cpus-per-gpu).
     more_nodes
-        A job that asks for GPUs in all may get more nodes than it has tasks.
+        A job with a total number of GPUs may get more nodes than it has tasks.
     few_nodes
-        It may not any more.
+        It may not get more any longer.
     least_step
-        A plan is taken to last a step of bf_resolution when it is compared with others.
+        A plan counts as one step of bf_resolution long when compared with others.
     ends_up
         Ends of plans are rounded up; before, down.
     future
-        The will-run test gets the start that is tried and the next one: it tests "now" only for a start now, takes
-        away the jobs that end before, and looks at no end after the next start.
+        The will-run test gets the start that is tried and the next one: it tests "now" only for a start now, removes
+        the jobs that end before, and considers no end after the next start.
     early_overlap
         A start is compared with the plans before it is compared with the next start that is tried.
     next_slot
-        Where no nodes appear, the next start that is tried is the end of the slot after the job's end.
+        If no nodes become free, the next start that is tried is the end of the slot after the job's end.
     inclusive
-        Jobs that end exactly at the start that is tried are taken away too.
+        Jobs that end exactly at the start that is tried are removed too.
     retry_step
-        A start that is tried again without being later becomes a step later.
+        A start that would be tried again unchanged is moved one step later.
     first_conflict
-        The first slot without enough licences decides on the next start; before, the last.
+        The first slot without enough licences determines the next start; before, the last.
     relevant_end
         A job starts at the last end of a job on the nodes that it gets; before, at the last end of the group.
     weakest
-        A choice that fails is tried again without the one weakest node; before, without all of the fewest CPUs.
+        A failed choice is tried again without the one weakest node; before, without all nodes with the fewest CPUs.
     whole_partition
-        Jobs of a partition that shares nothing count as whole-node jobs in the test.
+        Jobs of a partition without sharing count as whole-node jobs in the test.
     first_node
-        A job of one node at the most gets the first node that fits; before, the fullest.
+        A job of at most one node gets the first node that fits; before, the fullest.
     no_lone_task
-        A job of one task that asks for several tasks a node is never planned.
+        A job of one task that requests several tasks per node is never planned.
     """
 
     first_task: bool
@@ -105,7 +105,7 @@ class Rules(NamedTuple):
 
     @classmethod
     def of(cls, version: str) -> Rules:
-        """Return the rules of a release, written as in 24.11.5; those of the latest one if it cannot be read."""
+        """Return the rules of a release, written as in 24.11.5; those of the latest one if it is unreadable."""
         release = release_of(version)
         known = {row.rule: release is None or release >= row.since for row in ROWS}
         return cls(**known)

@@ -1,8 +1,8 @@
-"""A job on nodes and GPUs in the words of workflow managers: ranks of MPI, or one launcher on each node.
+"""Jobs on nodes and GPUs for workflow managers: MPI ranks, or one launcher on each node.
 
-What a unit of a size brings along (`gas.resources`) is settled into one `JobShape`, from which each manager's words
-follow. Sizes are kept; memory and CPUs of each GPU become those of a node or of a task, for managers that have no words
-for them. Walltimes are rounded up to whole minutes.
+The resources of a size's units (`gas.resources`) become one `JobShape`, from which the parameters of each manager
+follow. Sizes are kept; memory and CPUs per GPU become those per node or per task, for managers without such parameters.
+Walltimes are rounded up to whole minutes.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ __all__ = ["JobShape", "dask_words", "parsl_words", "psij_words", "sbatch_words"
 
 @dataclass(frozen=True)
 class JobShape:
-    """How many tasks a job has, over which nodes, and what each of them has.
+    """The tasks of a job, their nodes, and the resources of each.
 
     Attributes
     ----------
     nodes, tasks_per_node
-        None where the scheduler chooses.
+        None if the scheduler chooses.
     cpus_per_task
-        None where nothing is said.
+        None if not specified.
     gpus_per_node
-        0 where there are none, or they are of tasks.
+        0 if there are none, or if they belong to tasks.
     gpus_per_task
-        0 where they are of nodes.
+        0 if they belong to nodes.
     memory_per_node, memory_per_cpu
-        MB; one of them at the most.
+        MB; at most one of the two.
     whole
-        Whether no other job shares its nodes.
+        Whether its nodes are exclusive.
     minutes
         The walltime.
     """
@@ -61,7 +61,7 @@ class JobShape:
         Raises
         ------
         Infeasible
-            It is of one of several types of GPU, which no task can ask for.
+            It may have one of several types of GPU, which no task can request.
         """
         kept, layout, size = resources or Resources(best.unit), best.layout, best.processors
         known = kept.values(size, layout)
@@ -86,7 +86,7 @@ class JobShape:
 
     @property
     def gpus(self) -> dict[str, str]:
-        """Return how GPUs are asked for, as an option of sbatch."""
+        """Return the GPUs as an option of sbatch."""
         kind = f"{self.gpu_type}:" if self.gpu_type else ""
         if self.gpus_per_node:
             return {"gpus-per-node": f"{kind}{self.gpus_per_node}"}
@@ -94,14 +94,14 @@ class JobShape:
 
     @property
     def memory(self) -> dict[str, str]:
-        """Return how memory is asked for, as an option of sbatch."""
+        """Return the memory as an option of sbatch."""
         if self.memory_per_node is not None:
             return {"mem": f"{self.memory_per_node}M"}
         return {} if self.memory_per_cpu is None else {"mem-per-cpu": f"{self.memory_per_cpu}M"}
 
     @property
     def cpus_per_node(self) -> int:
-        """Return the CPUs of each node, as far as anything is said of them."""
+        """Return the CPUs of each node, as far as specified."""
         return (self.tasks_per_node or 1) * (self.cpus_per_task or 1)
 
 
@@ -125,10 +125,10 @@ def sbatch_words(shape: JobShape) -> dict[str, str | None]:
 
 
 def psij_words(shape: JobShape) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the fields of PSI/J's ``ResourceSpecV1``, and custom attributes for what it has no word for.
+    """Return the fields of PSI/J's ``ResourceSpecV1``, and custom attributes for what has no field.
 
-    A number of GPUs for each process is a field; their type and memory are options of Slurm (PSI/J's memory is that of
-    a job, which its script for Slurm has as that of a node). So are nodes that Slurm chooses: PSI/J would name one.
+    The number of GPUs per process is a field; their type and the memory are options of Slurm (PSI/J's memory is that of
+    a job, which its script for Slurm writes as that of a node). So are nodes that Slurm chooses: PSI/J would set one.
     """
     found: dict[str, Any] = {"process_count": shape.tasks}
     if shape.nodes is not None:
@@ -150,9 +150,9 @@ def psij_words(shape: JobShape) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def submitit_words(shape: JobShape) -> dict[str, Any]:
-    """Return what ``update_parameters`` of submitit's ``AutoExecutor`` takes.
+    """Return the parameters for ``update_parameters`` of submitit's ``AutoExecutor``.
 
-    Tasks over nodes that Slurm chooses are on as many as there are tasks at the most: submitit always names nodes.
+    If Slurm chooses the nodes, there are as many nodes as tasks at most: submitit always gives a number of nodes.
     """
     found: dict[str, Any] = {"timeout_min": shape.minutes}
     more: dict[str, str] = {**shape.gpus, **shape.memory}
@@ -166,15 +166,15 @@ def submitit_words(shape: JobShape) -> dict[str, Any]:
         found["gpus_per_node"] = int(more.pop("gpus-per-node"))
     if shape.whole:
         found["slurm_exclusive"] = True
-    if more:  # which submitit has no word for, or that is of another type
+    if more:  # for which submitit has no parameter, or one of another type
         found["slurm_additional_parameters"] = {name.replace("-", "_"): value for name, value in more.items()}
     return found
 
 
 def dask_words(shape: JobShape) -> tuple[dict[str, Any], int]:
-    """Return keyword arguments of dask-jobqueue's ``SLURMCluster``, and how many jobs it takes: one a node.
+    """Return keyword arguments of dask-jobqueue's ``SLURMCluster``, and its number of jobs: one per node.
 
-    Where Slurm chooses the nodes, it is one a task. With one launcher a node, a job is one worker.
+    If Slurm chooses the nodes, it is one per task. With one launcher per node, a job is one worker.
     """
     arguments: dict[str, Any] = {
         "cores": shape.cpus_per_node,
@@ -211,7 +211,7 @@ def parsl_words(shape: JobShape) -> dict[str, Any]:
     Raises
     ------
     BadInput
-        Nothing says how many GPUs a node has: Parsl's blocks are nodes.
+        The number of GPUs per node is not specified: Parsl's blocks are nodes.
     """
     if shape.nodes is None:
         raise BadInput("--as parsl: its blocks are nodes; write gpus_per_node or tasks_per_node into the [resources]")

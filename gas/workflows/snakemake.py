@@ -1,4 +1,4 @@
-"""Snakemake on S³: resources of a rule that Gas plans, and the commands that submit, follow and cancel its jobs.
+"""Snakemake on S³: resources of a rule planned by Gas, and commands that submit, follow and cancel its jobs.
 
 In a Snakefile::
 
@@ -16,8 +16,8 @@ and in its profile, for snakemake-executor-plugin-cluster-generic::
     cluster-generic-status-cmd: gas-snakemake-status
     cluster-generic-cancel-cmd: gas-snakemake-cancel
 
-A job is planned when Snakemake first asks for its resources, which is when its input is there; once, see `memory`. It
-is submitted to the scheduler of its plan, once, under a key made from its script. Its number is printed as
+A job is planned when Snakemake first requests its resources, that is, when its input exists; once, see `memory`. It is
+submitted to the scheduler of its plan, once, with a key made from its script. Its number is printed as
 SCHEDULER:NUMBER, so that the other two commands find it.
 """
 
@@ -53,12 +53,12 @@ STARTUP = 30
 RESOURCES = ("tasks", "cpus_per_task", "runtime", "gas_processors", "gas_walltime", "gas_scheduler")
 
 STATES = {"queued": "running", "running": "running", "completed": "success"}
-"""What Snakemake calls the states of S³; all others have failed."""
+"""Snakemake's names for the states of S³; all others count as failed."""
 
 
 @dataclass(frozen=True)
 class _Started:
-    """A model of an application that takes some seconds to begin."""
+    """A speed-up model plus a start-up time in seconds."""
 
     model: SpeedupModel
     startup: float
@@ -90,8 +90,8 @@ def gas_resources(
 ) -> dict[str, Callable[..., int | str]]:
     """Return the resources of a rule, each a callable that plans at job time: ``resources: **gas_resources(...)``.
 
-    The resources are ``tasks``, ``cpus_per_task``, ``runtime`` (minutes) and, for Gas' submit command,
-    ``gas_processors``, ``gas_walltime`` (seconds) and ``gas_scheduler``. Other executor plugins take the first three.
+    The resources are ``tasks``, ``cpus_per_task``, ``runtime`` (minutes) and, for Gas's submit command,
+    ``gas_processors``, ``gas_walltime`` (seconds) and ``gas_scheduler``. Other executor plugins use the first three.
 
     Parameters
     ----------
@@ -100,18 +100,18 @@ def gas_resources(
     endpoints
         The schedulers, by address or by their names in gas.toml; by default that of $GAS_ENDPOINT, or all of gas.toml.
     startup
-        Seconds that Snakemake itself takes to begin in the job.
+        Seconds that Snakemake itself needs to start in the job.
     threads
-        One task with so many cpus, rather than so many tasks.
+        Whether to request one task with several CPUs instead of several tasks.
     patience
-        Seconds for which a scheduler may be away.
+        Seconds for which a scheduler may be unreachable.
     constraints
         Of `gas.agent.options.PlanOptions`: `deadline`, `tolerance` and so on.
 
     Notes
     -----
-    A job that is tried again is planned anew, and the safety of its walltime grows with the attempt: what it did not
-    finish in one walltime it would not finish in another of the same length. Jobs that become ready together are
+    A job that is retried is planned again, and the safety of its walltime grows with the attempt: a job that did not
+    finish within one walltime would not finish within another of the same length. Jobs that become ready together are
     planned with the same availability list.
     """
     named = [endpoints] if isinstance(endpoints, str) else list(endpoints)
@@ -137,12 +137,12 @@ def gas_resources(
 
 
 def job_properties(script: Path) -> dict[str, Any]:
-    """Return what Snakemake says of a job in the second line of its script.
+    """Return Snakemake's description of a job, from the second line of its script.
 
     Raises
     ------
     BadInput
-        It is not the script of a job.
+        It is not the script of a Snakemake job.
     """
     mark = "# properties = "
     try:
@@ -156,10 +156,10 @@ def job_properties(script: Path) -> dict[str, Any]:
 
 
 def request_of(properties: dict[str, Any]) -> Request:
-    """Return what a job asks for: as Gas has planned it, or else by ``tasks``, ``threads`` and ``runtime``.
+    """Return the request of a job: as planned by Gas, or else from ``tasks``, ``threads`` and ``runtime``.
 
-    Of a group Snakemake adds up ``runtime`` along its steps, but no resource that it does not know, so that its
-    ``gas_walltime`` means nothing.
+    For a group, Snakemake adds up ``runtime`` along its steps, but no resource that it does not know, so
+    ``gas_walltime`` is meaningless there.
     """
     resources, threads = properties.get("resources", {}), int(properties.get("threads", 1))
     usual = max(threads, int(resources.get("tasks", 1)) * int(resources.get("cpus_per_task", 1)))
@@ -187,7 +187,7 @@ def _name(properties: dict[str, Any]) -> str:
 
 
 def submit(script: str, *, endpoint: str | None, environment: dict[str, str], patience: float) -> str:
-    """Submit the script of a job and return what the job is called from now on: SCHEDULER:NUMBER."""
+    """Submit the script of a job and return its identifier, SCHEDULER:NUMBER."""
     path = Path(script).absolute()
     properties = job_properties(path)
     request = request_of(properties)
@@ -203,7 +203,7 @@ def submit(script: str, *, endpoint: str | None, environment: dict[str, str], pa
 
 
 def state_of(reference: str) -> str:
-    """Return ``running``, ``success`` or ``failed``; a scheduler that is away leaves its jobs running."""
+    """Return ``running``, ``success`` or ``failed``; jobs of an unreachable scheduler count as running."""
     where, number = job_of(reference)
     try:
         return STATES.get(where.job(number)["state"], "failed")
@@ -216,7 +216,7 @@ def state_of(reference: str) -> str:
 
 
 def cancel(references: Sequence[str]) -> None:
-    """Cancel jobs: all that can be, then raise the error of the first that could not."""
+    """Cancel all jobs that can be cancelled, then raise the first error."""
     problem: Exception | None = None
     for reference in references:
         try:

@@ -1,8 +1,8 @@
-"""What OAR answers in JSON: oarnodes and oarstat, and the REST API; one reader for all of their forms.
+"""Answers of OAR in JSON: of oarnodes and oarstat, and of the REST API; one reader for all formats.
 
-A job comes in three forms with different names for the same things: in ``oarstat -J -f`` (``Job_Id``, ``startTime``),
-in its Gantt chart (``job_id``, ``start_time``, with the resources of waiting jobs too), and in the REST API (``id``,
-``start_time``, resources as objects). Numbers come as numbers or as text, by the database behind them.
+A job has three formats with different names for the same values: in ``oarstat -J -f`` (``Job_Id``, ``startTime``), in
+its Gantt chart (``job_id``, ``start_time``, with the resources of waiting jobs too), and in the REST API (``id``,
+``start_time``, resources as objects). Numbers are numbers or text, depending on the database.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ __all__ = [
 ]
 
 FOR_EVER = 2147483646
-"""From here on ``available_upto`` means no end."""
+"""Values of ``available_upto`` from here on mean no end."""
 
 LONGEST_USER = 10
-"""Characters of a user's name that ``oarstat --accounting`` shows."""
+"""Characters of a user's name in ``oarstat --accounting``."""
 
 _FLEETING = frozenset(
     {"api_timestamp", "id", "jobs", "last_job_date", "links", "next_state", "resource_id", "state", "state_num"}
 )
-"""What changes from day to day, or is of the answer and not of the resource."""
+"""Keys that change daily, or belong to the answer and not to the resource."""
 
 _SHAPE = re.compile(r'-l "(?P<groups>.*?),walltime=(?P<hours>\d+):(?P<minutes>\d+):(?P<seconds>\d+)"')
 _LEVEL = re.compile(r"/(\w+)=(\w+)")
@@ -52,12 +52,12 @@ _MADE = re.compile(r"(?:^|\s)OAR_JOB_ID\s*=\s*(\d+)\s*$", re.MULTILINE)
 
 
 def parsed(answer: str, source: str) -> Any:
-    """Return an answer's content, None if it is empty, as oarstat's is where there are no jobs.
+    """Return an answer's content, None if it is empty, as oarstat's is without jobs.
 
     Raises
     ------
     Unreachable
-        It is not JSON, or is cut off.
+        It is not JSON, or it is truncated.
     """
     text = answer.strip()
     if not text:
@@ -73,7 +73,7 @@ def parsed(answer: str, source: str) -> Any:
 
 
 def records_of(content: Any, source: str) -> list[Mapping[str, Any]]:
-    """Return the objects of an answer: a list, an object with ``items``, or an object of objects by their numbers."""
+    """Return the objects of an answer: a list, an object with ``items``, or an object with objects by number."""
     if content is None:
         return []
     found: Any = content.get("items", content) if isinstance(content, Mapping) else content
@@ -85,7 +85,7 @@ def records_of(content: Any, source: str) -> list[Mapping[str, Any]]:
 
 
 def page_of(content: Any, source: str) -> tuple[list[Mapping[str, Any]], int, int | None]:
-    """Return the objects of one page of the REST API, how many there are on all pages, and when it was asked."""
+    """Return the objects of one page of the REST API, their number on all pages, and the time of the query."""
     if not isinstance(content, Mapping) or not isinstance(content.get("items"), list):
         raise Unreachable(f"{source}: answered no list of items; is it the REST API of OAR?")
     page = _Record(source, content)
@@ -94,18 +94,18 @@ def page_of(content: Any, source: str) -> tuple[list[Mapping[str, Any]], int, in
 
 
 def resources_of(records: Iterable[Mapping[str, Any]], source: str) -> tuple[Resource, ...]:
-    """Return resources, of oarnodes, of a Gantt chart or of the REST API, by their numbers."""
+    """Return resources by number, from oarnodes, a Gantt chart or the REST API."""
     found = (_resource(_Record(source, record)) for record in records)
     return tuple(sorted(found, key=lambda one: one.id))
 
 
 def jobs_of(records: Iterable[Mapping[str, Any]], source: str) -> tuple[Job, ...]:
-    """Return jobs, of oarstat, of a Gantt chart or of the REST API, by their numbers."""
+    """Return jobs by number, from oarstat, a Gantt chart or the REST API."""
     return tuple(sorted((_job(_Record(source, record)) for record in records), key=lambda one: one.id))
 
 
 def joined(charted: Iterable[Job], listed: Iterable[Job]) -> tuple[Job, ...]:
-    """Return jobs that are in the chart, which has resources, or in oarstat's list, which has the rest."""
+    """Return jobs from the chart, which has resources, and from oarstat's list, which has the rest."""
     found = {job.id: job for job in charted}
     for job in listed:
         there = found.get(job.id)
@@ -121,13 +121,13 @@ def joined(charted: Iterable[Job], listed: Iterable[Job]) -> tuple[Job, ...]:
 
 
 def submitted_as(said: str) -> int | None:
-    """Return the number of the job that oarsub says it has made; None if it says none, or one that is none (-1)."""
+    """Return the number of the job in oarsub's output; None if there is none, or an invalid one (-1)."""
     found = [int(number) for number in _MADE.findall(said)]
     return found[-1] if found and found[-1] > 0 else None
 
 
 def complaint_of(said: str) -> str:
-    """Return in one line what commands of OAR's complain of, without what they say in any case; it may be empty."""
+    """Return the errors in the output of OAR's commands in one line, without routine messages; it may be empty."""
     text = said.partition("\nCmd:")[0]  # the REST API adds the command
     lines = [line.strip() for line in text.splitlines()]
     lines = [_EXITED.sub("", line) for line in lines if line and not line.startswith(("OAR_JOB_ID=", "####"))]
@@ -136,10 +136,10 @@ def complaint_of(said: str) -> str:
 
 
 def usage_in(table: str, source: str) -> Usage:
-    """Return what users have used and asked for, from the table of ``oarstat --accounting``.
+    """Return the usage and requests of users, from the table of ``oarstat --accounting``.
 
-    It cuts the names of users after ten characters. Those that are then the same are left out with no harm but that
-    they count as one: what all have used is the sum in any case.
+    It truncates names of users to ten characters. Equal truncated names are merged; the total of all users is right in
+    any case.
     """
     users: dict[str, tuple[int, int]] = {}
     for line in table.splitlines():
@@ -154,7 +154,7 @@ def usage_in(table: str, source: str) -> Usage:
 
 
 def usage_of(records: Iterable[Mapping[str, Any]], source: str) -> Usage:
-    """Return what users have used and asked for, from the REST API: by project, and of all queues together."""
+    """Return the usage and requests of users, from the REST API: by project, over all queues."""
     users: dict[str, tuple[int, int]] = {}
     for one in records:
         consumed = one.get("consumptions")
@@ -173,7 +173,7 @@ def usage_of(records: Iterable[Mapping[str, Any]], source: str) -> Usage:
 
 
 class _Record:
-    """One object of an answer, whose values are read with the place named; None stands for what is not there."""
+    """One object of an answer; errors in its values name the place. None means that a value is missing."""
 
     def __init__(self, source: str, values: Mapping[str, Any]) -> None:
         self.values = values
@@ -181,7 +181,7 @@ class _Record:
         self.where = source if number is None else f"{source}, {number}"
 
     def value(self, *keys: str) -> Any:
-        """Return what the first of these keys has that is there."""
+        """Return the value of the first of these keys that is present."""
         return next((self.values[key] for key in keys if self.values.get(key) is not None), None)
 
     def text(self, *keys: str) -> str:
@@ -194,7 +194,7 @@ class _Record:
         return str(value)
 
     def whole(self, key: str, default: int | None, *others: str) -> int | None:
-        """Return a whole number, which may be written as a text."""
+        """Return an integer, which may be written as text."""
         value = self.value(key, *others)
         if value is None or value == "":
             return default
@@ -205,14 +205,14 @@ class _Record:
         raise self.wrong(key, value, "a whole number")
 
     def number(self, key: str, *others: str) -> int:
-        """Return a whole number that must be there."""
+        """Return a required integer."""
         found = self.whole(key, None, *others)
         if found is None:
             raise Unreachable(f"{self.where} has no {key}; is it OAR that answered?")
         return found
 
     def instant(self, key: str, *others: str) -> int | None:
-        """Return a time, for which OAR writes 0 if there is none."""
+        """Return a time; OAR writes 0 for none."""
         return self.whole(key, None, *others) or None
 
     def list(self, *keys: str) -> list[Any]:
@@ -260,7 +260,7 @@ def _job(record: _Record) -> Job:
     if not state:
         raise Unreachable(f"{record.where} has no state; is it OAR that answered?")
     start, expected = record.instant("startTime", "start_time"), record.instant("scheduledStart", "scheduled_start")
-    if state in WAITING and start is not None:  # of a Gantt chart, which has planned starts in the same place
+    if state in WAITING and start is not None:  # of a Gantt chart, which has planned starts under the same key
         start, expected = None, expected or start
     return Job(
         id=record.number("Job_Id", "job_id", "id"),

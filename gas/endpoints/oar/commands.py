@@ -1,7 +1,7 @@
-"""OAR by its commands: oarnodes and oarstat are asked; oarsub and oardel act.
+"""OAR by its commands: oarnodes and oarstat for queries; oarsub and oardel for changes.
 
-They are the same for all users, on every frontend. They run as the user ``oar``, so that they cannot always be ended by
-who has started them: one that hangs is left alone then.
+They are the same for all users, on every frontend. They run as the user ``oar``, so the user who started them cannot
+always end them: a hanging command is then left alone.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from gas.errors import BadInput, Conflict, Forbidden, Unreachable
 __all__ = ["TIMEOUT_SECONDS", "CommandTransport"]
 
 TIMEOUT_SECONDS = 30.0
-"""oarstat asks the database some ten times for each job, so it takes seconds where many wait."""
+"""oarstat queries the database some ten times per job, so it takes seconds if many jobs wait."""
 
 MISSING = "OAR's commands are on its frontends (or name, in the endpoint's table, their `folder`, or its API's `url`)"
 DAY = 86400
 SLACK_SECONDS = 3600
 AHEAD_SECONDS = 3 * 366 * 86400
-"""For how long before and after now the Gantt chart is asked for."""
+"""Seconds before and after now for which the Gantt chart is read."""
 
 NOT_YOURS = "not the right user"
 KILLED_ALREADY = "already killed"
 NO_SERVER = 2
-"""What oardel exits with that has noted what it was asked for, but could not notify OAR's server."""
+"""Exit status of oardel if it has recorded the request but could not notify OAR's server."""
 
 
 class CommandTransport:
@@ -60,7 +60,7 @@ class CommandTransport:
     timeout
         Seconds to wait for each command.
     folder
-        Where the commands are, if not in ``PATH``.
+        Folder of the commands, if not in ``PATH``.
     """
 
     def __init__(
@@ -72,16 +72,16 @@ class CommandTransport:
         folder: str | None = None,
     ) -> None:
         self.name = name
-        self.address = f"oar://{socket.gethostname()}"  # its commands do not say of which OAR they are
+        self.address = f"oar://{socket.gethostname()}"  # its commands do not name their OAR
         self.user = user_name()
         self._properties = properties
         self.timeout = 3 * timeout  # it is read in two steps, or up to five
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("OAR", "GAS_"))}
-        environment = kept | {"TZ": "UTC"}  # in which oarstat reads the times it is given
+        environment = kept | {"TZ": "UTC"}  # the time zone in which oarstat reads times
         self.programs = Programs(name, environment, MISSING, timeout=timeout, folder=folder)
 
     def machine(self, name: str, queue: str = "default") -> Machine:
-        """Return everything that is published: the Gantt chart, and what it leaves out of jobs."""
+        """Return the published state: the Gantt chart, and further data of jobs."""
         now = int(time.time())
         window = ", ".join(
             time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(instant))
@@ -101,9 +101,9 @@ class CommandTransport:
         return Machine(name, now, resources, jobs, self.user, usage)
 
     def _meant(self, properties: str) -> Sequence[Resource]:
-        """Return the resources that a condition means.
+        """Return the resources that satisfy a condition.
 
-        oarnodes answers nothing, and no error, where the database does not understand it.
+        oarnodes returns nothing, without an error, if the database does not understand it.
         """
         found = self._resources(properties)
         if not found and not self._resources(f"({properties}) OR 1 = 1"):
@@ -119,7 +119,7 @@ class CommandTransport:
         return resources_of(records_of(parsed(answer, source), source), source)
 
     def _usage(self, now: int, queue: str) -> Usage:
-        """Return what the users of a queue have used in the window of its fair share."""
+        """Return the usage by users of a queue in the window of its fair share."""
         first = now - WINDOW_SECONDS
         name = queue.replace("'", "''")
         rows = f"queue_name = '{name}' AND window_start >= {first} AND window_start < {now}"
@@ -169,7 +169,7 @@ class CommandTransport:
         raise BadInput(f"{self.name}: oarsub refuses: {said}")
 
     def cancel(self, id: int) -> None:
-        """Ask for the end of a job; it comes a moment later."""
+        """Request the end of a job, which comes a moment later."""
         status, out, err = self._finish(["oardel", str(id)])
         said = _said(err or out, status)
         if status == 0 or KILLED_ALREADY in err:
@@ -187,7 +187,7 @@ class CommandTransport:
         return jobs_of(records_of(parsed(self._run(["oarstat", "-J", "-f", *words]), source), source), source)
 
     def _run(self, command: Sequence[str]) -> str:
-        """Return what a command writes that only asks."""
+        """Return the output of a query command."""
         status, out, err = self._finish(command)
         if status != 0:
             raise Unreachable(f"{self.name}: {command[0]}: {_said(err or out, status)}")
@@ -198,6 +198,6 @@ class CommandTransport:
 
 
 def _said(words: str, status: int) -> str:
-    """Return what a command complains of, or else how it ended."""
+    """Return the error message of a command, or else its exit status."""
     ended = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
     return complaint_of(words) or ended
