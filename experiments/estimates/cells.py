@@ -148,11 +148,6 @@ class Mean:
         """Whether it lies on the same side of f = 1; None with f = 1 itself, and where that is not resolved."""
         return self.change.sign == self.paper_sign if self.change and self.change.sign else None
 
-    @property
-    def name(self) -> str:
-        """The cell in short."""
-        return f"{self.trace} {self.policy} {self.measure} {'users' if self.factor is None else f'f = {self.factor}'}"
-
 
 def means(study: Results) -> list[Mean]:
     """Return the means of Table 3, in the paper's order."""
@@ -257,11 +252,6 @@ class Doubling:
         if self.change is None or not self.change.sign:
             return None
         return self.change.sign == (self.paper_change > 0) - (self.paper_change < 0)
-
-    @property
-    def name(self) -> str:
-        """The cell in short."""
-        return f"{self.trace} {self.policy} {self.measure}"
 
 
 def doublings(study: Results) -> list[Doubling]:

@@ -163,8 +163,8 @@ def _compared(cells: Sequence[Mean] | Sequence[Doubling], what: str) -> list[Cla
     for cell in cells:
         if cell.change is None or not cell.paper_change:
             continue
-        signs[cell.name] = scaled(cell.change.part, 1 if cell.paper_change > 0 else -1)
-        sizes[cell.name] = scaled(cell.change.part, 1, -cell.paper_change)
+        signs[_name(cell)] = scaled(cell.change.part, 1 if cell.paper_change > 0 else -1)
+        sizes[_name(cell)] = scaled(cell.change.part, 1, -cell.paper_change)
     return [
         decided_claim(f"{what} has the paper's sign (changes in its direction)", signs, above(0)),
         decided_claim(
@@ -176,6 +176,11 @@ def _compared(cells: Sequence[Mean] | Sequence[Doubling], what: str) -> list[Cla
     ]
 
 
+def _name(cell: Mean | Doubling) -> str:
+    under = f", {estimates(cell.factor)}" if isinstance(cell, Mean) else ""
+    return f"{cell.trace} {SCHEMES[cell.policy]} {NAMES[cell.measure]}{under}"
+
+
 def estimates(factor: int | None) -> str:
-    """Return what a mean of Table 3 is under."""
+    """Return the estimates of a mean of Table 3 in words."""
     return "users'" if factor is None else f"f = {factor}"

@@ -43,20 +43,25 @@ def verdict(claim: Claim) -> Cell:
 
 
 _WORDS: Final = {
-    "yes": "hold",
-    "no": "do not",
-    "not resolved": "are not resolved",
-    "not judged": "are not judged",
-    "not tested": "are not tested",
-    "no verdict": "have no verdict",
-    "reported": "are reported",
+    "yes": ("holds", "hold"),
+    "no": ("does not", "do not"),
+    "not resolved": ("is not resolved", "are not resolved"),
+    "not judged": ("is not judged", "are not judged"),
+    "not tested": ("is not tested", "are not tested"),
+    "no verdict": ("has no verdict", "have no verdict"),
+    "reported": ("is reported", "are reported"),
 }
+"""Each verdict in words, of one statement and of several."""
 
 
 def headline(found: Sequence[Claim]) -> str:
     """Return how many statements hold, do not, and are not resolved."""
     verdicts = [claim.verdict for claim in found]
-    counts = ", ".join(f"{verdicts.count(word)} {words}" for word, words in _WORDS.items() if word in verdicts)
+    counts = ", ".join(
+        f"{count} {one if count == 1 else several}"
+        for word, (one, several) in _WORDS.items()
+        if (count := verdicts.count(word))
+    )
     return f"Of {many(len(found), 'statement')}, {counts}." if found else "No statement was tested."
 
 

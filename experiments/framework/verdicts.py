@@ -197,9 +197,9 @@ def decided_claim(text: str, parts: Mapping[str, Part], test: Test, *, digits: i
     here = "; ".join(values.values()) or "not run"
     if len(found) > _NAMED:
         ends = (of(found, key=lambda name: found[name][0].mean) for of in (min, max))
-        words: dict[bool | None, str] = {True: "so", False: "not", None: "not resolved"}
+        words: dict[bool | None, str] = {True: "confirm", False: "contradict", None: "not resolved"}
         counts = ", ".join(f"{verdicts.count(holds)} {word}" for holds, word in words.items() if holds in verdicts)
-        here = f"of {len(found)}, {counts}; {' to '.join(values[name] for name in ends)}"
+        here = f"{len(found)} parts: {counts}; from {' to '.join(values[name] for name in ends)}"
     if found and (missing := [name for name in parts if name not in found]):
         here += f"; without a value: {', '.join(missing[:_NAMED])}"
     return Claim(text, _together(verdicts, len(parts)), here, untested="not resolved" if found else "no verdict")

@@ -16,7 +16,7 @@ def test_claims_hold_where_they_do(figures, made_study):
     for opponent in OPPONENTS:
         found = claims(study, opponent)
         assert [claim.verdict for claim in found] == ["yes"] * 6 + ["not resolved"]
-        assert "of 20, 20 so" in found[0].here  # two logs
+        assert "20 parts: 20 confirm" in found[0].here  # two logs
         assert "of 40, 40 so" in found[1].here
     # Beside static requests, beside the log as it was (which made them take 90 s), for both opponents; then all jobs
     # moldable.

@@ -12,7 +12,7 @@ def test_the_headline_counts_each_kind_of_verdict():
         Claim("", None, "", reported=True),
     ]
     assert headline(found) == (
-        "Of 6 statements, 2 hold, 1 do not, 1 are not resolved, 1 are not judged, 1 are reported."
+        "Of 6 statements, 2 hold, 1 does not, 1 is not resolved, 1 is not judged, 1 is reported."
     )
-    assert headline(found[:1]) == "Of 1 statement, 1 hold."
+    assert headline(found[:1]) == "Of 1 statement, 1 holds."
     assert headline([]) == "No statement was tested."
