@@ -120,7 +120,7 @@ def test_nothing_else_may_be_possible():
 )
 def test_a_job_of_a_size_that_the_application_does_not_run_on_is_another_ones(processors, why):
     application = Application(APP.model, Constraint("power-of-two", 2), name="lu")
-    with pytest.raises(BadInput, match=f"asks for {processors} processors?, which lu does not allow .*{why}") as raised:
+    with pytest.raises(BadInput, match=f"requests {processors} processors?, which lu does not allow .*{why}") as raised:
         decided(ALL_FREE, processors, application=application)
     assert "name the application file of this job" in str(raised.value)
 

@@ -122,7 +122,7 @@ def test_a_job_that_waits_is_given_other_gpus_and_finds_these(run, slurm, tmp_pa
     slurm.settle(int(job))
     both = application(tmp_path / "both.toml", {before: 500, after: 100}, gpus_per_node=2)
     said = run("reshape", job, both).out
-    assert re.match(rf"job {job} asks for {after} GPUs \(\dx2 a100\) instead of {before}, walltime 1m50s", said)
+    assert re.match(rf"job {job} requests {after} GPUs \(\dx2 a100\) instead of {before}, walltime 1m50s", said)
     assert run("status", job).out.startswith(f"job {job} (train), {after} GPUs, walltime 120 s: queued")
     slurm.cancel(full)
     run("wait", job)
