@@ -59,7 +59,7 @@ def _spread(study: Results, asking: Asking, group: str) -> str:
     means = sorted(one.mean for one in found if one is not None)
     if not means:
         return "an unknown part"
-    low, high = f"{means[0]:+.0f}%".replace("-", "−"), f"{means[-1]:+.0f}%".replace("-", "−")
+    low, high = (f"{round(mean):+d}%".replace("-", "−") for mean in (means[0], means[-1]))
     return low if low == high else f"{low} to {high}"
 
 
