@@ -7,10 +7,6 @@ from pathlib import Path
 
 import pytest
 
-nbclient = pytest.importorskip("nbclient")
-nbformat = pytest.importorskip("nbformat")
-pytest.importorskip("ipykernel")
-
 NOTEBOOK = Path(__file__).parent.parent / "examples" / "gas.ipynb"
 
 
@@ -40,6 +36,7 @@ def outputs(cell):
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_notebook_of_the_examples(kernel, start_s3, tmp_path, monkeypatch):
+    nbclient, nbformat, _ = (pytest.importorskip(name) for name in ("nbclient", "nbformat", "ipykernel"))
     folder = tmp_path / "examples"
     folder.mkdir()
     for name in ("ocean.toml", "cluster.json", "small.swf"):

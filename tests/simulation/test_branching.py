@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import busy_jobs
 from small_logs import Case, busy_log, disturbed_logs, random_log
-from thorough import examples, rounds
+from thorough import examples
 
 from gas.errors import BadInput
 from gas.profile.blocks import COVERED_AT, RING_AT, WIDTH, check, profile_in
@@ -75,7 +75,7 @@ def test_at_every_arrival_a_branch_is_the_altered_log_simulated_whole(policy, or
 def test_so_it_is_in_machine_code_while_queues_grow_long(policy, order, disturbed):
     case = random_log(31, jobs=(300, 300), most_processors=64, disturbed=disturbed)
     random = np.random.default_rng(8)
-    asked = np.sort(random.choice(300, rounds(12), replace=False))
+    asked = np.sort(random.choice(300, 6, replace=False))
     simulation = asking(case, policy, order, asked)
     waited = 0
     while (place := simulation.run()) is not None:
@@ -85,7 +85,7 @@ def test_so_it_is_in_machine_code_while_queues_grow_long(policy, order, disturbe
             assert outcome == outcome_of_whole(case, place, one, policy, order, machine_code=True)
             waited += outcome[0] > simulation.now
         simulation.answer()
-    assert waited > rounds(20)
+    assert waited >= 10  # a third of the answers
 
 
 @pytest.mark.thorough(but=1)
