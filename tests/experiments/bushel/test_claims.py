@@ -21,7 +21,7 @@ def test_claims_hold_where_they_do(figures, made_study):
     # Beside static requests, beside the log as it was (which made them take 90 s), for both opponents; then all jobs
     # moldable.
     assert [claim.holds for claim in beyond(study)] == [True, False, True, False, True]
-    assert "of 60, 60 not" in beyond(study)[1].here
+    assert "60 parts: 60 contradict" in beyond(study)[1].here
     assert beyond(study)[-1].here.endswith("; jobs that end later: CTC 20%, KTH 20%")
 
 
