@@ -17,6 +17,7 @@ Each of the others is a study. None imports another's package; what two of them 
     accuracy        how accurate a performance model has to be (section 6.1)
     supercomputers  several supercomputers (section 6.2)
     conditional     jobs that are asked before they are moved to earlier starts (section 6.1)
+    priorities      classes of jobs whose promises hold (section 6.1)
     clusters        hundreds of clusters, and how many of them to choose among
     prediction      predictions made from how much of their walltimes jobs use
     malleate        sizes chosen before jobs start, beside sizes that change while they run

@@ -27,7 +27,7 @@ def claims(study: Results) -> Sequence[Claim]:
     def later(asking: Asking, group: str) -> Callable[[Found], Part]:
         return lambda log: study.part(log, asking, group, "later")
 
-    found = [_promises(study)]
+    found = [study.promises()]
     for notice, words in NOTICES.items():
         asking = Asking(few, notice)
         found += [
@@ -62,12 +62,3 @@ def claims(study: Results) -> Sequence[Claim]:
         )
     )
     return found
-
-
-def _promises(study: Results) -> Claim:
-    promised, broken = study.broken()
-    return Claim(
-        "No job starts later than it was promised at its submission.",
-        not broken if promised else None,
-        f"{promised:,} promises in all simulations, {broken:,} broken",
-    )

@@ -8,8 +8,9 @@ import typer
 
 from experiments.conditional.claims import claims
 from experiments.conditional.report import TABLES, conditional_report
-from experiments.conditional.results import Options, Results, month_runs
+from experiments.conditional.results import Results, month_runs
 from experiments.conditional.run import conditional_run
+from experiments.framework.group_results import Options
 from experiments.framework.options import FirstSeed, Seeds
 from experiments.framework.sites import SITES
 from experiments.framework.study import Study

@@ -8,6 +8,9 @@ dependencies  what computing a result depends on: modules reached by imports, da
 cluster       Dask workers in place of processes
 compiling     the simulator is compiled once, before worker processes start
 results       what came of a study: runs, and their results
+groups        a share of the jobs treated otherwise: what becomes of it and of the others
+group_results, group_picture
+              what is made of that: changes by group, columns of tables, bars
 claims        statements and whether they hold
 verdicts      whether a statement holds, where intervals decide: the one rule
 items         where each table and figure of a paper is, and how near ours are

@@ -6,6 +6,7 @@ import made_bushel
 import made_conditional
 import made_estimates
 import made_predictions
+import made_priorities
 import made_supercomputers
 import made_walk
 import made_walltime
@@ -18,6 +19,7 @@ from experiments.conditional import claims as conditional
 from experiments.estimates import claims as estimates
 from experiments.prediction import bakeoff_report
 from experiments.prediction import claims as prediction
+from experiments.priorities import report as priorities
 from experiments.supercomputers import claims as supercomputers
 from experiments.walk import report as walk
 from experiments.walltime import claims as walltime
@@ -50,6 +52,11 @@ STUDIES = {
         ],
         6,
         ("every other method", "factor of two"),
+    ),
+    "priorities": (
+        lambda seed: priorities.claims(made_priorities.made_study(seed, 0)),
+        20,
+        ("no job starts later", "more than half", "20%", "at most 5%"),
     ),
     "supercomputers": (
         lambda seed: supercomputers.claims(made_supercomputers.made_study(seed, 0)),

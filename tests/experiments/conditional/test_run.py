@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from experiments.conditional.results import Options, month_runs
+from experiments.conditional.results import month_runs
 from experiments.conditional.run import conditional_run
+from experiments.framework.group_results import Options
 from experiments.framework.logs import find_logs, load_log
 from gas.simulation.conditional import simulate_conditional
 from gas.simulation.simulate import simulate

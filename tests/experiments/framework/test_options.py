@@ -4,7 +4,7 @@ import pytest
 
 STUDIES = (
     "backfilling", "power", "bushel", "walk", "supercomputers", "estimates", "prediction", "setups", "clusters",
-    "conditional", "accuracy",
+    "conditional", "priorities", "accuracy",
 )  # fmt: skip
 """Those that have a seed."""
 

@@ -1,10 +1,11 @@
-"""Which months are simulated, and what is made of their sums."""
+"""Which months of studies with two groups of jobs are simulated, and what is made of their sums."""
 
 import numpy as np
 import pytest
 from made_conditional import made_study
 
-from experiments.conditional.results import Asking, Options, month_runs
+from experiments.conditional.results import Asking, month_runs
+from experiments.framework.group_results import Options
 from experiments.framework.logs import find_logs
 from experiments.framework.verdicts import LEVEL
 from gas.errors import BadInput

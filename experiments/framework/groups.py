@@ -1,0 +1,74 @@
+"""A share of a month's jobs treated otherwise than the rest: what becomes of both groups, with that and without it.
+
+The same jobs are followed in all simulations, so that each is compared with itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.framework.ledger import Configuration
+from experiments.framework.logs import load_log
+from gas.simulation.schedule import Schedule
+from workloads import RigidJobs, rigid_jobs
+from workloads.selection import in_months
+
+__all__ = ["LATER", "broken", "drawn_month", "followed"]
+
+LATER: Final = 60
+"""Seconds by which a job must end later, or sooner, to count so."""
+
+
+def drawn_month(configuration: Configuration, files: Mapping[str, str]) -> tuple[RigidJobs, NDArray[np.float64]]:
+    """Return the jobs of a month of a log, and for each a number below 100.
+
+    Those with numbers below a percentage are that share of the jobs. So those of a smaller share are among those of a
+    larger one.
+
+    Parameters
+    ----------
+    configuration
+        Of a `experiments.framework.group_results.GroupRun`.
+    files
+        The path of each log.
+    """
+    log = load_log(Path(files[configuration["log"]]), configuration["log"])
+    jobs = rigid_jobs(in_months(log, configuration["month"]), configuration["processors"])
+    number = int(configuration["month"].replace("-", ""))
+    generator = np.random.default_rng([configuration["seed"], number, int(configuration["log"][:12], 16)])
+    return jobs, 100 * generator.random(len(jobs))
+
+
+def broken(schedule: Schedule) -> int:
+    """Return how many jobs started later than they were promised at their submission."""
+    assert schedule.promise is not None
+    return int((schedule.start > schedule.promise).sum())
+
+
+def followed(names: tuple[str, str], treated: NDArray[np.bool_], before: Schedule, after: Schedule) -> dict[str, Any]:
+    """Return what became of the treated jobs and of the others, under the names of these groups.
+
+    Of each group that is its number of "jobs" and sums over them: "turnaround", "wait" and "log" (of turn-around
+    times), the same before the treatment ("_before"), and how many ended "later" or "sooner" than before. "broken"
+    counts broken promises.
+    """
+    groups = {name: _sums(before, after, of) for name, of in zip(names, (treated, ~treated), strict=True)}
+    return {"broken": broken(after), **groups}
+
+
+def _sums(before: Schedule, after: Schedule, of: NDArray[np.bool_]) -> dict[str, Any]:
+    found: dict[str, Any] = {"jobs": int(of.sum())}
+    turnarounds = []
+    for suffix, schedule in (("_before", before), ("", after)):
+        turnaround = (schedule.end - schedule.jobs.submit)[of]
+        found[f"turnaround{suffix}"] = int(turnaround.sum())
+        found[f"wait{suffix}"] = int((schedule.start - schedule.jobs.submit)[of].sum())
+        found[f"log{suffix}"] = round(float(np.log(np.maximum(turnaround, 1)).sum()), 6)
+        turnarounds.append(turnaround)
+    apart = turnarounds[1] - turnarounds[0]
+    return found | {"later": int((apart > LATER).sum()), "sooner": int((apart < -LATER).sum())}

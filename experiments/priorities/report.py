@@ -1,0 +1,143 @@
+"""The report on classes of jobs in S³: what the higher one gains, and who pays for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from experiments.framework.claims import Claim, summary_section
+from experiments.framework.columns import Shown, table_of
+from experiments.framework.group_picture import draw_changes
+from experiments.framework.group_results import (
+    CHANGES,
+    FEWEST,
+    GROUP,
+    MONTH,
+    GroupResults,
+    GroupRun,
+    Options,
+    Row,
+    group_runs,
+    spread,
+)
+from experiments.framework.logs import Found
+from experiments.framework.method import method_section
+from experiments.framework.origin import Origin, origin_section
+from experiments.framework.records import Field, Records
+from experiments.framework.verdicts import BY_INTERVALS, Part, Test, above, below, between, decided_claim
+from experiments.priorities.run import GROUPS
+from gas.printable import many
+from gas.report.blocks import Picture, Report, Section, not_the_full
+
+__all__ = ["PERCENTS", "TABLES", "Results", "Share", "claims", "month_runs", "priorities_report"]
+
+PERCENTS: Final = (10, 25, 50)
+"""Of the jobs that are of the higher class."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many jobs are of the higher class."""
+
+    percent: int
+
+
+def month_runs(options: Options, logs: Sequence[Found]) -> tuple[list[GroupRun], list[str]]:
+    """Return all runs of the study with the logs at hand, and which months are left out and why."""
+    return group_runs(options, [Share(percent) for percent in PERCENTS], logs)
+
+
+class Results(GroupResults):
+    """All runs and their results, in the same order."""
+
+    groups = GROUPS
+
+
+def claims(study: Results) -> Sequence[Claim]:
+    """Return the statements: on promises, on urgent jobs, on the others, and on all."""
+    few, most = study.settings[0], study.settings[-1]
+
+    def one(text: str, share: Share, group: str, test: Test, what: str = "turnaround") -> Claim:
+        parts: dict[str, Part] = {
+            log.source.trace: study.part(log, share, group, what)
+            if what == "later"
+            else study.change(log, share, group, what)
+            for _, log in study.logs
+        }
+        return decided_claim(text.format(percent=share.percent), parts, test)
+
+    return [
+        study.promises(),
+        one("Where {percent}% of the jobs are urgent, their mean wait falls by more than half.", few, "urgent",
+            below(-50), "wait"),
+        one("Where {percent}% of the jobs are urgent, the mean turn-around time of the others rises.", few, "others",
+            above(0)),
+        one("Where {percent}% of the jobs are urgent, fewer than 20% of the others end more than a minute later.", few,
+            "others", below(20), "later"),
+        one("Where {percent}% of the jobs are urgent, their mean turn-around time falls.", most, "urgent", below(0)),
+        one("Where {percent}% of the jobs are urgent, the mean turn-around time of all jobs changes by at most 5%.",
+            most, "all", between(-5, 5)),
+    ]  # fmt: skip
+
+
+def priorities_report(study: Results, origin: Origin) -> Report:
+    """Return the report; the same study of the same origin gives the same bytes."""
+    table = table_of(study.shown(), _COLUMNS, "± is half of a 90% interval over months.")
+    sections = (
+        Section("Who gains, and who pays", (_picture(study), table)),
+        summary_section(claims(study), caption=BY_INTERVALS),
+        method_section("experiments.priorities", fewest=FEWEST),
+        origin_section(study.logs, origin),
+    )
+    less = [*study.missing, *([] if study.options.others else ["larger shares were not simulated"])]
+    return Report("Classes of jobs whose promises hold", _lead(study), sections, not_the_full(less))
+
+
+def _lead(study: Results) -> str:
+    few = study.settings[0]
+    months = {(run.log.name, run.month) for run in study.runs}
+    promised, broken = study.broken()
+
+    def means(group: str, what: str) -> str:
+        return spread(study.change(log, few, group, what) for _, log in study.logs)
+
+    return (
+        "S³ promises each job a start when it is submitted. Jobs of a higher class are moved first to starts that "
+        "become free, and no promise is given up for them, so that a class can gain only what others did not have yet. "
+        f"In {many(len(months), 'month')} of {many(len(study.logs), 'log')}, where {few.percent}% of the jobs are of "
+        f"the higher class, their mean wait changes by {means('urgent', 'wait')} (by log), and that of the others by "
+        f"{means('others', 'wait')}. Of {promised:,} promises in all simulations, {broken:,} were broken."
+    )
+
+
+def _picture(study: Results) -> Picture:
+    drawn = draw_changes(
+        study,
+        {"": study.settings},
+        ("urgent", "others"),
+        ("jobs of the higher class (%)", "change of the mean wait (%)"),
+        what="wait",
+    )
+    caption = (
+        "Change of the mean wait of urgent jobs and of the others, against the same jobs where all are of one class. "
+        "Lines are 90% intervals over months."
+    )
+    return Picture("priorities-changes", drawn, caption)
+
+
+_COLUMNS = (
+    Shown[Row]("log", lambda row: row.log.source.trace, left=True),
+    Shown[Row]("urgent (%)", lambda row: str(row.setting.percent)),
+    Shown[Row]("of", lambda row: {"urgent": "urgent jobs", "others": "the others", "all": "all"}[row.group], left=True),
+    *CHANGES,
+)
+
+TABLES = {
+    "priorities-months": Records[Results](
+        "a row for each month, share, and group of jobs (urgent or others); sums are over its jobs",
+        Results.records,
+        {"month": (*MONTH, Field("percent", "share of jobs of the higher class", "%")), **GROUP},
+    )
+}
+"""By the names of their files."""
