@@ -55,7 +55,7 @@ STUDIES = {
     ),
     "priorities": (
         lambda seed: priorities.claims(made_priorities.made_study(seed, 0)),
-        20,
+        40,
         ("no job starts later", "more than half", "20%", "at most 5%"),
     ),
     "supercomputers": (
