@@ -38,6 +38,7 @@ __all__ = ["TABLES", "accuracy_report"]
 
 _JUDGED: tuple[Measure, ...] = ("mean", "geometric mean")
 _CHOOSING: tuple[Way, ...] = ("gas", "cautious")
+_WRONG: Mapping[Variant, str] = {"each size": "each size by itself", "scalability": "the scalability"}
 _ABOUT = (
     "How accurate must a performance model be for Gas to be useful? W. Cirne and F. Berman ask this (Application "
     "Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, 1999, section 6.1, Accuracy of the "
@@ -83,21 +84,24 @@ def _lead(study: Results) -> str:
 
     def means(variant: Variant, error: int) -> str:
         found = (gain(one, Plan(variant, error, "gas"), "mean")(LEVEL) for one in came.values())
-        return ", ".join(f"{one.mean:.0f}" for one in found if one is not None)
+        return "/".join(f"{one.mean:.0f}" for one in found if one is not None)
 
-    words = "; ".join(
-        f"{variant}: {means(variant, 0)}% with an exact model, {means(variant, 25)}% at an error of 25%, "
-        f"{means(variant, 100)}% at 100% and {means(variant, 300)}% at 300%, with a significant gain up to "
-        f"{', '.join(_error(break_even(one, variant, 'gas', 'mean')) for one in came.values())}"
-        for variant in VARIANTS
-    )
+    def of(variant: Variant) -> str:
+        gains = ", ".join(f"{means(variant, error)}% at {error}%" for error in (0, 25, 100, 300))
+        last = "/".join(_error(break_even(one, variant, "gas", "mean")) for one in came.values())
+        return (
+            f"If the model is wrong of {_WRONG[variant]}, by {gains}; greatest error with a significant gain: {last}."
+        )
+
     return (
-        f"Gas planned {many(jobs, 'job')} ({', '.join(came)}) with wrong execution times. Its mean turn-around time is "
-        f"shorter than that of the users' own requests by ({', '.join(came)}), if the model is wrong of {words}."
+        f"Gas planned {many(jobs, 'job')} of {'/'.join(came)} with wrong execution times. By how much is the mean "
+        "turn-around time then shorter than with the users' own requests, and up to which error? "
+        f"{' '.join(map(of, VARIANTS))}"
     )
 
 
 def _error(found: int | None) -> str:
+    """Return an error of a break-even in words."""
     if found is None:
         return "none"
     return f"at least {found:,}%" if found == ERRORS[-1] else f"{found:,}%"
@@ -150,7 +154,8 @@ def _pictures(study: Results) -> Section:
 
 def _gains(study: Results, terms: Terms) -> Section:
     tables = tuple(
-        _table(study, terms, [(variant, way) for way in _CHOOSING], f"Wrong of {variant}.") for variant in VARIANTS
+        _table(study, terms, [(variant, way) for way in _CHOOSING], f"Wrong of {_WRONG[variant]}.")
+        for variant in VARIANTS
     )
     return Section(f"Users' own sizes: {OPPONENTS[terms.opponent]}", (Text(_GAINS), *tables))
 
