@@ -3,7 +3,7 @@
 import numpy as np
 
 from experiments.accuracy.beliefs import PLANS
-from experiments.accuracy.results import Results
+from experiments.accuracy.results import ALL_TERMS, Results
 from experiments.framework.logs import Found, Source
 from experiments.framework.sites import SITES
 from experiments.moldable.months import MonthRun, Options
@@ -15,12 +15,13 @@ MONTHS = [f"2001-{month:02}" for month in range(1, 13)]
 def made_study(seed, strength, jobs=20):
     """Return the study; of strength 1 all is as stated, of -1 the opposite is, of 0 there is noise alone."""
     generator = np.random.default_rng(seed)
-    options = Options(seed, 1, jobs, others=False)
+    options = Options(seed, 1, jobs)
     runs = [
         MonthRun(
             Found(Source(site.trace, site.trace, site.processors, "users", 0), site.trace, None, site.trace, Header()),
-            *(site, month, options.terms, 0, jobs),
+            *(site, month, terms, 0, jobs),
         )
+        for terms in ALL_TERMS
         for site in SITES[:2]
         for month in MONTHS
     ]

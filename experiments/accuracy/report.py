@@ -38,7 +38,7 @@ __all__ = ["TABLES", "accuracy_report"]
 
 _JUDGED: tuple[Measure, ...] = ("mean", "geometric mean")
 _CHOOSING: tuple[Way, ...] = ("gas", "cautious")
-_WRONG: Mapping[Variant, str] = {"each size": "each size by itself", "scalability": "the scalability"}
+_WRONG: Mapping[Variant, str] = {"each size": "at each size by itself", "scalability": "about the scalability"}
 _ABOUT = (
     "How accurate must a performance model be for Gas to be useful? W. Cirne and F. Berman ask this (Application "
     "Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, 1999, section 6.1, Accuracy of the "
@@ -78,25 +78,29 @@ def accuracy_report(study: Results, origin: Origin) -> Report:
 
 
 def _lead(study: Results) -> str:
-    own = study.options.terms
-    came = {trace: study.came[own, trace] for trace in study.traces if (own, trace) in study.came}
-    jobs = sum(len(one.static) for one in came.values())
+    jobs = sum(len(one.static) for one in study.came.values())
 
-    def means(variant: Variant, error: int) -> str:
-        found = (gain(one, Plan(variant, error, "gas"), "mean")(LEVEL) for one in came.values())
-        return "/".join(f"{one.mean:.0f}" for one in found if one is not None)
+    def of(terms: Terms, variant: Variant) -> str:
+        came = [study.came[terms, trace] for trace in study.traces if (terms, trace) in study.came]
 
-    def of(variant: Variant) -> str:
-        gains = ", ".join(f"{means(variant, error)}% at {error}%" for error in (0, 25, 100, 300))
-        last = "/".join(_error(break_even(one, variant, "gas", "mean")) for one in came.values())
-        return (
-            f"If the model is wrong of {_WRONG[variant]}, by {gains}; greatest error with a significant gain: {last}."
-        )
+        def means(error: int) -> str:
+            found = (gain(one, Plan(variant, error, "gas"), "mean")(LEVEL) for one in came)
+            return "/".join(f"{one.mean:.0f}" for one in found if one is not None)
 
+        gains = ", ".join(f"{means(error)}% at {error}%" for error in (0, 25, 100, 300))
+        last = [_error(break_even(one, variant, "gas", "mean")) for one in came]
+        greatest = "/".join(last if len(set(last)) > 1 else last[:1])
+        return f"wrong {_WRONG[variant]}, {gains}; greatest error with a significant gain: {greatest}."
+
+    found = (
+        f"Users' own sizes: {OPPONENTS[terms.opponent]}; {of(terms, variant)}"
+        for terms in study.terms
+        for variant in VARIANTS
+    )
     return (
-        f"Gas planned {many(jobs, 'job')} of {'/'.join(came)} with wrong execution times. By how much is the mean "
-        "turn-around time then shorter than with the users' own requests, and up to which error? "
-        f"{' '.join(map(of, VARIANTS))}"
+        f"Gas planned {many(jobs, 'job')} of {'/'.join(study.traces)} with wrong execution times. By how much is the "
+        "mean turn-around time then shorter than with the users' own requests, and up to which error? "
+        f"{' '.join(found)}"
     )
 
 
@@ -108,7 +112,7 @@ def _error(found: int | None) -> str:
 
 
 def _break_even(study: Results) -> Section:
-    rows = [(terms, trace, came) for (terms, trace), came in study.came.items()]
+    rows = [(terms, trace, came) for terms in study.terms for (of, trace), came in study.came.items() if of == terms]
 
     def shown(variant: Variant, way: Way, measure: Measure) -> Shown[tuple[Terms, str, Came]]:
         title = f"{'Gas' if way == 'gas' else way}, {measure}"
@@ -154,8 +158,7 @@ def _pictures(study: Results) -> Section:
 
 def _gains(study: Results, terms: Terms) -> Section:
     tables = tuple(
-        _table(study, terms, [(variant, way) for way in _CHOOSING], f"Wrong of {_WRONG[variant]}.")
-        for variant in VARIANTS
+        _table(study, terms, [(variant, way) for way in _CHOOSING], f"Wrong {_WRONG[variant]}.") for variant in VARIANTS
     )
     return Section(f"Users' own sizes: {OPPONENTS[terms.opponent]}", (Text(_GAINS), *tables))
 

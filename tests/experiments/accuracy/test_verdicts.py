@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from made_accuracy import made_study
-from recomputed import by, jackknife, ratio, table, verdict
+from recomputed import by, chosen, jackknife, ratio, table, verdict
 
 from experiments.accuracy.claims import claims
 from experiments.accuracy.report import TABLES
@@ -35,9 +35,10 @@ def shorter_in_the_geometric_mean(months):
     return jackknife(of(months), [of(months[:i] + months[i + 1 :]) for i in range(len(months))])
 
 
-def expected(rows):
+def expected(every):
     """Return the verdicts in the order of the report."""
-    logs, found = sorted({row["log"] for row in rows}), []
+    logs, found = sorted({row["log"] for row in every}), []
+    rows = chosen(every, opponent="uniform")
     for variant in ("each size", "scalability"):
         for error in (25, 100, 300):
             gas = Rows(rows, variant, error, "gas")
@@ -55,6 +56,10 @@ def expected(rows):
         found.append(verdict(points, low=0))
         saved = [ratio([a[0].sum() - b[0].sum() for a, b in of], [a[1].sum() for a, _ in of]) for of in pairs]
         found.append(verdict(saved, low=0))
+    for variant in ("each size", "scalability"):
+        for error in (25, 100, 300):
+            gas = Rows(chosen(every, opponent="own"), variant, error, "gas")
+            found.append(verdict([shorter(gas.months(log)) for log in logs], low=0))
     return found
 
 
