@@ -1,9 +1,9 @@
-"""Processes that plan for clients: few, of low priority, one plan at a time each, users in turn.
+"""Planning processes for clients: few, of low priority, one plan at a time each, users in turn.
 
-Planning is Python for the better part: in a thread of the service, sixty plans at once would make all users who
-submits wait for seconds. A plan that takes too long is ended with its process, and another process takes its place.
+Planning is mostly Python code: in threads of the service, sixty concurrent plans would delay all submissions for
+seconds. A plan that takes too long is ended with its process, and another process replaces it.
 
-A process ends when its standard input does, which is when the service stops or is killed, by whatever means.
+A process ends when its standard input does, that is, when the service stops or is killed.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from gas.service.planning import PlanBody, plan_for
 __all__ = ["MOST_WAITING", "PLAN_SECONDS", "PROCESSES", "Planners"]
 
 PROCESSES = 2
-"""How many plans are made at the same time, of different users."""
+"""Number of concurrent plans, of different users."""
 
 PLAN_SECONDS = 30.0
-"""How long one plan may take. The largest that `gas.service.planning` admits takes 2 s on a processor of its own."""
+"""Most seconds for one plan. The largest that `gas.service.planning` admits takes 2 s on a processor of its own."""
 
 START_SECONDS = 60.0
-"""How long a process may take to start; mostly it is half a second."""
+"""Most seconds for a process to start; usually it takes half a second."""
 
 MOST_WAITING = 16
-"""How many plans of one user may wait."""
+"""Largest number of waiting plans of one user."""
 
 NICE = 10
-"""By how much planning is less favoured than the service: jobs may leave it little, and it must come to an end."""
+"""Niceness relative to the service: jobs may leave it little CPU time, and it must still finish."""
 
 log = logging.getLogger("gas.s3")
 
 
 class Planners:
-    """Plan in processes beside the service, which are started when they are needed.
+    """Plans in processes beside the service, started on demand.
 
     Parameters
     ----------
@@ -66,21 +66,21 @@ class Planners:
         self._stopped = False
 
     async def plan(self, user: str, body: PlanBody) -> bytes:
-        """Return what `gas.service.planning.plan_for` answers, as JSON.
+        """Return the answer of `gas.service.planning.plan_for`, as JSON.
 
         Raises
         ------
         TooMany
-            As many plans of the user wait already as may.
+            The user has the largest allowed number of waiting plans.
         BadInput
-            It took too long; or as `plan_for`, which raises others too.
+            It took too long; or as in `plan_for`, which raises others too.
         Unreachable
-            There is no process that could plan.
+            No process can plan.
         """
         return await self._lane.run(user, partial(self._plan, pickle.dumps(body)))
 
     def stop(self) -> None:
-        """End the processes, with what they are doing."""
+        """End the processes and their current plans."""
         with self._lock:
             self._stopped = True
             processes = [*self._idle, *self._busy]
@@ -90,7 +90,7 @@ class Planners:
 
     def _plan(self, body: bytes) -> bytes:
         request = pickle.dumps((body, self._look()))
-        for _ in range(2):  # one that sat idle may have been ended from outside
+        for _ in range(2):  # an idle one may have been killed
             process = self._take()
             try:
                 answer = process.ask(request)
@@ -137,11 +137,11 @@ class Planners:
 
 
 class _Gone(Exception):
-    """The process has ended, or was ended for being late."""
+    """The process has ended, or was ended because it took too long."""
 
 
 class _Unforeseen(NamedTuple):
-    """An error in a planning process that is not meant for a person."""
+    """An internal error in a planning process."""
 
     traceback: str
 
@@ -157,7 +157,7 @@ class _Process:
         self.late = self.ended = False
 
     def ask(self, request: bytes) -> Any:
-        """Return what the process answers, or raise `_Gone`."""
+        """Return the answer of the process, or raise `_Gone`."""
         if not self._ready:
             self._in_time(START_SECONDS, self._hear)
             self._ready = True
@@ -208,7 +208,7 @@ class _Process:
 def work() -> None:
     """Answer requests from standard input until it ends."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # where others print is no answer
+    os.dup2(2, 1)  # so that printed text is not taken for an answer
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     requests: queue.SimpleQueue[tuple[bytes, AvailabilityList]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
@@ -217,13 +217,13 @@ def work() -> None:
         pickle.dump(answer, answers)
         answers.flush()
         body, availability = requests.get()
-        signal.alarm(int(2 * PLAN_SECONDS) + 1)  # should the service be gone, and no thread get its turn to notice
+        signal.alarm(int(2 * PLAN_SECONDS) + 1)  # in case the service is gone before a thread notices
         answer = _answer(body, availability)
         signal.alarm(0)
 
 
 def _listen(requests: queue.SimpleQueue[tuple[bytes, AvailabilityList]]) -> None:
-    """Pass on requests; end the process, whatever it is doing, when there will be no more."""
+    """Pass on requests; when there are no more, end the process at once."""
     with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
             requests.put(pickle.load(sys.stdin.buffer))

@@ -1,4 +1,4 @@
-"""The jobs of S³ that really run on this machine: starting, watching and cancelling their wrappers.
+"""The processes of S³'s jobs on this machine: starting, watching and cancelling their wrappers.
 
     start_process    hand a command to a wrapper of its own (`gas.service.wrapper`)
     was_started      whether that was ever done
@@ -9,14 +9,14 @@
     Reach            how the processes of a job are started and ended
     read_state, alive, job_environment, reap_wrappers
 
-Where the system cannot say how a job stands (no descriptors left), these raise `Unknown` and change nothing.
-Everything known of a job lies in its directory, so that a service that starts again asks the same functions as before.
-Starting twice is harmless: the first to create ``claim.json``, a wrapper, a cancellation or a withdrawal, claims the
-job. Only Linux has what this needs (``/proc``).
+If the system cannot tell the state of a job (no descriptors left), these raise `Unknown` and change nothing.
+All knowledge of a job is in its directory, so after a restart the service calls the same functions as before. Starting
+twice is harmless: the first to create ``claim.json``, a wrapper, a cancellation or a withdrawal, claims the job. Only
+Linux has the required ``/proc``.
 
-A service that was killed may have made a wrapper of which nothing is to be seen for a while, so that no look at a
-directory says what will become of it; a claim does. Therefore a job that waits either has no ``job.json``, without
-which a wrapper starts nothing, or is withdrawn, and what is answered of it holds.
+A service that was killed may have made a wrapper that leaves no trace for a while, so no look at a directory can tell
+what will happen; a claim can. Therefore a waiting job either has no ``job.json``, without which a wrapper starts
+nothing, or is withdrawn, and answers about it hold.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ __all__ = [
 ]
 
 _TRACES = (wrapper.CLAIM, wrapper.STARTED, wrapper.ENDED, "stdout")
-"""What only a job that was taken by a wrapper (or a cancellation) has in its directory."""
+"""Files in the directory of a job only if a wrapper (or a cancellation) took it."""
 
 
 _CANCELLED_CLAIM: dict[str, object] = {"pid": CANCELLED, "ticks": 0, "boot": ""}
@@ -82,14 +82,14 @@ _CANCELLED_CLAIM: dict[str, object] = {"pid": CANCELLED, "ticks": 0, "boot": ""}
 
 @dataclass(frozen=True)
 class Reach:
-    """How the processes of a job are started and ended.
+    """The means to start and end the processes of a job.
 
     Parameters
     ----------
     launcher
-        The helper that starts each job as its own Unix user; without one this process starts them, as its own.
+        The helper that starts each job as its own Unix user; without it, this process starts them as its own user.
     user
-        The Unix user of the job; only a launcher asks for it.
+        The Unix user of the job; only a launcher needs it.
     cgroup
         The job's cgroup, if it has one.
     """
@@ -106,10 +106,10 @@ _ALONE = Reach()
 
 
 class _Wrapper(subprocess.Popen[bytes]):
-    """A child that is meant to outlive this process, which is nothing to warn about."""
+    """A child that is meant to outlive this process, without a warning."""
 
     def __del__(self) -> None:
-        """Leave out the ResourceWarning of a Popen that is dropped while its process runs."""
+        """Omit the ResourceWarning of a Popen that is dropped while its process runs."""
 
 
 _wrappers: list[_Wrapper] = []
@@ -126,27 +126,27 @@ def start_process(
     facts: dict[str, Any] | None = None,
     reach: Reach = _ALONE,
 ) -> None:
-    """Hand a command to a wrapper, which starts it within some 30 ms; do nothing if that has been done before.
+    """Hand a command to a wrapper, which starts it within some 30 ms; do nothing if that was done before.
 
     The wrapper is an ordinary child, collected by `reap_wrappers`, in a session of its own. (A double fork would leave
-    the collecting to pid 1, which in many a container, and if it is this service, does not do that.)
+    the collecting to pid 1, which does not do it in many containers, nor if it is this service.)
 
     Parameters
     ----------
     job_directory
-        Is made if missing. It must be this job's own and lie on a local file system.
+        Created if missing. It must belong to this job alone and be on a local file system.
     terminate_at, kill_at
         Epoch seconds at which the wrapper sends TERM and KILL.
     now
-        The present by the clock that these are of; by default the wall clock's.
+        The present by the clock of these times; by default the wall clock's.
     facts
-        What else the directory is to say of the job (`Job.facts`).
+        Further facts on the job for the directory (`Job.facts`).
 
     Raises
     ------
     GasError
-        The directory cannot be written or no process be made. What is wrong with the command itself comes as an
-        end record (``not started``).
+        The directory cannot be written, or no process can be made. Errors in the command itself are reported in an end
+        record (``not started``).
     """
     if not Path("/proc/self/stat").exists():
         raise Missing("actuator process: needs Linux (/proc); use the actuator simulated here")
@@ -167,9 +167,9 @@ def start_process(
             "facts": facts or {},
             "cgroup": None if reach.cgroup is None else str(reach.cgroup),
         }
-        # the wrapper has it on disk, like the directory's own name, before it starts the command: nothing waits here
+        # the wrapper syncs it, and the directory's own name, before it starts the command: no need to wait here
         wrapper.write_record(str(job_directory / wrapper.JOB), record, durable=False)
-        if withdrawn:  # a wrapper of an earlier life that takes the job from here on finds what is to be run now
+        if withdrawn:  # an older wrapper that takes the job from here on finds the present command
             (job_directory / wrapper.CLAIM).unlink()
         if reach.launcher is not None:
             reach.launcher.start(job_directory.name, reach.user)
@@ -202,9 +202,9 @@ def reap_wrappers() -> None:
 
 
 def was_started(job_directory: Path) -> bool:
-    """Return whether `start_process` ever made a wrapper for a job: it left a record, or it is about to.
+    """Return whether `start_process` ever made a wrapper for a job: it left a record, or is about to.
 
-    One that was withdrawn since was not.
+    A job that was withdrawn since counts as not started.
     """
     if _is_withdrawn(job_directory):
         return False
@@ -215,14 +215,14 @@ def was_started(job_directory: Path) -> bool:
 
 
 def withdraw(job_directory: Path) -> bool:
-    """Keep every wrapper of a job that was not started from starting it; return False if one has taken it.
+    """Keep every wrapper from starting a job that was not started; return False if one has taken it.
 
-    `start_process` lifts that. It takes no room on the disk, and nothing is synced: no wrapper outlives a power cut.
+    `start_process` lifts that. It takes no disk space, and nothing is synced: no wrapper survives a power failure.
 
     Raises
     ------
     Unknown
-        That cannot be done at present.
+        It is not possible at present.
     """
     if not _is_there(job_directory / wrapper.JOB):
         return True
@@ -243,9 +243,9 @@ def _is_withdrawn(job_directory: Path) -> bool:
 
 
 def passes(error: BaseException) -> bool:
-    """Return whether an error of `start_process` speaks of the moment (disk, descriptors or memory full), not the job.
+    """Return whether an error of `start_process` is temporary (disk, descriptors or memory full), not one of the job.
 
-    A job whose state is not known at present passes too.
+    A job whose state is unknown at present counts as temporary too.
     """
     if isinstance(error, Unknown):
         return True
@@ -263,16 +263,16 @@ def settle(
     reach: Reach = _ALONE,
     reason: Literal["lost", "walltime", "cancelled"] = "lost",
 ) -> Started | Ended | Unreadable | None:
-    """Return how a job stands, after having brought it to an end if its wrapper cannot.
+    """Return the state of a job, after ending it if its wrapper cannot.
 
-    A wrapper that was killed (by hand, out of memory, with the machine) leaves a job without an end record and
-    without a walltime. What is left of such a job is killed here; once nothing is, the end record is written in the
-    wrapper's stead, with the reason ``lost``, or another if it was `overpower` that killed the wrapper. Called again
-    and again it therefore leads to an `Ended` for every job that a wrapper ever took. None means that none did, or
-    that the job was withdrawn: `start_process` may be called (again).
+    A wrapper that was killed (by hand, out of memory, with the machine) leaves a job without an end record and without
+    a walltime. The remaining processes of such a job are killed here; once none is left, the end record is written in
+    place of the wrapper, with the reason ``lost``, or another if `overpower` killed the wrapper. Repeated calls
+    therefore lead to an `Ended` for every job that a wrapper ever took. None means that no wrapper did, or that the job
+    was withdrawn: `start_process` may be called (again).
 
-    A job may remove its own directory. `begun` says that `start_process` was called for this job: without wrapper and
-    records it is lost then, unless its ``job.json`` shows that its wrapper died before it could take the job.
+    A job may remove its own directory. `begun` means that `start_process` was called for this job: without wrapper and
+    records it is then lost, unless its ``job.json`` shows that its wrapper died before it could take the job.
     """
     reap_wrappers()
     state = read_state(job_directory)
@@ -290,7 +290,7 @@ def settle(
     taken = claim is not None or state is not None or _is_there(job_directory / wrapper.CLAIM)
     if not taken and not (begun and _has_run(job_directory)):
         return None
-    # it may have written its last record between being asked for and being looked at
+    # it may have written its last record between being listed and being read
     state = read_state(job_directory)
     if isinstance(state, Ended):
         return state
@@ -326,14 +326,14 @@ def settle(
 
 
 def cancel_process(job_directory: Path, reach: Reach = _ALONE) -> bool:
-    """Have a job terminated (TERM, KILL 2 s later); return whether there was anything left to cancel.
+    """Terminate a job (TERM, KILL 2 s later); return whether there was anything left to cancel.
 
-    A job whose wrapper has not come up yet never runs. The end is on record later, see `settle`.
+    A job whose wrapper has not started yet never runs. The end is recorded later, see `settle`.
 
     Raises
     ------
     GasError
-        The directory cannot be written, which only the cancellation of a job without a wrapper needs.
+        The directory cannot be written, which is needed only to cancel a job without a wrapper.
     """
     if isinstance(read_state(job_directory), Ended):
         return False
@@ -344,7 +344,7 @@ def cancel_process(job_directory: Path, reach: Reach = _ALONE) -> bool:
     except OSError as error:
         if error.errno != errno.EEXIST and error.errno not in wrapper.GONE:
             problem = error
-    # With the claim made just now there may be a wrapper all the same: it comes too late, or its claim was removed.
+    # Despite the claim made just now there may be a wrapper: it comes too late, or its claim was removed.
     owner = _owner(job_directory)
     if owner is not None and signal_process(owner.pid, owner.ticks, signal.SIGTERM):
         signal_process(owner.pid, owner.ticks, signal.SIGCONT)  # the job may have stopped it
@@ -356,16 +356,15 @@ def cancel_process(job_directory: Path, reach: Reach = _ALONE) -> bool:
 
 
 def overpower(job_directory: Path, reach: Reach = _ALONE, *, patient: bool = True) -> None:
-    """End a job that its wrapper has not ended in time, because the job stops it again and again (SIGSTOP).
+    """End a job that its wrapper has not ended in time, because the job stops it repeatedly (SIGSTOP).
 
-    First the job's processes are killed and the wrapper is woken: it writes the record of the end, with the signal.
-    A wrapper that stands still all the same is killed when no other process of the job is left, then `settle` writes
-    the record.
+    First the job's processes are killed and the wrapper is woken: it writes the end record with the signal. A wrapper
+    that stays stopped is killed when no other process of the job is left; then `settle` writes the record.
 
     Parameters
     ----------
     patient
-        Leave a wrapper alone that is not stopped: it may be waiting for a full disk to take the record.
+        Spare a wrapper that is not stopped: it may be waiting for space on a full disk.
     """
     owner = _owner(job_directory)
     if owner is None:
@@ -381,12 +380,12 @@ def overpower(job_directory: Path, reach: Reach = _ALONE, *, patient: bool = Tru
 
 
 def _place(job_directory: Path) -> Path:
-    """Return the full path of a job's directory, also if the job has put something else in its place."""
+    """Return the full path of a job's directory, even if the job has replaced it by something else."""
     return job_directory.parent.resolve() / job_directory.name
 
 
 def _is_there(path: Path) -> bool:
-    """Return whether something bears this name; also in a directory that the job has closed to all."""
+    """Return whether a file of this name exists, even in a directory that the job has made unreadable."""
     try:
         os.lstat(path)
     except PermissionError:
@@ -399,15 +398,15 @@ def _is_there(path: Path) -> bool:
 
 
 def _has_run(job_directory: Path) -> bool:
-    """Return whether a job without records that was handed to a wrapper, now gone, has run.
+    """Return whether a job without records whose wrapper is gone has run.
 
-    What its wrapper was to read is still there only if it did not get so far as to let the job remove it.
+    The input of its wrapper still exists only if the wrapper did not get far enough to let the job remove it.
     """
     return not _is_there(job_directory / wrapper.JOB) or _is_there(job_directory / "stdout")
 
 
 def _owner(job_directory: Path) -> wrapper.Process | None:
-    """Return the wrapper that has a job: by its claim, or by its name if that is missing or spoilt."""
+    """Return the wrapper of a job: by its claim, or by its name if that is missing or damaged."""
     claim = claim_of(job_directory)
     if claim is not None and is_running(*claim):
         return process_at(claim[0])
@@ -415,13 +414,13 @@ def _owner(job_directory: Path) -> wrapper.Process | None:
 
 
 def _end(place: Path, state: Started | Ended | Unreadable | None, owner: wrapper.Process | None, reach: Reach) -> int:
-    """Kill the processes of a job, its wrapper apart; return how many there were."""
+    """Kill the processes of a job except its wrapper; return their number."""
     group = _group(state)
     if reach.launcher is None:
         return remains.end(remains.Traces(place, owner, group, reach.cgroup))
     try:
         found = reach.launcher.end(place.name, reach.user, owner, group)
-    except GasError as error:  # the user is gone, say: whether processes are left is not known
+    except GasError as error:  # the user may be deleted: whether processes are left is unknown
         raise Unknown(f"{place}: the remaining processes of the job cannot be killed: {error}") from error
     if reach.cgroup is not None and (left := cgroup.pids(reach.cgroup)):
         cgroup.kill(reach.cgroup)
@@ -430,7 +429,7 @@ def _end(place: Path, state: Started | Ended | Unreadable | None, owner: wrapper
 
 
 def _group(started: object) -> tuple[int, int] | None:
-    """Return session and process group of a job's command, None if they may be another's by now."""
+    """Return session and process group of a job's command, None if they may belong to others by now."""
     if not isinstance(started, Started) or started.boot != boot_now():
         return None
     # the kernel gives out no pid that is still the number of a session, so one in use again means an empty session

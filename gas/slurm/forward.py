@@ -1,10 +1,10 @@
-"""A queue run forward: what both schedulers start when, where it is known how long jobs really take.
+"""Forward simulation of a queue: starts by both schedulers if actual run times are known.
 
-The main scheduler passes when an epilog has run, batch_sched_delay after its last pass if anything else has happened,
-and every sched_interval (slurmctld, _slurmctld_background; job_scheduler.c, schedule); a submitted job that comes first
-is tried at once (job_mgr.c, job_allocate). The backfill scheduler runs bf_interval after its last cycle if something
-has changed (backfill.c, backfill_agent). Instants are whole seconds; what is due in the same one comes in the order
-ends, starts that are known, submissions, main scheduler, backfill scheduler. Jobs end well.
+The main scheduler runs when an epilog has ended, batch_sched_delay after its last pass if anything else has happened,
+and every sched_interval (slurmctld, _slurmctld_background; job_scheduler.c, schedule); a submitted job that is first in
+the queue is tried at once (job_mgr.c, job_allocate). The backfill scheduler runs bf_interval after its last cycle if
+something has changed (backfill.c, backfill_agent). Instants are whole seconds; events of the same second are handled in
+the order ends, known starts, submissions, main scheduler, backfill scheduler. All jobs end without errors.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ def run_forward(
     first_pass: int | None = None,
     epilog: int = 0,
 ) -> Run:
-    """Run the queue of a cluster forward until it is empty, or nothing more starts.
+    """Simulate the queue of a cluster forward until it is empty, or nothing more starts.
 
     Parameters
     ----------
     seconds
-        How long jobs really take from their start, by number; of arrays one for each waiting task. A job that is not
-        named takes all of its time limit; it may also be more, as Slurm ends jobs up to a minute after their limits.
+        Actual run times by number; for arrays, one per waiting task. A job that is not named uses all of its time
+        limit; run times may exceed it, as Slurm ends jobs up to a minute after their limits.
     arrivals
-        Who is submitted later, at which epoch second: jobs as they wait, with numbers of their own. One with priority 0
-        gets the one that its site would give it.
+        Later submissions, by epoch second: jobs as they wait, with unique numbers. A job with priority 0 gets the
+        priority that its site would give it.
     known
-        Starts by number and task, which the schedulers do not decide on.
+        Starts by number and task that the schedulers do not decide.
     until
         Epoch second at which it ends.
     first_cycle, first_pass
-        When the backfill scheduler may run first, and when the main scheduler looks at all of the queue first.
+        Earliest run of the backfill scheduler, and the main scheduler's first look at the whole queue.
     epilog
         Seconds from the end of a job until something starts on its nodes.
     """
@@ -76,14 +76,14 @@ class Forward:
     Parameters
     ----------
     begin
-        What it goes on from, which is not changed.
+        The initial state, which is not changed.
     seconds, known, first_cycle, first_pass, epilog
-        As of `run_forward`.
+        As in `run_forward`.
     coarse
-        Both schedulers look at the queue when that share of the time so far has gone since they last did, at the
-        earliest; 0 is as often as Slurm's do.
+        Both schedulers look at the queue again, at the earliest, when that share of the elapsed time has passed since
+        their last look; 0 is as often as in Slurm.
     most_plans
-        How many jobs that do not start a cycle plans at the most; 0 is as many as Slurm's.
+        Largest number of jobs without a start that a cycle plans; 0 is as many as in Slurm.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Forward:
     # -- time
 
     def run(self, until: int | None) -> Run:
-        """Go from instant to instant."""
+        """Advance from instant to instant."""
         clock = self.clock
         while (until is None or clock.now <= until) and not self.interrupted():
             self._instant()
@@ -173,12 +173,12 @@ class Forward:
             clock.changed = bool(self.starts) and self.starts[-1].start == now  # they are launched after it
 
     def _stands_still(self, event: int | None) -> bool:
-        """Return whether no event will come, and both schedulers have looked in vain since the last one."""
+        """Return whether no event will come, and both schedulers have run without success since the last one."""
         clock = self.clock
         return event is None and clock.now > self.last_event + 2 * (clock.every + clock.interval)
 
     def _next_event(self) -> int | None:
-        """Return when something comes, ends or begins next, whatever the schedulers do; None if nothing will."""
+        """Return the next arrival, end or known start, independent of the schedulers; None if there is none."""
         now = self.clock.now
         due = [one for one in (self.ends[0][0] if self.ends else None, self.waiting.next_event(now)) if one is not None]
         due += [at for at, _ in self.left]
@@ -188,7 +188,7 @@ class Forward:
         return min(due, default=None)
 
     def _following(self, event: int | None) -> int | None:
-        """Return when something is due next; None if nothing will change any more."""
+        """Return the next instant at which something is due; None if nothing will change any more."""
         clock, now = self.clock, self.clock.now
         if not self.waiting.any():
             return max(event, now + 1) if event is not None and self.waiting.comes() else None
@@ -198,7 +198,7 @@ class Forward:
         return max(min(*due, clock.full, self.waiting.ageing.due), now + 1)
 
     def _end(self) -> bool:
-        """Take away who ends now."""
+        """Remove the jobs that end now."""
         ended = False
         while self.ends and self.ends[0][0] <= self.clock.now:
             end, job, task = heappop(self.ends)
@@ -215,7 +215,7 @@ class Forward:
         return ended
 
     def _release(self) -> bool:
-        """Let jobs start on nodes that others have left, and whose epilogs have run."""
+        """Let jobs start on nodes that others have left and whose epilogs have ended."""
         over = [one for one in self.left if one[0] <= self.clock.now]
         if over:
             self.left = [one for one in self.left if one[0] > self.clock.now]
@@ -227,7 +227,7 @@ class Forward:
     # -- schedulers
 
     def _queue(self, only: int | None = None) -> tuple[NDArray[np.int64], Records]:
-        """Return the places of the records in their order, and their rows."""
+        """Return the places of the records in order, and their rows."""
         waiting, now = self.waiting, self.clock.now
         index = waiting.order(now, only)
         rows = Records._make(column[index] for column in self.state.rows)
@@ -243,7 +243,7 @@ class Forward:
         return index, rows
 
     def _kept_licences(self) -> NDArray[np.int64]:
-        """Return what others may not take of the licences, as it is known who starts with them in the next cycle."""
+        """Return the licences reserved for jobs with known starts in the next cycle."""
         state, soon = self.state, np.zeros_like(self.state.licences)
         for key, one in self.known.items():
             record = (
@@ -264,7 +264,7 @@ class Forward:
         return made._replace(state=np.zeros(count, np.int64))
 
     def _main(self, depth: int, only: int | None = None) -> bool:
-        """Make a pass of the main scheduler; return whether something has started."""
+        """Run a pass of the main scheduler; return whether something has started."""
         state, waiting = self.state, self.waiting
         self.passes += 1
         index, rows = self._queue(only)
@@ -304,7 +304,7 @@ class Forward:
             rows.tasks[:], rows.room[:] = waiting.tasks[index], waiting.rooms(index)
         state.licences[:] += kept
         begun |= self._probed(index[rows.probe & (plans.state == PASSED) & (held == 0)])
-        self.clock.changed |= len(index) > 0  # it writes why they wait, which the backfill scheduler takes for a change
+        self.clock.changed |= len(index) > 0  # it notes why jobs wait, which the backfill scheduler takes for a change
         return begun
 
     def _at_submission(self, place: int) -> bool:
@@ -320,7 +320,7 @@ class Forward:
         return self._main(FULL_DEPTH, place)
 
     def _backfill(self) -> None:
-        """Make a cycle of the backfill scheduler."""
+        """Run a cycle of the backfill scheduler."""
         state, waiting, now = self.state, self.waiting, self.clock.now
         self.cycles += 1
         stops = "assoc_limit_stop" in self.cluster.scheduling.parameters
@@ -367,7 +367,7 @@ class Forward:
             self._take_back(before + kept, index[places[kept:]].tolist())  # and the cycle is made again
 
     def _probed(self, records: NDArray[np.int64]) -> bool:
-        """Note that probes would start now, and take them away; return whether there are any."""
+        """Note that probes would start now, and remove them; return whether there are any."""
         places = np.unique(self.waiting.places[records])
         self.probed |= dict.fromkeys(places.tolist(), self.clock.now)
         if self.awaited is not None:
@@ -424,7 +424,7 @@ class Forward:
         self.starts.append(Start(key[0], key[1], partition.name, now, end, names, by))
 
     def _start_known(self) -> set[str]:
-        """Start what is known to start now; return by whom."""
+        """Start the jobs with known starts now; return the schedulers that start them."""
         due = [(one.start, key) for key, one in self.known.items() if one.start <= self.clock.now]
         begun: set[str] = set()
         for _, key in sorted(due, key=lambda one: (one[0], one[1][0], one[1][1] or 0)):

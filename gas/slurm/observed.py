@@ -1,8 +1,8 @@
-"""What the priorities of waiting jobs show of the priority that a new job gets, where its weights are not published.
+"""Estimates of a new job's priority from those of waiting jobs, if weights are not published.
 
-Slurm's multifactor priority is a sum of factors by weights (priority_multifactor.c). Each waiting job publishes the
-sum, and the factors are known of most, so that the weights follow from enough jobs: by least squares, and believed only
-if more jobs agree than there are unknowns. A new job whose factors none of them has stays unknown.
+Slurm's multifactor priority is a weighted sum of factors (priority_multifactor.c). Each waiting job publishes the sum,
+and most factors are known, so enough jobs determine the weights: by least squares, trusted only if more jobs agree than
+there are unknowns. A new job with factors that none of them has stays unknown.
 """
 
 from __future__ import annotations
@@ -23,46 +23,46 @@ from gas.slurm.settings import Settings
 __all__ = ["Observed", "observed"]
 
 MOST_JOBS = 200
-"""From how many waiting jobs weights are taken at the most, from all over the queue."""
+"""Largest number of waiting jobs used for weights, from all parts of the queue."""
 
 BASIC = 4_000_000_000
 """Basic priorities count down from 4294901759 (priority_basic.c); multifactor sums are far below."""
 
 EXACT = 1.5
-"""Points by which a sum may be missed: priorities are cut off to whole numbers."""
+"""Tolerated error of a sum: priorities are truncated to integers."""
 
 AGREE = 0.8
-"""The share of the jobs that must agree; others may have priorities of their administrators'."""
+"""The share of the jobs that must agree; others may have priorities set by administrators."""
 
 FEWEST = 3
-"""Where all of at least so many jobs have the same priority, a new one is taken to have it, too."""
+"""Number of jobs that must all have the same priority before a new one is assumed to have it too."""
 
 SHARES = 3
-"""How many users must have the same share before another one is taken to have it, too."""
+"""Number of users that must have the same share before another one is assumed to have it too."""
 
 MOMENT = 60
-"""Seconds that a job ran which has used next to nothing."""
+"""Seconds of a job with negligible usage."""
 
 _DAY = 86_400
 _AGES = (7 * _DAY, 1 * _DAY, 14 * _DAY, 30 * _DAY, 3 * _DAY)
-"""Values of PriorityMaxAge that are tried; the first is the default (slurm.conf(5))."""
+"""Tried values of PriorityMaxAge; the first is the default (slurm.conf(5))."""
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What waiting jobs show of a new one's priority.
+    """The estimate of a new job's priority.
 
     Attributes
     ----------
     value
-        Its priority; None if they do not show it.
+        Its priority; None if waiting jobs do not determine it.
     comes_last
         Priority is the order of submission.
     jobs
-        How many jobs agree.
+        Number of jobs that agree.
     share
-        What the fair share of the user is taken to be, where it does not show: ``same`` as that of all others, which is
-        the same, or ``above`` that of those of the account who have jobs, as the user has none; else empty.
+        The assumption on the user's fair share, if it is not published: ``same`` as that of all others, who have equal
+        shares, or ``above`` that of the account's users with jobs, as the user has none; else empty.
     """
 
     value: int | None = None
@@ -72,7 +72,7 @@ class Observed:
 
 
 def observed(cluster: Cluster, job: Job, partition: Partition) -> Observed:
-    """Return what waiting jobs show of a new job's priority in a partition."""
+    """Return the estimate of a new job's priority in a partition."""
     there = _shown(cluster)
     if not there:
         return Observed()
@@ -99,9 +99,9 @@ def observed(cluster: Cluster, job: Job, partition: Partition) -> Observed:
 def _above(
     cluster: Cluster, there: list[tuple[Job, Partition]], values: NDArray[np.float64], job: Job, partition: Partition
 ) -> Observed:
-    """Return what it is with a share above those of the users of the account who have jobs.
+    """Return the estimate with a share above those of the account's users who have jobs.
 
-    Fair Tree ranks the users of an account one after the other, who has used nothing before all others (fair_tree.c).
+    Fair Tree ranks the users of an account one after another; a user without usage precedes all others (fair_tree.c).
     """
     users = list(dict.fromkeys((one.user, one.account) for one, _ in there))
     found: dict[tuple[str, str], float] = {}
@@ -125,12 +125,12 @@ def _above(
 
 
 def _counts(job: Job) -> bool:
-    """Return whether a job has used something worth mentioning: it runs, or ran for longer than a moment."""
+    """Return whether a job has relevant usage: it runs, or ran for longer than a moment."""
     return bool(job.nodes) and (job.state in HOLDING or (job.end or 0) - (job.start or 0) >= MOMENT)
 
 
 def _shown(cluster: Cluster) -> list[tuple[Job, Partition]]:
-    """Return waiting jobs whose priority is one of a partition that is shown, from all over the queue."""
+    """Return waiting jobs with a priority of a partition that is shown, from all parts of the queue."""
     key = "jobs whose priority is shown"
     known = cluster.worked_out.get(key)
     if isinstance(known, list):
@@ -148,7 +148,7 @@ def _shown(cluster: Cluster) -> list[tuple[Job, Partition]]:
 
 
 def _named(cluster: Cluster, job: Job, partition: Partition) -> Job:
-    """Return the job with the account and the QOS that it will have, as far as they are known."""
+    """Return the job with its expected account and QOS, as far as known."""
     factors = Factors(cluster, Settings(), job, partition, "", "")
     account = job.account or (factors.association.account if factors.association is not None else "")
     return replace(job, account=account, qos=job.qos or factors.qos)
@@ -156,7 +156,7 @@ def _named(cluster: Cluster, job: Job, partition: Partition) -> Job:
 
 @dataclass(frozen=True)
 class _Row:
-    """The factors of a job: shares of the machine's nodes and CPUs, GB, minutes, seconds that it has waited."""
+    """The factors of a job: shares of the machine's nodes and CPUs, GB, minutes, seconds of waiting."""
 
     share: float | None
     qos: float | None
@@ -168,7 +168,7 @@ class _Row:
 
     @classmethod
     def of(cls, cluster: Cluster, job: Job, partition: Partition) -> _Row:
-        """Return those of a job in a partition."""
+        """Return the factors of a job in a partition."""
         cpus = cluster.worked_out.get("CPUs")
         if not isinstance(cpus, int):
             cpus = cluster.worked_out["CPUs"] = max(sum(node.cpus for node in cluster.nodes), 1)
@@ -183,7 +183,7 @@ class _Row:
 
 
 def _known_row(cluster: Cluster, job: Job, partition: Partition) -> _Row:
-    """Return the row of a job of the queue, which is made once."""
+    """Return the cached row of a job of the queue."""
     key = ("row of factors", job.id, partition.name)
     found = cluster.worked_out.get(key)
     if not isinstance(found, _Row):
@@ -194,7 +194,7 @@ def _known_row(cluster: Cluster, job: Job, partition: Partition) -> _Row:
 def _models(
     cluster: Cluster, jobs: list[tuple[Job, Partition]], *, alike: bool = False
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield a table of factors, a row for each job, the simplest first: what sites make of sizes, and ages.
+    """Yield tables of factors, a row for each job, the simplest first: variants of size factors, and ages.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def _indicators(values: list[object] | list[str] | list[tuple[str, str]]) -> NDA
 
 @dataclass(frozen=True)
 class _Fit:
-    """Weights of columns that are divided by `scale`; `basis` spans the rows that agree, which are so many."""
+    """Weights of columns that are divided by `scale`; `basis` spans the rows that agree, of the given number."""
 
     weights: NDArray[np.float64]
     scale: NDArray[np.float64]
@@ -249,7 +249,7 @@ class _Fit:
 def _predicted(
     cluster: Cluster, table: NDArray[np.float64], values: NDArray[np.float64], new: NDArray[np.float64]
 ) -> tuple[float, int] | None:
-    """Return the sum of a new row, and how many rows agree; None if they do not, or say nothing of it."""
+    """Return the sum for a new row, and the number of rows that agree; None if they do not determine it."""
     shown = np.abs(table).max(axis=0) > 0
     if np.any(new[~shown] != 0):
         return None
@@ -279,7 +279,7 @@ def _fit(table: NDArray[np.float64], values: NDArray[np.float64]) -> _Fit | None
             return None
         if missed[kept].max() <= EXACT:
             break
-        most = max(len(table) // 50, 1)  # those that are missed the most are left out, few at a time
+        most = max(len(table) // 50, 1)  # the rows with the largest errors are left out, few at a time
         worst = np.argsort(np.where(kept, missed, -1.0))[-most:]
         kept[worst] = False
         if kept.sum() < AGREE * len(table):

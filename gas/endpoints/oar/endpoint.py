@@ -1,20 +1,21 @@
-"""An OAR as an endpoint: it is planned with by its own Gantt chart, and takes jobs, of one shape or of several.
+"""An OAR as an endpoint: plans with OAR's own Gantt chart, and accepts jobs of one shape or of several.
 
-Nothing is submitted twice for the reasons that `gas.endpoints.tagging` gives. Of OAR's own there is to say:
+`gas.endpoints.tagging` explains why nothing is submitted twice. Specific to OAR:
 
-- OAR keeps its jobs for ever, so what is not found has never been, but for what is still on its way.
-- What certainly was not sent (no program, no connection, no database) is an error at once, and may go elsewhere.
-- An error that comes with the number of a job (oarsub that cannot notify OAR's server of the job it has made, and says
-  that it is killed, which it is not) is no error if the job is there and waits: the server finds it by itself.
-- oarsub writes the job into OAR's database by itself. One that has ended without saying what it has made, with an
-  error or without, has written whatever it ever will: the tag decides, and if it is not found, nothing was submitted.
-- One that has not answered in time (it may hang on the database, and cannot be ended where it runs as another user),
-  or an HTTP request without an answer, may still make its job. The tag is looked for until patience is over.
-- A job that arrives later than a repetition with its key is possible only for an oarsub that hangs for longer
-  than that takes. Then there are two jobs of one tag, which are counted after every submission.
-- Of the jobs of one tag those count that have not ended, as OAR submits some jobs again by itself.
+- OAR keeps its jobs for ever, so a job that is not found never existed, unless it is still in transit.
+- A submission that certainly was not sent (no program, no connection, no database) is an error at once, and may go to
+  another scheduler.
+- An error with the number of a job (oarsub cannot notify OAR's server of the new job, and wrongly reports that it is
+  killed) is no error if the job exists and waits: the server finds it by itself.
+- oarsub writes the job into OAR's database by itself. Once it has ended without printing a number, with or without an
+  error, it will write nothing more: the tag decides, and if it is not found, nothing was submitted.
+- An oarsub that has not answered in time (it may hang on the database, and cannot be ended if it runs as another user),
+  or an HTTP request without an answer, may still create its job. The tag is searched for until the patience ends.
+- A job can arrive later than a repetition with its key only if oarsub hangs for longer than that takes. Then two jobs
+  have one tag; they are counted after every submission.
+- Of the jobs with one tag, those that have not ended count, as OAR resubmits some jobs by itself.
 
-OAR plans by estimate: `start_by` is not looked at.
+OAR's starts are estimates, so `start_by` is ignored.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from gas.times import duration_text, iso_time
 __all__ = ["OarEndpoint"]
 
 LOOKS_AT_CANCELLED = 5
-"""How often a cancelled job is looked at before it is reported as it stands."""
+"""Number of looks at a cancelled job before its state is reported."""
 
 
 class OarEndpoint(TaggingEndpoint[Transport, Batch]):
@@ -57,26 +58,26 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
     Parameters
     ----------
     name
-        What the user calls it.
+        Its name in the configuration.
     transport
-        How it is spoken to.
+        Connection to OAR.
     resource
-        What processors are: ``resource_id``, ``core``, ``nodes``, or another property of the site's resources, or
-        levels of them as ``host/core=4`` (`gas.endpoints.oar.hierarchy`).
+        The unit of a request's processors: ``resource_id``, ``core``, ``nodes``, or another property of the site's
+        resources, or levels of them such as ``host/core=4`` (`gas.endpoints.oar.hierarchy`).
     queue
         By default OAR's own choice.
     options
         Further options of oarsub, by their long names.
     moldable
-        Whether OAR is given all shapes and decides by itself; else it is given the chosen one.
+        Whether OAR receives all shapes and decides by itself; else it receives the chosen one.
     rules
-        How its scheduler plans (`gas.endpoints.oar.interpretation`); queue, project and types are filled in.
+        The rules of its scheduler (`gas.endpoints.oar.interpretation`); queue, project and types are filled in.
     quotas_file
-        Where its quotas are written; None for where OAR's server has them, if that is readable here.
+        File with its quotas; None for the file of OAR's server, if that is readable here.
     limits
-        What bounds a request.
+        Limits of a request.
     patience
-        Seconds for which a job is looked for of which it is not known whether it was submitted.
+        Seconds for which a job is searched for if it is unknown whether it was submitted.
     """
 
     def __init__(
@@ -109,12 +110,12 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
 
     @classmethod
     def configured(cls, name: str, fields: Fields) -> OarEndpoint:
-        """Return the endpoint of a table.
+        """Return the endpoint of a table of the configuration.
 
-        Its keys are ``resource``, ``queue``, ``project``, ``properties`` (a condition in SQL), ``options`` (more of
-        oarsub's), ``moldable``, ``security_time``, ``shortest_hole``, ``standby``, ``queues`` (all of the site's, the
-        highest priority first), ``policy`` ("fifo" or "fair share", if jobs do not show it), ``quotas`` (a file),
-        ``patience`` and limits; for the commands ``folder`` and ``timeout``; with ``url``, the REST API is spoken to,
+        Its keys are ``resource``, ``queue``, ``project``, ``properties`` (a condition in SQL), ``options`` (further
+        oarsub options), ``moldable``, ``security_time``, ``shortest_hole``, ``standby``, ``queues`` (all of the site's,
+        the highest priority first), ``policy`` ("fifo" or "fair share", if jobs do not show it), ``quotas`` (a file),
+        ``patience`` and limits; for the commands also ``folder`` and ``timeout``; with ``url``, the REST API is used,
         and the keys are those of `gas.endpoints.oar.rest`.
         """
         properties = fields.text("properties", None)
@@ -169,7 +170,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
     # ------------------------------------------------------------------------------------------------ planning
 
     def availability(self) -> Availability:
-        """Return when which resources are free, by OAR's Gantt chart; sets `remarks`."""
+        """Return the availability by OAR's Gantt chart; sets `remarks`."""
         quotas, remarks = self._quotas()
         machine = self.transport.machine(self.name, self._rules.queue)
         found = interpret(machine, self.resource, replace(self._rules, quotas=quotas))
@@ -177,7 +178,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         return found.availability
 
     def _quotas(self) -> tuple[tuple[Quota, ...] | None, tuple[str, ...]]:
-        """Return the quotas of the site, None if they cannot be read, and what there is to say of that."""
+        """Return the quotas of the site, None if they cannot be read, and a remark on them."""
         named = self._quotas_file
         if named is None and not isinstance(self.transport, CommandTransport):
             return None, ()
@@ -195,7 +196,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
     # ------------------------------------------------------------------------------------------------ acting
 
     def batch(self, request: Request, job: JobDescription, key: str) -> Batch:
-        """Return what is submitted."""
+        """Return the submission."""
         native = options_from(job.native, "--native")
         if ("type", "besteffort") in native and not self._rules.besteffort:
             raise BadInput(
@@ -209,16 +210,16 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         return batch_of(request, job, key=key, resource=self.resource, options=options, moldable=self.moldable)
 
     def preview(self, request: Request, job: JobDescription) -> str:
-        """Return what would be submitted, with all shapes that OAR is given to choose from."""
+        """Return the submission as text, with all shapes from which OAR may choose."""
         return self.transport.preview(self.batch(request, job, "preview"))
 
     def _tagged(self, key: str) -> list[dict[str, Any]]:
-        """Return the user's jobs that bear the tag of a key and have not ended; else the latest of them."""
+        """Return the user's jobs with the tag of a key that have not ended; else the latest of them."""
         jobs = self.transport.tagged_jobs(tag_of(key))
         return [self._record(job) for job in [job for job in jobs if job.active] or jobs[-1:]]
 
     def _made_with_error(self, error: RefusedAs, key: str) -> dict[str, Any]:
-        """Return the job, or raise the error if that job is none, or has ended already."""
+        """Return the job, or raise the error if there is no such job, or it has ended already."""
         try:
             made = self.transport.job(error.id)
         except Unreachable as problem:
@@ -237,7 +238,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         return record_of(job, self.resource, self.transport.user)
 
     def job(self, id: int) -> dict[str, Any]:
-        """Return what has become of a job, or raise `NotFound`."""
+        """Return a job with its current state, or raise `NotFound`."""
         return self._record(self._one(id))
 
     def _one(self, id: int) -> Job:
@@ -247,7 +248,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         return found
 
     def jobs(self, ended: int = 0) -> list[dict[str, Any]]:
-        """Return the jobs in the schedule, after those `ended` that have ended and have the highest numbers."""
+        """Return the `ended` jobs that have ended and have the highest numbers, then the jobs in the schedule."""
         past = self.transport.ended_jobs(ended)
         there = self.transport.active_jobs()
         now_there = {job.id for job in there}
@@ -256,7 +257,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
     def output(
         self, id: int, stream: Literal["stdout", "stderr"] = "stdout", limit: int = 2**20, after: int | None = None
     ) -> bytes:
-        """Return a part of what a job has written, from its file, which must be readable here."""
+        """Return a part of a job's output, from its file, which must be readable here."""
         job = self._one(id)
         file = job.stdout if stream == "stdout" else job.stderr
         if not file:
@@ -277,7 +278,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         return self._record(job)
 
     def why_unchanged(self, id: int) -> str:
-        """Return why a job that waits cannot be given another shape, and what can be done instead."""
+        """Return why a waiting job cannot be reshaped, and what can be done instead."""
         job = self._one(id)
         if len(job.wanted) < 2:
             return (
@@ -296,12 +297,12 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         )
 
     def reserve(self, name: str, processors: int, start: int, walltime: int, key: str | None = None) -> dict[str, Any]:
-        """Refuse: advance reservations of an OAR are not made by Gas."""
+        """Refuse: Gas makes no advance reservations on OAR."""
         raise BadInput(f"{self.name}: Gas cannot make OAR reservations; use oarsub -r 'YYYY-MM-DD hh:mm:ss'")
 
 
 def _queues(fields: Fields) -> list[str] | None:
-    """Return the names of the site's queues as a table has them, None if it has none."""
+    """Return the names of the site's queues in a table, None if it has none."""
     names = fields.value("queues", None)
     if names is None:
         return None
