@@ -4,11 +4,19 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from gas.service.rows import CLASS, NOTICE, OFFERED, RESHAPED
+from gas.service.rows import CLASS, HELD, NOTICE, OFFERED, RESHAPED
+
+
+def without_time_held(path: Path) -> None:
+    """Make a store one of schema 6, which did not know for how long offers were held."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute(f"ALTER TABLE jobs DROP COLUMN {HELD}")
+        database.execute("PRAGMA user_version = 6")
 
 
 def without_offers(path: Path) -> None:
     """Make a store one of schema 5, which knew of no offers of earlier starts."""
+    without_time_held(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         for column in (NOTICE, *OFFERED):
             database.execute(f"ALTER TABLE jobs DROP COLUMN {column}")

@@ -200,7 +200,7 @@ class S3(Offers):
             entry.processors, entry.walltime = processors, walltime
             entry.start = entry.promise = start
             entry.end = start + walltime
-            entry.withdraw_offer()
+            entry.withdraw_offer(self.now)
             self._waiting.update(entry)
             self._changed.add(id)
             self.version += 1
@@ -276,7 +276,7 @@ class S3(Offers):
         for given in sorted(entries, key=lambda e: e.turn):
             entry = replace(given)
             if entry.answer_by is not None and (entry.answer_by <= self.now or entry.state == "running"):
-                entry.withdraw_offer()  # unlike one that lapses: it could not be answered while nothing ran
+                entry.withdraw_offer(self.now)  # unlike one that lapses: it could not be answered while nothing ran
                 self._changed.add(entry.id)
             self.entries[entry.id] = entry
             if entry.state == "running":

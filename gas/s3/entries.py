@@ -11,7 +11,7 @@ import numpy as np
 from gas.profile.flat import Profile, profile_of
 from gas.times import LATEST
 
-__all__ = ["NO_OFFERS", "Broken", "Cause", "Entry", "Resized", "State", "profile_left_by"]
+__all__ = ["MOST_NOTICE", "NO_OFFERS", "Broken", "Cause", "Entry", "Resized", "State", "profile_left_by"]
 
 State = Literal["queued", "reserved", "running"]
 
@@ -20,6 +20,9 @@ Cause = Literal["outage", "overrun", "resize"]
 
 NO_OFFERS = LATEST
 """`Entry.offers_from` of a job that is offered nothing."""
+
+MOST_NOTICE = 86_400
+"""Seconds for which the offers to a job may be held at most, one after the other."""
 
 
 @dataclass(slots=True)
@@ -31,7 +34,8 @@ class Entry:
     back: ``start + walltime``, later only if it could not be ended. Who has the higher `priority` stands in front.
 
     A job with a `notice` is not moved to an earlier start: it is offered one (`gas.s3.offers`). The `offer` is held for
-    it beside its own slot, for so many seconds: until `answer_by`. It is offered no start before `offers_from`.
+    it beside its own slot, for so many seconds: until `answer_by`. It is offered no start before `offers_from`. All its
+    offers were held for `held` seconds, that of the present one until `answer_by`; `MOST_NOTICE` are the most.
     """
 
     id: int
@@ -48,10 +52,24 @@ class Entry:
     offer: int | None = None
     answer_by: int | None = None
     offers_from: int = 0
+    held: int = 0
 
-    def withdraw_offer(self) -> None:
-        """Let it have no offer."""
+    def hold_offer(self, now: int, soonest: int) -> None:
+        """Give it time to answer, from `soonest` on, what it is offered as of now: its notice, or what is left."""
+        self._stop_holding(now)
+        self.answer_by = soonest + min(self.notice or 0, MOST_NOTICE - self.held)
+        self.held += self.answer_by - now
+
+    def withdraw_offer(self, now: int) -> None:
+        """Let it have no offer from now on."""
+        self._stop_holding(now)
         self.offer = self.answer_by = None
+        if self.held >= MOST_NOTICE:
+            self.offers_from = NO_OFFERS
+
+    def _stop_holding(self, now: int) -> None:
+        if self.answer_by is not None:
+            self.held -= max(0, self.answer_by - now)
 
     @property
     def offered(self) -> tuple[int, int]:

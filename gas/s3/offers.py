@@ -12,6 +12,8 @@ leaves open is settled as follows.
 * The job's *notice* is how long it may take to answer. An offer begins no earlier than that after it was made, and
   lapses when that is over: so long, and no longer, a job holds processors twice (where the slots overlap, once).
 * A job that did not answer is offered nothing more, until it asks for it: it may have no owner who looks.
+* All offers to a job together are held for a day at most, however often it declines and asks again: as long as one may
+  be held, and what it holds besides its own slot counts for no limit.
 * Which slots are interesting (the paper's other idea) is said in `decline`: those from an instant on, or none.
 
 The promise is the job's own slot and does not get later; an offer is none until it is accepted. It takes no slot of
@@ -23,14 +25,11 @@ from __future__ import annotations
 from gas.errors import BadInput, Conflict
 from gas.profile.blocks import GIVEN_MOST, GIVEN_UNTIL
 from gas.profile.flat import ENDLESS
-from gas.s3.entries import NO_OFFERS, Entry
+from gas.s3.entries import MOST_NOTICE, NO_OFFERS, Entry
 from gas.s3.schedule import Schedule
-from gas.times import iso_time
+from gas.times import duration_text, iso_time
 
 __all__ = ["MOST_NOTICE", "Offers", "verify_notice"]
-
-MOST_NOTICE = 86_400
-"""Seconds for which an offer may be held at most."""
 
 
 def verify_notice(notice: int) -> None:
@@ -58,7 +57,7 @@ class Offers(Schedule):
         begin, end = max(start + entry.walltime, entry.start), entry.end
         entry.start = entry.promise = start
         entry.end = start + entry.walltime
-        entry.withdraw_offer()
+        entry.withdraw_offer(self.now)
         self._waiting.update(entry)
         self._changed.add(id)
         self._release(begin, end, entry.processors)
@@ -77,10 +76,12 @@ class Offers(Schedule):
 
         Raises
         ------
-        NotFound, Conflict
+        NotFound
             As `accept`.
         BadInput
             `not_before` is no later than the declined start, which would be offered again.
+        Conflict
+            As `accept`; or starts from `not_before` on are asked for, and its offers were held for `MOST_NOTICE`.
         """
         entry = self._choosing(id)
         if start is not None and entry.offer != start:
@@ -89,6 +90,11 @@ class Offers(Schedule):
             raise BadInput(f"not_before {not_before}: must be after the declined start, {entry.offer}")
         if not_before is not None and not 0 <= not_before < NO_OFFERS:
             raise BadInput(f"not_before {not_before}: must be between 0 and {NO_OFFERS - 1}, in epoch seconds")
+        if not_before is not None and entry.offer is None and entry.held >= MOST_NOTICE:
+            raise Conflict(
+                f"job {id} has held processors for offers for {duration_text(MOST_NOTICE)} in all, the most that a job "
+                "may; it is offered nothing more and keeps its promised start"
+            )
         entry.offers_from = NO_OFFERS if not_before is None else not_before
         self._take_back(entry)
         self.version += 1
@@ -115,7 +121,7 @@ class Offers(Schedule):
     def _take_back(self, entry: Entry) -> None:
         """Release what a job is offered, if anything; it is offered nothing before `Entry.offers_from`."""
         begin, end = entry.offered
-        entry.withdraw_offer()
+        entry.withdraw_offer(self.now)
         self._waiting.update(entry)
         self._changed.add(entry.id)
         if max(begin, self.now) < end:
@@ -133,5 +139,5 @@ class Offers(Schedule):
         """Forget all offers, in a schedule that is about to be planned anew; return the numbers of their jobs."""
         offered = [e for e in self._waiting.conditional.values() if e.offer is not None]
         for entry in offered:
-            entry.withdraw_offer()
+            entry.withdraw_offer(self.now)
         return {entry.id for entry in offered}

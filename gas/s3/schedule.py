@@ -262,7 +262,7 @@ class Schedule:
             if entry.notice is None:
                 entry.promise = min(entry.promise, entry.start)
             else:
-                entry.answer_by = self.soonest + entry.notice
+                entry.hold_offer(self.now, self.soonest)
             self._changed.add(entry.id)
         return bool(moves)
 

@@ -156,7 +156,7 @@ class Job:
     accepted, distinguishes it from another job of the same number (after a store was restored or damaged); jobs of
     stores older than identities have none. A job that was given another shape has that in its `request`, since the
     instant `reshaped`; `submitted_shape` is the one that it was submitted with. `priority` is that of its class in this
-    life of the service. `offer`, `answer_by` and `offers_from` are those of its `Entry`.
+    life of the service. `offer`, `answer_by`, `offers_from` and `offers_held` are those of its `Entry`.
     """
 
     id: int
@@ -179,6 +179,7 @@ class Job:
     offer: int | None = None
     answer_by: int | None = None
     offers_from: int = 0
+    offers_held: int = 0
 
     @property
     def shape(self) -> Shape:
@@ -247,6 +248,7 @@ class Job:
         """Take over how it stands in the schedule."""
         self.start, self.promise, self.due, self.state = entry.start, entry.promise, entry.end, entry.state
         self.offer, self.answer_by, self.offers_from = entry.offer, entry.answer_by, entry.offers_from
+        self.offers_held = entry.held
 
     @property
     def asks_for_offers(self) -> bool:

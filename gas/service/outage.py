@@ -87,7 +87,7 @@ def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, las
             Entry(
                 job.id, request.processors, request.walltime, job.submitted, job.start, job.promise,
                 cast(State, job.state), job.due, request.start or 0, job.priority, request.notice, job.offer,
-                job.answer_by, job.offers_from,
+                job.answer_by, job.offers_from, job.offers_held,
             )
         )  # fmt: skip
     for entry in result.machine.restore(entries, run_times, version=version, last_id=last_id):

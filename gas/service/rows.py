@@ -21,6 +21,7 @@ from gas.service.jobs import Actuator, Job, JobRequest, JobState, Kind, Shape
 __all__ = [
     "ASKED",
     "CLASS",
+    "HELD",
     "LIFE",
     "NOTICE",
     "OFFERED",
@@ -56,11 +57,15 @@ RESHAPED = ("reshaped", "shape_processors", "shape_walltime", "shape_run_time", 
 OFFERED = ("offer", "answer_by", "offers_from")
 """The columns of a job with a notice, sealed last; NULL and not sealed for other jobs."""
 
+HELD = "offers_held"
+"""That of the seconds for which offers were held, sealed behind them; 0 is NULL, and not sealed."""
+
 _NO_SHAPE: tuple[int | None, ...] = (None,) * len(RESHAPED)
-_NO_OFFER: tuple[int | None, ...] = (None,) * len(OFFERED)
+_NO_OFFER: tuple[int | None, ...] = (None,) * (len(OFFERED) + 1)
 _INTEGERS = ("id", "processors", "walltime", "submitted", "first_promise", "start", "promise", "due")
 _OPTIONAL_INTEGERS = (
     "run_time", "wished_start", "start_by", "finished", "exit_status", "broken_promise", *RESHAPED, NOTICE, *OFFERED,
+    HELD,
 )  # fmt: skip
 _OPTIONAL_TEXTS = ("directory", "client_key", "signal", "message", CLASS)
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -99,13 +104,15 @@ def _asked_seal(values: Iterable[object], later: tuple[object, ...]) -> int:
 
 
 def life_row(job: Job) -> tuple[object, ...]:
-    """Return the values of `LIFE`, `RESHAPED` and `OFFERED`, and their seal."""
+    """Return the values of `LIFE`, `RESHAPED`, `OFFERED` and `HELD`, and their seal."""
     values = (
         job.state, job.start, job.promise, job.due, job.finished, job.exit_status, job.signal, job.message,
         job.broken_promise,
     )  # fmt: skip
     shape = _NO_SHAPE if job.reshaped is None else (job.reshaped, *astuple(job.shape))
-    offer = _NO_OFFER if job.request.notice is None else (job.offer, job.answer_by, job.offers_from)
+    offer = _NO_OFFER
+    if job.request.notice is not None:
+        offer = job.offer, job.answer_by, job.offers_from, job.offers_held or None
     return *values, *shape, *offer, _life_seal(job.id, job.identity, values, shape, offer)
 
 
@@ -113,7 +120,7 @@ def _life_seal(
     id: int, identity: str, values: tuple[object, ...], shape: tuple[object, ...], offer: tuple[object, ...]
 ) -> int:
     if offer != _NO_OFFER:
-        return seal((id, identity, *values, *shape, *offer))
+        return seal((id, identity, *values, *shape, *(offer if offer[-1] is not None else offer[:-1])))
     return seal((id, identity, *values) if shape == _NO_SHAPE else (id, identity, *values, *shape))
 
 
@@ -195,6 +202,7 @@ def job_of(row: Mapping[str, Any] | sqlite3.Row) -> Job:
     job = Job(request=request, **life)
     if request.notice is not None:
         job.offer, job.answer_by, job.offers_from = row["offer"], row["answer_by"], row["offers_from"] or 0
+        job.offers_held = row[HELD] or 0
     if row["reshaped"] is not None:
         job.reshape(Shape(*(row[name] for name in RESHAPED[1:])), row["reshaped"])
     return job
@@ -205,7 +213,7 @@ def _check(row: Mapping[str, Any] | sqlite3.Row, present: set[str]) -> None:
     called = f"job {row['id']!r}"
     if row["seal"] != _asked_seal((row[name] for name in ASKED), (row[CLASS], row[NOTICE])):
         raise DamagedRow(f"{called}: its request is damaged")
-    values, shape, offer = (tuple(row[name] for name in names) for names in (LIFE, RESHAPED, OFFERED))
+    values, shape, offer = (tuple(row[name] for name in names) for names in (LIFE, RESHAPED, (*OFFERED, HELD)))
     if row["life_seal"] != _life_seal(row["id"], row["identity"], values, shape, offer):
         raise DamagedRow(f"{called}: its outcome is damaged")
     if "command_seal" in present:

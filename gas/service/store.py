@@ -24,6 +24,7 @@ from gas.service.jobs import LONG_COMMAND, TEACHING, Job
 from gas.service.listing import Wanted
 from gas.service.mark import Mark, MarkFile
 from gas.service.rows import (
+    HELD,
     LIFE,
     OFFERED,
     RESHAPED,
@@ -60,7 +61,7 @@ COMMANDED = (
     f"SELECT {', '.join(f'jobs.{name}' for name in JOB_COLUMNS)}, "
     "command, environment, command_seal FROM jobs LEFT JOIN commands ON commands.id = jobs.id"
 )
-_LIVED = ", ".join(f"{name} = ?" for name in (*LIFE, *RESHAPED, *OFFERED))
+_LIVED = ", ".join(f"{name} = ?" for name in (*LIFE, *RESHAPED, *OFFERED, HELD))
 _CHANGE = f"UPDATE jobs SET {_LIVED}, life_seal = ? WHERE id = ?"
 _LONG_ENVIRONMENT = 2**16  # with one more character, a command is not read for a list
 _ENDED_KEPT = 10_000  # listed ended jobs are kept in memory: as many as a client may request

@@ -6,7 +6,7 @@ import json
 import sqlite3
 
 from gas.service.jobs import Job, JobRequest
-from gas.service.rows import ASKED, CLASS, LIFE, NOTICE, OFFERED, RESHAPED, asked_row, command_row, life_row, seal
+from gas.service.rows import ASKED, CLASS, HELD, LIFE, NOTICE, OFFERED, RESHAPED, asked_row, command_row, life_row, seal
 
 __all__ = [
     "ADD_CHANGE",
@@ -20,7 +20,7 @@ __all__ = [
     "upgrade_tables",
 ]
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal INTEGER NOT NULL) WITHOUT ROWID"
 _JOBS = """
@@ -35,7 +35,12 @@ CREATE TABLE jobs (
     finished INTEGER, exit_status INTEGER, signal TEXT, message TEXT, broken_promise INTEGER,
     life_seal INTEGER NOT NULL
 )"""
-_ADDED = {4: RESHAPED, 5: (CLASS,), 6: (NOTICE, *OFFERED)}  # columns of jobs, by the schema that brought them
+_ADDED = {
+    4: RESHAPED,
+    5: (CLASS,),
+    6: (NOTICE, *OFFERED),
+    7: (HELD,),
+}  # columns of jobs, by the schema that brought them
 _RESHAPES = (  # and other changes with a key
     "CREATE TABLE reshapes (id INTEGER NOT NULL, user TEXT NOT NULL, client_key TEXT NOT NULL, "
     "changes TEXT NOT NULL, seal INTEGER NOT NULL, PRIMARY KEY (id, user, client_key)) WITHOUT ROWID"
@@ -51,7 +56,7 @@ _REST = (
     "CREATE INDEX ended_at ON jobs (finished) WHERE state NOT IN ('queued', 'reserved', 'running')",
 )
 
-JOB_COLUMNS = (*ASKED, CLASS, NOTICE, "seal", *LIFE, *RESHAPED, *OFFERED, "life_seal")
+JOB_COLUMNS = (*ASKED, CLASS, NOTICE, "seal", *LIFE, *RESHAPED, *OFFERED, HELD, "life_seal")
 ADD_JOB = f"INSERT INTO jobs ({', '.join(JOB_COLUMNS)}) VALUES ({', '.join('?' * len(JOB_COLUMNS))})"
 ADD_CHANGE = "INSERT INTO reshapes (id, user, client_key, changes, seal) VALUES (?, ?, ?, ?, ?)"
 ADD_COMMAND = "INSERT INTO commands (id, command, environment, command_seal) VALUES (?, ?, ?, ?)"

@@ -185,6 +185,52 @@ def test_what_is_offered_outlives_a_restart_if_it_can_still_be_answered(offered)
         other.check()
 
 
+def asking_again(s3, job, until):
+    """Decline each offer just before it lapses, and ask for a later one; return for how long offers were held."""
+    held = 0
+    while s3.now < until and job.offer is not None and job.answer_by > s3.now + 1:
+        held += job.answer_by - 1 - s3.now
+        s3.step(job.answer_by - 1)
+        s3.decline(job.id, not_before=job.offer + 1)
+    return held
+
+
+def on_a_machine_that_is_empty_after_all(notice):
+    s3 = S3(10, 0)
+    blocking = s3.submit(10, 10**7)
+    job = s3.submit(10, 100, notice=notice)
+    s3.cancel(blocking.id)
+    assert (job.start, job.offer) == (10**7, notice)
+    return s3, job
+
+
+@pytest.mark.parametrize("notice", [3600, 50_000, MOST_NOTICE])
+def test_offers_to_a_job_are_held_for_a_day_in_all_however_often_it_asks_again(notice):
+    s3, job = on_a_machine_that_is_empty_after_all(notice)
+    held = asking_again(s3, job, 10 * MOST_NOTICE)
+    s3.check()
+    assert MOST_NOTICE - notice // 4 < held <= MOST_NOTICE
+    assert s3.now < MOST_NOTICE + 1
+    s3.step(s3.now + 100)
+    assert (job.start, job.offer) == (10**7, None)
+
+
+def test_what_is_refused_after_a_day_of_offers_says_so():
+    s3, job = on_a_machine_that_is_empty_after_all(MOST_NOTICE)
+    s3.step(MOST_NOTICE)
+    with pytest.raises(Conflict, match=f"job {job.id} has held processors for offers for 1d00h in all, the most"):
+        s3.decline(job.id, not_before=2 * MOST_NOTICE)
+    s3.decline(job.id)
+    assert job.start == 10**7
+
+
+def test_what_is_answered_early_leaves_time_for_other_offers():
+    s3, job = on_a_machine_that_is_empty_after_all(MOST_NOTICE)
+    s3.step(400)
+    s3.decline(job.id, not_before=2 * MOST_NOTICE)
+    assert (job.offer, job.answer_by) == (2 * MOST_NOTICE, MOST_NOTICE), "as long as is left of a day"
+
+
 @pytest.mark.parametrize("notice", [0, -1, MOST_NOTICE + 1])
 def test_a_notice_has_bounds(notice):
     with pytest.raises(BadInput, match=f"notice {notice}: must be 1 to 86400 seconds"):

@@ -36,6 +36,7 @@ def row_of(job):
         replace(JOB, state="lost"),
         CONDITIONAL,
         reshaped(CONDITIONAL),
+        replace(CONDITIONAL, offers_held=60),
         replace(CONDITIONAL, request=replace(REQUEST, notice=60, job_class="low"), offer=None, answer_by=None),
     ],
 )
@@ -51,7 +52,7 @@ def test_what_was_asked_for_never_changes():
 
 def test_a_job_that_was_never_reshaped_nor_offered_anything_is_sealed_as_by_earlier_versions():
     values = ("queued", 5, 5, 22, None, None, None, None, None)
-    assert life_row(JOB) == (*values, *[None] * 8, seal((1, JOB.identity, *values)))
+    assert life_row(JOB) == (*values, *[None] * 9, seal((1, JOB.identity, *values)))
     asked = asked_row(JOB)
     assert asked[-3:] == (None, None, seal(asked[:-3]))
 

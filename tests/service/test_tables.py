@@ -4,7 +4,7 @@ import sqlite3
 from dataclasses import replace
 
 import pytest
-from earlier_stores import without_classes, without_offers, without_shapes
+from earlier_stores import without_classes, without_offers, without_shapes, without_time_held
 
 from gas.errors import Conflict
 from gas.service.changes import Answer, Reshape
@@ -127,6 +127,21 @@ def test_a_store_without_offers_is_brought_up_to_date(path):
     accepted = replace(offered, start=3, promise=3, offer=None, answer_by=None)
     again.write(changed=[accepted])
     assert again.job(2) == accepted
+    again.close()
+
+
+def test_a_store_that_does_not_know_for_how_long_offers_were_held_is_brought_up_to_date(path):
+    offered = replace(JOB, request=replace(REQUEST, key=None, notice=60), offer=3, answer_by=2, offers_from=1)
+    store = Store(path)
+    store.write(new=[offered])
+    store.close()
+    without_time_held(path)
+    again = Store(path)
+    assert again.job(1) == offered
+    again.write(changed=[replace(offered, offers_held=60)])
+    again.close()
+    again = Store(path)
+    assert again.job(1).offers_held == 60
     again.close()
 
 
