@@ -168,6 +168,10 @@ class Agent:
         options, given = options or PlanOptions(), self._run(run)
         if given.job.job_class is not None:
             raise BadInput(f"class {given.job.job_class}: parts of a coallocation are reservations, which have none")
+        if given.job.notice is not None:
+            raise BadInput(
+                "notice: parts of a coallocation start together and are offered no other start; leave it out"
+            )
         together = Together(
             lambda without: self._plan_together(options, spread, without),
             lambda: self._single_of(given, options, key),

@@ -215,9 +215,15 @@ def submit(
             directory=run.job.directory if directory is None else os.fspath(directory),
             environment={**run.job.environment, **(environment or {})},
             native=(*run.job.native, *native),
-            notice=run.job.notice if notice is None else seconds_of(notice, "notice"),
+            notice=run.job.notice if notice is None else _notice(notice),
         )
         return JobFuture(agent.submit(replace(run, job=job), options, key=key), remark=wanted.get("remark"))
+
+
+def _notice(given: timedelta | str | int) -> int:
+    from gas.agent.offering import checked_notice
+
+    return checked_notice(seconds_of(given, "notice"), f"notice {given}")
 
 
 def agent_and_options(

@@ -85,7 +85,12 @@ class Together:
         self._run = run
         self._own = own
         self._remark = remark
+        for endpoint in self._endpoints.values():
+            endpoint.tell = self._tell  # what is waited for, if it does not answer
         self._before = before or (lambda planned: None)
+
+    def _tell(self, line: str) -> None:
+        self._remark(line)
 
     def make(self) -> SubmittedTogether:
         """Submit to the machines that finish first together, or go on with what an earlier call with this key began.
@@ -184,8 +189,8 @@ class Together:
         try:
             where.reserve(name, size, part.start, part.walltime, key, lapses=True)
         except (Draining, OverLimit, Forbidden) as refusal:
-            without[part.scheduler] = str(refusal)
-            raise StalePlan(f"{part.scheduler}: {refusal}") from None
+            without[part.scheduler] = str(refusal).removeprefix(f"{where.name}: ")
+            raise StalePlan(str(refusal)) from None
 
     def _use(self, held: Holdings) -> list[Submitted]:
         """Submit the job of each part into its reservation; one that is there already stays."""
@@ -205,7 +210,7 @@ class Together:
                 try:
                     job = where.submit(request, self._job(held, place), key, reservation=int(reservation["id"]))
                 except (Conflict, NotFound) as error:
-                    raise StalePlan(f"{part.scheduler}: {error}") from None
+                    raise StalePlan(str(error)) from None
             jobs.append(Submitted(where, part.scheduler, job, key))
         return jobs
 
@@ -299,7 +304,7 @@ class Together:
                     if job.get("kind") == "job" and job.get("start") is not None:
                         started.append(f"job {job['id']} on {part.scheduler}")
             except GasError as error:
-                silent.append(f"{part.scheduler}: {error}")
+                silent.append(str(error))
         because = "" if why is None else f"{why}; "
         if silent:
             raise InDoubt(

@@ -8,7 +8,7 @@ from gas.endpoints import Endpoint, OfferingEndpoint
 from gas.errors import BadInput, Conflict
 from gas.times import duration_text, iso_time
 
-__all__ = ["accept", "decline", "offer_text", "offering"]
+__all__ = ["accept", "checked_notice", "decline", "offer_text", "offering", "without_offers"]
 
 
 def offering(where: Endpoint, what: str) -> OfferingEndpoint:
@@ -16,6 +16,26 @@ def offering(where: Endpoint, what: str) -> OfferingEndpoint:
     if not isinstance(where, OfferingEndpoint):
         raise BadInput(f"{what}: {where.name} offers no earlier starts, only S³ does; name an S³")
     return where
+
+
+def checked_notice(seconds: int, what: str) -> int:
+    """Return the seconds to answer an offer, or raise `BadInput` that begins with `what`."""
+    from gas.s3.entries import MOST_NOTICE
+
+    if not 1 <= seconds <= MOST_NOTICE:
+        raise BadInput(f"{what}: must be 1 s to {duration_text(MOST_NOTICE)}, for which processors are held twice")
+    return seconds
+
+
+def without_offers(job: dict[str, Any], now: int) -> str | None:
+    """Return why a job that has just been submitted will be offered nothing; None if it may be offered something."""
+    notice, promise = job.get("notice"), job.get("promise")
+    if notice is None or promise is None or promise - now > notice:
+        return None
+    return (
+        f"job {job['id']} starts in {duration_text(max(0, promise - now))} at the latest, and an offer begins a notice "
+        f"of {duration_text(notice)} after it is made: the job is offered no earlier start"
+    )
 
 
 def accept(where: Endpoint, id: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from gas.agent.choice import Planned, predicted
 from gas.agent.holdings import claimed
-from gas.agent.offering import offering
+from gas.agent.offering import offering, without_offers
 from gas.agent.options import Instant, PlanOptions, Run
 from gas.agent.schedulers import Scheduler, called, find_by_key
 from gas.agent.scripts import Asking
@@ -27,6 +27,7 @@ from gas.endpoints import Endpoint, InDoubt, JobDescription, JobEndpoint, Reques
 from gas.endpoints.journal import Page, open_page
 from gas.errors import BadInput, Conflict, Draining, Forbidden, GasError, OverLimit, StalePlan
 from gas.planner import Candidate, Plan
+from gas.times import duration_text
 
 if TYPE_CHECKING:
     from gas.resources import Resources
@@ -70,7 +71,7 @@ def prepared(planned: Planned, run: Run, options: PlanOptions) -> Prepared:
             f"name an S³ service"
         )
     if run.job.notice is not None:
-        offering(chosen, f"notice {run.job.notice} s")
+        offering(chosen, f"notice {duration_text(run.job.notice)}")
     request, job = _request(planned, options), job_for(run, planned.best, chosen, planned.resources)
     return Prepared(planned, request, job, chosen.preview(request, job) if isinstance(chosen, JobEndpoint) else None)
 
@@ -265,6 +266,8 @@ class Submission:
                     self._remark(
                         "an earlier request had already created the job, with the size and walltime requested then"
                     )
+                if (why := without_offers(accepted, planned.plan.now)) is not None:
+                    self._remark(why)
                 if predicted(planned.plan) is not None:
                     from gas.agent.ledgers import note_submission
 

@@ -58,12 +58,14 @@ def submit_coallocated(
         if json:
             print_json(_to_wire(made))
         elif made.planned is None:
-            say(f"{agent.application.name}: submitted already: {known}")
+            states = "; ".join(f"job {one.reference} ({one.job['state']})" for one in made.jobs)
+            say(f"{agent.application.name}: submitted already: {states}")
         else:
             now = made.planned.plan.now_of(made.planned.best)
             for one in made.jobs:
                 say(f"job {one.job['id']} on {one.scheduler}, promised to start {_when(one.job['promise'], now)}")
-            say(f"follow them: {'; '.join(f'gas wait {one.reference}' for one in made.jobs)}")
+            them = "them" if len(made.jobs) > 1 else "it"
+            say(f"follow {them}: {'; '.join(f'gas wait {one.reference}' for one in made.jobs)}")
     if plot is not None and made.planned is not None:
         _draw(made.planned, plot)
 

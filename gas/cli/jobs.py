@@ -14,7 +14,7 @@ from gas.agent.states import describe, size_of
 from gas.cli.completion import JobReference, all_jobs
 from gas.cli.job_selection import STATES, Selection
 from gas.cli.options import INSTANTS, ConfigFile, Endpoints, Json, KeyOption, OneEndpoint
-from gas.cli.states import ends_text, exit_status_of, report_end, starts_text, walltime_text
+from gas.cli.states import ends_text, exit_status_of, offered_text, report_end, starts_text, walltime_text
 from gas.cli.tables import note, print_json, print_table, remark, say
 from gas.endpoints import JobEndpoint
 from gas.errors import BadInput, JobFailed, NotFound, Unreachable, outcome_of
@@ -156,8 +156,9 @@ def _print_jobs(jobs: Sequence[dict[str, Any]], now: int, none: str) -> None:
         return
     marked = not all(j.get("mine", True) for j in jobs)
     classed = ["class"] if any(j.get("class") for j in jobs) else []
+    offered = ["offered"] if any(j.get("offer") is not None for j in jobs) else []
     print_table(
-        ["job", "name", "user", *classed, "state", "processors", "walltime", "starts", "ends"],
+        ["job", "name", "user", *classed, "state", "processors", "walltime", "starts", *offered, "ends"],
         [
             (
                 str(j["id"]),
@@ -168,6 +169,7 @@ def _print_jobs(jobs: Sequence[dict[str, Any]], now: int, none: str) -> None:
                 size_of(j) if j.get("gpus") else str(j["processors"]),
                 walltime_text(j),
                 starts_text(j, now),
+                *([offered_text(j, now)] if offered else []),
                 ends_text(j, now),
             )
             for j in jobs

@@ -10,7 +10,7 @@ from gas.cli.tables import say
 from gas.errors import JobFailed
 from gas.times import duration_text, relative_text
 
-__all__ = ["ends_text", "exit_status_of", "report_end", "starts_text", "walltime_text"]
+__all__ = ["ends_text", "exit_status_of", "offered_text", "report_end", "starts_text", "walltime_text"]
 
 
 def starts_text(job: dict[str, Any], now: int) -> str:
@@ -23,6 +23,12 @@ def starts_text(job: dict[str, Any], now: int) -> str:
         return relative_text(job["promise"], now)
     expected = job.get("expected")
     return "not planned" if expected is None else f"{relative_text(max(expected, now), now)}?"
+
+
+def offered_text(job: dict[str, Any], now: int) -> str:
+    """Return which earlier start a job is offered, and for how long; empty if none."""
+    offer, until = job.get("offer"), job.get("answer_by")
+    return "" if offer is None or until is None else f"{relative_text(offer, now)} (answer {relative_text(until, now)})"
 
 
 def ends_text(job: dict[str, Any], now: int) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gas.agent.choice import Planned, predicted
+from gas.agent.offering import checked_notice
 from gas.agent.options import Run, checked_key
 from gas.agent.schedulers import chosen_endpoints
 from gas.application import Application
@@ -124,7 +125,7 @@ def submit_command(
         directory or None,
         native=tuple(native or ()),
         job_class=job_class,
-        notice=None if notice is None else parse_duration(notice, "--notice"),
+        notice=None if notice is None else checked_notice(parse_duration(notice, "--notice"), f"--notice {notice}"),
     )
     run = Run(job, simulate)
     chosen = chosen_endpoints(endpoint, None, config, slurm_here=work.script is not None)

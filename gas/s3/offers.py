@@ -115,8 +115,9 @@ class Offers(Schedule):
 
     @staticmethod
     def _other_offer(entry: Entry, start: int) -> Conflict:
-        held = "no earlier start" if entry.offer is None else f"{entry.offer} ({iso_time(entry.offer)})"
-        return Conflict(f"job {entry.id} is offered {held}, not {start}; nothing was changed")
+        by_now = "and no other" if entry.offer is None else f"but at {entry.offer} ({iso_time(entry.offer)})"
+        asked = f"job {entry.id} is not offered a start at {start} ({iso_time(start)}) now, {by_now}"
+        return Conflict(f"{asked}; nothing was changed")
 
     def _take_back(self, entry: Entry) -> None:
         """Release what a job is offered, if anything; it is offered nothing before `Entry.offers_from`."""

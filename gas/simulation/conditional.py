@@ -67,7 +67,11 @@ def parse_conditional(text: str) -> Conditional:
     if match is None or not 0 <= float(match[1]) <= 100:
         raise BadInput(f"--notice {text}: write SHARE%:NOTICE or SHARE%:NOTICE:ANSWER, for example 25%:10m:2m")
     after = 0 if match[3] is None else parse_duration(match[3], "--notice", minimum=0)
-    return Conditional(float(match[1]) / 100, parse_duration(match[2], "--notice"), after)
+    notice = parse_duration(match[2], "--notice")
+    try:
+        return Conditional(float(match[1]) / 100, notice, after)
+    except BadInput as error:
+        raise BadInput(f"--notice {text}: {error}") from None
 
 
 def simulate_conditional(

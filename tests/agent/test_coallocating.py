@@ -113,6 +113,7 @@ def test_a_machine_that_refuses_has_all_others_released_and_the_plan_made_anew(s
     made = agent.submit_together(HELD, spread=SPREAD, before=take_the_hole_of_the_second)
     assert made.attempts == 2
     assert "nothing was reserved" in agent.said[0]
+    assert agent.said[0].startswith("the plan went stale (b: 4 processors are not free")
     assert parts(sites) == [[("job", 4)], [("job", 4)]]
     assert [job.job["promise"] for job in made.jobs] == [rivals[0]["promise"] + 100] * 2
     assert sites[1].job(rivals[0]["id"])["promise"] == rivals[0]["promise"]
@@ -128,6 +129,8 @@ def test_a_machine_that_takes_nothing_from_the_user_is_planned_without(sites, ag
 
     made = agent.submit_together(HELD, spread=SPREAD, before=drain)
     assert (len(made.jobs), made.planned.plan.left_out.keys()) == (1, {"b"})
+    assert made.planned.plan.left_out["b"].startswith("b accepts no new jobs")
+    assert agent.said[0].startswith("the plan went stale (b: b accepts no new jobs")
     assert parts(sites) == [[("job", 4)], []]
 
 
@@ -274,6 +277,7 @@ def test_a_machine_that_is_gone_leaves_the_key_with_which_to_settle_it(sites, ag
     with pytest.raises(InDoubt, match="not all parts could be released .* lapse at .* --key mine settles the rest"):
         agent.submit_together(HELD, spread=SPREAD, key="mine")
     assert parts(sites[:1]) == [[]]
+    assert any(said.endswith("; trying again for 1 s") for said in agent.said), "what is waited for"
 
 
 # ------------------------------------------------------------------------------------------- what a key belongs to

@@ -111,6 +111,10 @@ def test_submitting_makes_a_job_on_each_machine_once(gas, app, sites):
     assert [one["job"]["id"] for one in again["jobs"]] == [one["job"]["id"] for one in first["jobs"]]
     told = gas("submit", app, *named, "--coallocate", "--simulate", "--key", "k")
     assert "app: submitted already: job 2 -e http" in told.out
+    assert told.out.count("(reserved)") == 2
+    services[0].delete("/v1/jobs/2")
+    told = gas("submit", app, *named, "--coallocate", "--simulate", "--key", "k")
+    assert (told.out.count("(cancelled)"), told.out.count("(reserved)")) == (1, 1)
 
 
 def test_a_submission_says_the_plan_then_the_jobs_and_how_to_follow_them(gas, app, sites):
@@ -127,3 +131,15 @@ def test_a_submission_says_the_plan_then_the_jobs_and_how_to_follow_them(gas, ap
 def test_options_of_one_machine_are_refused(gas, app, sites, option):
     result = gas("submit", app, *sites[1], "--coallocate", "--simulate", option)
     assert (result.code, f"{option}: applies to one machine" in result.err) == (2, True)
+
+
+def test_one_job_is_followed_as_one(gas, app, sites):
+    result = gas("submit", app, *sites[1][:2], "--coallocate", "--simulate")
+    assert "\nfollow it: gas wait 1" in result.out, result.err
+
+
+def test_a_notice_is_refused_before_anything_is_taken(gas, app, sites):
+    services, named = sites
+    result = gas("submit", app, *named, "--coallocate", "--simulate", "--notice", "10m")
+    assert (result.code, "notice: parts of a coallocation start together" in result.err) == (2, True), result.err
+    assert [site.get("/v1/jobs").json()["jobs"] for site in services] == [[], []]

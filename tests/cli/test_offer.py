@@ -66,4 +66,31 @@ def test_what_contradicts_itself_is_refused(gas, s3, waits, options, problem):
 
 def test_only_an_s3_takes_a_notice(gas, tmp_path, waits, s3):
     refused = gas("submit", str(tmp_path / "app.toml"), "--simulate", "--notice", "2d", "-e", s3.url)
-    assert (refused.code, "86400" in refused.err) == (2, True)
+    assert (refused.code, "--notice 2d: must be 1 s to 1d00h" in refused.err) == (2, True)
+
+
+def test_the_list_of_jobs_has_a_column_of_offers_where_there_are_some(gas, s3, waits):
+    assert "offered" not in gas("status", "-e", s3.url).out
+    s3.delete(f"/v1/jobs/{waits[1]}")
+    header, *rows = gas("status", "-e", s3.url).out.splitlines()
+    assert header.split()[-3:] == ["starts", "offered", "ends"]
+    assert sum("(answer in 1m5" in row or "(answer in 2m00s)" in row for row in rows) == 1, rows
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_a_notice_above_a_day_is_refused_by_the_name_of_the_option(gas, s3, tmp_path, more):
+    app = tmp_path / "app.toml"
+    app.write_text('[speedup]\nmodel = "table"\ntimes = { 10 = 60 }\n')
+    result = gas("submit", str(app), "--simulate", "--notice", "25h", "-e", s3.url, *more)
+    assert (result.code, "--notice 25h: must be 1 s to 1d00h" in result.err) == (2, True), result.err
+    assert s3.get("/v1/jobs").json()["jobs"] == []
+
+
+def test_a_job_that_starts_within_its_notice_is_said_to_be_offered_nothing(gas, s3, tmp_path):
+    app = tmp_path / "app.toml"
+    app.write_text('[speedup]\nmodel = "table"\ntimes = { 10 = 600 }\n')
+    for notice, waits in (("20m", False), ("10m", True)):
+        s3.simulated(10, 700)
+        result = gas("submit", str(app), "--simulate", "--notice", notice, "-e", s3.url)
+        said = f"at the latest, and an offer begins a notice of {notice}00s after it is made: the job is offered no"
+        assert (result.code, said in result.err) == (0, not waits), result.err

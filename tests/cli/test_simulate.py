@@ -808,6 +808,8 @@ def test_jobs_with_a_notice_are_offered_earlier_starts_and_the_schedule_keeps_it
         (["--policy", "easy", "--notice", "50%:30m"], "applies to policy s3"),
         (["--class", "urgent=user:1", "--notice", "50%:30m"], "without classes"),
         (["--notice", "50:30m"], "write SHARE%:NOTICE"),
+        (["--notice", "50%:10m:20m"], "--notice 50%:10m:20m: an answer after 1200 s"),
+        (["--notice", "50%:25h"], "--notice 50%:25h: notice 90000"),
     ],
 )
 def test_a_notice_that_cannot_be_simulated_is_refused(gas, three, options, problem):

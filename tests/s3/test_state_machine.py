@@ -299,7 +299,9 @@ class Orderly(RuleBasedStateMachine):
         entry = data.draw(st.sampled_from(self.offers))
         offer = entry.offer
         with self.verified():
-            with pytest.raises(Conflict, match=f"is offered {offer} .*, not {offer + 1}; nothing was changed"):
+            with pytest.raises(
+                Conflict, match=f"is not offered a start at {offer + 1} .*, but at {offer} .*; nothing was changed"
+            ):
                 self.s3.accept(entry.id, offer + 1)
             assert self.s3.accept(entry.id, offer) is entry
             assert entry.promise == entry.start == offer

@@ -121,8 +121,12 @@ def test_the_key_of_a_submission_counts_the_notice(offered):
 def test_what_is_refused_changes_nothing(offered):
     before, wire = offered.jobs(ended=9), offered.availability().to_wire()
     for wanted, kind, message in [
-        (Answer(2, True, NOW + 31), Conflict, "job 2 is offered 1000031 .*, not 1000032; nothing was changed"),
-        (Answer(2, False, NOW + 31), Conflict, "is offered 1000031"),
+        (
+            Answer(2, True, NOW + 31),
+            Conflict,
+            "job 2 is not offered a start at 1000032 .* now, but at 1000031 .*; nothing was changed",
+        ),
+        (Answer(2, False, NOW + 31), Conflict, "now, but at 1000031"),
         (Answer(2, False, not_before=NOW + 30), BadInput, "must be after the declined start"),
         (Answer(3, True, NOW + 30), Conflict, "submitted without notice"),
         (Answer(1, True, NOW), Conflict, "job 1 is completed; only waiting jobs"),

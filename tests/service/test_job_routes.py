@@ -334,7 +334,7 @@ def test_an_offer_is_accepted_by_its_start_and_a_repeated_answer_has_no_further_
     assert answer(s3.url, waiting["id"], body).json()["promise"] == offered["offer"]
     late = answer(s3.url, waiting["id"], {**body, "key": "b"})
     assert late.status_code == 409
-    assert "is offered no earlier start" in late.json()["error"]["message"]
+    assert "is not offered a start at" in late.json()["error"]["message"]
     declined = answer(s3.url, waiting["id"], {"answer": "decline"})
     assert declined.json()["offers_from"] is None
 
