@@ -24,21 +24,24 @@ def offer_command(
     endpoint: OneEndpoint = None,
     accepts: Annotated[bool, typer.Option("--accept", help="Move the job to the offered start.")] = False,
     declines: Annotated[
-        bool, typer.Option("--decline", help="Keep the promised start; no more is offered without --not-before.")
+        bool, typer.Option("--decline", help="Keep the promised start; without --not-before, S³ offers nothing more.")
     ] = False,
     not_before: Annotated[
         str | None,
-        typer.Option("--not-before", metavar="TIME", help=f"With --decline: offer starts from then on: {INSTANTS}."),
+        typer.Option("--not-before", metavar="TIME", help=f"With --decline: offer starts from TIME on: {INSTANTS}."),
     ] = None,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Show or answer the offer of an earlier start.
+    """Show, accept or decline the earlier start that S³ offers a waiting job.
+
+    gas offer 12
 
     gas offer 12 --accept
 
-    A job that was submitted with --notice keeps its promised start, and an S³ offers it earlier ones. An offer that is
-    not answered in time is withdrawn, and nothing more is offered until --decline --not-before asks for it.
+    S³ offers earlier starts to jobs submitted with --notice, instead of moving them, and holds both starts until the
+    answer. Without an answer within the notice, the job keeps its promised start, and S³ offers nothing more until
+    --decline --not-before asks for it. It holds the offers to a job for a day in all.
     """
     if accepts and declines:
         raise BadInput("--accept, --decline: only one of them is possible")

@@ -189,7 +189,7 @@ class Spreading:
         bool,
         typer.Option(
             "--coallocate",
-            help="Also consider several machines that start together; to submit, each part is reserved first (S³).",
+            help="Also run on several machines (S³) that start together, if that finishes sooner than on one.",
         ),
     ] = False
     most_machines: Annotated[

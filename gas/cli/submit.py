@@ -74,7 +74,7 @@ def submit_command(
         typer.Option(
             "--notice",
             metavar="TIME",
-            help="On S³: offer the job earlier starts (gas offer) instead of moving it, with so long to answer.",
+            help="On S³: offer earlier starts (gas offer) instead of moving the job; TIME to answer each, up to 1d.",
         ),
     ] = None,
     key: KeyOption = None,
