@@ -24,10 +24,16 @@ import requests
 import thorough
 import typer.main
 import warm
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# No deadline: times say nothing on a busy machine.
-settings.register_profile("no deadline", settings(), max_examples=thorough.rounds(100), deadline=None)
+# No deadline, and nobody complains of slow generation: times say nothing on a busy machine.
+settings.register_profile(
+    "no deadline",
+    settings(),
+    max_examples=thorough.rounds(100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("no deadline")
 
 # What tests import and start is compiled to bytecode once, also where the machine's settings say otherwise: without,
