@@ -78,7 +78,7 @@ def test_the_report_says_how_often_and_by_how_much(gas, made_logs, tmp_path):
         assert f"## {section}" in text
     assert "The walk chose another size than the exact planner, or none, for" in text
     assert "the walk never finishes sooner" in result.out
-    assert "> Not the full study: 15 moments" in text
+    assert "> Not the full study: 15 submissions" in text
     again = tmp_path / "again"
     parts = [gas("experiment", "walk", "--traces", made_logs, "-o", again, "--shard", f"{i}/2", *SMALL) for i in (1, 2)]
     assert [part.code for part in parts] == [0, 0]
