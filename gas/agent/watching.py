@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gas.agent.ledgers import note_standing, note_start
+from gas.agent.offering import offer_text
 from gas.agent.options import ReshapeOptions
 from gas.agent.polling import Poll
 from gas.agent.reshaping import changed, decided, expected_as_it_is, new_shape, wire_of
@@ -61,7 +62,7 @@ class Event:
     time
         Epoch second.
     kind
-        predicted, left, would change, changed, refused, planned, not planned, started or ended.
+        offered, predicted, left, would change, changed, refused, planned, not planned, started or ended.
     text
         The action and its reason; without the job's number, unless it is the job in one line (`describe`).
     details
@@ -112,6 +113,8 @@ class Watch:
         Decides by predictions; None decides by plans.
     noted
         The processor count for which a prediction awaits its outcome.
+    offer
+        The earlier start that the job was offered at the latest look.
     """
 
     application: Application
@@ -134,6 +137,7 @@ class Watch:
     runs: bool = False
     predictor: Predictor | None = None
     noted: int | None = None
+    offer: int | None = None
 
     def run(self, remark: Callable[[str], object], *, until_end: bool) -> dict[str, Any]:
         """Watch the job until it has started, or ended, and return it.
@@ -152,12 +156,19 @@ class Watch:
                     self.tell("ended", describe(standing.job), job=standing.job)
                     return standing.job
                 if standing.availability is not None:
+                    self.show_offer(standing.job)
                     self.follow(standing)
                 else:
                     self.started(standing)
                     if not until_end:
                         return standing.job
             time.sleep(self.pause)
+
+    def show_offer(self, job: dict[str, Any]) -> None:
+        """Report an earlier start that the job is offered, once; whether it may move is up to its owner."""
+        if (offer := job.get("offer")) != self.offer and (text := offer_text(job)) is not None:
+            self.tell("offered", f"is {text}: gas offer {self.number} --accept takes it", job=job)
+        self.offer = offer
 
     def follow(self, standing: Standing) -> None:
         """Look at a waiting job if its queue has changed and been planned since."""

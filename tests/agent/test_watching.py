@@ -154,6 +154,26 @@ def test_on_s3_a_hole_is_taken_with_a_promise_and_a_stale_look_is_repeated(start
     assert (last["processors"], last["state"], events[2].details["late"]) == (2, "running", 0)
 
 
+def test_an_offered_start_is_reported_once_and_left_to_the_owner(start_s3, monkeypatch):
+    s3 = start_s3(10)
+    s3.simulated(10, 3600)
+    in_the_way = s3.simulated(10, 600)
+    waiting = s3.simulated(4, 140, 125, notice=60)
+    steps = Steps(
+        lambda: s3.delete(f"/v1/jobs/{in_the_way['id']}"),
+        lambda: None,
+        lambda: s3.delete(f"/v1/jobs/{waiting['id']}"),
+    )
+    monkeypatch.setattr(watching, "time", steps)
+    events = []
+    watch = Watch(APP, S3Endpoint("kth", s3.url), waiting["id"], ReshapeOptions(), 5, True, events.append)
+    assert watch.run(print, until_end=False)["promise"] == waiting["promise"]
+    offers = [event for event in events if event.kind == "offered"]
+    assert len(offers) == 1
+    assert "10m00s earlier, until" in str(offers[0])
+    assert str(offers[0]).endswith(f": gas offer {waiting['id']} --accept takes it")
+
+
 @pytest.fixture
 def habit(start_s3):
     """An S³ on which jobs use about a tenth of their walltimes; 12 of 16 processors are held for long, as planned."""
