@@ -121,6 +121,8 @@ class Reshaping:
             return f"it takes {duration_text(self.current.execution_time)}, and would be killed before that"
         if self.doubted is not None:
             one = self.doubted
+            if one.candidate.processors == self.current.processors:
+                return "no other size finishes sooner, and where it waits is up to the scheduler"
             return (
                 f"{one.candidate.size_text} are predicted to finish {duration_text(one.gain)} sooner, but "
                 f"with {one.size} it was planned {duration_text(one.late)} later than predicted"

@@ -1,5 +1,7 @@
 """Whether a waiting job is changed: never for nothing, never on a prediction that was wrong before."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -8,7 +10,7 @@ from strategies import availability_lists, constraints, models
 
 from gas import Application, AvailabilityList, BadInput, Limits, plan
 from gas.availability import NodeAvailability, Spans
-from gas.reshaping import reshaping
+from gas.reshaping import Doubted, reshaping
 from speedup_models import Constraint, Layout, Table
 
 NOW = 1_731_000_000
@@ -162,6 +164,13 @@ def test_where_the_job_itself_is_planned_later_than_predicted_others_are_expecte
     assert doubting.why() == (
         "16 processors are predicted to finish 11m25s sooner, but with 4 it was planned 10m00s later than predicted"
     )
+
+
+def test_a_size_is_not_compared_with_itself():
+    """Its own 4 processors are free in 60 s, but it waits for 660 s: it may have been offered the earlier start."""
+    found = decided(ALL_FREE, 4, 300, expected=660)
+    same = replace(found, doubted=Doubted(found.current, 600, 4, 600))
+    assert same.why() == "no other size finishes sooner, and where it waits is up to the scheduler"
 
 
 def test_a_shape_that_was_planned_late_is_not_asked_for_again():

@@ -186,7 +186,10 @@ def _logs(study: Results) -> Section:
     )
     notes = remarks(study.logs)
     notes += [f"Left out: {words}." for words in study.left_out]
-    notes += [f"{source}: no log {source.stem}-* found; its cells are not compared." for source in study.missing]
+    notes += [
+        f"{source}: no log {source.stem}-* is here, or it was not chosen; its cells are not compared."
+        for source in study.missing
+    ]
     blocks: list[Block] = [table_of(study.logs, columns)] if study.logs else []
     blocks.append(Bullets(tuple(dict.fromkeys(notes))))
     if study.logs:

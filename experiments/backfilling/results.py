@@ -377,7 +377,7 @@ def summarised(computed: Computed[Options, Run]) -> Results:
     of_changes = [(run, result) for run, result in computed.pairs if isinstance(run, ChangeRun)]
     return Results(
         computed.options,
-        computed.at_hand.missing,
+        [*computed.at_hand.missing, *computed.at_hand.not_chosen],
         *([run for run, _ in of_logs], [result for _, result in of_logs]),
         *([run for run, _ in of_models], [result for _, result in of_models]),
         *([run for run, _ in of_changes], [result for _, result in of_changes]),

@@ -68,13 +68,16 @@ class AtHand:
 
     logs: Sequence[Found]
     missing: Sequence[Source] = ()
+    not_chosen: Sequence[Source] = ()
     left_out: Sequence[str] = ()
     """Files that look like one of them and are none, and why."""
 
     @property
     def absent(self) -> list[str]:
         """Those that are missing, in words."""
-        return [f"no log {source.stem}-*.swf.gz" for source in self.missing]
+        return [f"no log {source.stem}-*.swf.gz" for source in self.missing] + [
+            f"{source.trace} was not chosen" for source in self.not_chosen
+        ]
 
 
 O = TypeVar("O")  # noqa: E741
@@ -302,7 +305,7 @@ def logs_at_hand(
     wanted = [source for source in sources if source not in given and (not chosen.logs or source.trace in chosen.logs)]
     logs, missing, left_out = find_logs(traces, wanted)
     logs = [*named, *logs]
-    not_there = AtHand(logs, missing, left_out)
+    not_there = AtHand(logs, missing)
     for words in left_out:
         note(f"gas: left out: {words}")
     for words in not_there.absent:
@@ -315,7 +318,7 @@ def logs_at_hand(
         raise BadInput(f"no log to study; name a folder that holds one of these with --traces: {stems}")
     unwanted = [source for source in sources if source not in given and source not in wanted]
     logs = [replace(log, months=tuple(chosen.months)) for log in logs]
-    return AtHand(logs, [*missing, *unwanted], left_out)
+    return AtHand(logs, missing, unwanted, left_out)
 
 
 def _each(log: str) -> list[str]:

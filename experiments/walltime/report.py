@@ -64,7 +64,7 @@ _FIGURES = {("wfp", "regular"): 14, ("wfp", "selective"): 15, ("fcfs", "regular"
 
 def banner(study: Results) -> str:
     """Return what replaces the paper's log, and how the study is less than the full one."""
-    less = [text for text in study.missing if INTREPID.stem not in text]
+    less = [text for text in study.missing if INTREPID.stem not in text and not text.startswith(INTREPID.trace)]
     if study.options.quick:
         less.append("two windows instead of six; no months apart and no other schemes (--quick)")
     return " ".join(words for words in (_replaced(study), not_the_full(less)) if words)

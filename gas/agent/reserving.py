@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gas.agent.options import checked_key
-from gas.endpoints import InDoubt, JobEndpoint
-from gas.errors import GasError
+from gas.endpoints import InDoubt, JobEndpoint, S3Endpoint
+from gas.errors import Conflict, GasError
+from gas.times import duration_text
 
 __all__ = ["Reserved", "clock_of", "reserve"]
 
@@ -40,10 +41,19 @@ def reserve(
 
     Raises
     ------
+    Conflict
+        The key is of something else.
     InDoubt
         It may or may not have been made; the message says how to find out.
     """
     if key is not None and (earlier := where.job_by_key(checked_key(key))) is not None:
+        if isinstance(where, S3Endpoint) and earlier["kind"] != "reservation":
+            raise Conflict(f"--key {key}: belongs to job {earlier['id']} ({earlier['name']}); use another key")
+        if isinstance(where, S3Endpoint) and (earlier["processors"], earlier["walltime"]) != (processors, seconds):
+            raise Conflict(
+                f"--key {key}: belongs to reservation {earlier['id']} of {earlier['processors']} processors for "
+                f"{duration_text(earlier['walltime'])}; use another key for another reservation"
+            )
         return Reserved(earlier, True)
     begin = start()
     where.tell = remark

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -107,6 +107,25 @@ def slack(found: Plan, best: Candidate) -> int:
     return max(1, math.ceil(found.turnaround(best) * 0.01))
 
 
+def _other_work(asked: JobDescription, job: Mapping[str, Any], where: JobEndpoint) -> str | None:
+    """Return in words what else the job of a key is than the one that is submitted now; None if it may be this one.
+
+    Only S³ keeps names and commands as they were submitted. Placeholders of the command have values there.
+    """
+    if not isinstance(where, S3Endpoint):
+        return None
+    if job["kind"] == "reservation":
+        return f"reservation {job['id']} ({job['name']})"
+    if job["name"] != asked.name:
+        return f"job {job['id']} ({job['name']})"
+    command = job["command"]
+    if command is None:  # too long for the answer
+        return None
+    pairs = zip(asked.command, command, strict=False)
+    same = len(asked.command) == len(command) and all(one == its for one, its in pairs if "{" not in one)
+    return None if same else f"job {job['id']}, which runs another command ({shlex.join(command)[:60]})"
+
+
 @dataclass(frozen=True)
 class Submitted:
     """A job, its scheduler, and the plan of its submission.
@@ -195,6 +214,10 @@ class Submission:
                 )
             if (earlier := find_by_key(self._endpoints, self.key)) is not None:
                 endpoint, job = earlier
+                if (other := _other_work(self._run.job, job, endpoint)) is not None:
+                    raise Conflict(
+                        f"--key {self.key}: belongs to {other} on {endpoint.name}; use another key for another job"
+                    )
                 return Submitted(endpoint, endpoint.name, job, self.key)
             if sent_to is not None:
                 self._endpoints = [e for e in self._endpoints if not isinstance(e, tuple) and e.address == sent_to]

@@ -20,6 +20,7 @@ from gas.agent.offering import offer_text
 from gas.agent.options import ReshapeOptions
 from gas.agent.polling import Poll
 from gas.agent.reshaping import changed, decided, expected_as_it_is, new_shape, wire_of
+from gas.agent.schedulers import called
 from gas.agent.states import ENDED, describe
 from gas.application import Application
 from gas.endpoints import ReshapingEndpoint, Standing
@@ -167,7 +168,9 @@ class Watch:
     def show_offer(self, job: dict[str, Any]) -> None:
         """Report an earlier start that the job is offered, once; whether it may move is up to its owner."""
         if (offer := job.get("offer")) != self.offer and (text := offer_text(job)) is not None:
-            self.tell("offered", f"is {text}: gas offer {self.number} --accept takes it", job=job)
+            self.tell(
+                "offered", f"is {text}: gas offer {self.number} -e {called(self.where)} --accept takes it", job=job
+            )
         self.offer = offer
 
     def follow(self, standing: Standing) -> None:

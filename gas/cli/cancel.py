@@ -43,12 +43,12 @@ def cancel_command(
         )
     if everything:
         where = job_endpoint(endpoint, config)
-        numbers = _own(where)
+        numbers, kept = _own(where)
         if not yes:
             _ask(where, numbers)
         references = [str(number) for number in numbers]
     else:
-        references = list(dict.fromkeys(jobs or []))
+        references, kept = list(dict.fromkeys(jobs or [])), []
     found: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
     for reference in references:
@@ -73,6 +73,8 @@ def cancel_command(
         print_json({"schema": "gas.cancelled/1", "jobs": found, "failed": failed})
     elif not references:
         note("you have no queued or running jobs")
+    if kept and not json:
+        note(f"{many(len(kept), 'reservation')} kept ({', '.join(map(str, kept))}); gas cancel NUMBER cancels one")
     if failed:
         raise JobFailed(f"{many(len(failed), 'job')} of {len(references)} not cancelled")
 
@@ -83,9 +85,15 @@ def _ending(job: dict[str, Any]) -> str:
     return f"job {job['id']}{name}: is being cancelled; it is still {job['state']}, and ends in a moment"
 
 
-def _own(where: JobEndpoint) -> list[int]:
-    """Return the numbers of the caller's queued and running jobs."""
-    return [int(j["id"]) for j in where.jobs(0) if j["state"] in ("queued", "running") and j["mine"]]
+def _own(where: JobEndpoint) -> tuple[list[int], list[int]]:
+    """Return the numbers of the caller's queued and running jobs, and of reserved ones."""
+    own = [job for job in where.jobs(0) if job["mine"]]
+    queued, kept = ([int(job["id"]) for job in own if job["state"] in states] for states in _STATES)
+    return queued, kept
+
+
+_STATES = (("queued", "running"), ("reserved",))
+"""Of jobs that --all cancels, and that it keeps."""
 
 
 def _ask(where: JobEndpoint, numbers: list[int]) -> None:

@@ -92,6 +92,10 @@ def status_command(
         found = find_by_key(endpoints, checked_key(key))
         if found is None:
             asked = ", ".join(e.name for e in endpoints if not isinstance(e, tuple))
+            from gas.agent.holdings import claimed
+
+            if (made := claimed(key)) is not None:
+                raise NotFound(f"--key {key}: is of a gas submit --coallocate, which {made}; gas status lists these")
             raise NotFound(f"there is no job with the key {key} (asked: {asked})")
         if not json:
             note(f"on {found[0].name}:")

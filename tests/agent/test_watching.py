@@ -171,7 +171,7 @@ def test_an_offered_start_is_reported_once_and_left_to_the_owner(start_s3, monke
     offers = [event for event in events if event.kind == "offered"]
     assert len(offers) == 1
     assert "10m00s earlier, until" in str(offers[0])
-    assert str(offers[0]).endswith(f": gas offer {waiting['id']} --accept takes it")
+    assert str(offers[0]).endswith(f": gas offer {waiting['id']} -e kth --accept takes it")
 
 
 @pytest.fixture

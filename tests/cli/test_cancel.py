@@ -1,6 +1,7 @@
 """gas cancel: jobs by number, or all of one's own; one that cannot be cancelled does not stop the others."""
 
 import json
+import time
 
 import pytest
 
@@ -68,6 +69,12 @@ def test_all_leaves_reservations_and_other_users_jobs(gas, endpoints, tmp_path):
     config = endpoints(hpc=f'type = "queue"\npath = "{tmp_path / "queue.json"}"')
     result = gas("cancel", "--all", "--config", config)
     assert "would cancel 1 job on hpc (1)" in result.err
+
+
+def test_what_all_keeps_is_said(gas, s3):
+    s3.post("/v1/reservations", {"processors": 1, "start": int(time.time()) + 3600, "walltime": 60})
+    done = gas("cancel", "--all", "--yes", "-e", s3.url)
+    assert (done.code, "1 reservation kept (1); gas cancel NUMBER cancels one" in done.err) == (0, True)
 
 
 @pytest.mark.parametrize(("words", "said"), [([], "which job? Write its number"), (["1", "--all"], "leave out their")])

@@ -268,6 +268,27 @@ def test_the_same_key_submits_once_and_says_so(s3, configure, submit, gas, app):
     assert gas("status", "--key", "mine/3", "--config", config).code == 1
 
 
+def test_a_key_of_other_work_is_refused_and_makes_nothing(s3, configure, submit, gas, app):
+    config = configure(kth=s3.url)
+    gas("submit", app, "--config", config, "--key", "k", "--", "echo", "{processors}")
+    reserved = ["reserve", "-p", "2", "-w", "10m", "--start", "+1h", "--config", config, "--key", "r"]
+    assert gas(*reserved).code == 0
+    asked = {
+        ("submit", app, "--config", config, "--key", "k", "--", "date"): "job 1, which runs another command (echo ",
+        ("submit", app, "--name", "b", "--config", config, "--key", "k", "--", "echo", "{processors}"): "job 1 (",
+        ("submit", app, "--config", config, "--key", "r", "--", "date"): "reservation 2 (reservation)",
+        ("reserve", "-p", "2", "-w", "10m", "--start", "+1h", "--config", config, "--key", "k"): "job 1 (",
+        ("reserve", "-p", "3", "-w", "10m", "--start", "+1h", "--config", config, "--key", "r"): "reservation 2 of 2",
+    }
+    for order, words in asked.items():
+        refused = gas(*order)
+        assert refused.code == 1, refused.out
+        assert words in refused.err
+    assert gas(*reserved).code == 0
+    assert gas("submit", app, "--config", config, "--key", "k", "--", "echo", "{processors}").code == 0
+    assert len(s3.get("/v1/jobs").json()["jobs"]) == 2
+
+
 def test_a_job_that_has_ended_is_still_the_keys(s3, configure, submit):
     config = configure(kth=s3.url)
     first = submit(config, "--key", "k").json["job"]["id"]

@@ -52,5 +52,5 @@ def test_in_a_log_that_names_no_user_nothing_is_adjusted_and_no_statement_is_tes
         found = study.replay(blank, key, 1)
         assert found["no_history"] == found["jobs"]
         assert all(cell["NA"] == found["jobs"] for cell in found["cells"])
-    assert "none is adjusted" in banner(study)
+    assert "no job has similar ones or is adjusted" in banner(study)
     assert all(claim.holds is None for claim in claims(study))
