@@ -250,7 +250,7 @@ main()
 """
 
 
-@pytest.mark.parametrize(("before", "code"), [([], 130), (["nohup"], 0)])
+@pytest.mark.parametrize(("before", "code"), [(["env", "--default-signal=HUP"], 130), (["nohup"], 0)])
 def test_a_terminal_that_closes_between_reservations_releases_them_unless_that_is_ignored(
     sites, tmp_path, before, code
 ):
