@@ -425,7 +425,7 @@ def test_and_what_is_not_known_of_ones_own_place_and_limits():
     ("fields", "told"),
     [
         ({"partitions": (Partition("p", ("n0", "n1"), sharing=2),)}, "up to 2 jobs may share a CPU"),
-        ({"reservations": (kept("r", partial=True),)}, 'of reservation "r" only some cores are reserved'),
+        ({"reservations": (kept("r", partial=True),)}, 'only some cores of reservation "r" are reserved'),
         ({"reservations": (kept("r", flags=("FLEX",)),)}, 'jobs of reservation "r" may use other nodes'),
         ({"jobs": (running(1, "n0", end=NOW + 60),)}, None),
         ({"jobs": (replace(running(1, "n0", end=NOW + 60), state="SUSPENDED"),)}, "1 job is suspended"),

@@ -48,7 +48,7 @@ def test_verdicts_on_means_and_deviations_are_those_of_the_table_alone(reported)
     parts = [lambda row, log=log: row["log"] == log for log in sorted({row["log"] for row in rows})]
     parts += [lambda row, group=group: GROUPS[row["benchmark"]] == group for group in sorted(set(GROUPS.values()))]
     for words, of in (
-        ("Gas's mean turn-around time is below static's", np.mean),
+        ("the mean turn-around time of Gas's requests is below", np.mean),
         ("the standard deviation of", np.std),
     ):
         expected = verdict(sides(rows, ratio(of), parts, 1.0))
