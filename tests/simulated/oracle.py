@@ -213,10 +213,7 @@ class Oracle:
             asked.promise = None if asked.reshaping else (job.promise, self.now())
             if asked.never_started and not asked.lost:
                 self.fail(f"{token} (job {job.id}) was cancelled while it waited, and waits again")
-        if job.request.lapses and job.state in ("running", "completed"):
-            self.fail(f"{token} (job {job.id}) is a reservation for a job, of which none came, and is {job.state}")
-        lapsed = job.request.lapses and job.finished == job.start
-        if job.state == "cancelled" and not asked.cancel_asked and not self.evictions and not lapsed:
+        if job.state == "cancelled" and not asked.cancel_asked and not self.evictions:
             self.fail(f"{token} (job {job.id}) is cancelled ({job.message}), which no answered request asked for")
         if job.state not in ACTIVE:
             self._judge_end(asked, job)

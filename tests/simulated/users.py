@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from gas.errors import BadInput, Conflict, GasError
@@ -43,9 +42,6 @@ class Users(Service):
         return int(self.scheduler.clock.now()) if self.scheduler is not None else int(self.kernel.time())
 
     def submit(self) -> None:
-        if (held := self._to_be_used()) is not None:
-            self._use(held)
-            return
         more: dict[str, Any] = {}
         if self.rng.random() < 0.1:
             more["start"] = self._now() + self.rng.randint(-5, 40)
@@ -62,24 +58,7 @@ class Users(Service):
 
     def reserve(self) -> None:
         start = self._now() + self.rng.randint(1, 60)
-        lapses = 0 if self.tokens % 3 else None
-        self._submit(self._wish(kind="reservation", actuator="none", command=(), start=start, run_time=lapses))
-
-    def _to_be_used(self) -> Asked | None:
-        """Return a reservation for a job that is answered and not used; of every other one, nobody comes back to it."""
-        for asked in reversed(self.oracle.asked.values()):
-            known = asked.request.lapses and asked.id is not None and asked.state == "reserved" and not asked.lost
-            if known and not asked.cancel_asked and (asked.id or 0) % 2:
-                return asked
-        return None
-
-    def _use(self, held: Asked) -> None:
-        """Submit a job into a reservation, which goes with it."""
-        held.cancel_asked = True
-        shape = {"processors": held.request.processors, "walltime": held.request.walltime, "start": held.request.start}
-        more = {"user": held.user, "notice": None, "job_class": None, "reservation": held.id}
-        wish = self._wish()
-        self._submit(replace(wish, key=f"k{self.tokens}", **shape, **more))
+        self._submit(self._wish(kind="reservation", actuator="none", command=(), start=start))
 
     def submit_again(self) -> None:
         known = [a for a in self.oracle.asked.values() if a.request.key is not None and not a.lost]
