@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from experiments.framework.group_results import GroupRun, Options
+from experiments.framework.group_results import GroupRun
 from experiments.framework.logs import Found, Source
+from experiments.framework.results import Seeded
 from experiments.framework.sites import SITES
 from workloads import Header
 
@@ -43,7 +44,7 @@ def made_study(results, settings, slower, *, seed, strength):
             of.append(vars(setting) | {"broken": 0} | sums)
         return {"jobs": 400, "broken": 0, "settings": of}
 
-    return results(Options(seed), runs, [month() for _ in runs])
+    return results(Seeded(seed), runs, [month() for _ in runs])
 
 
 def _sums(generator, percent, treated, slower, strength):

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from experiments.conditional.run import GROUPS
-from experiments.framework.group_results import GroupResults, GroupRun, Options, group_runs
+from experiments.framework.group_results import GroupResults, GroupRun, group_runs
 from experiments.framework.logs import Found
+from experiments.framework.results import Seeded
 
 __all__ = ["NOTICES", "PERCENTS", "Asking", "Results", "month_runs"]
 
@@ -30,7 +31,7 @@ class Asking:
         return f"{self.percent}%, {NOTICES[self.notice]}"
 
 
-def month_runs(options: Options, logs: Sequence[Found]) -> tuple[list[GroupRun], list[str]]:
+def month_runs(options: Seeded, logs: Sequence[Found]) -> tuple[list[GroupRun], list[str]]:
     """Return all runs of the study with the logs at hand, and which months are left out and why."""
     return group_runs(options, [Asking(percent, notice) for percent in PERCENTS for notice in NOTICES], logs)
 

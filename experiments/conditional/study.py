@@ -10,8 +10,8 @@ from experiments.conditional.claims import claims
 from experiments.conditional.report import TABLES, conditional_report
 from experiments.conditional.results import Results, month_runs
 from experiments.conditional.run import conditional_run
-from experiments.framework.group_results import Options
 from experiments.framework.options import FirstSeed, Seeds
+from experiments.framework.results import Seeded
 from experiments.framework.sites import SITES
 from experiments.framework.study import Study
 
@@ -24,7 +24,7 @@ def conditional_options(
     others: Annotated[
         bool, typer.Option("--other-shares/--no-other-shares", help="Also half and all of the jobs with a notice.")
     ] = True,
-) -> Options:
+) -> Seeded:
     """Compare jobs that are asked before they move with others.
 
     S³ offers earlier starts to a share of the jobs of real logs, which keep their own until they accept (conditional
@@ -32,7 +32,7 @@ def conditional_options(
 
     With three logs and two processors it takes about five minutes.
     """
-    return Options(seed, seeds, others)
+    return Seeded(seed, seeds, others)
 
 
 STUDY = Study(

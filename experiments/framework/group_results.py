@@ -14,13 +14,13 @@ from experiments.framework.columns import Shown
 from experiments.framework.ledger import Configuration
 from experiments.framework.logs import Found
 from experiments.framework.records import Field
-from experiments.framework.results import SiteResults
+from experiments.framework.results import Seeded, SiteResults
 from experiments.framework.sites import Site, at_sites
 from experiments.framework.verdicts import LEVEL, Part, of_sums, scaled
 from gas.errors import BadInput
 from gas.intervals import Interval
 
-__all__ = ["CHANGES", "FEWEST", "GROUP", "MONTH", "GroupResults", "GroupRun", "Options", "Row", "group_runs", "spread"]
+__all__ = ["CHANGES", "FEWEST", "GROUP", "MONTH", "GroupResults", "GroupRun", "Row", "group_runs", "spread"]
 
 FEWEST: Final = 100
 """Jobs of a month that takes part."""
@@ -33,16 +33,6 @@ class Setting(Protocol):
     def percent(self) -> int:
         """Of the jobs."""
         ...
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a user chooses."""
-
-    seed: int = 0
-    seeds: int = 1
-    others: bool = True
-    """Whether larger shares than the smallest are simulated, too."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +58,7 @@ class GroupRun:
         }
 
 
-def group_runs(
-    options: Options, settings: Sequence[Setting], logs: Sequence[Found]
-) -> tuple[list[GroupRun], list[str]]:
+def group_runs(options: Seeded, settings: Sequence[Setting], logs: Sequence[Found]) -> tuple[list[GroupRun], list[str]]:
     """Return all runs of a study with the logs at hand, and which months are left out and why.
 
     Raises
@@ -94,7 +82,7 @@ def group_runs(
 
 
 @dataclass(frozen=True, eq=False)
-class GroupResults(SiteResults[Options, GroupRun]):
+class GroupResults(SiteResults[Seeded, GroupRun]):
     """All runs and their results, in the same order."""
 
     groups: ClassVar[tuple[str, str]]

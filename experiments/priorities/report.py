@@ -16,7 +16,6 @@ from experiments.framework.group_results import (
     MONTH,
     GroupResults,
     GroupRun,
-    Options,
     Row,
     group_runs,
     spread,
@@ -25,6 +24,7 @@ from experiments.framework.logs import Found
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
+from experiments.framework.results import Seeded
 from experiments.framework.verdicts import BY_INTERVALS, Part, Test, above, below, between, decided_claim
 from experiments.priorities.run import GROUPS
 from gas.printable import many
@@ -43,7 +43,7 @@ class Share:
     percent: int
 
 
-def month_runs(options: Options, logs: Sequence[Found]) -> tuple[list[GroupRun], list[str]]:
+def month_runs(options: Seeded, logs: Sequence[Found]) -> tuple[list[GroupRun], list[str]]:
     """Return all runs of the study with the logs at hand, and which months are left out and why."""
     return group_runs(options, [Share(percent) for percent in PERCENTS], logs)
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.framework.group_results import Options
 from experiments.framework.options import FirstSeed, Seeds
+from experiments.framework.results import Seeded
 from experiments.framework.sites import SITES
 from experiments.framework.study import Study
 from experiments.priorities.report import TABLES, Results, claims, month_runs, priorities_report
@@ -22,7 +22,7 @@ def priorities_options(
     others: Annotated[
         bool, typer.Option("--other-shares/--no-other-shares", help="Also a quarter and half of the jobs urgent.")
     ] = True,
-) -> Options:
+) -> Seeded:
     """Show what a higher class of jobs gains under S³, and what it costs others.
 
     A share of the jobs of real logs are of a higher class, which S³ moves first to starts that become free. All
@@ -30,7 +30,7 @@ def priorities_options(
 
     With three logs and two processors it takes about a minute.
     """
-    return Options(seed, seeds, others)
+    return Seeded(seed, seeds, others)
 
 
 STUDY = Study(

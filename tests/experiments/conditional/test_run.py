@@ -5,8 +5,8 @@ import pytest
 
 from experiments.conditional.results import month_runs
 from experiments.conditional.run import conditional_run
-from experiments.framework.group_results import Options
 from experiments.framework.logs import find_logs, load_log
+from experiments.framework.results import Seeded
 from gas.simulation.conditional import simulate_conditional
 from gas.simulation.simulate import simulate
 from workloads import rigid_jobs
@@ -16,7 +16,7 @@ from workloads.selection import in_months
 @pytest.fixture(scope="module")
 def run(made_logs):
     """A month of a made-up log."""
-    return month_runs(Options(), find_logs(made_logs)[0])[0][0]
+    return month_runs(Seeded(), find_logs(made_logs)[0])[0][0]
 
 
 @pytest.fixture(scope="module")

@@ -5,22 +5,22 @@ import pytest
 from made_conditional import made_study
 
 from experiments.conditional.results import Asking, month_runs
-from experiments.framework.group_results import Options
 from experiments.framework.logs import find_logs
+from experiments.framework.results import Seeded
 from experiments.framework.verdicts import LEVEL
 from gas.errors import BadInput
 
 
 def test_months_with_few_jobs_are_left_out_and_without_any_there_is_no_study(made_logs):
     logs = find_logs(made_logs)[0]
-    runs, left_out = month_runs(Options(seeds=2, others=False), logs)
+    runs, left_out = month_runs(Seeded(seeds=2, others=False), logs)
     assert {run.site.trace for run in runs} == {"CTC", "KTH"}
     assert {run.seed for run in runs} == {0, 1}
     assert {one.percent for run in runs for one in run.settings} == {25}
     assert all("fewer than 100" in words for words in left_out)
     assert left_out
     with pytest.raises(BadInput, match="no month"):
-        month_runs(Options(), [])
+        month_runs(Seeded(), [])
 
 
 def test_changes_are_of_sums_over_the_same_jobs_and_of_all_months():

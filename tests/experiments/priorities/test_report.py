@@ -5,9 +5,9 @@ import pytest
 from made_priorities import made_study
 from recomputed import by, chosen, ratio, table, verdict
 
-from experiments.framework.group_results import Options
 from experiments.framework.groups import LATER, drawn_month
 from experiments.framework.logs import find_logs
+from experiments.framework.results import Seeded
 from experiments.priorities.report import TABLES, Share, claims, month_runs
 from experiments.priorities.run import priorities_run
 from gas.simulation.simulate import simulate
@@ -16,7 +16,7 @@ from gas.simulation.simulate import simulate
 @pytest.fixture(scope="module")
 def run(made_logs):
     """A month of a made-up log."""
-    return month_runs(Options(), find_logs(made_logs)[0])[0][0]
+    return month_runs(Seeded(), find_logs(made_logs)[0])[0][0]
 
 
 def test_urgent_jobs_are_a_higher_class_of_the_simulator_and_each_job_is_compared_with_itself(run):
@@ -82,7 +82,7 @@ def test_a_single_promise_that_was_broken_is_told():
 
 
 def test_without_other_shares_the_smallest_alone_is_simulated(made_logs):
-    runs, _ = month_runs(Options(others=False), find_logs(made_logs)[0])
+    runs, _ = month_runs(Seeded(others=False), find_logs(made_logs)[0])
     assert {run.settings for run in runs} == {(Share(10),)}
 
 
