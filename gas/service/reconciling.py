@@ -3,7 +3,9 @@
 A store that was restored from a backup, or has lost its newest changes to damage, is older than the directories beside
 it. Each directory says in ``job.json`` whose job it is and what it may use. So a job that has been handed to a wrapper
 is taken in again, whether it runs or has ended: its processors are not given away, and its key makes no second job.
-A job that the store takes to be waiting, and that has run meanwhile, is not run again. No number is given twice.
+A job that the store takes to be waiting, and that has run meanwhile, is not run again; one that the store takes to have
+ended without having run, because it is from a time before yet another backup was brought back, is taken to run as well.
+No number is given twice.
 What had not been started leaves no trace; only how many numbers are missing can be said.
 """
 
@@ -23,8 +25,9 @@ from gas.availability import MOST_PROCESSORS
 from gas.printable import first_control
 from gas.service import processes
 from gas.service.clock import Clock
-from gas.service.jobs import Job, JobRequest, Shape
+from gas.service.jobs import BEING, Job, JobRequest, Shape
 from gas.service.records import open_regular
+from gas.service.rows import DamagedRow
 from gas.service.runner import Runner
 from gas.service.store import Loss, Store
 from gas.service.wrapper import JOB
@@ -54,7 +57,7 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
     found = directories(jobs)
     loss = store.lost
     known = store.last_id() if loss is None else loss.known
-    unknown = [name for name, (id, _) in found.items() if id > known]
+    unknown = [name for name, (id, _) in found.items() if id > known]  # a backup may lack others, see below
     if loss is None and not unknown:
         return []
     if loss is None:
@@ -65,18 +68,32 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
         f"no number is used twice, and epoch {store.epoch} has begun"
     ]
     active = [job for job in store.active() if job.request.actuator == "process"]
-    begun = [job for job in active if job.state == "queued" and job.directory_name in found and runner.was_begun(job)]
+    waiting = [job for job in active if job.state in ("queued", "reserved") and job.directory_name in found]
+    begun = [job for job in waiting if runner.was_begun(job)]
     for job in begun:
         note_start(job, jobs / job.directory_name, clock)
+    unknown, revived = [], []
+    for name, (id, identity) in found.items():
+        try:
+            one = store.job(id)
+        except DamagedRow:  # of one that has ended; who reads it is told
+            continue
+        if one is None or one.identity != identity:
+            unknown.append(name)
+        elif _has_run_after_all(one, jobs / name, runner):
+            revived.append(one)
+            _revive(one, jobs / name, clock)
     gone = [job for job in active if job.state == "running" and job.directory_name not in found]
     for job in gone:
         job.state, job.finished = "lost", clock.now()
         job.remark("it may have run, and its directory is missing; submit it again if it is still needed")
-    if begun or gone:
-        store.write(changed=[*begun, *gone])
+    if begun or revived or gone:
+        store.write(changed=[*begun, *revived, *gone])
     adopted = _adopt(store, jobs, sorted(unknown, key=lambda name: found[name]), found)
     if begun:
         remarks.append(f"{_listed(begun)} had started since then and are running or have ended: not run again")
+    if revived:
+        remarks.append(f"{_listed(revived)} had ended without having run, and has started in another life of the store")
     if gone:
         remarks.append(f"{_listed(gone)} had started, and the outcome is not known")
     if adopted:
@@ -110,6 +127,29 @@ def _adopt(store: Store, jobs: Path, names: list[str], found: dict[str, tuple[in
             store.write(new=[replace(job, request=replace(job.request, key=None))])
         adopted.append(job)
     return adopted
+
+
+def _has_run_after_all(job: Job, directory: Path, runner: Runner) -> bool:
+    """Return whether a job that has ended without having run, by the store, has started by its directory."""
+    ran = job.exit_status is not None or job.signal is not None
+    if job.request.actuator != "process" or job.state not in ("cancelled", "failed") or ran:
+        return False
+    try:
+        state = processes.read_state(directory)
+    except processes.Unknown:
+        return True  # its processors are held until that is known
+    if isinstance(state, processes.Ended):
+        return state.exit_status is not None or state.signal is not None
+    return runner.was_begun(job)
+
+
+def _revive(job: Job, directory: Path, clock: Clock) -> None:
+    """Take a job that has ended as running; one that was cancelled is being cancelled."""
+    if job.state == "cancelled":
+        said, job.message = job.message, f"{BEING}cancelled"
+        job.remark(said)
+    job.finished = None
+    note_start(job, directory, clock)
 
 
 def _listed(jobs: list[Job]) -> str:

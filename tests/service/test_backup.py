@@ -142,6 +142,40 @@ def test_a_job_that_runs_and_is_lost_keeps_its_processors(machine, tmp_path):
     assert machine.ended(waits.id).state == "completed"
 
 
+def test_a_job_that_one_backup_has_as_cancelled_and_that_another_started_keeps_its_processors_until_it_is_gone(
+    machine, tmp_path
+):
+    blocker, _ = machine.live.submit(asks("alice", "sleep 60", processors=2, walltime=60))
+    waits, _ = machine.live.submit(asks("bob", "trap '' TERM; while :; do sleep 1; done", processors=2, walltime=60))
+    machine.started(blocker)
+    older = copied_by_hand(machine, tmp_path / "older")
+    machine.live.cancel(waits.id)
+    newer = copied_by_hand(machine, tmp_path / "newer")
+    machine.put_back(older)
+    machine.live.cancel(blocker.id)
+    machine.started(waits)
+    machine.put_back(newer)
+    assert (machine.live.machine()["in_use"], machine.live.job(waits.id).state) == (2, "running")
+    assert f"job {waits.id} had ended without having run, and has started" in " ".join(machine.live.health()["remarks"])
+    assert machine.ended(waits.id).state == "cancelled"
+
+
+def test_a_job_in_the_place_of_a_reservation_that_started_since_the_backup_keeps_its_start(machine, tmp_path):
+    start = machine.live.availability().now + 2
+    held, _ = machine.live.submit(
+        JobRequest("reservation", "r", 2, 60, actuator="none", run_time=0, user="a", start=start)
+    )
+    job, _ = machine.live.submit(asks("a", "sleep 60", processors=2, walltime=60, start=start, reservation=held.id))
+    backup = copied_by_hand(machine, tmp_path / "copy")
+    machine.started(job)
+    time.sleep(2)
+    machine.put_back(backup)
+    found = machine.live.job(job.id)
+    assert (found.state, found.start, found.broken_promise) == ("running", start, None)
+    machine.live.cancel(job.id)
+    machine.ended(job.id)
+
+
 def test_jobs_of_which_nothing_is_left_are_counted_and_their_numbers_not_given_again(machine, tmp_path):
     machine.live.submit(asks("alice", "sleep 60", processors=2, walltime=60))
     backup = copied_by_hand(machine, tmp_path / "copy")

@@ -16,6 +16,7 @@ IDENTITY = "0123456789abcdef"
 REQUEST = JobRequest(
     "job", "ocean", 4, 60, actuator="process", command=("sh", "-c", "true"), environment={"A": "1"}, user="ada", key="k"
 )
+KEYLESS = replace(REQUEST, key=None)
 
 
 def job(id, state="queued", **more):
@@ -175,3 +176,73 @@ def test_a_first_shape_that_no_service_wrote_is_not_taken_in(site, first):
     site.directory(reshaped(job(5)), submitted_shape=first)
     site.reconciled()
     assert site.store.job(5) is None
+
+
+def begun(site, one, **end):
+    """Make the directory of a job that a wrapper has taken; `end` is its record of the end."""
+    folder = site.directory(one)
+    (folder / "claim.json").write_text("{}")
+    if end:
+        record = {"exit_status": None, "signal": None, "message": None, "start": NOW - 30.0, "end": NOW - 20.0}
+        (folder / "ended.json").write_text(json.dumps(record | end))
+    return folder
+
+
+def test_a_job_in_the_place_of_a_reservation_that_started_since_holds_its_processors(site):
+    site.store.write(new=[job(1, "reserved")])
+    begun(site, job(1))
+    site.store.go_on_from_here("a backup was restored")
+    assert any(one.startswith("job 1 had started since then") for one in site.reconciled())
+    assert site.store.job(1).state == "running"
+
+
+def cancelled(id, **more):
+    return job(id, "cancelled", finished=NOW - 80, start=NOW + 500, **more)
+
+
+def test_a_job_that_the_backup_has_as_cancelled_and_that_runs_by_its_directory_holds_its_processors_and_is_ended(site):
+    site.store.write(new=[cancelled(1, message="cancelled by op")])
+    begun(site, job(1))
+    site.store.go_on_from_here("a backup was restored")
+    assert any(one.startswith("job 1 had ended without having run, and") for one in site.reconciled())
+    found = site.store.job(1)
+    assert (found.state, found.start, found.due, found.finished) == ("running", NOW - 30, NOW + 30, None)
+    assert found.being_ended
+    assert "cancelled by op" in found.message
+
+
+def test_a_job_that_the_backup_has_as_never_started_and_that_ran_has_run(site):
+    site.store.write(new=[cancelled(1), job(2, "failed", finished=NOW - 10, request=replace(REQUEST, key=None))])
+    begun(site, job(1), reason="exited", exit_status=3)
+    begun(site, job(2), reason="exited", exit_status=0)
+    site.store.go_on_from_here("a backup was restored")
+    site.reconciled()
+    assert [site.store.job(id).state for id in (1, 2)] == ["running", "running"], "until its end is read"
+    assert not site.store.job(2).being_ended
+
+
+def test_a_job_that_ended_without_having_run_by_its_directory_too_stays_ended(site):
+    site.store.write(new=[cancelled(1), job(2, "completed", exit_status=0, finished=NOW - 10, request=KEYLESS)])
+    begun(site, job(1), reason="cancelled")
+    begun(site, job(2), reason="exited", exit_status=0)
+    site.store.go_on_from_here("a backup was restored")
+    site.reconciled()
+    assert [site.store.job(id).state for id in (1, 2)] == ["cancelled", "completed"]
+
+
+def test_a_job_of_a_number_that_the_backup_has_passed_over_is_taken_in(site):
+    """Of three backups, one knows numbers that were given after another was restored, and none from before that."""
+    site.store.write(new=[job(1), job(5, request=KEYLESS)])
+    site.directory(job(3, request=KEYLESS))
+    site.store.go_on_from_here("a backup was restored")
+    assert "job 3 submitted since, found again by directory" in site.reconciled()
+    assert site.store.job(3).state == "running"
+
+
+def test_a_damaged_row_of_a_job_that_has_ended_keeps_no_store_from_being_reconciled(site):
+    site.store.write(new=[cancelled(1), job(2, request=KEYLESS)])
+    site.store._database.execute("UPDATE jobs SET message = 'x' WHERE id = 1")
+    for id in (1, 2):
+        begun(site, job(id))
+    site.store.go_on_from_here("a backup was restored")
+    assert any(one.startswith("job 2 had started since then") for one in site.reconciled())
