@@ -102,7 +102,8 @@ class Together:
         StalePlan
             The schedules changed again and again; nothing is taken.
         Conflict
-            Some parts had started without the others, and were cancelled; or the key is of something else.
+            Some parts had started without the others, and were cancelled; a part that an earlier call made was
+            cancelled; or the key is of something else.
         InDoubt
             A part could not be released.
         """
@@ -169,7 +170,7 @@ class Together:
             if not isinstance(chosen, S3Endpoint):
                 raise BadInput(f"{part.scheduler}: finishes first with others but takes no reservations for jobs")
             size = part.processors, part.walltime, part.execution_time, part.start
-            parts.append(Part(part.scheduler, chosen.address, *size))
+            parts.append(Part(part.scheduler, chosen.address, *size, chosen.identity()))
         held.taking(parts, own=self._own)
         try:
             for place in range(len(parts)):
@@ -259,14 +260,27 @@ class Together:
                 self._remark(f"{problem}; what an earlier call had taken was released")
                 return None
             held.made()
+            self._refuse_cancelled(jobs)
             return SubmittedTogether(jobs, self.key)
         return None
+
+    def _refuse_cancelled(self, jobs: Sequence[Submitted]) -> None:
+        """Raise `Conflict` if a part was cancelled: then what was submitted with this key does not run."""
+        if all(one.job["state"] != "cancelled" for one in jobs):
+            return
+        became = ", ".join(f"job {one.reference} is {one.job['state']}" for one in jobs)
+        rest = ", ".join(f"gas cancel {one.reference}" for one in jobs if one.job["state"] not in ENDED)
+        ways = [f"cancel the rest ({rest})"] if rest else []
+        ways.append("use another key to submit again")
+        raise Conflict(
+            f"--key {self.key}: was submitted, but does not run on all of its machines: {became}; {' and '.join(ways)}"
+        )
 
     def _release_abandoned(self) -> None:
         """Release what processes that are gone have left, unless all of its jobs are submitted."""
         for key in abandoned():
             with open_holdings(key) as held:
-                if held.phase == "nothing" or any(part.address not in self._endpoints for part in held.parts):
+                if held.phase == "nothing" or None in map(self._known, held.parts):
                     continue
                 try:
                     if all(self._of(part).job_by_key(held.keys(i)[1]) for i, part in enumerate(held.parts)):
@@ -319,8 +333,17 @@ class Together:
                 "if the application may run again"
             ) from why
 
-    def _of(self, part: Part) -> S3Endpoint:
+    def _known(self, part: Part) -> S3Endpoint | None:
+        """Return the scheduler of a part, at its address then or another one; None if it is not named now."""
         where = self._endpoints.get(part.address)
+        if where is None:
+            where = next((one for one in self._endpoints.values() if one.is_at(part.address, part.identity)), None)
+            if where is not None:
+                self._endpoints[part.address] = where
+        return where
+
+    def _of(self, part: Part) -> S3Endpoint:
+        where = self._known(part)
         if where is None:
             raise Conflict(
                 f"--key {self.key}: has taken processors on {part.scheduler} ({part.address}); name that scheduler too "

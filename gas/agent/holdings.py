@@ -34,7 +34,13 @@ _LONGEST = 160
 
 @dataclass(frozen=True)
 class Part:
-    """A request to one machine; `start` in epoch seconds, `walltime` in seconds."""
+    """A request to one machine; `start` in epoch seconds, `walltime` in seconds.
+
+    Attributes
+    ----------
+    identity
+        What its scheduler has in common under all of its addresses; None if it did not say.
+    """
 
     scheduler: str
     address: str
@@ -42,6 +48,7 @@ class Part:
     walltime: int
     execution_time: int
     start: int
+    identity: str | None = None
 
 
 class Holdings:

@@ -126,6 +126,13 @@ def _other_work(asked: JobDescription, job: Mapping[str, Any], where: JobEndpoin
     return None if same else f"job {job['id']}, which runs another command ({shlex.join(command)[:60]})"
 
 
+def _was_sent_to(one: Scheduler, page: Page) -> bool:
+    """Return whether a scheduler is the one that a request of a page went to, at that address or another of its."""
+    if isinstance(one, S3Endpoint):
+        return page.address is not None and one.is_at(page.address, page.identity)
+    return not isinstance(one, tuple) and one.address == page.address
+
+
 @dataclass(frozen=True)
 class Submitted:
     """A job, its scheduler, and the plan of its submission.
@@ -207,7 +214,8 @@ class Submission:
                     "another key for another job"
                 )
             sent_to = page.address
-            if sent_to is not None and sent_to not in [e.address for e in self._endpoints if not isinstance(e, tuple)]:
+            its = [] if sent_to is None else [one for one in self._endpoints if _was_sent_to(one, page)]
+            if sent_to is not None and not its:
                 raise Conflict(
                     f"--key {self.key}: was sent to {sent_to} before and may have created a job there; submit to that "
                     f"scheduler (-e {sent_to}), or use another key for another job"
@@ -220,7 +228,7 @@ class Submission:
                     )
                 return Submitted(endpoint, endpoint.name, job, self.key)
             if sent_to is not None:
-                self._endpoints = [e for e in self._endpoints if not isinstance(e, tuple) and e.address == sent_to]
+                self._endpoints = its
                 if (ended := self._forgotten(page)) is not None:
                     return ended
             return self.make(page, stays=sent_to is not None)
@@ -307,7 +315,8 @@ class Submission:
         """Submit to a scheduler; it is noted before, unless no job with this key can be there."""
         chosen.tell = self._tell
         if page is not None:
-            page.sent_to(chosen.address, int(time.time()))
+            identity = chosen.identity() if isinstance(chosen, S3Endpoint) else None
+            page.sent_to(chosen.address, int(time.time()), identity)
             chosen.noted = lambda id: self._noted(page, id)
         if stays:
             chosen.suspect(self.key)

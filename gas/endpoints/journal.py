@@ -42,6 +42,8 @@ class Page:
     ----------
     address
         The scheduler that a request with this key was sent to, None if it is certain that none has it.
+    identity
+        What that scheduler has in common under all of its addresses; None if it has nothing, or did not say.
     sent
         Epoch second at which it was last about to be sent; None if that is not known.
     job
@@ -56,25 +58,30 @@ class Page:
         except ValueError:  # torn by a crash before anything was sent
             found = {}
         found = found if isinstance(found, dict) else {}
-        address, sent, job = (found.get(name) for name in ("endpoint", "sent", "job"))
+        address, identity, sent, job = (found.get(name) for name in ("endpoint", "identity", "sent", "job"))
         self.address: str | None = address if isinstance(address, str) else None
+        self.identity: str | None = identity if isinstance(identity, str) else None
         self.sent: int | None = sent if isinstance(sent, int) else None
         self.job: int | None = job if isinstance(job, int) else None
 
-    def sent_to(self, address: str, sent: int) -> None:
+    def sent_to(self, address: str, sent: int, identity: str | None = None) -> None:
         """Note that a request is about to go to this scheduler, at an epoch second."""
-        self._write({"key": self.key, "endpoint": address, "sent": sent})
-        self.address, self.sent = address, sent
+        self.address, self.identity, self.sent = address, identity, sent
+        self._write(self._request())
 
     def made(self, job: int) -> None:
         """Note the job that the scheduler has made of it."""
-        self._write({"key": self.key, "endpoint": self.address, "sent": self.sent, "job": job})
+        self._write({**self._request(), "job": job})
         self.job = job
 
     def refused(self) -> None:
         """Note that the scheduler has refused it, and that nothing is on its way any more."""
         self._write({})
-        self.address = self.sent = self.job = None
+        self.address = self.identity = self.sent = self.job = None
+
+    def _request(self) -> dict[str, str | int | None]:
+        known = {} if self.identity is None else {"identity": self.identity}
+        return {"key": self.key, "endpoint": self.address, **known, "sent": self.sent}
 
     def _write(self, content: dict[str, str | int | None]) -> None:
         write_through(self._file, content)

@@ -419,6 +419,16 @@ def test_a_scheduler_under_two_addresses_takes_part_once(start_s3):
     assert [job.scheduler for job in made.jobs] == ["a", "b"]
 
 
+def test_a_key_knows_the_machines_of_its_parts_under_other_addresses(sites, agent):
+    settled(sites)
+    killed(sites, "submit", 1, "mine")
+    moved = [S3Endpoint(site.embedded.scheduler.name, site.url.replace("127.0.0.1", "localhost")) for site in sites]
+    made = Agent(APP, moved, remark=agent.said.append).submit_together(HELD, spread=SPREAD, key="mine")
+    assert (made.planned, parts(sites)) == (None, [[("job", 4)], [("job", 4)]])
+    with pytest.raises(Conflict, match="has taken processors on b .* name that scheduler too"):
+        Agent(APP, moved[:1]).submit_together(HELD, spread=SPREAD, key="mine")
+
+
 def test_what_knows_one_machine_only_is_refused(agent):
     with pytest.raises(BadInput, match="--probe: plans for one machine only"):
         agent.plan_together(PlanOptions(probes=1))

@@ -112,9 +112,22 @@ def test_submitting_makes_a_job_on_each_machine_once(gas, app, sites):
     told = gas("submit", app, *named, "--coallocate", "--simulate", "--key", "k")
     assert "app: submitted already: job 2 -e http" in told.out
     assert told.out.count("(reserved)") == 2
+
+
+def test_a_key_of_which_a_part_was_cancelled_is_refused_and_says_what_became_of_each(gas, app, sites):
+    services, named = sites
+    submit = ["submit", app, *named, "--coallocate", "--simulate", "--key", "k"]
+    assert gas(*submit).code == 0
+    jobs = [f"job 2 -e {site.url}" for site in services]
     services[0].delete("/v1/jobs/2")
-    told = gas("submit", app, *named, "--coallocate", "--simulate", "--key", "k")
-    assert (told.out.count("(cancelled)"), told.out.count("(reserved)")) == (1, 1)
+    told = gas(*submit)
+    assert (told.code, told.out) == (1, "")
+    assert f"{jobs[0]} is cancelled, {jobs[1]} is reserved; cancel the rest (gas cancel 2 -e" in told.err
+    assert gas("cancel", "2", "-e", services[1].url).code == 0
+    told = gas(*submit)
+    assert (told.code, told.err.count("is cancelled"), "cancel the rest" in told.err) == (1, 2, False)
+    listed = [job for site in services for job in site.get("/v1/jobs?ended=9").json()["jobs"]]
+    assert [job["id"] for job in listed if job["kind"] == "job"] == [2, 2]
 
 
 def test_a_submission_says_the_plan_then_the_jobs_and_how_to_follow_them(gas, app, sites):

@@ -307,6 +307,20 @@ def test_a_key_is_asked_for_everywhere_before_anything_is_planned(start_s3, conf
     assert jobs_of(idle) == []
 
 
+def test_a_key_knows_its_scheduler_under_another_address_and_is_not_sent_to_another(start_s3, configure, submit):
+    one, other = start_s3(10, name="one"), start_s3(10, name="other")
+    with Proxy(one.url) as proxy:
+        proxy.for_ever = Fault(kept=True)
+        assert submit(configure(patience=0.2, one=proxy.url), "--key", "k").code == 4
+    again = submit(configure(one=one.url), "--key", "k")  # the other address does not answer any more
+    assert (again.code, again.json["already"]) == (0, False), again.err
+    made = submit(configure(one=one.url.replace("127.0.0.1", "localhost")), "--key", "k")
+    assert (made.code, made.json["already"]) == (0, True), made.err
+    refused = submit(configure(other=other.url), "--key", "k")
+    assert (refused.code, f"was sent to {one.url} before" in refused.err) == (1, True)
+    assert (len(jobs_of(one)), jobs_of(other)) == (1, [])
+
+
 def test_a_scheduler_that_cannot_be_asked_for_the_key_could_have_it(s3, configure, submit):
     result = submit(configure(kth=s3.url, away="http://127.0.0.1:9"), "--key", "k")
     assert result.code == 4
