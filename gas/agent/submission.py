@@ -25,6 +25,7 @@ from gas.agent.schedulers import Scheduler, called, find_by_key
 from gas.agent.scripts import Asking
 from gas.endpoints import Endpoint, InDoubt, JobDescription, JobEndpoint, Request, S3Endpoint
 from gas.endpoints.journal import Page, open_page
+from gas.endpoints.tagging import TaggingEndpoint
 from gas.errors import BadInput, Conflict, Draining, Forbidden, GasError, OverLimit, StalePlan
 from gas.planner import Candidate, Plan
 from gas.times import duration_text
@@ -110,8 +111,12 @@ def slack(found: Plan, best: Candidate) -> int:
 def _other_work(asked: JobDescription, job: Mapping[str, Any], where: JobEndpoint) -> str | None:
     """Return in words what else the job of a key is than the one that is submitted now; None if it may be this one.
 
-    Only S³ keeps names and commands as they were submitted. Placeholders of the command have values there.
+    Slurm and OAR keep the name, and not the command as it was submitted; another size or walltime may be that of an
+    earlier plan. Placeholders of the command have values in that of S³.
     """
+    if isinstance(where, TaggingEndpoint):
+        shown = where.shown_name(asked)  # one of other characters may come back changed
+        return f"job {job['id']} ({job['name']})" if job["name"] != shown and shown.isascii() else None
     if not isinstance(where, S3Endpoint):
         return None
     if job["kind"] == "reservation":

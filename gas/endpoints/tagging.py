@@ -104,6 +104,10 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
     def batch(self, request: Request, job: JobDescription, key: str) -> B:
         """Return the submission."""
 
+    def shown_name(self, job: JobDescription) -> str:
+        """Return the name under which a job is shown, without its tag."""
+        return job.name
+
     @abstractmethod
     def _tagged(self, key: str) -> list[dict[str, Any]]:
         """Return the user's jobs with the tag of a key that count."""

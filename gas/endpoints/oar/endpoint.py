@@ -36,7 +36,7 @@ from gas.endpoints.oar.interpretation import Rules, interpret
 from gas.endpoints.oar.machine import Job
 from gas.endpoints.oar.quotas import FILE, Quota, quotas_of
 from gas.endpoints.oar.records import asked_by, record_of
-from gas.endpoints.oar.submission import Batch, batch_of, options_from
+from gas.endpoints.oar.submission import Batch, batch_of, name_beside_tag, options_from
 from gas.endpoints.oar.transport import Transport
 from gas.endpoints.programs import part_of_file, whole_path
 from gas.endpoints.sending import RefusedAs
@@ -212,6 +212,10 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
     def preview(self, request: Request, job: JobDescription) -> str:
         """Return the submission as text, with all shapes from which OAR may choose."""
         return self.transport.preview(self.batch(request, job, "preview"))
+
+    def shown_name(self, job: JobDescription) -> str:
+        """Return the name under which a job is shown, without its tag."""
+        return name_beside_tag(job.name)
 
     def _tagged(self, key: str) -> list[dict[str, Any]]:
         """Return the user's jobs with the tag of a key that have not ended; else the latest of them."""

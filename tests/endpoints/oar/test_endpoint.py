@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from thorough import examples
 
 from documents.fields import FieldError, Fields
+from gas import Agent, Application
 from gas.endpoints.endpoint import InDoubt, JobDescription, JobEndpoint, Request
 from gas.endpoints.oar.endpoint import OarEndpoint
 from gas.endpoints.wording import tag_of
-from gas.errors import BadInput, Forbidden, GasError, NotFound, Unreachable, outcome_of
+from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unreachable, outcome_of
 from gas.planner import Limits
+from speedup_models import Table
 
 REQUEST = Request(2, 300)
 JOB = JobDescription("ocean", ("./lu",))
@@ -121,6 +123,16 @@ def test_a_job_is_submitted_once_for_each_key(where):
     assert not made.in_doubt("k")
     assert made.job_by_key("k")["id"] == first["id"]
     assert made.job_by_key("none") is None
+
+
+def test_a_key_of_a_job_of_another_name_is_refused_as_far_as_oar_keeps_it(where):
+    make, jobs, _, _ = where
+    agent = Agent(Application(Table.of({2: 600.0}), name="n" * 300), [make()])
+    first = agent.submit(["./lu"], key="k").job
+    assert agent.submit(["./lu"], key="k").job["id"] == first["id"]
+    with pytest.raises(Conflict, match=f"--key k: belongs to job {first['id']} \\(nnn"):
+        agent.submit(JOB, key="k")
+    assert len(jobs()) == 1
 
 
 @pytest.mark.thorough(but=2)

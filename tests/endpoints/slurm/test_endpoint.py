@@ -205,6 +205,9 @@ def test_a_key_is_searched_for_once_and_one_of_gas_s_own_not_at_all(slurm, endpo
         assert searches(slurm) == expected
     again = gas(*words, "--key=mine", "--", "./ocean")
     assert (again.json["already"], len(slurm.lines("submitted"))) == (True, 2)
+    other = gas(*words, "--key=mine", "--name=lake", "--", "./ocean")
+    assert (other.code, "--key mine: belongs to job 100 (ocean) on fake" in other.err) == (1, True), other.err
+    assert len(slurm.lines("submitted")) == 2
 
 
 def test_that_a_key_is_unused_is_good_for_one_submission(slurm, endpoint):
