@@ -137,8 +137,7 @@ class Faults(Users):
             return self.take_backup()
         backup = self.rng.choice(self.backups[-3:])
         self.kill_service()
-        low, high = self.oracle.sizes
-        self.oracle.sizes = min(low, backup.sizes[0]), max(high, backup.sizes[1])
+        self.oracle.sizes.end(self.oracle.sizes.ask(backup.size), done=None)  # what was started before is still to come
         self.oracle.disturb(self.kernel.now + 60)
         if self.rng.random() < 0.5:
             self._copy_over(backup)

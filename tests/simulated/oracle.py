@@ -13,6 +13,7 @@ from typing import Any
 from gas.errors import GasError, StoreFailed, StoreInDoubt
 from gas.service.changes import Answer, Reshape
 from gas.service.jobs import ACTIVE, Job, JobRequest
+from simulated.sizes import Resize, Sizes
 
 SLACK = 3.0
 """Seconds by which a start or an end may be late on a machine without faults: polling, a new wrapper, its graces."""
@@ -89,6 +90,10 @@ class Oracle:
     ----------
     disturbed_until
         True time up to which a fault may explain a broken promise or a lost job.
+    sizes
+        The sizes that the machine may have. What runs goes on when it is made smaller; what starts after that must fit.
+    coming
+        The largest size that counts for commands which had started, and were not executed yet, when it was resized.
     """
 
     now: Any
@@ -99,7 +104,8 @@ class Oracle:
     disturbed_until: float = -1.0
     runs_disturbed_until: float = -1.0
     began: float = float("inf")  # when the request was sent whose answer is judged: it may show any moment since
-    sizes: tuple[int, int] = (0, 0)  # the smallest and the largest size that the machine may have
+    sizes: Sizes = field(default_factory=lambda: Sizes(0))
+    coming: dict[str, int] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
     outages: int = 0
     evictions: bool = False
@@ -213,7 +219,10 @@ class Oracle:
             asked.promise = None if asked.reshaping else (job.promise, self.now())
             if asked.never_started and not asked.lost:
                 self.fail(f"{token} (job {job.id}) was cancelled while it waited, and waits again")
-        if job.state == "cancelled" and not asked.cancel_asked and not self.evictions:
+        if job.request.lapses and job.state in ("running", "completed"):
+            self.fail(f"{token} (job {job.id}) is a reservation for a job, of which none came, and is {job.state}")
+        lapsed = job.request.lapses and job.finished == job.start
+        if job.state == "cancelled" and not asked.cancel_asked and not self.evictions and not lapsed:
             self.fail(f"{token} (job {job.id}) is cancelled ({job.message}), which no answered request asked for")
         if job.state not in ACTIVE:
             self._judge_end(asked, job)
@@ -246,6 +255,15 @@ class Oracle:
             if line != job.request.name and line in self.asked:
                 self.fail(f"the output of job {job.id} ({job.request.name} of {job.request.user}) shows {line}'s")
 
+    def resized(self, asked: Resize, answer: object, running: Iterable[str]) -> None:
+        """Note the answer to a request for another size; `running` are the processes that had started by then."""
+        most = max(self.sizes.possible)
+        if not isinstance(answer, GasError):
+            late = [token for token in running if token in self.asked and not self.asked[token].executions]
+            self.coming |= {token: max(most, self.coming.get(token, 0)) for token in late}
+        done = None if isinstance(answer, StoreInDoubt) else not isinstance(answer, GasError)
+        self.sizes.end(asked, done=done)
+
     # -------------------------------------------------------------------------------------------------- commands
 
     def executes(self, token: str, id: int, processors: int, walltime: int, other: int, clock: int | None) -> None:
@@ -274,9 +292,10 @@ class Oracle:
         asked.disturbed_run = self.runs_disturbed_until >= self.now()
         in_use = sum(each.processors for each in self.executing.values()) + processors
         self.executing[token] = asked
-        if in_use + other > self.sizes[1]:
+        most = max(*self.sizes.possible, self.coming.pop(token, 0))
+        if in_use + other > most:
             names = ", ".join(f"{t} ({each.processors})" for t, each in self.executing.items())
-            return self.fail(f"{in_use}+{other} processors are in use and the machine has {self.sizes[1]}: {names}")
+            return self.fail(f"{in_use}+{other} processors are in use and the machine has {most}: {names}")
         promised = asked.promise
         if promised is None or clock is None or self.disturbed_until >= promised[1]:
             return None

@@ -22,6 +22,7 @@ from gas.service.limits import Limits
 from simulated import calls, commands, database
 from simulated.kernel import INIT, Crashed, Kernel, Process, Task
 from simulated.oracle import Oracle
+from simulated.sizes import Sizes
 
 STATE = "/state"
 DAY = 86400.0
@@ -64,7 +65,7 @@ class Backup:
 
     content: bytes
     known: dict[str, str]
-    sizes: tuple[int, int]
+    size: int
 
 
 @dataclass
@@ -110,7 +111,7 @@ class Service:
         share = rng.choice([0.0, 0.2, 0.5, 0.8])
         self.enabled = [name for name in allowed if rng.random() < share]
         self.size = rng.randint(2, 8)
-        self.oracle.sizes = (self.size, self.size)
+        self.oracle.sizes = Sizes(self.size)
         self.limits = Limits(max_queued=rng.choice([None, None, 30]))
         self.keep = rng.choice([None, 7 * int(DAY)])
         self.poll = rng.choice([0.05, 0.3, 0.3, 0.3, 0.3])
@@ -192,6 +193,7 @@ class Service:
         if self.process is not process:
             return
         self.process = self.scheduler = None
+        self.oracle.sizes.service_died()
         self.oracle.disturb(self.kernel.now + 5)
         if not self.restarting:
             self.restarting = True
@@ -246,9 +248,6 @@ class Service:
             if not self.oracle.clock_moved:
                 running = [j for j in self.scheduler._book.jobs.values() if j.state == "running"]
                 other = sum(j.request.processors for j in running if j.request.actuator != "process")
-                sizes = self.oracle.sizes
-                if sizes[0] != sizes[1]:
-                    other = 0
         if self.scheduler is not None:
             job = self.scheduler._book.jobs.get(id)
             if job is not None and job.state == "queued" and job.request.name == token:

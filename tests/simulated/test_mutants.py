@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from gas.errors import StoreFailed
-from gas.s3 import S3
+from gas.s3 import S3, Machine
 from gas.service import book, mark, runner, store, wrapper
 from gas.service.database import Database
 from gas.service.jobs import Job
@@ -145,6 +145,35 @@ def jobs_moved_without_being_asked():
     return replaced(S3, "submit", lambda self, *given, **more: submit(self, *given, **{**more, "notice": None}))
 
 
+def reservations_that_do_not_lapse():
+    """What nobody comes back to is held for its walltime."""
+    reserve = Machine.reserve
+    return replaced(Machine, "reserve", lambda self, *given, **more: reserve(self, *given, **{**more, "lasts": None}))
+
+
+@contextmanager
+def reservations_that_stay_when_they_are_used():
+    """A job gets the processors of a reservation, which keeps them as well."""
+
+    def beside(self, id):
+        held = self.entry(id)
+        entry = self._new(held.processors, held.walltime, held.start, "reserved", held.earliest)
+        self._waiting.add(entry)
+        return entry
+
+    def use(self, id, run_time=None):
+        return self.schedule.use(id)
+
+    with replaced(S3, "use", beside), replaced(Machine, "use", use):
+        yield
+
+
+def a_smaller_machine_that_starts_what_it_started_before():
+    """The schedule goes on with one of the processors that were taken away."""
+    resize = S3.resize
+    return replaced(S3, "resize", lambda self, given: resize(self, given + (given < self.processors)))
+
+
 MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
     "claims are not synced": (
         claims_not_synced, only("power cut", "power cut at an operation"), "executed again"
@@ -178,6 +207,15 @@ MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
     ),
     "jobs are moved without being asked": (
         jobs_moved_without_being_asked, only(), "without being asked"
+    ),
+    "reservations do not lapse": (
+        reservations_that_do_not_lapse, only(), "of which none came|no answered request asked for"
+    ),
+    "reservations stay when they are used": (
+        reservations_that_stay_when_they_are_used, only(), "not foreseen|are in use|no fault explains"
+    ),
+    "a smaller machine starts what it started before": (
+        a_smaller_machine_that_starts_what_it_started_before, only(), "are in use"
     ),
     "processors are free too early": (
         processors_free_too_early, only(), "processors are in use|still run|and is|never executed|no fault explains it"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from simulated import commands
 from simulated.world import FAULTS, World
 
 NONE = dict.fromkeys(FAULTS, False)
@@ -81,6 +82,37 @@ def test_a_power_cut_while_a_backup_is_restored_leaves_something_to_restore():
         world.starts_again()
 
     passes(story, range(4))
+
+
+def test_a_job_that_one_backup_started_and_another_has_as_cancelled_shares_its_processors_with_nobody():
+    def story(world):
+        def goes_back_to(backup):
+            world.kill_service()
+            world._copy_over(backup)
+            world.oracle.restored(backup.known)
+            world._restart()
+            world.wait(1)
+
+        size = world.size
+        for _ in range(2):
+            command = commands.command_line(f"t{world.tokens + 1}", 25.0, 0, "stubborn")
+            world.submits(processors=size, walltime=30, command=command, notice=None, job_class=None)
+        blocker, waits = world.oracle.asked.values()
+        world.take_backup()
+        world.wait(1)
+        world.cancel_job(waits)
+        world.wait(1)
+        world.take_backup()
+        world.wait(1)
+        older, newer = world.backups
+        goes_back_to(older)
+        world.cancel_job(blocker)
+        while waits.token not in world.oracle.executing:
+            world.wait(1)
+        goes_back_to(newer)
+        world.submits(processors=size, notice=None, job_class=None)
+
+    passes(story)
 
 
 @pytest.mark.parametrize("seconds", [-86400.0, 100 * 86400.0])

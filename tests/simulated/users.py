@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from gas.errors import BadInput, Conflict, GasError
+from gas.errors import Conflict, GasError
 from gas.service.changes import Answer, Reshape
 from gas.service.jobs import Job, JobRequest
 from simulated import commands
@@ -42,6 +43,9 @@ class Users(Service):
         return int(self.scheduler.clock.now()) if self.scheduler is not None else int(self.kernel.time())
 
     def submit(self) -> None:
+        if (held := self._to_be_used()) is not None:
+            self._use(held)
+            return
         more: dict[str, Any] = {}
         if self.rng.random() < 0.1:
             more["start"] = self._now() + self.rng.randint(-5, 40)
@@ -58,7 +62,24 @@ class Users(Service):
 
     def reserve(self) -> None:
         start = self._now() + self.rng.randint(1, 60)
-        self._submit(self._wish(kind="reservation", actuator="none", command=(), start=start))
+        lapses = 0 if self.tokens % 3 else None
+        self._submit(self._wish(kind="reservation", actuator="none", command=(), start=start, run_time=lapses))
+
+    def _to_be_used(self) -> Asked | None:
+        """Return a reservation for a job that is answered and not used; of every other one, nobody comes back to it."""
+        for asked in reversed(self.oracle.asked.values()):
+            known = asked.request.lapses and asked.id is not None and asked.state == "reserved" and not asked.lost
+            if known and not asked.cancel_asked and (asked.id or 0) % 2:
+                return asked
+        return None
+
+    def _use(self, held: Asked) -> None:
+        """Submit a job into a reservation, which goes with it."""
+        held.cancel_asked = True
+        request, wish = held.request, self._wish()
+        place: dict[str, Any] = {name: getattr(request, name) for name in ("processors", "walltime", "start", "user")}
+        place |= {"notice": None, "job_class": None, "reservation": held.id}
+        self._submit(replace(wish, key=f"k{self.tokens}", **place))
 
     def submit_again(self) -> None:
         known = [a for a in self.oracle.asked.values() if a.request.key is not None and not a.lost]
@@ -220,40 +241,36 @@ class Users(Service):
 
     def resize(self) -> None:
         processors = self.rng.randint(2, 8)
-        low, high = self.oracle.sizes
-        self.oracle.sizes = min(low, processors), max(high, processors)
+        asked = self.oracle.sizes.ask(processors)
         self.oracle.disturb(self.kernel.now + 1)
         self.oracle.evictions = True
         self.note(f"resize to {processors}")
 
         def then(answer: Any) -> None:
-            self.note(f"resize: {type(answer).__name__}")
-            if isinstance(answer, GasError):
-                if isinstance(answer, (Conflict, BadInput)):
-                    self.oracle.sizes = low, high
-            elif idle[0]:
-                self.oracle.sizes = processors, processors
+            self.note(f"resize to {processors}: {type(answer).__name__}")
+            self.oracle.resized(asked, answer, running)
             self.oracle.disturb(self.kernel.now + 1)
 
-        idle = [False]
+        running: list[str] = []
 
         def ask(scheduler: Any) -> Any:
             answer = scheduler.resize(processors, cancel_larger=True)
-            idle[0] = not any(job.state == "running" for job in scheduler._book.jobs.values())
+            running.extend(job.request.name for job in scheduler._book.jobs.values() if job.state == "running")
             return answer
 
         if not self.request("resize", ask, then):
-            self.oracle.sizes = low, high
+            self.oracle.sizes.end(asked, done=False)
 
     def take_backup(self) -> None:
         def ask(scheduler: Any) -> Any:
             with scheduler._lock:
                 jobs = [*scheduler._store.recent(100_000), *scheduler._store.active()]
-                return scheduler._store._database.serialize(), {job.request.name: job.state for job in jobs}
+                known = {job.request.name: job.state for job in jobs}
+                return scheduler._store._database.serialize(), known, int(scheduler._store.meta()["processors"])
 
         def then(answer: Any) -> None:
             if not isinstance(answer, GasError):
                 self.note("a backup was made")
-                self.backups.append(Backup(*answer, self.oracle.sizes))
+                self.backups.append(Backup(*answer))
 
         self.request("backup", ask, then)
