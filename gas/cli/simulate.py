@@ -156,6 +156,7 @@ def simulate_command(
     )
     conditional = None if notice is None else _conditional(notice, policies, order, job_class)
     classes = parse_classes(asked.classes)
+    _tell_of_ignored(policies, asked)
     logs: list[list[dict[str, Any]]] = []
     failed: list[dict[str, str]] = []
     thanked: set[str] = set()
@@ -214,6 +215,25 @@ def _conditional(text: str, policies: Sequence[Policy | OwnPolicy], order: Order
     return parse_conditional(text)
 
 
+_WITHOUT_CLASSES = ("fcfs", "easy")
+
+
+def _knows_classes(policy: Policy | OwnPolicy) -> bool:
+    return not isinstance(policy, OwnPolicy) and policy not in _WITHOUT_CLASSES
+
+
+def _tell_of_ignored(policies: Sequence[Policy | OwnPolicy], asked: _Asked) -> None:
+    """Name the policies that an option changes nothing of, among others or alone."""
+    ignored = [str(one) for one in policies if one != "s3"]
+    if asked.notice is not None and ignored:
+        are = "is" if len(ignored) == 1 else "are"
+        note(f"gas: --notice {asked.notice}: applies to s3; {', '.join(ignored)} {are} simulated without it")
+    ignored = [str(one) for one in policies if not _knows_classes(one)]
+    if asked.classes and ignored:
+        prefers = "prefers" if len(ignored) == 1 else "prefer"
+        note(f"gas: --class: {', '.join(ignored)} {prefers} no class; the results of each class are still shown")
+
+
 def _refuse_by_event(policies: Sequence[Policy | OwnPolicy], order: Order) -> None:
     own = [one.named for one in policies if isinstance(one, OwnPolicy)]
     if own and order != "instant":
@@ -266,7 +286,7 @@ class _Asked:
         for each in self.classes:
             words += ["--class", each]
         given = {"--from": self.since, "--until": self.until, "--first": self.first, "--scale-load": self.scale_load}
-        given["--notice"] = self.notice
+        given["--notice"] = self.notice if policy == "s3" else None  # alone it would be refused
         for option, value in given.items():
             words += [] if value is None else [option, str(value)]
         words += ["--unit", self.unit] if self.unit != "cpus" else []
@@ -427,7 +447,7 @@ def _simulated(
         from gas.policies.apart import simulate_apart
 
         return simulate_apart(jobs, policy, overrun=overrun, progress=show)
-    known = None if policy in ("fcfs", "easy") else priorities
+    known = priorities if _knows_classes(policy) else None
     if conditional is not None and policy == "s3":
         return conditional.simulate(jobs, overrun=overrun, progress=show)
     return simulate(jobs, policy, order=order, overrun=overrun, priorities=known, progress=show)

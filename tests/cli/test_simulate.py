@@ -768,6 +768,8 @@ def test_classes_have_figures_of_their_own_and_the_schedule_is_audited_with_them
     assert easy["mean_wait"] == without[0]["mean_wait"]
     assert planned["mean_wait"] != without[1]["mean_wait"]
     assert "--class urgent=user:3" in planned["command"]
+    assert "--class: easy prefers no class; the results of each class are still shown" in done.err
+    assert "prefer" not in gas("simulate", log, "--policy", "s3", "--class", "urgent=user:3").err
     shown = gas(*options).out
     assert re.search(r"class +jobs +policy +wait", shown)
     audited = gas("audit", tmp_path / "s3.csv", "--log", log, "--promise", "s3")
@@ -796,6 +798,8 @@ def test_jobs_with_a_notice_are_offered_earlier_starts_and_the_schedule_keeps_it
     assert easy["mean_wait"] == plain[0]["mean_wait"]
     assert asked["mean_wait"] != plain[1]["mean_wait"]
     assert "--notice 50%:30m:10m" in asked["command"]
+    assert "--notice 50%:30m:10m: applies to s3; easy is simulated without it" in done.err
+    assert "--notice" not in easy["command"]
     audited = gas("audit", tmp_path / "s3.csv", "--log", log)
     assert (audited.code, "no start later than promised" in audited.out) == (0, True)
     none = gas(*options, "--notice", "0%:30m", "--json").json["results"][1]
