@@ -19,8 +19,11 @@ __all__ = ["Entry", "cost_report", "growth"]
 _ABOUT = (
     "Time is the wall-clock time of a computation. Peak is the largest memory that its process had used by its end, "
     "including compilation. Times vary by tens of per cent on a shared machine, and parallel processes slow each "
-    "other down. If all computations of a study have the same number of moldable jobs, some are repeated with half "
-    "and a quarter of them, for this table only."
+    "other down."
+)
+_REPEATED = (
+    " If all computations of a study have the same number of moldable jobs, some are repeated with half and a quarter "
+    "of them, for this table only."
 )
 _ENOUGH = 2.0
 """Sizes that differ by less than this factor say nothing of growth."""
@@ -71,11 +74,16 @@ def cost_report(study: str, entries: Sequence[Entry]) -> Report:
     if entries:
         peak = max(one.peak_bytes for one in entries)
         facts.append(f"The largest process used {peak / 2**20:,.0f} MiB.")
-    sections = (Section("By log", (_by_log(entries),)), Section("Growth", (Text(_ABOUT), _by_size(entries))))
+    moldable = any(one.moldable for one in entries)
+    about = Text(f"{_ABOUT}{_REPEATED if moldable else ''}")
+    sections = (
+        Section("By log", (_by_log(entries, moldable=moldable),)),
+        Section("Growth", (about, _by_size(entries, moldable=moldable))),
+    )
     return Report(f"Cost of {study}", " ".join(facts), sections)
 
 
-def _by_log(entries: Sequence[Entry]) -> Table:
+def _by_log(entries: Sequence[Entry], *, moldable: bool) -> Table:
     groups: dict[str, list[Entry]] = {}
     for one in entries:
         groups.setdefault(one.log, []).append(one)
@@ -89,7 +97,7 @@ def _by_log(entries: Sequence[Entry]) -> Table:
             Shown("longest", lambda alike: f"{max(_seconds(alike)):,.2f}", "seconds"),
             Shown("peak (MiB)", _peak),
             Shown("jobs", lambda alike: _power(growth(alike)[0]), _POWER),
-            Shown("moldable jobs", lambda alike: _power(growth(alike)[1]), _POWER),
+            *([Shown("moldable jobs", _power_of_moldable, _POWER)] if moldable else []),
         ),
         "Exponents come from a least-squares fit of log time. A fit that explains less than half of the variance is "
         "left out.",
@@ -97,6 +105,10 @@ def _by_log(entries: Sequence[Entry]) -> Table:
 
 
 _POWER = "exponent of growth in the number of"
+
+
+def _power_of_moldable(alike: Sequence[Entry]) -> str:
+    return _power(growth(alike)[1])
 
 
 def _power(power: float | None) -> str:
@@ -111,7 +123,11 @@ def _peak(entries: Sequence[Entry]) -> str:
     return f"{max(one.peak_bytes for one in entries) / 2**20:,.0f}"
 
 
-def _by_size(entries: Sequence[Entry]) -> Table:
+def _moldable(alike: Sequence[Entry]) -> str:
+    return f"{alike[0].moldable:,}"
+
+
+def _by_size(entries: Sequence[Entry], *, moldable: bool) -> Table:
     """Return the time by the size of what was computed, from small to large."""
     groups: dict[tuple[str, int, int], list[Entry]] = {}
     for one in entries:
@@ -121,7 +137,7 @@ def _by_size(entries: Sequence[Entry]) -> Table:
         (
             Shown("log", lambda alike: alike[0].log, left=True),
             Shown("jobs", lambda alike: f"{alike[0].jobs:,}"),
-            Shown("moldable", lambda alike: f"{alike[0].moldable:,}"),
+            *([Shown("moldable", _moldable)] if moldable else []),
             Shown("computations", lambda alike: f"{len(alike):,}"),
             Shown("median seconds", lambda alike: f"{np.median(_seconds(alike)):,.3f}"),
             Shown(

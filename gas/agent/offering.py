@@ -69,4 +69,5 @@ def offer_text(job: dict[str, Any]) -> str | None:
     offer, until, promise = (job.get(name) for name in ("offer", "answer_by", "promise"))
     if offer is None or until is None or promise is None:
         return None
-    return f"offered a start at {iso_time(offer)}, {duration_text(promise - offer)} earlier, until {iso_time(until)}"
+    earlier = duration_text(promise - offer)
+    return f"offered a start at {iso_time(offer)}, {earlier} earlier, answer by {iso_time(until)}"

@@ -184,9 +184,12 @@ def expected_as_it_is(found: Reshaping) -> str:
 def new_shape(chosen: Candidate, found: Reshaping) -> str:
     """Return another shape in words, with what is expected of it."""
     start, finish = _instants(chosen, found)
-    before = "" if found.current is None else f" instead of {found.current.processors}"
-    walltime = duration_text(chosen.walltime)
     later, current = "", found.current
+    before, walltime = "", duration_text(chosen.walltime)
+    if current is not None and current.processors != chosen.processors:
+        before = f" instead of {current.processors}"
+    elif current is not None and current.walltime != chosen.walltime:
+        walltime = f"{walltime} instead of {duration_text(current.walltime)}"
     if current is not None and chosen.kind == current.kind == "promise" and chosen.start > current.start:
         given, kept = (relative_text(one.start, found.now) for one in (chosen, current))
         later = f" (promised to start {given} instead of {kept} at the latest)"

@@ -84,7 +84,9 @@ def serve_command(
     keep: Annotated[
         str,
         typer.Option(
-            "--keep", metavar="TIME", help="Delete ended jobs and their output after this time; never keeps them."
+            "--keep",
+            metavar="TIME|never",
+            help="Delete ended jobs and their output this long after their end; with never, keep them for ever.",
         ),
     ] = KEEP,
     host: Annotated[

@@ -441,7 +441,7 @@ def _simulated(
     if not available():
         note(f"gas: without numba, simulations take a hundred times as long: {way_to_install('sim')}")
     else:
-        tell_of_compiling(lambda text: note(f"gas: first use: {text}"))
+        tell_of_compiling(lambda text: note(f"gas: {text}"))
         announce(run, "the simulator")
     if isinstance(policy, OwnPolicy):
         from gas.policies.apart import simulate_apart

@@ -122,8 +122,17 @@ def test_a_promise_that_gets_later_is_named():
     found = Reshaping(now, kept, later, 60, Plan("lu", "exact", now, later, [later, kept]))
     assert "(promised to start in 3h00m instead of in 1h00m at the latest)" in new_shape(later, found)
     assert "promised" not in new_shape(kept, found)
+    assert ", walltime 50s, to start" in new_shape(later, found)
     by_plan = replace(later, kind="estimate")
     assert "promised" not in new_shape(by_plan, found), "of plans nothing is promised"
+
+
+def test_what_stays_the_same_is_not_said_to_change():
+    now, long = 1_731_000_000, Candidate("kth", 8, 7200, 3000, 1_731_003_600, "estimate")
+    short = replace(long, walltime=3600, start=now)
+    found = Reshaping(now, long, short, 60, Plan("lu", "exact", now, short, [short, long]))
+    assert new_shape(short, found).startswith("8 processors, walltime 1h00m instead of 2h00m, to start now")
+    assert new_shape(replace(long, start=now), found).startswith("8 processors, walltime 2h00m, to start now")
 
 
 def test_when_the_schedule_changes_meanwhile_the_job_is_planned_again(s3, waiting, monkeypatch):

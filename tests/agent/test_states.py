@@ -22,7 +22,7 @@ AT_60, AT_90, AT_100, AT_120, AT_160 = (f"1970-01-01T00:0{s // 60}:{s % 60:02}Z"
         ),
         (
             job(7, "queued", promise=160, offer=100, answer_by=90),
-            f"queued; starts {AT_160} at the latest; offered a start at {AT_100}, 1m00s earlier, until {AT_90}",
+            f"queued; starts {AT_160} at the latest; offered a start at {AT_100}, 1m00s earlier, answer by {AT_90}",
         ),
         (
             job(7, "queued", promise=160, predicted_start=None, predicted_low=None, predicted_high=None),

@@ -170,7 +170,7 @@ def test_an_offered_start_is_reported_once_and_left_to_the_owner(start_s3, monke
     assert watch.run(print, until_end=False)["promise"] == waiting["promise"]
     offers = [event for event in events if event.kind == "offered"]
     assert len(offers) == 1
-    assert "10m00s earlier, until" in str(offers[0])
+    assert "10m00s earlier, answer by " in str(offers[0])
     assert str(offers[0]).endswith(f": gas offer {waiting['id']} -e kth --accept takes it")
 
 

@@ -25,7 +25,7 @@ def offered(s3, waits):
 def test_an_offer_is_shown_and_accepted(gas, s3, offered):
     shown = gas("offer", offered, "-e", s3.url)
     assert "; offered a start at " in shown.out
-    assert ", 10m00s earlier, until " in shown.out
+    assert ", 10m00s earlier, answer by " in shown.out
     before = s3.job(offered)
     done = gas("offer", offered, "--accept", "-e", s3.url, "--json")
     assert (done.json["schema"], done.json["promise"]) == ("gas.job/1", before["offer"])

@@ -19,7 +19,7 @@ def slow_run(configuration, *, seconds):
 
 def entries(jobs_power, moldable_power, sizes):
     return [
-        Entry("KTH", jobs, moldable, 1e-3 * jobs**jobs_power * moldable**moldable_power, 2**27)
+        Entry("KTH", jobs, moldable, 1e-3 * jobs**jobs_power * max(moldable, 1) ** moldable_power, 2**27)
         for jobs, moldable in sizes
     ]
 
@@ -60,6 +60,11 @@ def test_the_report_names_time_memory_and_growth():
     assert "128 MiB" in text
     assert "| KTH | 4 |" in text
     assert "gas experiment power" in text
+    assert "moldable jobs" in text
+
+
+def test_of_a_study_without_moldable_jobs_none_are_mentioned():
+    assert "moldable" not in markdown(cost_report("gas experiment priorities", entries(1, 0, [(100, 0), (200, 0)])))
 
 
 def test_a_log_without_jobs_costs_something_too():
