@@ -61,13 +61,16 @@ def application(study: Study[Any, Any, Any]) -> typer.Typer:
 
     own = inspect.signature(study.options, eval_str=True).parameters
 
-    def command(**given: Any) -> None:
+    def command(context: typer.Context, **given: Any) -> None:
         if "seeds" not in own and (seeds := given.pop("seeds")) != 1:
             raise BadInput(f"--seeds {seeds}: this study takes one seed; leave the option out, or give 1")
         where = Where(*(given.pop(name, None) for name in ("traces", "output", "workers", "shard", "dask")))
         chosen = Chosen() if study.program else Chosen(given.pop("log", ()), given.pop("month", ()))
         if study.quick and given.pop("quick"):
-            given |= {name: value for name, value in study.quick.items() if given[name] == own[name].default}
+            # One that was given counts, even if it says what is usual.
+            sources = {name: context.get_parameter_source(name) for name in study.quick}
+            usual = {name for name, source in sources.items() if source is not None and source.name == "DEFAULT"}
+            given |= {name: value for name, value in study.quick.items() if name in usual}
         perform(study, given, where, chosen)
 
     def option(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
@@ -75,6 +78,7 @@ def application(study: Study[Any, Any, Any]) -> typer.Typer:
 
     of_logs = [option("log", of.LogsOption, []), option("month", of.MonthsOption, [])]
     parameters = [
+        option("context", typer.Context),
         *([option("traces", of.TracesOption, None), *of_logs] if study.traces and not study.program else []),
         option("output", of.OutputOption, Path(study.name)),
         *(option(name, parameter.annotation, parameter.default) for name, parameter in own.items()),

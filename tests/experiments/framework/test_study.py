@@ -181,6 +181,24 @@ def test_quick_changes_what_was_not_chosen(made_logs, tmp_path):
     assert (tmp_path / "counting-runs.csv").read_text().count("\n") == 5
 
 
+@pytest.mark.parametrize("name", names())
+def test_an_option_that_is_given_wins_over_quick_even_with_its_usual_value(name, monkeypatch):
+    from importlib import import_module
+
+    study, passed = import_module(f"experiments.{name}.study").STUDY, []
+    monkeypatch.setattr("experiments.framework.study.perform", lambda study, given, *_: passed.append(given))
+    command, defaults = command_for(study), usual(study)
+    words = []
+    for option in command.params:
+        if option.name in study.quick:
+            words += [option.opts[0]] if defaults[option.name] is True else [option.opts[0], str(defaults[option.name])]
+    command.main(["--quick"], standalone_mode=False)
+    command.main(["--quick", *words], standalone_mode=False)
+    hasty, given = passed
+    assert {option: hasty[option] for option in study.quick} == dict(study.quick)
+    assert {option: given[option] for option in study.quick} == {option: defaults[option] for option in study.quick}
+
+
 def test_a_part_makes_no_report_and_all_parts_are_the_whole(made_logs, tmp_path):
     for part in ("1/2", "2/2"):
         asked("--traces", made_logs, "--output", tmp_path, "--workers", 1, "--shard", part)
