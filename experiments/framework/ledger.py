@@ -12,7 +12,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -71,7 +71,7 @@ class Ledger:
 
     def path(self, run: Run, configuration: Configuration) -> Path:
         """Return the file of a run's result."""
-        function = run.func if isinstance(run, partial) else run
+        function = _function(run)
         name = f"{function.__module__}.{function.__qualname__}"
         key = _canonical({"run": name, "configuration": configuration, "version": self.version})
         return self.folder / f"{function.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
@@ -85,6 +85,18 @@ class Ledger:
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
         return result if whole else None
+
+    def others(self, run: Run, configurations: Iterable[Configuration]) -> list[Configuration]:
+        """Return of which other configurations results of a run are kept, by the order of their files."""
+        known = {self.path(run, one) for one in configurations}
+        found = []
+        for path in sorted(self.folder.glob(f"{_function(run).__name__}-*.json")):
+            with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+                if path not in known:
+                    configuration = json.loads(path.read_text(encoding="utf-8"))["configuration"]
+                    if self.path(run, configuration) == path:  # else another version computed it
+                        found.append(configuration)
+        return found
 
     def cost(self, run: Run, configuration: Configuration) -> Cost | None:
         """Return what a kept result took to compute, None if that is not known."""
@@ -166,6 +178,10 @@ class Ledger:
             self.keep(run, configurations[same[0]], result, cost)
             done(same, json.loads(json.dumps(result)))  # as it will be read back, every later time
         return [results[i] for i in range(len(configurations))]
+
+
+def _function(run: Run) -> Run:
+    return run.func if isinstance(run, partial) else run
 
 
 def _digest(result: Result) -> str:

@@ -73,6 +73,15 @@ def test_another_configuration_function_or_version_is_another_run(ledger):
     assert Ledger(ledger.folder, "2").find(double, {"x": 1}) is None
 
 
+def test_what_else_is_kept_of_a_run_is_known_by_its_configuration(ledger):
+    ledger.run(double, [{"x": 1}, {"x": 2}, {"x": 3}])
+    ledger.run(triple, [{"x": 4}])
+    Ledger(ledger.folder, "2").run(double, [{"x": 5}])
+    (ledger.folder / "double-0.json").write_text("{")
+    assert sorted(one["x"] for one in ledger.others(double, [{"x": 2}])) == [1, 3]
+    assert Ledger(ledger.folder / "none", "1").others(double, []) == []
+
+
 def test_the_order_of_keys_and_bound_arguments_make_no_other_run(ledger, tmp_path):
     ledger.keep(double, {"x": 1, "y": 2}, {"r": 0})
     assert ledger.find(partial(double, notes=str(tmp_path)), {"y": 2, "x": 1}) == {"r": 0}

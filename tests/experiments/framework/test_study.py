@@ -209,6 +209,18 @@ def test_a_part_makes_no_report_and_all_parts_are_the_whole(made_logs, tmp_path)
     assert (tmp_path / "counting.md").exists()
 
 
+def test_a_narrower_study_in_the_same_folder_says_which_kept_runs_it_leaves_out(made_logs, tmp_path, capsys):
+    options = ("--traces", made_logs, "--output", tmp_path, "--workers", 1)
+    asked(*options)
+    assert "leaves out" not in capsys.readouterr().err
+    asked(*options, "--seeds", 1, "--log", "KTH")
+    told = " ".join(capsys.readouterr().err.split())
+    assert f"{tmp_path / 'runs'} also holds 5 runs that this report leaves out: log CTC" in told
+    assert "; seed 1, 2. The report replaces an earlier one" in told
+    asked(*options)
+    assert "leaves out" not in capsys.readouterr().err
+
+
 def test_what_a_report_lacks_is_said_before_anything_is_computed(made_logs, tmp_path, monkeypatch):
     template.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
