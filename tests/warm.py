@@ -186,6 +186,7 @@ def become(request: dict[str, Any], streams: list[int]) -> list[str]:
     time.tzset()
     os.chdir(request["folder"])
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests, by `nohup` too
     return list(request["words"])
 
 

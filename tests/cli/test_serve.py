@@ -11,7 +11,7 @@ import requests
 import trustme
 from eventually import until
 
-GAS = ["env", "--default-signal=HUP", sys.executable, "-m", "gas"]  # SIGHUP is not ignored, whoever runs the tests
+GAS = [sys.executable, "-m", "gas"]
 
 
 def start(*options):
