@@ -108,6 +108,7 @@ def own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
     yield
     for handler in [one for one in logging.root.handlers if type(one).__module__ == "gas.service.logs"]:
         logging.root.removeHandler(handler)  # of `gas serve`, run in this process
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # dask_jobqueue sets one of its own when it is imported
 
 
 @pytest.fixture(autouse=True)

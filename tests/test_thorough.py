@@ -6,15 +6,23 @@ import pytest
 import thorough
 
 
-@pytest.mark.parametrize(("everything", "few", "many"), [(False, 1, 34), (True, 3, 100)])
-def test_a_part_is_tried_unless_everything_is(monkeypatch, everything, few, many):
-    monkeypatch.setattr(thorough, "ALL", everything)
+@pytest.fixture(autouse=True)
+def by_default(monkeypatch):
+    monkeypatch.setattr(thorough, "ALL", False)
+    monkeypatch.setattr(thorough, "MORE", False)
+
+
+@pytest.mark.parametrize(
+    ("asked", "few", "many", "made_up"), [("", 1, 34, 17), ("MORE", 2, 50, 34), ("ALL", 3, 100, 100)]
+)
+def test_a_part_is_tried_unless_everything_is(monkeypatch, asked, few, many, made_up):
+    if asked:
+        monkeypatch.setattr(thorough, asked, True)
     assert [thorough.rounds(3), thorough.rounds(100)] == [few, many]
-    assert thorough.examples(100).max_examples == (100 if everything else 17)
+    assert thorough.examples(100).max_examples == made_up
 
 
 def test_some_values_are_spread_and_hold_the_first(monkeypatch):
-    monkeypatch.setattr(thorough, "ALL", False)
     assert thorough.some(range(10), 3) == [0, 3, 6]
     assert thorough.some("ab", 2) == ["a", "b"]
     monkeypatch.setattr(thorough, "ALL", True)
@@ -42,7 +50,6 @@ def chosen(mark, markexpr="not long", *named, more=pytest.mark.pure):
 
 
 def test_thorough_tests_run_only_with_everything_or_when_asked_for(monkeypatch):
-    monkeypatch.setattr(thorough, "ALL", False)
     mark = pytest.mark.thorough
     assert chosen(mark, "not long", "tests") == chosen(mark, "not long", "tests/test_y.py") == []
     assert len(chosen(mark, "not long", "tests/test_x.py")) == 10
@@ -51,14 +58,12 @@ def test_thorough_tests_run_only_with_everything_or_when_asked_for(monkeypatch):
     assert len(chosen(mark)) == 10
 
 
-def test_long_and_live_tests_are_chosen_by_those_marks_alone(monkeypatch):
-    monkeypatch.setattr(thorough, "ALL", False)
+def test_long_and_live_tests_are_chosen_by_those_marks_alone():
     for more in (pytest.mark.long, pytest.mark.live):
         assert len(chosen(pytest.mark.thorough, more=more)) == 10
 
 
-def test_of_a_thorough_test_some_cases_are_tried_always_the_same_with_the_first(monkeypatch):
-    monkeypatch.setattr(thorough, "ALL", False)
+def test_of_a_thorough_test_some_cases_are_tried_always_the_same_with_the_first():
     assert chosen(pytest.mark.thorough(but=1)) == ["0"]
     three = chosen(pytest.mark.thorough(but=3))
     assert len(three) == 3
@@ -68,3 +73,13 @@ def test_of_a_thorough_test_some_cases_are_tried_always_the_same_with_the_first(
     assert chosen(pytest.mark.thorough(but=["4", "7"])) == ["4", "7"]
     with pytest.raises(pytest.UsageError, match="has no case 11"):
         chosen(pytest.mark.thorough(but=["4", "11"]))
+
+
+def test_with_more_each_thorough_test_runs_on_a_third_of_its_cases(monkeypatch):
+    monkeypatch.setattr(thorough, "MORE", True)
+    of_ten = chosen(pytest.mark.thorough)
+    assert len(of_ten) == 4
+    assert of_ten[0] == "0"
+    assert chosen(pytest.mark.thorough) == of_ten, "always the same"
+    assert {*of_ten, "4"} == {*chosen(pytest.mark.thorough(but=["4"]))}
+    assert len(chosen(pytest.mark.thorough(but=9))) == 9

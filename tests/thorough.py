@@ -1,9 +1,9 @@
-"""How much the tests try: a share by default, and everything where GAS_EXAMPLES is "all", as in CI.
+"""How much the tests try: a share by default, more where GAS_EXAMPLES is "more" (CI), everything where it is "all".
 
 A property is tried on made-up cases; a sixth of them find what is plainly wrong, at once; what is repeated otherwise is
-so a third as often. The others are for CI. So are
-tests marked `thorough`: they show in full what cheaper tests beside them show in part. Each module keeps by default the
-tests that see its faults.
+so a third as often. Tests marked `thorough` show in full what cheaper tests beside them show in part. Each module keeps
+by default the tests that see its faults. CI tries a third of the made-up cases, repeats half as often, and runs each
+thorough test on a third of its cases, at least on one, so that none decays unseen.
 """
 
 from __future__ import annotations
@@ -17,22 +17,25 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import settings
 
-__all__ = ["ALL", "Thorough", "examples", "rounds", "some"]
+__all__ = ["ALL", "MORE", "Thorough", "examples", "rounds", "some"]
 
 T = TypeVar("T")
 
 ALL = os.environ.get("GAS_EXAMPLES") == "all"
 """Whether every example is tried."""
 
+MORE = os.environ.get("GAS_EXAMPLES") == "more"
+"""Whether more than by default is tried, but not every example."""
+
 
 def rounds(count: int) -> int:
-    """Return how often to repeat what is repeated `count` times in full: a third, at least once."""
-    return count if ALL else -(-count // 3)
+    """Return how often to repeat what is repeated `count` times in full: a third or, with more, half; at least once."""
+    return -(-count // (1 if ALL else 2 if MORE else 3))
 
 
 def examples(count: int, **more: Any) -> settings:
-    """Return the settings of a property that is tried on so many examples in full; else on a sixth."""
-    return settings(max_examples=count if ALL else -(-count // 6), **more)
+    """Return the settings of a property that is tried on so many examples in full: a sixth, or with more a third."""
+    return settings(max_examples=-(-count // (1 if ALL else 3 if MORE else 6)), **more)
 
 
 def some(values: Sequence[T], count: int) -> list[T]:
@@ -45,7 +48,7 @@ class Thorough:
     """Leaves out the tests marked `thorough` unless everything is tried, or the mark, the test or its module is named.
 
     ``@pytest.mark.thorough(but=3)`` keeps three cases of a parametrized test: the first, and others drawn from all,
-    always the same; ``but=["svg"]`` keeps those cases.
+    always the same; ``but=["svg"]`` keeps those cases. Where more is tried, a third of the cases is kept beside them.
     """
 
     @pytest.hookimpl(tryfirst=True)  # what is left out is of no concern to others
@@ -77,8 +80,14 @@ class Thorough:
 
 def kept(function: str, cases: list[str], but: int | list[str]) -> list[str]:
     """Return the cases of a thorough test that are tried nevertheless."""
+    third = drawn(function, cases, -(-len(cases) // 3)) if MORE else []
     if isinstance(but, int):
-        return [*cases[:1], *Random(function).sample(cases[1:], but - 1)] if 0 < but < len(cases) else cases[:but]
+        return third + drawn(function, cases, but)
     if missing := set(but) - set(cases):
         raise pytest.UsageError(f"{function} has no case {', '.join(sorted(missing))}")
-    return but
+    return third + but
+
+
+def drawn(function: str, cases: list[str], count: int) -> list[str]:
+    """Return so many of the cases: the first, and others drawn from all, always the same."""
+    return [*cases[:1], *Random(function).sample(cases[1:], count - 1)] if 0 < count < len(cases) else cases[:count]

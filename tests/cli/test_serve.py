@@ -145,9 +145,9 @@ def test_a_running_service_is_drained_and_stops_when_its_last_job_has_ended(tmp_
     service, url = start("--processors", "2", "--state", state)
     (tmp_path / "app.toml").write_text('[speedup]\nmodel = "table"\ntimes = { 2 = 50 }\n')
     submit = ["submit", str(tmp_path / "app.toml"), "-e", url, "--json", "--"]
-    first = gas(*submit, "sh", "-c", f"until [ -e {tmp_path}/go ]; do sleep 0.1; done; echo 1 >> {tmp_path}/proof")
-    second = gas(*submit, "sh", "-c", f"echo 2 >> {tmp_path}/proof")
-    assert (first.code, second.code) == (0, 0)
+    for n in (1, 2):
+        script = f"until [ -e {tmp_path}/go{n} ]; do sleep 0.1; done; echo {n} >> {tmp_path}/proof"
+        assert gas(*submit, "sh", "-c", script).code == 0
     said = tmp_path / "said"
     with said.open("w") as file:
         pipes = {"stdout": subprocess.PIPE, "stderr": file, "text": True}
@@ -157,7 +157,9 @@ def test_a_running_service_is_drained_and_stops_when_its_last_job_has_ended(tmp_
     refused = gas(*submit, "true")
     assert refused.code == 1
     assert "accepts no new jobs" in refused.err
-    (tmp_path / "go").touch()
+    (tmp_path / "go1").touch()
+    until(lambda: "1 job remains" in said.read_text())
+    (tmp_path / "go2").touch()
     _, err = service.communicate(timeout=30)
     assert (service.returncode, "drained" in err) == (0, True)
     assert drain.communicate(timeout=10)[0] == "drained\n"
