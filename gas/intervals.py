@@ -56,9 +56,9 @@ def from_error(value: float, error: float, count: int, *, level: float = 0.9) ->
 @cache
 def _student(level: float, count: int) -> float:
     """Return by how many standard errors a mean of so many values is off, at most, with this probability."""
-    from scipy.stats import t
+    from scipy.special import stdtrit  # a tenth of the time that `scipy.stats` takes to import
 
-    return float(t.ppf(0.5 + level / 2, count - 1))
+    return float(stdtrit(count - 1, 0.5 + level / 2))
 
 
 def sureness(seeds: int) -> str:
