@@ -68,9 +68,8 @@ def application(study: Study[Any, Any, Any]) -> typer.Typer:
         chosen = Chosen() if study.program else Chosen(given.pop("log", ()), given.pop("month", ()))
         if study.quick and given.pop("quick"):
             # One that was given counts, even if it says what is usual.
-            sources = {name: context.get_parameter_source(name) for name in study.quick}
-            usual = {name for name, source in sources.items() if source is not None and source.name == "DEFAULT"}
-            given |= {name: value for name, value in study.quick.items() if name in usual}
+            source = {name: getattr(context.get_parameter_source(name), "name", "") for name in study.quick}
+            given |= {name: value for name, value in study.quick.items() if source[name] == "DEFAULT"}
         perform(study, given, where, chosen)
 
     def option(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

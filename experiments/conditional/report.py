@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from experiments.conditional.claims import claims
 from experiments.conditional.results import NOTICES, PERCENTS, Asking, Results
+from experiments.conditional.run import GROUPS
 from experiments.framework.claims import summary_section
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.group_picture import draw_changes
-from experiments.framework.group_results import CHANGES, FEWEST, GROUP, MONTH, Row, spread
+from experiments.framework.group_results import CHANGES, FEWEST, MONTH, Row, group_fields, spread
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
@@ -87,7 +88,7 @@ TABLES = {
                 Field("percent", "share of jobs that have a notice", "%"),
                 Field("notice", "notice", "s"),
             ),
-            **GROUP,
+            **group_fields(GROUPS, "where no job has a notice"),
         },
     )
 }

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from experiments.conditional.claims import claims
 from experiments.conditional.report import TABLES, conditional_report
 from experiments.conditional.results import Results, month_runs
 from experiments.conditional.run import conditional_run
-from experiments.framework.options import FirstSeed, Seeds
+from experiments.framework.options import FirstSeed, Seeds, other_shares
 from experiments.framework.results import Seeded
 from experiments.framework.sites import SITES
 from experiments.framework.study import Study
@@ -21,9 +19,7 @@ __all__ = ["STUDY"]
 def conditional_options(
     seed: FirstSeed = 0,
     seeds: Seeds = 1,
-    others: Annotated[
-        bool, typer.Option("--other-shares/--no-other-shares", help="Also half and all of the jobs with a notice.")
-    ] = True,
+    others: Annotated[bool, other_shares("Also run with a notice for half and all of the jobs.")] = True,
 ) -> Seeded:
     """Compare jobs that are asked before they move with others.
 

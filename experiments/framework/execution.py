@@ -14,7 +14,7 @@ from experiments.framework.compiling import compile_simulator
 from experiments.framework.console import often_reported
 from experiments.framework.cost import Entry, cost_report
 from experiments.framework.dependencies import version_of
-from experiments.framework.ledger import Configuration, Ledger, Result
+from experiments.framework.ledger import Configuration, Ledger, Result, differences
 from experiments.framework.logs import Found
 from gas.cli.tables import note
 from gas.errors import BadInput
@@ -89,7 +89,7 @@ def computed(
         if others := ledger.others(run, configurations):
             note(
                 f"gas: {ledger.folder} also holds {many(len(others), 'run')} that this report leaves out: "
-                f"{_differences(others, configurations)}. The report replaces an earlier one of them here; repeating "
+                f"{differences(others, configurations)}. The report replaces an earlier one of them here; repeating "
                 "the command for that one computes nothing again."
             )
         note("gas: writing the report")
@@ -100,31 +100,6 @@ def computed(
         f"{len(configurations)}. Run the same command without --shard for the report."
     )
     return None
-
-
-def _differences(others: Sequence[Configuration], asked: Sequence[Configuration]) -> str:
-    """Return in words which values kept runs have that none of the runs that are asked for has."""
-    said = []
-    for name in dict.fromkeys(name for one in others for name in one):
-        here = [one[name] for one in asked if name in one]
-        values = []
-        for one in others:
-            if name in one and one[name] not in here and one[name] not in values:
-                values.append(one[name])
-        if not values:
-            continue
-        if not all(isinstance(value, str | int | float) for value in values):
-            said.append(f"other {name}")
-        elif any(re.fullmatch("[0-9a-f]{64}", str(value)) for value in values):
-            said.append(many(len(values), f"other {name}"))
-        else:
-            more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
-            said.append(f"{name} {', '.join(map(str, values[:_SHOWN]))}{more}")
-    return "; ".join(said) or "other combinations"
-
-
-_SHOWN = 5
-"""Values of one kind."""
 
 
 def write_cost(

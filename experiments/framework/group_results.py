@@ -20,7 +20,7 @@ from experiments.framework.verdicts import LEVEL, Part, of_sums, scaled
 from gas.errors import BadInput
 from gas.intervals import Interval
 
-__all__ = ["CHANGES", "FEWEST", "GROUP", "MONTH", "GroupResults", "GroupRun", "Row", "group_runs", "spread"]
+__all__ = ["CHANGES", "FEWEST", "MONTH", "GroupResults", "GroupRun", "Row", "group_fields", "group_runs", "spread"]
 
 FEWEST: Final = 100
 """Jobs of a month that takes part."""
@@ -220,26 +220,36 @@ CHANGES: Final[Sequence[Shown[Row]]] = (
 MONTH: Final = (
     Field("log", "log (the paper's name)"),
     Field("month", "month of submission"),
-    Field("seed", "random seed of which jobs are treated otherwise"),
+    Field("seed", "random seed by which the jobs of the groups are drawn"),
 )
 """The first fields of `GroupResults.records`."""
 
-GROUP: Final = {
-    "all jobs of the simulation": (
-        Field("broken", "jobs that started later than they were promised"),
-        Field("broken_before", "the same without any treatment"),
-    ),
-    "group": (
-        Field("group", "the treated jobs, or the others"),
-        Field("jobs", "number of jobs"),
-        Field("turnaround", "sum of turn-around times", "s"),
-        Field("turnaround_before", "the same without any treatment", "s"),
-        Field("wait", "sum of waits", "s"),
-        Field("wait_before", "the same without any treatment", "s"),
-        Field("log_sum", "sum of natural logarithms of turn-around times in seconds"),
-        Field("log_sum_before", "the same without any treatment"),
-        Field("later", "jobs that end more than a minute later than without any treatment"),
-        Field("sooner", "jobs that end more than a minute sooner"),
-    ),
-}
-"""The last ones."""
+
+def group_fields(names: tuple[str, str], before: str) -> dict[str, tuple[Field, ...]]:
+    """Return the last fields.
+
+    Parameters
+    ----------
+    names
+        Of the groups.
+    before
+        In which simulation no job is treated otherwise: "where all jobs are of one class".
+    """
+    return {
+        "all jobs of the simulation": (
+            Field("broken", "jobs that started later than they were promised"),
+            Field("broken_before", f"the same {before}"),
+        ),
+        "group": (
+            Field("group", " or ".join(names)),
+            Field("jobs", "number of jobs"),
+            Field("turnaround", "sum of turn-around times", "s"),
+            Field("turnaround_before", f"the same {before}", "s"),
+            Field("wait", "sum of waits", "s"),
+            Field("wait_before", f"the same {before}", "s"),
+            Field("log_sum", "sum of natural logarithms of turn-around times in seconds"),
+            Field("log_sum_before", f"the same {before}"),
+            Field("later", f"jobs that end more than a minute later than {before}"),
+            Field("sooner", "jobs that end more than a minute sooner"),
+        ),
+    }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,8 +23,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from documents.whole_file import whole_file
 from gas.errors import BadInput, GasError
+from gas.printable import many
 
-__all__ = ["Configuration", "Cost", "Ledger", "Result", "Run", "interrupts_blocked"]
+__all__ = ["Configuration", "Cost", "Ledger", "Result", "Run", "differences", "interrupts_blocked"]
 
 Configuration: TypeAlias = Mapping[str, Any]
 """What determines a run: names and JSON values."""
@@ -182,6 +184,31 @@ class Ledger:
 
 def _function(run: Run) -> Run:
     return run.func if isinstance(run, partial) else run
+
+
+def differences(others: Sequence[Configuration], asked: Sequence[Configuration]) -> str:
+    """Return in words which values kept runs have that none of the runs that are asked for has."""
+    said = []
+    for name in dict.fromkeys(name for one in others for name in one):
+        here = [one[name] for one in asked if name in one]
+        values = []
+        for one in others:
+            if name in one and one[name] not in here and one[name] not in values:
+                values.append(one[name])
+        if not values:
+            continue
+        if not all(isinstance(value, str | int | float) for value in values):
+            said.append(f"other {name}")
+        elif any(re.fullmatch("[0-9a-f]{64}", str(value)) for value in values):
+            said.append(many(len(values), f"other {name}"))
+        else:
+            more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+            said.append(f"{name} {', '.join(map(str, values[:_SHOWN]))}{more}")
+    return "; ".join(said) or "other combinations"
+
+
+_SHOWN = 5
+"""Values of one kind."""
 
 
 def _digest(result: Result) -> str:

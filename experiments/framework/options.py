@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 __all__ = ["DaskOption", "FirstSeed", "LogsOption", "MonthsOption", "OtherTerms", "OutputOption"]
-__all__ += ["QuickOption", "Seeds", "SeedsOption", "ShardOption", "TracesOption", "WorkersOption", "whole_number"]
-__all__ += ["whole_seed"]
+__all__ += ["QuickOption", "Seeds", "SeedsOption", "ShardOption", "TracesOption", "WorkersOption"]
+__all__ += ["other_shares", "whole_number", "whole_seed"]
 
 _SEEDS: Final = 2**62
 """The largest seed; a study counts on from it."""
@@ -25,6 +25,11 @@ def whole_number(name: str, least: int, most: int | None = None, *, help: str) -
 def whole_seed(help: str) -> Any:
     """Return the option ``--seed``; help does not show its limits."""
     return typer.Option("--seed", metavar="N", parser=_reader(0, _SEEDS), help=help)
+
+
+def other_shares(help: str) -> Any:
+    """Return the option ``--other-shares`` of studies in which a share of the jobs is treated otherwise."""
+    return typer.Option("--other-shares/--no-other-shares", help=help)
 
 
 def _reader(least: int, most: int | None) -> Callable[[Any], int]:

@@ -1,4 +1,4 @@
-"""Classes of jobs in S³: what a higher class gains, and what it costs the others: ``gas experiment priorities``.
+"""Classes of jobs in S³: what urgent jobs gain, and what it costs the others: ``gas experiment priorities``.
 
 run      a month of a log under S³, with one class of jobs and with two
 report   statements, the report, and the table of results

@@ -12,11 +12,11 @@ from experiments.framework.group_picture import draw_changes
 from experiments.framework.group_results import (
     CHANGES,
     FEWEST,
-    GROUP,
     MONTH,
     GroupResults,
     GroupRun,
     Row,
+    group_fields,
     group_runs,
     spread,
 )
@@ -33,12 +33,12 @@ from gas.report.blocks import Picture, Report, Section, not_the_full
 __all__ = ["PERCENTS", "TABLES", "Results", "Share", "claims", "month_runs", "priorities_report"]
 
 PERCENTS: Final = (10, 25, 50)
-"""Of the jobs that are of the higher class."""
+"""Of the jobs that are urgent."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """How many jobs are of the higher class."""
+    """How many jobs are urgent."""
 
     percent: int
 
@@ -103,10 +103,10 @@ def _lead(study: Results) -> str:
         return spread(study.change(log, few, group, what) for _, log in study.logs)
 
     return (
-        "S³ promises each job a start when it is submitted. Jobs of a higher class are moved first to starts that "
-        "become free, and no promise is given up for them, so that a class can gain only what others did not have yet. "
-        f"In {many(len(months), 'month')} of {many(len(study.logs), 'log')}, where {few.percent}% of the jobs are of "
-        f"the higher class, their mean wait changes by {means('urgent', 'wait')} (by log), and that of the others by "
+        "S³ promises each job a start when it is submitted. Urgent jobs, those of a higher class, are moved first to "
+        "starts that become free, and no promise is given up for them: they gain only what others did not have yet. "
+        f"In {many(len(months), 'month')} of {many(len(study.logs), 'log')}, where {few.percent}% of the jobs are "
+        f"urgent, their mean wait changes by {means('urgent', 'wait')} (by log), and that of the others by "
         f"{means('others', 'wait')}. Of {promised:,} promises in all simulations, {broken:,} were broken."
     )
 
@@ -116,7 +116,7 @@ def _picture(study: Results) -> Picture:
         study,
         {"": study.settings},
         ("urgent", "others"),
-        ("jobs of the higher class (%)", "change of the mean wait (%)"),
+        ("urgent jobs (%)", "change of the mean wait (%)"),
         what="wait",
     )
     caption = (
@@ -128,7 +128,7 @@ def _picture(study: Results) -> Picture:
 
 _COLUMNS = (
     Shown[Row]("log", lambda row: row.log.source.trace, left=True),
-    Shown[Row]("urgent (%)", lambda row: str(row.setting.percent)),
+    Shown[Row]("urgent jobs (%)", lambda row: str(row.setting.percent)),
     Shown[Row]("of", lambda row: {"urgent": "urgent jobs", "others": "the others", "all": "all"}[row.group], left=True),
     *CHANGES,
 )
@@ -137,7 +137,10 @@ TABLES = {
     "priorities-months": Records[Results](
         "a row for each month, share, and group of jobs (urgent or others); sums are over its jobs",
         Results.records,
-        {"month": (*MONTH, Field("percent", "share of jobs of the higher class", "%")), **GROUP},
+        {
+            "month": (*MONTH, Field("percent", "share of urgent jobs", "%")),
+            **group_fields(GROUPS, "where all jobs are of one class"),
+        },
     )
 }
 """By the names of their files."""

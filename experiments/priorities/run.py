@@ -1,4 +1,4 @@
-"""A month of a log under S³: once with one class of jobs, and once for each share of jobs in a higher one."""
+"""A month of a log under S³: once with one class of jobs, and once for each share of urgent jobs, in a higher one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gas.simulation.simulate import simulate
 __all__ = ["GROUPS", "priorities_run"]
 
 GROUPS: Final = ("urgent", "others")
-"""Jobs of the higher class, and all other jobs."""
+"""Urgent jobs, those of the higher class, and all others."""
 
 
 def priorities_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
@@ -23,8 +23,8 @@ def priorities_run(configuration: Configuration, *, files: Mapping[str, str]) ->
     Parameters
     ----------
     configuration
-        "log" (sha256 of its content), "processors", "month", "seed", and "settings": percentages of jobs that are of
-        the higher class, each in a list of its own.
+        "log" (sha256 of its content), "processors", "month", "seed", and "settings": percentages of urgent
+        jobs, each in a list of its own.
     files
         The path of each log.
 

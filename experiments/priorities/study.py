@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from experiments.framework.options import FirstSeed, Seeds
+from experiments.framework.options import FirstSeed, Seeds, other_shares
 from experiments.framework.results import Seeded
 from experiments.framework.sites import SITES
 from experiments.framework.study import Study
@@ -19,13 +17,11 @@ __all__ = ["STUDY"]
 def priorities_options(
     seed: FirstSeed = 0,
     seeds: Seeds = 1,
-    others: Annotated[
-        bool, typer.Option("--other-shares/--no-other-shares", help="Also a quarter and half of the jobs urgent.")
-    ] = True,
+    others: Annotated[bool, other_shares("Also run with a quarter and half of the jobs urgent.")] = True,
 ) -> Seeded:
-    """Show what a higher class of jobs gains under S³, and what it costs others.
+    """Show what urgent jobs gain under S³, and what that costs others.
 
-    A share of the jobs of real logs are of a higher class, which S³ moves first to starts that become free. All
+    A share of the jobs of real logs are urgent: of a higher class, which S³ moves first to starts that become free. All
     promised starts hold (priorities: Cirne and Berman 1999, section 6.1).
 
     With three logs and two processors it takes about a minute.

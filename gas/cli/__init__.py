@@ -36,6 +36,7 @@ Its modules:
     generators      the models of workload and their options
     simulate        simulate
     simulation_table  its tables, and the meaning of policies and columns
+    policy_options  options that apply to some policies only
     audit           audit
     backtest        backtest
     convert         convert

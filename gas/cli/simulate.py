@@ -16,6 +16,7 @@ import typer
 from documents.extras import way_to_install
 from gas.cli.log_files import stem_of
 from gas.cli.logs import LARGEST_MACHINE, check_readable, machine_of, read_log_and_digest
+from gas.cli.policy_options import conditional_of, knows_classes, refuse_by_event, tell_of_ignored
 from gas.cli.progress import progress
 from gas.cli.selection import First, From, Month, ScaleLoad, Strict, Units, Until, check_load, scaled, selected
 from gas.cli.simulation_table import show_results
@@ -142,7 +143,7 @@ def simulate_command(
     log. Gas reports and skips logs that it cannot use, and policies of yours that fail.
     """
     policies = find_policies(policy or ["s3"])
-    _refuse_by_event(policies, order)
+    refuse_by_event(policies, order)
     check_load(scale_load)
     if traces.count("-") > 1:
         raise BadInput("-: standard input can be read only once")
@@ -154,9 +155,9 @@ def simulate_command(
     asked = _Asked(
         order, overrun, processors, month, since, until, first, scale_load, strict, unit, job_class or (), notice
     )
-    conditional = None if notice is None else _conditional(notice, policies, order, job_class)
+    conditional = None if notice is None else conditional_of(notice, policies, order, job_class)
     classes = parse_classes(asked.classes)
-    _tell_of_ignored(policies, asked)
+    tell_of_ignored(policies, asked.notice, asked.classes)
     logs: list[list[dict[str, Any]]] = []
     failed: list[dict[str, str]] = []
     thanked: set[str] = set()
@@ -205,39 +206,6 @@ def simulate_command(
             show_results(logs, months, sys.stderr if output == "-" else sys.stdout)
     if code:
         raise typer.Exit(code)
-
-
-def _conditional(text: str, policies: Sequence[Policy | OwnPolicy], order: Order, classes: object) -> Conditional:
-    from gas.simulation.conditional import parse_conditional
-
-    if "s3" not in policies or order != "instant" or classes:
-        raise BadInput(f"--notice {text}: applies to policy s3 in order instant, without classes")
-    return parse_conditional(text)
-
-
-_WITHOUT_CLASSES = ("fcfs", "easy")
-
-
-def _knows_classes(policy: Policy | OwnPolicy) -> bool:
-    return not isinstance(policy, OwnPolicy) and policy not in _WITHOUT_CLASSES
-
-
-def _tell_of_ignored(policies: Sequence[Policy | OwnPolicy], asked: _Asked) -> None:
-    """Name the policies that an option changes nothing of, among others or alone."""
-    ignored = [str(one) for one in policies if one != "s3"]
-    if asked.notice is not None and ignored:
-        are = "is" if len(ignored) == 1 else "are"
-        note(f"gas: --notice {asked.notice}: applies to s3; {', '.join(ignored)} {are} simulated without it")
-    ignored = [str(one) for one in policies if not _knows_classes(one)]
-    if asked.classes and ignored:
-        prefers = "prefers" if len(ignored) == 1 else "prefer"
-        note(f"gas: --class: {', '.join(ignored)} {prefers} no class; the results of each class are still shown")
-
-
-def _refuse_by_event(policies: Sequence[Policy | OwnPolicy], order: Order) -> None:
-    own = [one.named for one in policies if isinstance(one, OwnPolicy)]
-    if own and order != "instant":
-        raise BadInput(f"--order {order}: applies to the policies of Gas, not to {own[0]}; leave it out")
 
 
 def _failed(failed: list[dict[str, str]], trace: str, error: Exception, **more: str) -> int:
@@ -447,7 +415,7 @@ def _simulated(
         from gas.policies.apart import simulate_apart
 
         return simulate_apart(jobs, policy, overrun=overrun, progress=show)
-    known = priorities if _knows_classes(policy) else None
+    known = priorities if knows_classes(policy) else None
     if conditional is not None and policy == "s3":
         return conditional.simulate(jobs, overrun=overrun, progress=show)
     return simulate(jobs, policy, order=order, overrun=overrun, priorities=known, progress=show)
