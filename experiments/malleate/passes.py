@@ -17,11 +17,14 @@ from experiments.malleate.state import (
     HOLDS,
     LAST,
     NOW,
+    OUTDATED,
     OWN,
+    PLANNED,
     ROW,
     RUNNING,
     RUNS,
     SIZE,
+    START,
     WAITING,
     WHEN,
     Elastic,
@@ -29,6 +32,7 @@ from experiments.malleate.state import (
     planned,
 )
 from gas.compiled import lean_kernel
+from gas.profile.flat import forget
 
 __all__ = ["look", "shadow_of"]
 
@@ -128,19 +132,33 @@ def _row_within(state: Elastic, job: int, processors: int) -> int:
 
 @lean_kernel
 def _plan_again(state: Elastic) -> None:
-    """Plan the queue anew in its order, and start the jobs whose places begin now."""
-    now = state.now
-    plan_of_running(state)
-    q = 0
+    """Plan the queue anew in its order, and start the jobs whose places begin now.
+
+    Where nothing has ended before its walltime since the last pass, that would give each job the place that it has: its
+    place is ahead, and on its other sizes it could only end later than it could have then. So only jobs that have none
+    are placed.
+    """
+    now, work = state.now, state.work
+    if now[PLANNED] == OUTDATED:
+        plan_of_running(state)
+        now[PLANNED] = 0
+    else:
+        forget(state.plan, now[NOW])
+    q, placed = 0, now[PLANNED]
     while q < min(now[WAITING], MOST_PLANNED):
         job = state.queue[q]
-        if state.jobs[ADOPTS, job]:
-            state.work[ROW, job] = best_row(state, job)
-        if place(state, job, state.work[ROW, job]) == now[NOW]:
+        if q >= placed:
+            if state.jobs[ADOPTS, job]:
+                work[ROW, job] = best_row(state, job)
+            work[START, job] = place(state, job, work[ROW, job])
+            placed = q + 1
+        if work[START, job] == now[NOW]:
             _take_out(state, q)
-            start(state, job, state.work[ROW, job])
+            start(state, job, work[ROW, job])
+            placed -= 1
         else:
             q += 1
+    now[PLANNED] = placed
 
 
 @lean_kernel

@@ -16,7 +16,9 @@ from experiments.malleate.state import (
     HOLDS,
     LAST,
     NOW,
+    OUTDATED,
     OWN,
+    PLANNED,
     ROW,
     RUNNING,
     RUNS,
@@ -59,6 +61,8 @@ def complete(state: Elastic, job: int) -> None:
     size = state.table[SIZE, state.work[ROW, job]]
     now[FREE] += size
     now[ENDED] += 1
+    if state.work[HOLDS, job] > now[NOW]:
+        now[PLANNED] = OUTDATED
     done[USED, job] += size * (now[NOW] - done[CHANGED, job])
 
 

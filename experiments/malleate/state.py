@@ -26,15 +26,18 @@ SIZE, TIME, WALLTIME = 0, 1, 2
 SUBMIT, FIRST, LAST, OWN, ADOPTS, USER = 0, 1, 2, 3, 4, 5
 
 # Rows of `work`: what it does. ROW is the size that it has or that was chosen; TARGET the one that it is about to get;
-# END its real end and HOLDS the one that the scheduler believes in, while it runs.
+# END its real end and HOLDS the one that the scheduler believes in, while it runs. START is ahead while it waits with a
+# place in the plan of the last pass.
 ROW, TARGET, START, END, HOLDS, SINCE = 0, 1, 2, 3, 4, 5
 
 # Rows of `done`: the share of its work done by SINCE, the processor-seconds used by CHANGED, and execution time /
 # walltime.
 SHARE, USED, CHANGED, ACCURACY = 0, 1, 2, 3
 
-# Entries of `now`.
-NOW, FREE, RUNNING, WAITING, CHOSEN_AT, ENDED = 0, 1, 2, 3, 4, 5
+# Entries of `now`. PLANNED jobs at the head of the queue have places in the plan of the last pass, which still holds:
+# nothing has ended before its walltime since. `OUTDATED` if something has.
+NOW, FREE, RUNNING, WAITING, CHOSEN_AT, ENDED, PLANNED = 0, 1, 2, 3, 4, 5, 6
+OUTDATED = -1
 
 # Entries of `rules`.
 MACHINE, WHEN, SAMPLES, DISCIPLINE, RUNS, FROM_OWN, COST = 0, 1, 2, 3, 4, 5, 6
@@ -105,7 +108,7 @@ def initial(moldable: MoldableJobs, adopts: NDArray[np.bool_], strategy: Strateg
         luck=np.array([LUCK_AT_FIRST]),
         ends=np.zeros((2, int(np.diff(moldable.first).max(initial=0))), np.int64),
         plan=empty_profile(jobs.machine, 0, min(room, 2**16)),
-        now=np.array([0, jobs.machine, 0, 0, 0, 0], np.int64),
+        now=np.array([0, jobs.machine, 0, 0, 0, 0, OUTDATED], np.int64),
         rules=np.array(
             [
                 jobs.machine,

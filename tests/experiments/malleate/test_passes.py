@@ -1,11 +1,29 @@
 """Passes over the queue: what the head of the queue is sure of."""
 
+from dataclasses import replace
+
+import numpy as np
+import pytest
 from several_sizes import all_adopt, by_hand, moldable_of
 
+from experiments.malleate import passes
 from experiments.malleate.engine import step
 from experiments.malleate.passes import shadow_of
 from experiments.malleate.rules import STRATEGIES
-from experiments.malleate.state import FREE, HOLDS, NOW, ROW, RUNNING, SIZE, WAITING, initial
+from experiments.malleate.state import (
+    ENDED,
+    FREE,
+    HOLDS,
+    NOW,
+    OUTDATED,
+    PLANNED,
+    ROW,
+    RUNNING,
+    SIZE,
+    START,
+    WAITING,
+    initial,
+)
 
 
 def at_the_end_of_submissions(moldable, name="rigid"):
@@ -48,3 +66,32 @@ def test_what_a_pass_has_started_keeps_neither_the_head_from_starting_then_nor_a
         before = work[HOLDS, running] < shadow
         assert shadow == now[NOW] or now[FREE] + sizes[before].sum() < wanted
     assert waited > 10
+
+
+def planned_again(moldable, outdated):
+    """Return starts and sizes, how many passes kept a plan, and the longest queue; `outdated` keeps none."""
+    state, submitted = initial(moldable, all_adopt(moldable), STRATEGIES["oar"], 0), 0
+    kept = longest = 0
+    while state.now[ENDED] < len(moldable.jobs):
+        if outdated:
+            state.now[PLANNED] = OUTDATED
+        kept += bool(state.now[PLANNED] > 0)
+        submitted = step(state, state, submitted)
+        longest = max(longest, int(state.now[WAITING]))
+    return state.work[[START, ROW]].tolist(), kept, longest
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_plan_that_is_kept_while_nothing_ends_early_is_the_one_that_would_be_made_anew(monkeypatch, seed, exact):
+    monkeypatch.setattr(passes, "MOST_PLANNED", 8)
+    moldable = moldable_of(seed, count=150, load=1.6)
+    if exact:
+        jobs = replace(moldable.jobs, estimate=np.maximum(moldable.jobs.run_time, 1))
+        moldable = replace(moldable, jobs=jobs, walltimes=np.maximum(moldable.times, 1))
+    found, kept, longest = planned_again(moldable, outdated=False)
+    anew, never, _ = planned_again(moldable, outdated=True)
+    assert found == anew
+    assert never == 0
+    assert kept > (150 if exact else 50)
+    assert longest > 8
