@@ -27,6 +27,7 @@ def clone(tmp_path):
     return tmp_path
 
 
+@pytest.mark.thorough
 def test_what_it_writes_is_what_pytest_reads(clone):
     command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider"]
     subprocess.run(command, cwd=clone, capture_output=True)

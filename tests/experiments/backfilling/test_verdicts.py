@@ -156,6 +156,7 @@ def outside(parts, limit):
     return "yes" if all(found) else "not resolved"
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("strength", [1, 0, -1])
 def test_verdicts_are_those_of_the_tables_alone(strength):
     study = made_study(0, strength)

@@ -131,6 +131,7 @@ def expected_beyond(found):
     return [*verdicts, verdict(every, high=0)]
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("strength", [1, 0, -1])
 def test_verdicts_are_those_of_the_table_alone(strength):
     study = made_study(0, strength)

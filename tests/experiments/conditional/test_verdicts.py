@@ -42,6 +42,7 @@ def expected(rows):
     return [*verdicts, verdict(apart, low=0)]
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("strength", [1, 0, -1])
 def test_verdicts_are_those_of_the_table_alone(strength):
     study = made_study(0, strength)

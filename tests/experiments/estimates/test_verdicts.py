@@ -82,6 +82,7 @@ def expected(found):
     return [*found.history(), some("conservative"), some("easy"), verdict(own, low=0), *compared]
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("strength", [1, 0, -1])
 def test_verdicts_are_those_of_the_table_alone(strength):
     study = made_study(0, strength)

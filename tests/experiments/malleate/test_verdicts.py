@@ -82,6 +82,7 @@ def expected(of):
     ]
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize(("seed", "effect"), [(1, 0.5), (2, 0.9), (3, 0.4)])
 def test_verdicts_are_those_of_the_tables_alone(seed, effect):
     study = made_study(seed, effect, others=True)

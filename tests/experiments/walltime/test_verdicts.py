@@ -112,6 +112,7 @@ def expected(found):
     ]
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("strength", [1, 0, -1])
 def test_verdicts_are_those_of_the_tables_alone(strength):
     study = made_study(0, strength)
