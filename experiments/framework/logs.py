@@ -1,8 +1,9 @@
 """The logs that studies use: which files they are, and on which machine and terms they are simulated.
 
 Mu'alem & Feitelson (2001, 3.1) name five. They took them before the archive cleaned its logs, so of several versions
-in a folder the uncleaned one comes first, then the newest. Only files under the archive's own names are taken, and of
-these none that says of itself that it is a simulated schedule: simulated again it would pass for the record.
+in a folder the uncleaned one comes first, then the newest, unless another is named. Only files under the archive's own
+names are taken, and of these none that says of itself that it is a simulated schedule: simulated again it would pass
+for the record.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import gzip
 import hashlib
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -52,6 +53,10 @@ class Source:
 
     def __str__(self) -> str:
         return f"{self.trace} {self.years}".strip()
+
+    def has(self, name: str) -> bool:
+        """Return whether a name is that of a version of it in the archive."""
+        return re.fullmatch(rf"{re.escape(self.stem)}-\d+(\.\d+)*(-cln)?", name) is not None
 
     def covers(self, trace: str, month: str) -> bool:
         """Return whether a row of Table 1 is of this log."""
@@ -120,10 +125,17 @@ class Found:
         return not self.months or month in self.months
 
 
-def find_logs(folder: Path | None, sources: Sequence[Source] = SOURCES) -> tuple[list[Found], list[Source], list[str]]:
+def find_logs(
+    folder: Path | None, sources: Sequence[Source] = SOURCES, versions: Collection[str] = ()
+) -> tuple[list[Found], list[Source], list[str]]:
     """Return the logs in a folder, and those that are not there, each in the order of `sources`.
 
     The third item says which files look like one of the logs and are left out, and why.
+
+    Parameters
+    ----------
+    versions
+        Names of the only versions that count, of the logs of which any is named: ``KTH-SP2-1996-2.1-cln``.
 
     Raises
     ------
@@ -139,17 +151,19 @@ def find_logs(folder: Path | None, sources: Sequence[Source] = SOURCES) -> tuple
     found, missing, left_out = [], [], []
     for source in sources:
         alike = [path for path in paths if re.match(rf"{re.escape(source.stem)}(?!\d)", path.name)]
-        versions = sorted((path for path in alike if _is_of_archive(path.name, source)), key=_preference)
+        there = sorted((path for path in alike if source.has(_stem(path))), key=_preference)
         left_out += [
             f"{path.name}: not a name of the archive, {source.stem}-VERSION.swf.gz or {source.stem}-VERSION-cln.swf.gz"
             for path in alike
-            if path not in versions
+            if path not in there
         ]
-        while versions:
-            first = versions.pop(0)
+        named = [version for version in versions if source.has(version)]
+        there = [path for path in there if not named or _stem(path) in named]
+        while there:
+            first = there.pop(0)
             log = log_in(first, source)
             if not any(text.startswith(_SIMULATED) for text in log.header.notes):
-                others = tuple(dict.fromkeys(_stem(path) for path in versions if _stem(path) != _stem(first)))
+                others = tuple(dict.fromkeys(_stem(path) for path in there if _stem(path) != _stem(first)))
                 found.append(replace(log, others=others))
                 break
             left_out.append(f"{first.name}: its header says that it is a simulated schedule, no record of the machine")
@@ -173,10 +187,6 @@ def log_in(path: Path, source: Source) -> Found:
 
 _SIMULATED = "Simulated schedule"
 """How the Note begins by which a schedule that was written as SWF is known (see `gas.simulation.files`)."""
-
-
-def _is_of_archive(name: str, source: Source) -> bool:
-    return re.fullmatch(rf"{re.escape(source.stem)}-\d+(\.\d+)*(-cln)?\.swf(\.gz)?", name) is not None
 
 
 @lru_cache(maxsize=1)

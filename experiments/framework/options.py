@@ -68,7 +68,7 @@ DaskOption: TypeAlias = Annotated[
 
 LogsOption: TypeAlias = Annotated[
     list[str],
-    typer.Option("--log", metavar="LOG", help="Use only this log: a name such as KTH, or a file. Repeatable."),
+    typer.Option("--log", metavar="LOG", help="Use only this log: KTH, KTH-SP2-1996-2 or a file. Repeatable."),
 ]
 
 MonthsOption: TypeAlias = Annotated[

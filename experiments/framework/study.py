@@ -282,6 +282,8 @@ def logs_at_hand(
     if study.own_logs:
         chosen = replace(chosen, logs=[one for log in chosen.logs for one in _each(log)])
     sources = [*study.more_logs, *(source for source in SOURCES if source.trace in study.traces)]
+    versions = {log: source.trace for log in chosen.logs for source in sources if source.has(log)}
+    chosen = replace(chosen, logs=list(dict.fromkeys(versions.get(log, log) for log in chosen.logs)))
     known = list(dict.fromkeys(source.trace for source in sources))
     files = [trace for trace in chosen.logs if trace not in known and Path(trace).suffix]
     for trace in chosen.logs:
@@ -303,7 +305,7 @@ def logs_at_hand(
             raise BadInput(f"--month {month}: is not a month; write it as 1996-10")
     given = [log.source for log in named]
     wanted = [source for source in sources if source not in given and (not chosen.logs or source.trace in chosen.logs)]
-    logs, missing, left_out = find_logs(traces, wanted)
+    logs, missing, left_out = find_logs(traces, wanted, versions)
     logs = [*named, *logs]
     not_there = AtHand(logs, missing)
     for words in left_out:
@@ -311,6 +313,8 @@ def logs_at_hand(
     for words in not_there.absent:
         note(f"gas: {words} {f'in {traces}' if traces else 'found (name a folder with --traces or GAS_TRACES)'}")
     for log in logs:
+        if log.others:
+            note(f"gas: {_version_taken(log)}")
         if thanks := courtesy(log.header.acknowledgements):
             note(f"log: {log.name}, {thanks}")
     if not logs and not study.without_logs:
@@ -319,6 +323,12 @@ def logs_at_hand(
     unwanted = [source for source in sources if source not in given and source not in wanted]
     logs = [replace(log, months=tuple(chosen.months)) for log in logs]
     return AtHand(logs, missing, unwanted, left_out)
+
+
+def _version_taken(log: Found) -> str:
+    """Return which of several versions of a log is taken, and how to take another one."""
+    why = "newest" if log.cleaned else "as recorded, like those of the papers"
+    return f"{log.source.trace}: {log.name} is used ({why}); --log {log.others[0]} uses that version"
 
 
 def _each(log: str) -> list[str]:

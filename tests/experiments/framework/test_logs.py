@@ -44,6 +44,13 @@ def test_the_uncleaned_version_comes_first_then_the_newest(tmp_path):
     assert log.others == ("KTH-SP2-1996-1", "KTH-SP2-1996-1.10-cln", "KTH-SP2-1996-1.9-cln")
 
 
+def test_a_version_that_is_named_is_the_only_one_of_its_log(tmp_path):
+    put(tmp_path, "KTH-SP2-1996-2.swf", "KTH-SP2-1996-2.1-cln.swf.gz", "CTC-SP2-1996-3.1-cln.swf")
+    found = find_logs(tmp_path, versions=["KTH-SP2-1996-2.1-cln"])[0]
+    assert [(log.name, log.others) for log in found] == [("CTC-SP2-1996-3.1-cln", ()), ("KTH-SP2-1996-2.1-cln", ())]
+    assert SOURCES[1] in find_logs(tmp_path, versions=["KTH-SP2-1996-3"])[1]
+
+
 def test_what_was_made_of_a_log_is_not_taken_for_it_and_that_is_said(tmp_path):
     made = (
         "KTH-SP2-1996-2.1-cln-easy.swf.gz",

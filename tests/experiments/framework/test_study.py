@@ -1,5 +1,6 @@
 """A study as a value: what is asked of it, which logs take part, and how it is made again."""
 
+import gzip
 import json
 import sys
 from dataclasses import dataclass, replace
@@ -132,6 +133,23 @@ def test_a_log_can_be_chosen_and_the_report_says_that_others_were_not(made_logs,
     asked("--traces", made_logs, "--output", tmp_path, "--workers", 1, "--log", "KTH", "--seeds", 1)
     assert (tmp_path / "counting-runs.csv").read_text() == "seed,jobs\n0,1\n"
     assert "CTC was not chosen" in (tmp_path / "counting.md").read_text()
+
+
+def test_of_several_versions_of_a_log_the_one_that_is_taken_is_named_and_another_can_be_chosen(
+    made_logs, tmp_path, capsys
+):
+    (log,) = made_logs.glob("KTH-SP2-1996-*")
+    (tmp_path / "KTH-SP2-1996-2.swf").write_bytes(gzip.decompress(log.read_bytes()))
+    (tmp_path / "KTH-SP2-1996-2.1-cln.swf").write_bytes(gzip.decompress(log.read_bytes()) + b"; another\n")
+    found = logs_at_hand(STUDY, tmp_path)
+    assert [log.name for log in found.logs] == ["KTH-SP2-1996-2"]
+    told = " ".join(capsys.readouterr().err.split())
+    assert (
+        "KTH: KTH-SP2-1996-2 is used (as recorded, like those of the papers); --log KTH-SP2-1996-2.1-cln uses" in told
+    )
+    found = logs_at_hand(STUDY, tmp_path, chosen=Chosen(["KTH-SP2-1996-2.1-cln"]))
+    assert [log.name for log in found.logs] == ["KTH-SP2-1996-2.1-cln"]
+    assert "is used" not in capsys.readouterr().err
 
 
 def test_a_study_that_takes_one_seed_says_so(made_logs, tmp_path):
