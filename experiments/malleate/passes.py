@@ -13,6 +13,7 @@ from experiments.malleate.sizes import floor, grow, shrink, spare, start
 from experiments.malleate.state import (
     ADOPTS,
     DISCIPLINE,
+    FIRST,
     FREE,
     HOLDS,
     LAST,
@@ -76,6 +77,9 @@ def _backfill(state: Elastic) -> None:
     q = 1
     while q < now[WAITING] and now[FREE] > 0:
         job = state.queue[q]
+        if table[SIZE, state.jobs[FIRST, job]] > now[FREE]:  # most of a long queue: no more is asked of these
+            q += 1
+            continue
         row = _row_within(state, job, now[FREE])
         if row >= 0 and now[NOW] + planned(state, job, row) > shadow and table[SIZE, row] > extra:
             row = _row_within(state, job, min(now[FREE], extra))
