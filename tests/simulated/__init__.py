@@ -13,6 +13,8 @@ Its modules, from the bottom:
     threads      threading
     database     sqlite3: SQLite's own library on the simulated disk
     calls        how the service's modules get all that
+    asked        one submission, and all that became of it
+    sizes        which sizes the machine may have, while operators change it
     oracle       what was answered and what ran, and what must hold of both
     service      the service's lives on the machine
     users        what users and operators ask

@@ -138,6 +138,7 @@ class Faults(Users):
         backup = self.rng.choice(self.backups[-3:])
         self.kill_service()
         self.oracle.sizes.end(self.oracle.sizes.ask(backup.size), done=None)  # what was started before is still to come
+        self.oracle.accepting.end(self.oracle.accepting.ask(backup.accepting), done=None)
         self.oracle.disturb(self.kernel.now + 60)
         if self.rng.random() < 0.5:
             self._copy_over(backup)

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from gas.errors import GasError, StoreFailed, StoreInDoubt
+from gas.errors import Conflict, Draining, GasError, StoreFailed, StoreInDoubt
 from gas.service.changes import Answer, Reshape
 from gas.service.jobs import ACTIVE, Job, JobRequest
+from simulated.asked import Asked, shape_of
 from simulated.sizes import Resize, Sizes
 
 SLACK = 3.0
@@ -21,65 +22,6 @@ SLACK = 3.0
 
 CLOCK_SLACK = 10.0
 """Seconds by which the service's clock may be behind the wall clock in the end."""
-
-
-def shape_of(wanted: Reshape) -> tuple[int, int]:
-    """Return the processors and the walltime that a request names."""
-    assert wanted.processors is not None
-    assert wanted.walltime is not None
-    return wanted.processors, wanted.walltime
-
-
-@dataclass
-class Asked:
-    """One submission and all that became of it.
-
-    Attributes
-    ----------
-    maybe
-        An attempt ended without an answer, or with one that leaves it open: it may exist or not.
-    refused
-        The latest answer says that nothing was changed.
-    lost
-        A restored backup is older than it: it need not exist any more.
-    shapes
-        Processors and walltimes that it may have: what was answered last, and what was asked for since.
-    reshaping
-        A request for another shape is on its way, which may put its start off.
-    reshapes
-        All requests for another shape so far.
-    accepting
-        The starts that were accepted, or may have been.
-    """
-
-    token: str
-    request: JobRequest
-    user: str
-    id: int | None = None
-    pending: int = 0
-    maybe: bool = False
-    refused: str = ""
-    answered_at: float | None = None
-    lost: bool = False
-    cancel_asked: bool = False
-    never_started: bool = False  # an answer says that it was cancelled before it started
-    promise: tuple[int, float] | None = None
-    state: str = ""
-    executions: int = 0
-    began: float = 0.0
-    ended: float | None = None
-    status: int | None = None
-    processors: int = 0
-    walltime: int = 0
-    disturbed_run: bool = False
-    seen_at: float = -1.0
-    shapes: set[tuple[int, int]] = field(default_factory=set)
-    reshaping: bool = False
-    reshapes: list[Reshape] = field(default_factory=list)
-    accepting: set[int] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self.shapes = {(self.request.processors, self.request.walltime)}
 
 
 @dataclass
@@ -94,6 +36,8 @@ class Oracle:
         The sizes that the machine may have. What runs goes on when it is made smaller; what starts after that must fit.
     coming
         The largest size that counts for commands which had started, and were not executed yet, when it was resized.
+    accepting
+        Whether the machine may accept new jobs.
     """
 
     now: Any
@@ -106,6 +50,7 @@ class Oracle:
     began: float = float("inf")  # when the request was sent whose answer is judged: it may show any moment since
     sizes: Sizes = field(default_factory=lambda: Sizes(0))
     coming: dict[str, int] = field(default_factory=dict)
+    accepting: Sizes = field(default_factory=lambda: Sizes(True))
     violations: list[str] = field(default_factory=list)
     outages: int = 0
     evictions: bool = False
@@ -264,6 +209,38 @@ class Oracle:
         done = None if isinstance(answer, StoreInDoubt) else not isinstance(answer, GasError)
         self.sizes.end(asked, done=done)
 
+    # -------------------------------------------------------------------------------------------------- admission
+
+    def judge_admission(self, request: JobRequest, answer: object, before: Resize | None) -> None:
+        """Judge an answer to a submission by whether the machine accepts jobs; `before` was certain when it was sent.
+
+        A job in the place of a reservation is accepted by a machine that is drained, too.
+        """
+        if before is None or before is not self.accepting.certain:
+            return
+        if isinstance(answer, Draining) and before.size:
+            self.fail(f"{request.name} was refused because the machine is drained, and it accepts jobs: {answer}")
+        if isinstance(answer, tuple) and answer[1] and request.reservation is None and not before.size:
+            self.fail(f"{request.name} was accepted as job {answer[0].id}, and the machine is drained")
+        if isinstance(answer, tuple) and answer[1] and request.reservation is not None:
+            job = answer[0]
+            if job.promise != request.start:
+                self.fail(
+                    f"{request.name} is promised {job.promise}, in the place of a reservation from {request.start}"
+                )
+            held = self.names.get(request.reservation)
+            others = [a for a in self.asked.values() if a.request.reservation == request.reservation and not a.lost]
+            if len(named := [a.token for a in others if a.answered_at is not None]) > 1:
+                self.fail(f"{' and '.join(named)} are both in the place of {held} (job {request.reservation})")
+
+    def judge_acceptance(self, wanted: Answer, answer: object) -> None:
+        """Judge the answer to a job that accepts, for the first time, what it was offered a moment ago."""
+        named = f"{self.names.get(wanted.id)} (job {wanted.id})"
+        if isinstance(answer, Job) and answer.promise != wanted.start:
+            self.fail(f"{named} accepted {wanted.start}, and is promised {answer.promise}")
+        if isinstance(answer, Conflict) and self.disturbed_until < self.began:
+            self.fail(f"{named} was offered {wanted.start}, and may not accept it: {answer}")
+
     # -------------------------------------------------------------------------------------------------- commands
 
     def executes(self, token: str, id: int, processors: int, walltime: int, other: int, clock: int | None) -> None:
@@ -296,6 +273,9 @@ class Oracle:
         if in_use + other > most:
             names = ", ".join(f"{t} ({each.processors})" for t, each in self.executing.items())
             return self.fail(f"{in_use}+{other} processors are in use and the machine has {most}: {names}")
+        first = asked.request.start
+        if first is not None and clock is not None and clock < first and not self.clock_moved and not asked.lost:
+            self.fail(f"{token} (job {id}) is executed at {clock}, and asked not to be before {first}")
         promised = asked.promise
         if promised is None or clock is None or self.disturbed_until >= promised[1]:
             return None

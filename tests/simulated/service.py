@@ -66,6 +66,7 @@ class Backup:
     content: bytes
     known: dict[str, str]
     size: int
+    accepting: bool
 
 
 @dataclass
@@ -112,7 +113,7 @@ class Service:
         self.enabled = [name for name in allowed if rng.random() < share]
         self.size = rng.randint(2, 8)
         self.oracle.sizes = Sizes(self.size)
-        self.limits = Limits(max_queued=rng.choice([None, None, 30]))
+        self.limits = Limits(max_queued=rng.choice([None, None, 10]))
         self.keep = rng.choice([None, 7 * int(DAY)])
         self.poll = rng.choice([0.05, 0.3, 0.3, 0.3, 0.3])
         self.gap = rng.choice([0.3, 1.0, 2.0])
@@ -194,6 +195,7 @@ class Service:
             return
         self.process = self.scheduler = None
         self.oracle.sizes.service_died()
+        self.oracle.accepting.service_died()
         self.oracle.disturb(self.kernel.now + 5)
         if not self.restarting:
             self.restarting = True

@@ -37,6 +37,11 @@ class Sizes:
         self._asked = [Resize(size, first, first, done=True)]
 
     @property
+    def certain(self) -> Resize | None:
+        """The latest request, if it was carried out, nothing undid it and nothing can have; else None."""
+        return self._asked[0] if len(self._asked) == 1 else None
+
+    @property
     def possible(self) -> set[int]:
         """The sizes that it may have now."""
         return {each.size for each in self._asked}

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from gas.errors import StoreFailed
+from gas.errors import Conflict, StoreFailed
 from gas.s3 import S3, Machine
 from gas.service import book, mark, runner, store, wrapper
 from gas.service.database import Database
@@ -174,6 +174,40 @@ def a_smaller_machine_that_starts_what_it_started_before():
     return replaced(S3, "resize", lambda self, given: resize(self, given + (given < self.processors)))
 
 
+def drained_until_the_next_start():
+    """That new jobs are refused is not kept."""
+    remember = book.Book.remember
+
+    def opened(self):
+        self.accepting = True
+        remember(self)
+
+    return replaced(book.Book, "remember", opened)
+
+
+def started_before_they_may():
+    """A job that is not to start before an instant gets the first slot."""
+    submit = S3.submit
+    return replaced(S3, "submit", lambda self, *given, **more: submit(self, *given, **{**more, "not_before": None}))
+
+
+def accepted_offers_given_up():
+    """What a job accepts is released, as if it had declined."""
+    return replaced(S3, "accept", lambda self, id, start: self.decline(id, start))
+
+
+def offers_that_are_not_held_until_they_lapse():
+    """What is free is offered, and is gone when the job accepts it late."""
+    accept = S3.accept
+
+    def late(self, id, start):
+        if self.entry(id).answer_by - self.now < 5:
+            raise Conflict(f"job {id} is not offered that any more")
+        return accept(self, id, start)
+
+    return replaced(S3, "accept", late)
+
+
 MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
     "claims are not synced": (
         claims_not_synced, only("power cut", "power cut at an operation"), "executed again"
@@ -216,6 +250,18 @@ MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
     ),
     "a smaller machine starts what it started before": (
         a_smaller_machine_that_starts_what_it_started_before, only(), "are in use"
+    ),
+    "drains end with the service": (
+        drained_until_the_next_start, only("kill"), "machine is drained"
+    ),
+    "jobs start before they may": (
+        started_before_they_may, only(), "asked not to be before"
+    ),
+    "accepted offers are given up": (
+        accepted_offers_given_up, only(), "accepted .* is promised"
+    ),
+    "offers are not held until they lapse": (
+        offers_that_are_not_held_until_they_lapse, only(), "may not accept it"
     ),
     "processors are free too early": (
         processors_free_too_early, only(), "processors are in use|still run|and is|never executed|no fault explains it"

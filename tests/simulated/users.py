@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gas.errors import Conflict, GasError
+from gas.errors import Conflict, GasError, StoreInDoubt
 from gas.service.changes import Answer, Reshape
 from gas.service.jobs import Job, JobRequest
 from simulated import commands
-from simulated.oracle import Asked
+from simulated.asked import Asked
 from simulated.service import Backup, Service
 
 
@@ -62,14 +62,17 @@ class Users(Service):
 
     def reserve(self) -> None:
         start = self._now() + self.rng.randint(1, 60)
+        start_by = start + self.rng.randint(0, 30) if self.rng.random() < 0.3 else None
         lapses = 0 if self.tokens % 3 else None
-        self._submit(self._wish(kind="reservation", actuator="none", command=(), start=start, run_time=lapses))
+        wish = self._wish(kind="reservation", actuator="none", command=(), start=start, run_time=lapses)
+        self._submit(replace(wish, start_by=start_by))
 
     def _to_be_used(self) -> Asked | None:
         """Return a reservation for a job that is answered and not used; of every other one, nobody comes back to it."""
+        again = self.rng.random() < 0.02  # what somebody has used or cancelled
         for asked in reversed(self.oracle.asked.values()):
             known = asked.request.lapses and asked.id is not None and asked.state == "reserved" and not asked.lost
-            if known and not asked.cancel_asked and (asked.id or 0) % 2:
+            if known and asked.promise is not None and asked.cancel_asked == again and (asked.id or 0) % 2:
                 return asked
         return None
 
@@ -77,8 +80,11 @@ class Users(Service):
         """Submit a job into a reservation, which goes with it."""
         held.cancel_asked = True
         request, wish = held.request, self._wish()
-        place: dict[str, Any] = {name: getattr(request, name) for name in ("processors", "walltime", "start", "user")}
+        place: dict[str, Any] = {name: getattr(request, name) for name in ("processors", "walltime", "user")}
         place |= {"notice": None, "job_class": None, "reservation": held.id}
+        place["start"] = request.start if held.promise is None else held.promise[0]
+        if self.rng.random() < 0.2:
+            place |= {"actuator": "simulated", "command": (), "run_time": self.rng.randint(0, request.walltime)}
         self._submit(replace(wish, key=f"k{self.tokens}", **place))
 
     def submit_again(self) -> None:
@@ -102,8 +108,11 @@ class Users(Service):
                 job = answer[0]
                 self.note(f"{request.name}: job {job.id}, {job.state}, promised {job.promise}")
                 self.oracle.accepted(asked, job)
+            if heard:
+                self.oracle.judge_admission(request, answer, drained)
 
         asked = self.oracle.asks(request)
+        drained = self.oracle.accepting.certain
         if not self.request(f"submit {request.name}", lambda s: s.submit(request), then):
             asked.pending -= 1  # no service there: nothing was sent
 
@@ -166,6 +175,7 @@ class Users(Service):
         self.tokens += 1
         key, later = f"k{self.tokens}", rng.choice([None, 0, self._now() + rng.randint(0, 60)])
         place = rng.random()
+        wanted: list[Answer] = []
 
         def ask(scheduler: Any) -> Any:
             if not again:
@@ -177,6 +187,7 @@ class Users(Service):
                 accepted = accepts and job.offer is not None
                 not_before = later if job.offer is None else None
                 answers.append(Answer(job.id, accepted, job.offer, not_before, key, job.request.user))
+                wanted.append(answers[-1])
                 if accepted:
                     self.oracle.asked[job.request.name].accepting.add(job.offer)
             return scheduler.answer(answers[-1])
@@ -184,6 +195,8 @@ class Users(Service):
         def then(answer: Any) -> None:
             said = answer if isinstance(answer, GasError) else f"{answer.state}, promised {answer.promise}"
             self.note(f"answer{' again' if again else ''}: {answers[-1:]}: {said}{'' if heard else ', lost'}")
+            if wanted and wanted[0].accepts:
+                self.oracle.judge_acceptance(wanted[0], answer)
             if heard and isinstance(answer, Job):
                 self.oracle.see(answer)
 
@@ -243,8 +256,9 @@ class Users(Service):
         processors = self.rng.randint(2, 8)
         asked = self.oracle.sizes.ask(processors)
         self.oracle.disturb(self.kernel.now + 1)
-        self.oracle.evictions = True
-        self.note(f"resize to {processors}")
+        cancels = self.rng.random() < 0.7
+        self.oracle.evictions |= cancels
+        self.note(f"resize to {processors}{', cancelling what is larger' if cancels else ''}")
 
         def then(answer: Any) -> None:
             self.note(f"resize to {processors}: {type(answer).__name__}")
@@ -254,19 +268,43 @@ class Users(Service):
         running: list[str] = []
 
         def ask(scheduler: Any) -> Any:
-            answer = scheduler.resize(processors, cancel_larger=True)
+            answer = scheduler.resize(processors, cancel_larger=cancels)
             running.extend(job.request.name for job in scheduler._book.jobs.values() if job.state == "running")
             return answer
 
         if not self.request("resize", ask, then):
             self.oracle.sizes.end(asked, done=False)
 
+    def drain(self) -> None:
+        """Have new jobs refused, and some time later accepted again."""
+        self._accept(False)
+        self.kernel.at(self.kernel.now + self.rng.choice([1.0, 5.0, 20.0]), lambda: self._accept(True))
+
+    def _accept(self, accepting: bool) -> None:
+        asked = self.oracle.accepting.ask(accepting)
+        said = "accepted again" if accepting else "refused"
+        self.note(f"new jobs are to be {said}")
+
+        def then(answer: Any) -> None:
+            self.note(f"new jobs are {said}: {type(answer).__name__}")
+            done = None if isinstance(answer, StoreInDoubt) else not isinstance(answer, GasError)
+            self.oracle.accepting.end(asked, done=done)
+
+        if not self.request("accept", lambda s: s.accept(accepting), then):
+            self.oracle.accepting.end(asked, done=False)
+
     def take_backup(self) -> None:
         def ask(scheduler: Any) -> Any:
             with scheduler._lock:
                 jobs = [*scheduler._store.recent(100_000), *scheduler._store.active()]
                 known = {job.request.name: job.state for job in jobs}
-                return scheduler._store._database.serialize(), known, int(scheduler._store.meta()["processors"])
+                facts = scheduler._store.meta()
+                return (
+                    scheduler._store._database.serialize(),
+                    known,
+                    int(facts["processors"]),
+                    facts["accepting"] == "1",
+                )
 
         def then(answer: Any) -> None:
             if not isinstance(answer, GasError):

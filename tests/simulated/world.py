@@ -141,6 +141,7 @@ class World(Faults):
             (1, self.look_at_all),
             (10, self.read_output),
             (2, self.resize),
+            (1, self.drain),
             (2, self.take_backup),
             (4, self.submit_simulated),
             (10, self.reshape),
