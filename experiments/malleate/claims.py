@@ -23,7 +23,7 @@ PUBLISHED: Final = (-67.0, -37.0)
 (Zojer, Posner and Özden 2026, abstract)."""
 
 
-_BOTH: Final = {"gas-predicted": "of adopters who choose by predictions", MALLEABLE: "malleable jobs"}
+_BOTH: Final = {"gas-predicted": "choose by predictions", MALLEABLE: "are malleable"}
 
 Value: TypeAlias = Callable[[Results, Found], Interval | None]
 """What is found on a log, with intervals of the level of the results."""
@@ -82,45 +82,46 @@ def claims(study: Results) -> Sequence[Claim]:
             below(0),
         ),
         one(
-            f"With {least}% of adopters, those who choose by predictions gain.",
+            f"If {least}% of the jobs choose by predictions, their mean falls.",
             change(least, "gas-predicted", "adopters"),
             below(0),
         ),
         one(
-            f"With {least}% of adopters, jobs that stay rigid do not lose (mean) when others choose by predictions.",
+            f"If {least}% of the jobs choose by predictions, the mean of the others, which stay rigid, falls, too.",
             change(least, "gas-predicted", "others"),
             below(0),
         ),
         one(
-            f"With {most}% of adopters who choose by predictions, fewer than 10% of the jobs end more than a minute "
-            "later than as rigid jobs.",
+            f"If {most}% of the jobs choose by predictions, fewer than 10% end more than a minute later than as rigid "
+            "jobs.",
             lambda of, log: of.part(Case(log, of.base, most, "gas-predicted", what="later")),
             below(10),
         ),
         one(
-            f"With {most}% malleable jobs, fewer than 10% of the jobs end more than a minute later.",
+            f"If {most}% of the jobs are malleable, fewer than 10% end more than a minute later.",
             lambda of, log: of.part(Case(log, of.base, most, MALLEABLE, what="later")),
             below(10),
         ),
         *(
             of_classes(
-                f"With {most}% {who}, the mean falls in each class of jobs (short or long, narrow or wide).", name
+                f"If {most}% of the jobs {what}, the mean falls in each class of jobs (short or long, narrow or wide).",
+                name,
             )
-            for name, who in _BOTH.items()
+            for name, what in _BOTH.items()
         ),
         *(
             one(
-                f"With {most}% {who}, users' mean slowdowns are spread more evenly (rise of Jain's index).",
+                f"If {most}% of the jobs {what}, users' mean slowdowns are spread more evenly (rise of Jain's index).",
                 lambda of, log, name=name: of.evenness(log, most, name),  # type: ignore[misc]
                 above(0),
                 3,
                 "",
             )
-            for name, who in _BOTH.items()
+            for name, what in _BOTH.items()
         ),
         one(
-            f"With {most}% of adopters, choosing again by predictions while queued leaves the mean lower than choosing "
-            "once.",
+            f"If {most}% of the jobs choose by predictions, choosing again while queued leaves the mean lower than "
+            "choosing once.",
             lambda of, log: of.against(Case(log, of.base, most, "gas-predicted-again"), "gas-predicted"),
             below(0),
         ),

@@ -1,4 +1,4 @@
-"""The report: what each strategy changes, who loses, and on what it hangs."""
+"""The report: what each strategy changes, who loses, and what it depends on."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ _IN_SETTINGS = ("gas", "gas-predicted", "gas-predicted-again", MALLEABLE)
 _FAIR = ("slurm", "oar", "gas", "gas-predicted", MALLEABLE)
 
 _MEASURES: Mapping[Measure, str] = {"response": "mean response time (s)", "slowdown": "mean bounded slowdown"}
+
+_ADOPTERS = (
+    "Adopters are the jobs that choose or change their sizes. The other jobs are rigid, in the same queue under the "
+    "same scheduler."
+)
 
 _NEAR = 2.0
 """Per cent within which a published figure of rigid jobs is reproduced."""
@@ -88,17 +93,25 @@ def _lead(study: Results) -> str:
     if not saved[MALLEABLE] or not shares:
         return "No log was simulated."
     return (
-        "A moldable job can run on several sizes, one of which is chosen before it starts. A malleable job changes its "
-        "size while it runs, for which the application, its runtime and the scheduler must be changed. How much of "
-        "what malleable jobs promise is there for the taking, with schedulers as they are? On "
-        f"{many(len(study.logs), 'log')} of real machines, with jobs that could run on other sizes than they did, mean "
-        f"turn-around times are {_span(saved[MALLEABLE])} shorter if all jobs are malleable, and "
-        f"{_span(saved['gas-predicted'])} shorter if all choose their sizes by Gas's predictions at submission: "
-        f"{_span(shares)} of that, by log. Some lose: {_later(study, 'gas-predicted')} of the jobs end more than a "
-        f"minute later if all choose, {_later(study, MALLEABLE)} if all are malleable. Both depend on the speed-ups, "
-        "which no log states and which are drawn here; Gas is taken to know how long a job itself runs on each size."
+        "A moldable job can run on several sizes (numbers of processors), one of which is chosen before it starts. A "
+        "malleable job changes its size while it runs; for that, its application, its runtime and the scheduler must "
+        "be changed. How much of what malleable jobs save can be had with schedulers as they are, if Gas chooses the "
+        f"size of each job? In simulations of {many(len(study.logs), 'log')} of real machines, jobs have further "
+        "sizes, which are drawn, and are compared with the same jobs on the sizes of the log. If all jobs are "
+        "malleable, the mean turn-around time, from submission to end, is "
+        f"{_span(saved[MALLEABLE])} shorter. If each job takes, at "
+        "its submission, the size on which Gas predicts that it ends first, the mean is "
+        f"{_span(saved['gas-predicted'])} shorter: depending on the log, {_span(shares)} of what malleable jobs save. "
+        f"Not every job gains: {_later(study, 'gas-predicted')} of them end more than a minute later if Gas chooses, "
+        f"{_later(study, MALLEABLE)} if all are malleable. All this depends on how much faster jobs run on more "
+        "processors. No log tells, so it is drawn, too; Gas is taken to know it of the job whose size it chooses."
         f"{_if_jobs_speed_up_less(study)}"
     )
+
+
+def _adopters(study: Results) -> str:
+    """Return how many of the jobs choose or change their sizes in the largest share that was simulated."""
+    return "All jobs" if _most(study) == 100 else f"{_most(study)}% of the jobs"
 
 
 def _later(study: Results, strategy: str) -> str:
@@ -114,8 +127,9 @@ def _if_jobs_speed_up_less(study: Results) -> str:
         return ""
     known = sum(value is not None for value in found)
     return (
-        " With speed-ups by Amdahl's law, where large sizes waste more processors, the mean is surely longer on "
-        f"{len(worse)} of {known} logs, by {_span(worse)}, if every job takes the size that ends first for itself."
+        " With speed-ups by Amdahl's law, where jobs waste more processors on large sizes, the opposite comes out on "
+        f"{len(worse)} of {many(known, 'log')}: if each job takes the size on which it ends first itself, the mean is "
+        f"{_span(worse)} longer."
     )
 
 
@@ -132,7 +146,9 @@ def _first_look(study: Results) -> Section:
     picture = Picture(
         "changes",
         draw_changes([log.source.trace for log in study.logs], titles, changes),
-        f"Against rigid jobs; {most}% of the jobs adopt. Lines at the ends of bars are 90% intervals over months.",
+        "Change of the mean turn-around time against rigid jobs; to the left, jobs end sooner. "
+        f"{_adopters(study)} choose or change their sizes in the way named, as is described below (What is compared). "
+        "Lines at the ends of bars are 90% intervals over months.",
     )
     rows = []
     for name in titles:
@@ -141,20 +157,20 @@ def _first_look(study: Results) -> Section:
             found = changes.get((log.source.trace, name))
             row.append("" if found is None else found.text(1))
         rows.append(tuple(row))
-    rigid: list[Cell | str] = ["mean of rigid jobs (h)"]
+    rigid: list[Cell | str] = ["mean turn-around time of rigid jobs (h)"]
     for log in study.logs:
         total, jobs = (study.sums(log, study.base, most, "rigid", what) for what in ("turnaround", "jobs"))
         rigid.append("" if total is None or jobs is None else f"{total.sum() / max(jobs.sum(), 1) / 3600:.2f}")
     columns = (Column("", left=True), *(Column(log.source.trace, "change of the mean (%)") for log in study.logs))
     return Section(
         "What choosing sizes and changing them saves",
-        (picture, Table(columns, (tuple(rigid), *rows), f"{most}% of the jobs adopt. ± is half of a 90% interval.")),
+        (picture, Table(columns, (tuple(rigid), *rows), "The same in figures. ± is half of a 90% interval.")),
     )
 
 
 def _strategies() -> Section:
     items = tuple(f"{one.title}: {one.about}" for one in STRATEGIES.values())
-    return Section("What is compared", (Bullets(items),))
+    return Section("What is compared", (Text(_ADOPTERS), Bullets(items)))
 
 
 def _by_share(study: Results) -> Section:
@@ -211,7 +227,7 @@ def _other_means(study: Results) -> Section:
         "A few long waits make up most of a mean. The geometric mean and the median say what a typical job has. Jobs "
         "on larger sizes use more processor time for the same work. The slowdown is over the run time of the log."
     )
-    return Section("Other means", (Text(text), Table(columns, tuple(rows), f"{most}% of the jobs adopt.")))
+    return Section("Other means", (Text(text), Table(columns, tuple(rows), f"{_adopters(study)} are adopters.")))
 
 
 @dataclass(frozen=True)
@@ -277,8 +293,8 @@ def _fairness(study: Results) -> tuple[Section, Section]:
     columns = [Column("", left=True), Column("log", left=True)]
     columns += [Column(name, group) for group in groups for name in CLASSES]
     words = (
-        f"{most}% of the jobs adopt. Classes are by the log: a long job ran for more than an hour, a wide one on more "
-        "than a sixteenth of the machine. Later: by more than a minute than as a rigid job. ± is half of a 90% "
+        f"{_adopters(study)} are adopters. Classes are by the log: a long job ran for more than an hour, a wide one on "
+        "more than a sixteenth of the machine. Later: by more than a minute than as a rigid job. ± is half of a 90% "
         "interval."
     )
     load = []
@@ -325,7 +341,7 @@ def _settings(study: Results) -> Section:
         "One thing at a time is different, with one seed and all jobs as adopters. Under another load, rigid jobs are "
         "simulated under that load, too."
     )
-    return Section("On what it hangs", (Text(text), Table(columns, tuple(rows))))
+    return Section("What it depends on", (Text(text), Table(columns, tuple(rows))))
 
 
 def _baselines(study: Results) -> Section:
