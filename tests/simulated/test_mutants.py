@@ -222,7 +222,8 @@ MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
         directories_by_number_alone, only("restored backup"), "given again|shows|are in use"
     ),
     "failed commits stay in the log": (
-        failed_commits_left_in_the_log, only("failing sync", "kill"), "was refused|no answered request asked for|may have"
+        failed_commits_left_in_the_log, only("failing sync", "kill"),
+        "was refused|no answered request asked for|may have"
     ),
     "answers come before writes": (
         begun_before_it_is_written, only("kill"), "is gone|no such job|not foreseen|is job"
