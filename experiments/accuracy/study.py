@@ -24,8 +24,8 @@ def accuracy_options(
     """Find how accurate a performance model must be.
 
     Gas plans the jobs of `gas experiment power` with execution times that are wrong by 0 to 3000%, and requests
-    walltimes with a margin for that; what is killed is submitted again with twice the walltime. Shows up to which error
-    it still ends sooner than the users' own requests, a question of Cirne and Berman (1999, section 6.1).
+    walltimes with a margin for that; killed jobs are submitted again with twice the walltime. Shows up to which error
+    they still finish sooner than with the users' own requests, a question of Cirne and Berman (1999, section 6.1).
 
     With three logs and two processors it takes five to ten minutes.
     """

@@ -14,7 +14,7 @@ __all__ = ["STUDY"]
 
 
 def bushel_options(seed: FirstSeed = 0, seeds: Seeds = 3, others: OtherTerms = True) -> Options:
-    """Compare Gas with requests of fixed size, many jobs at once.
+    """Compare Gas with fixed requests, many jobs at once.
 
     Replaces 5 to 50% of the jobs of real logs with NAS benchmarks and reproduces Tables 5.8 to 5.17 of Cirne and Berman
     (1999), with every figure beside the published one, and the effect on all other jobs. Then draws random speed-ups

@@ -21,10 +21,10 @@ def conditional_options(
     seeds: Seeds = 1,
     others: Annotated[bool, other_shares("Also run with a notice for half and all of the jobs.")] = True,
 ) -> Seeded:
-    """Compare jobs that are asked before they move with others.
+    """Show what it costs to ask jobs before moving them.
 
     S³ offers earlier starts to a share of the jobs of real logs, which keep their own until they accept (conditional
-    backfilling: Cirne and Berman 1999, section 6.1). Shows what that costs them, and the other jobs.
+    backfilling: Cirne and Berman 1999, section 6.1). Shows what that costs these jobs, and the others.
 
     With three logs and two processors it takes about five minutes.
     """

@@ -89,8 +89,8 @@ def computed(
         if others := ledger.others(run, configurations):
             note(
                 f"gas: {ledger.folder} also holds {many(len(others), 'run')} that this report leaves out: "
-                f"{differences(others, configurations)}. The report replaces an earlier one of them here; repeating "
-                "the command for that one computes nothing again."
+                f"{differences(others, configurations)}. An earlier report on them is overwritten; its command writes "
+                "it again without computing."
             )
         note("gas: writing the report")
         return results

@@ -29,19 +29,19 @@ def power_options(
         str, typer.Option("--mix", metavar="MIX", help="Benchmarks: thirds, uniform, unrestricted or restricted.")
     ] = "thirds",
     opponent: Annotated[
-        str, typer.Option("--opponent", metavar="NAME", help="Fixed size: uniform, powers (of two) or own.")
+        str, typer.Option("--opponent", metavar="NAME", help="Size of fixed requests: uniform, powers (of two) or own.")
     ] = "uniform",
     dataset: Annotated[
         str, typer.Option("--dataset", metavar="NAME", help="Times of benchmarks: default, or a data set's name.")
     ] = "default",
     accuracy: Annotated[
-        float, typer.Option("--accuracy", metavar="X", help="Execution time of a benchmark / walltime, at most 1.")
+        float, typer.Option("--accuracy", metavar="X", help="Share of its walltime that a benchmark runs, at most 1.")
     ] = 1.0,
     policy: Annotated[str, typer.Option("--policy", metavar="NAME", help="Policy; it must plan starts.")] = "s3",
     filled: Annotated[bool, typer.Option("--filled/--measured-sizes", help="Also sizes between measured ones.")] = True,
     era: Annotated[bool, typer.Option("--era/--as-measured", help="Scale times to nodes of the 1990s.")] = True,
 ) -> Options:
-    """Compare Gas with requests of fixed size, one job at a time.
+    """Compare Gas with fixed requests, one job at a time.
 
     Replaces jobs of real logs with NAS benchmarks, one per simulation, and reproduces Tables 5.1 to 5.7 of Cirne and
     Berman (1999) beside the published figures. Each job is simulated at every size that its benchmark accepts, which

@@ -26,7 +26,7 @@ def prediction_options(
     jobs: Annotated[int | None, whole_number("--jobs", 1, help="Jobs predicted in each month (default: 60).")] = None,
     samples: Annotated[int | None, whole_number("--samples", 1, help="Samples of a prediction (default: 300).")] = None,
     runs: Annotated[int | None, whole_number("--runs", 2, help="Jobs replaced in each month (default: 210).")] = None,
-    waits: Annotated[int | None, whole_number("--waits", 50, help="Jobs of each log, in part waits (1000).")] = None,
+    waits: Annotated[int | None, whole_number("--waits", 50, help="Jobs of each log (default: 1000).")] = None,
     only: Annotated[str, typer.Option("--only", metavar="PART", help="Only this part: waits, starts or choice.")] = "",
     quick: Annotated[bool, typer.Option("--quick", help="A first look: few jobs of the last two months.")] = False,
 ) -> Options:

@@ -19,7 +19,7 @@ def priorities_options(
     seeds: Seeds = 1,
     others: Annotated[bool, other_shares("Also run with a quarter and half of the jobs urgent.")] = True,
 ) -> Seeded:
-    """Show what urgent jobs gain under S³, and what that costs others.
+    """Show what urgent jobs gain under S³, and others lose.
 
     A share of the jobs of real logs are urgent: of a higher class, which S³ moves first to starts that become free. All
     promised starts hold (priorities: Cirne and Berman 1999, section 6.1).

@@ -50,7 +50,7 @@ def restore_command(
     name: Name = "s3",
     state: StateDirectory = None,
 ) -> None:
-    """Replace the store (database) of a stopped S³ service with a backup.
+    """Replace the store of a stopped S³ service with a backup.
 
     gas restore s3.backup
 

@@ -33,15 +33,15 @@ def offer_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Show, accept or decline the earlier start that S³ offers a waiting job.
+    """Show, accept or decline an earlier start that S³ offers.
 
     gas offer 12
 
     gas offer 12 --accept
 
-    S³ offers earlier starts to jobs submitted with --notice, instead of moving them, and holds both starts until the
-    answer. Without an answer within the notice, the job keeps its promised start, and S³ offers nothing more until
-    --decline --not-before asks for it. It holds the offers to a job for a day in all.
+    S³ does not move a waiting job submitted with --notice: it offers the job an earlier start, and holds both starts
+    until you answer. Without an answer in time, the job keeps its promised start; then S³ offers nothing more, unless
+    you ask for it with --decline --not-before. In all, S³ holds offers to one job for a day at most.
     """
     if accepts and declines:
         raise BadInput("--accept, --decline: only one of them is possible")

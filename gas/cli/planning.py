@@ -189,7 +189,7 @@ class Spreading:
         bool,
         typer.Option(
             "--coallocate",
-            help="Also run on several machines (S³) that start together, if that finishes sooner than on one.",
+            help="Also consider several S³ machines that start together; take them if that finishes sooner than one.",
         ),
     ] = False
     most_machines: Annotated[

@@ -76,7 +76,7 @@ def reshape_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Change the size of a waiting job if that makes it finish sooner.
+    """Change the size of a waiting job to make it finish sooner.
 
     gas reshape 12 app.toml --dry-run
 

@@ -104,7 +104,7 @@ def simulate_command(
             "--class",
             metavar="NAME=FIELD:N,...",
             help="Class of jobs, the highest first: urgent=user:3,17 (or group, queue, partition); repeatable. "
-            "Policies that plan every job move higher classes to earlier starts first.",
+            "All policies but fcfs, easy and your own move higher classes to earlier starts first.",
         ),
     ] = None,
     notice: Annotated[
@@ -112,7 +112,8 @@ def simulate_command(
         typer.Option(
             "--notice",
             metavar="N%:TIME",
-            help="Under s3: N% of the jobs have TIME to answer offers of earlier starts; 25%:10m:2m takes 2 minutes.",
+            help="Under s3: N% of the jobs have TIME to answer offers of earlier starts; with 25%:10m:2m, they answer "
+            "after 2 minutes.",
         ),
     ] = None,
     months: Annotated[bool, typer.Option("--months", help="Also show results by month of submission.")] = False,

@@ -74,7 +74,7 @@ def submit_command(
         typer.Option(
             "--notice",
             metavar="TIME",
-            help="On S³: offer earlier starts (gas offer) instead of moving the job; TIME to answer each, up to 1d.",
+            help="On S³: ask before moving it to an earlier start (gas offer); you have TIME (up to 1d) to answer.",
         ),
     ] = None,
     key: KeyOption = None,

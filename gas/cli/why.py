@@ -20,7 +20,7 @@ def why_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Explain why a Slurm job is pending, and what would start it sooner.
+    """Explain why a Slurm job waits, and what would start it.
 
     gas why 12
 

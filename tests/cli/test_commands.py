@@ -70,7 +70,8 @@ def test_so_has_each_command_of_a_group(gas):
             assert f"\n  gas {group} {command}" in gas(group, command, "--help").out.partition("Options:")[0]
 
 
-def test_summaries_are_not_cut_off(gas):
+def test_summaries_are_not_cut_off_at_80_columns(gas, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     assert "..." not in gas("--help").out.partition("Plan and submit:")[2]
     for group in GROUPS:
         assert "..." not in gas(group, "--help").out.partition("Commands:")[2]

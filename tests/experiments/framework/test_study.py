@@ -234,7 +234,7 @@ def test_a_narrower_study_in_the_same_folder_says_which_kept_runs_it_leaves_out(
     asked(*options, "--seeds", 1, "--log", "KTH")
     told = " ".join(capsys.readouterr().err.split())
     assert f"{tmp_path / 'runs'} also holds 5 runs that this report leaves out: log CTC" in told
-    assert "; seed 1, 2. The report replaces an earlier one" in told
+    assert "; seed 1, 2. An earlier report on them is overwritten; its command writes it again" in told
     asked(*options)
     assert "leaves out" not in capsys.readouterr().err
 
