@@ -336,8 +336,8 @@ class Together:
     def _known(self, part: Part) -> S3Endpoint | None:
         """Return the scheduler of a part, at its address then or another one; None if it is not named now."""
         where = self._endpoints.get(part.address)
-        if where is None:
-            where = next((one for one in self._endpoints.values() if one.is_at(part.address, part.identity)), None)
+        if where is None and part.identity is not None:
+            where = next((one for one in self._endpoints.values() if one.identity() == part.identity), None)
             if where is not None:
                 self._endpoints[part.address] = where
         return where

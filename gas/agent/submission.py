@@ -131,11 +131,15 @@ def _other_work(asked: JobDescription, job: Mapping[str, Any], where: JobEndpoin
     return None if same else f"job {job['id']}, which runs another command ({shlex.join(command)[:60]})"
 
 
-def _was_sent_to(one: Scheduler, page: Page) -> bool:
-    """Return whether a scheduler is the one that a request of a page went to, at that address or another of its."""
-    if isinstance(one, S3Endpoint):
-        return page.address is not None and one.is_at(page.address, page.identity)
-    return not isinstance(one, tuple) and one.address == page.address
+def _that_was_sent_to(page: Page, schedulers: Sequence[Scheduler]) -> list[Scheduler]:
+    """Return the scheduler that a request of a page went to; if none has that address, one that has the identity."""
+    if page.address is None:
+        return []
+    its: list[Scheduler] = [one for one in schedulers if not isinstance(one, tuple) and one.address == page.address]
+    if its or page.identity is None:  # others, which may be down, are not asked
+        return its
+    its += [one for one in schedulers if isinstance(one, S3Endpoint) and one.identity() == page.identity][:1]
+    return its
 
 
 @dataclass(frozen=True)
@@ -219,7 +223,7 @@ class Submission:
                     "another key for another job"
                 )
             sent_to = page.address
-            its = [] if sent_to is None else [one for one in self._endpoints if _was_sent_to(one, page)]
+            its = _that_was_sent_to(page, self._endpoints)
             if sent_to is not None and not its:
                 raise Conflict(
                     f"--key {self.key}: was sent to {sent_to} before and may have created a job there; submit to that "

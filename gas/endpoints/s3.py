@@ -266,10 +266,6 @@ class S3Endpoint(S3Calls):
             return self.machine().get("identity")
         return None
 
-    def is_at(self, address: str, identity: str | None) -> bool:
-        """Return whether it is the scheduler that was noted with an address, and perhaps its identity."""
-        return self.address == address or (identity is not None and self.identity() == identity)
-
     def change_machine(
         self, *, processors: int | None = None, accepting: bool | None = None, cancel_larger: bool = False
     ) -> dict[str, Any]:
