@@ -1,8 +1,8 @@
 """Reading and interpreting a Slurm with very many waiting jobs: time, and memory.
 
 The queue is the recorded one with further jobs that have no plan, 100,000 in all; and a large site, with GPUs, memory,
-features and licences, by both transports. Where GAS_BENCHMARK_SMALL is 1, as in CI, a fifth of the queue is taken and a
-quarter of the site.
+features and licences, by both transports. Where GAS_BENCHMARK_SMALL is 1, as in CI, a twentieth of the queue is taken and
+a quarter of the site.
 """
 
 import json
@@ -23,7 +23,8 @@ from gas.endpoints.slurm.command_line import RS, US, detailed, read_cluster
 from gas.endpoints.slurm.interpretation import interpret
 
 SMALL = os.environ.get("GAS_BENCHMARK_SMALL") == "1"
-WAITING = 20_000 if SMALL else 100_000
+WAITING = 5_000 if SMALL else 100_000
+PARTS = 4 if SMALL else 1  # of a large site
 MOST_MEBIBYTES = 1500 * WAITING // 100_000
 """A login node may give a user no more than two gibibytes."""
 
@@ -74,7 +75,7 @@ def test_memory(answers):
     assert most < MOST_MEBIBYTES
 
 
-MOST_MEBIBYTES_OF_A_SITE = 400
+MOST_MEBIBYTES_OF_A_SITE = 400 // PARTS
 
 
 def by_commands(answers):
@@ -85,10 +86,15 @@ def by_rest(answers):
     return json_answers.read_cluster(answers, name="large")
 
 
+def drawn(parts):
+    """Return a site, or a part of it: 5,000 nodes and 20,000 waiting jobs in full."""
+    return large_site.Site.drawn(nodes=5_000 // parts, waiting=20_000 // parts, planned=300 // parts)
+
+
 @pytest.fixture(scope="module", params=["commands", "rest"])
 def site(request):
-    """Return what 5,000 nodes and 23,000 jobs are read of, and the reader."""
-    made = large_site.Site.drawn()
+    """Return what 5,000 nodes and 23,000 jobs are read of, or a part of them, and the reader."""
+    made = drawn(PARTS)
     if request.param == "commands":
         return large_site.by_commands(made), by_commands
     return {name: text.encode() for name, text in large_site.by_rest(made).items()}, by_rest
@@ -97,7 +103,7 @@ def site(request):
 def test_reading_a_large_site(benchmark, site):
     answers, reader = site
     cluster = benchmark(reader, answers)
-    assert (len(cluster.nodes), sum(job.pending for job in cluster.jobs)) == (5_000, 20_000)
+    assert (len(cluster.nodes), sum(job.pending for job in cluster.jobs)) == (5_000 // PARTS, 20_000 // PARTS)
     assert any(job.gres_per_node for job in cluster.jobs)
     assert not any("could not be read" in caution for caution in cluster.cautions)
 
@@ -142,7 +148,7 @@ print(json.dumps([*np.diff(clock).tolist(), int(status.partition("VmHWM:")[2].sp
 
 
 @pytest.mark.parametrize("transport", ["commands", "rest"])
-@pytest.mark.parametrize("parts", [4] if SMALL else [4, 2, 1])
+@pytest.mark.parametrize("parts", [PARTS] if SMALL else [4, 2, 1])
 def test_a_plan_for_fifty_shapes_at_a_large_site(tmp_path, transport, parts):
     """Processor seconds to read, to plan what waits and to place 50 shapes, and MB at the most, in a new process.
 
@@ -156,7 +162,7 @@ def test_a_plan_for_fifty_shapes_at_a_large_site(tmp_path, transport, parts):
     5,000   20,000  2.2 + 1.8 + 0.3,  299  2.4 + 1.8 + 0.9,  305
     =====  =======  =====================  =====================
     """
-    site = large_site.Site.drawn(nodes=5_000 // parts, waiting=20_000 // parts, planned=300 // parts)
+    site = drawn(parts)
     said = large_site.by_commands(site) if transport == "commands" else large_site.by_rest(site)
     (tmp_path / "answers.json").write_text(json.dumps(said))
     del said
@@ -173,7 +179,8 @@ def test_a_plan_for_fifty_shapes_at_a_large_site(tmp_path, transport, parts):
 
 def test_gas_plan_for_fifty_shapes_at_a_large_site(tmp_path):
     """`gas plan` as a user calls it, from its start to its exit; the commands take no time of Slurm's."""
-    large_site.as_programs(large_site.by_commands(large_site.Site.drawn()), tmp_path / "bin")
+    site = drawn(PARTS)
+    large_site.as_programs(large_site.by_commands(site), tmp_path / "bin")
     (tmp_path / "gas.toml").write_text(
         f'[endpoints.big]\ntype = "slurm"\nfolder = "{tmp_path}/bin"\npartition = "main"\n'
     )
@@ -190,4 +197,4 @@ def test_gas_plan_for_fifty_shapes_at_a_large_site(tmp_path):
     assert "processors on big, walltime" in ran.stdout
     assert "more candidates" in ran.stdout
     spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    print(f"gas plan, 5,000 nodes, 20,000 waiting, 50 shapes: {spent:.1f} s of the processor, {lasted:.1f} s in all")
+    print(f"gas plan, {site.size:,} nodes, 50 shapes: {spent:.1f} s of the processor, {lasted:.1f} s in all")
