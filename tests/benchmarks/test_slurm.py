@@ -1,8 +1,8 @@
 """Reading and interpreting a Slurm with very many waiting jobs: time, and memory.
 
 The queue is the recorded one with further jobs that have no plan, 100,000 in all; and a large site, with GPUs, memory,
-features and licences, by both transports. Where GAS_BENCHMARK_SMALL is 1, as in CI, a twentieth of the queue is taken and
-a quarter of the site.
+features and licences, by both transports. Where GAS_BENCHMARK_SMALL is 1, as in CI, a twentieth of the queue is taken
+and a quarter of the site.
 """
 
 import json
