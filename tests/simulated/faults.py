@@ -135,7 +135,15 @@ class Faults(Users):
     def _restored_backup(self) -> None:
         if not self.backups:
             return self.take_backup()
-        backup = self.rng.choice(self.backups[-3:])
+        first = self.rng.choice(self.backups[-3:])
+        newer = [each for each in self.backups if each is not first]
+        if newer and self.rng.random() < 0.4:  # somebody finds that it was not the right one
+            second = newer[-1]
+            seconds = self.rng.choice([3.0, 10.0, 30.0])
+            self.kernel.at(self.kernel.now + seconds, lambda: None if self.mended else self._bring_back(second))
+        return self._bring_back(first)
+
+    def _bring_back(self, backup: Backup) -> None:
         self.kill_service()
         self.oracle.sizes.end(self.oracle.sizes.ask(backup.size), done=None)  # what was started before is still to come
         self.oracle.accepting.end(self.oracle.accepting.ask(backup.accepting), done=None)
@@ -146,7 +154,6 @@ class Faults(Users):
             self.note("gas restore")
             self.restoring = backup
         self.oracle.restored(backup.known)
-        return None
 
     @contextlib.contextmanager
     def _administrator(self) -> Iterator[Disk]:

@@ -185,7 +185,7 @@ class Oracle:
         named = f"{asked.token} (job {job.id})"
         if job.state == "completed" and not asked.executions:
             self.fail(f"{named} is completed and was never executed")
-        if asked.token in self.executing and job.state != "cancelled":
+        if asked.token in self.executing:
             self.fail(f"{named} is {job.state}, and processes of it still run")
         if job.exit_status is not None and asked.executions and job.exit_status != asked.status:
             self.fail(f"{named} has exit status {job.exit_status}, and its command ended with {asked.status}")

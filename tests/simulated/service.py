@@ -122,6 +122,7 @@ class Service:
         self.process: Process | None = None
         self.scheduler: Any = None
         self.restarting = False
+        self.mended = False  # for good
         self.backups: list[Backup] = []
         self.restoring: Backup | None = None
         self.restore_began = False

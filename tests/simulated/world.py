@@ -109,6 +109,7 @@ class World(Faults):
     def settle(self) -> None:
         """Mend all faults, let everything come to its end, and judge that."""
         self.note("all faults are mended")
+        self.mended = True
         self.disk = DiskFaults()
         self.kernel.descriptors_exhausted = False
         if self.process is not None and self.process.stopped:
