@@ -74,7 +74,7 @@ def _most(study: Results) -> int:
 
 def _span(values: Sequence[float]) -> str:
     low, high = min(values), max(values)
-    return f"{low:.0f}%" if round(low) == round(high) else f"{low:.0f} to {high:.0f}%"
+    return f"{low:,.0f}%" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}%"
 
 
 def _lead(study: Results) -> str:
