@@ -126,9 +126,10 @@ def _if_jobs_speed_up_less(study: Results) -> str:
     if not worse:
         return ""
     known = sum(value is not None for value in found)
+    where = f"{len(worse)} of {many(known, 'log')}" if len(worse) < known else "all logs"
     return (
         " With speed-ups by Amdahl's law, where jobs waste more processors on large sizes, the opposite comes out on "
-        f"{len(worse)} of {many(known, 'log')}: if each job takes the size on which it ends first itself, the mean is "
+        f"{where}: if each job takes the size on which it ends first itself, the mean is "
         f"{_span(worse)} longer."
     )
 
