@@ -98,9 +98,8 @@ def _lead(study: Results) -> str:
         "be changed. How much of what malleable jobs save can be had with schedulers as they are, if Gas chooses the "
         f"size of each job? In simulations of {many(len(study.logs), 'log')} of real machines, jobs have further "
         "sizes, which are drawn, and are compared with the same jobs on the sizes of the log. If all jobs are "
-        "malleable, the mean turn-around time, from submission to end, is "
-        f"{_span(saved[MALLEABLE])} shorter. If each job takes, at "
-        "its submission, the size on which Gas predicts that it ends first, the mean is "
+        f"malleable, the mean turn-around time, from submission to end, is {_span(saved[MALLEABLE])} shorter. If each "
+        "job takes, at its submission, the size on which Gas predicts that it ends first, the mean is "
         f"{_span(saved['gas-predicted'])} shorter: depending on the log, {_span(shares)} of what malleable jobs save. "
         f"Not every job gains: {_later(study, 'gas-predicted')} of them end more than a minute later if Gas chooses, "
         f"{_later(study, MALLEABLE)} if all are malleable. All this depends on how much faster jobs run on more "
@@ -129,8 +128,7 @@ def _if_jobs_speed_up_less(study: Results) -> str:
     where = f"{len(worse)} of {many(known, 'log')}" if len(worse) < known else "all logs"
     return (
         " With speed-ups by Amdahl's law, where jobs waste more processors on large sizes, the opposite comes out on "
-        f"{where}: if each job takes the size on which it ends first itself, the mean is "
-        f"{_span(worse)} longer."
+        f"{where}: if each job takes the size on which it ends first itself, the mean is {_span(worse)} longer."
     )
 
 

@@ -1,4 +1,4 @@
-"""Options of ``gas simulate`` that apply to some policies only: refused where they apply to none, else said of whom."""
+"""Options of ``gas simulate`` for some policies: refused if no policy uses them; policies that do not are named."""
 
 from __future__ import annotations
 

@@ -57,8 +57,7 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
     found = directories(jobs)
     loss = store.lost
     known = store.last_id() if loss is None else loss.known
-    unknown = [name for name, (id, _) in found.items() if id > known]  # a backup may lack others, see below
-    if loss is None and not unknown:
+    if loss is None and all(id <= known for id, _ in found.values()):
         return []
     if loss is None:
         store.go_on_from_here("directories of later jobs are there")
@@ -76,7 +75,7 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
     for name, (id, identity) in found.items():
         try:
             one = store.job(id)
-        except DamagedRow:  # of one that has ended; who reads it is told
+        except DamagedRow:  # of a job that has ended; reading it reports the damage
             continue
         if one is None or one.identity != identity:
             unknown.append(name)
@@ -93,7 +92,10 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
     if begun:
         remarks.append(f"{_listed(begun)} had started since then and are running or have ended: not run again")
     if revived:
-        remarks.append(f"{_listed(revived)} had ended without having run, and has started in another life of the store")
+        has = "has" if len(revived) == 1 else "have"
+        remarks.append(
+            f"{_listed(revived)} had ended without having run, and {has} started by what the directory shows"
+        )
     if gone:
         remarks.append(f"{_listed(gone)} had started, and the outcome is not known")
     if adopted:

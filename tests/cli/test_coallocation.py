@@ -120,12 +120,12 @@ def test_a_key_of_which_a_part_was_cancelled_is_refused_and_says_what_became_of_
     assert gas(*submit).code == 0
     jobs = [f"job 2 -e {site.url}" for site in services]
     services[0].delete("/v1/jobs/2")
-    told = gas(*submit)
-    assert (told.code, told.out) == (1, "")
-    assert f"{jobs[0]} is cancelled, {jobs[1]} is reserved; cancel the rest (gas cancel 2 -e" in told.err
+    again = gas(*submit)
+    assert (again.code, again.out) == (1, "")
+    assert f"{jobs[0]} is cancelled, {jobs[1]} is reserved; cancel the rest (gas cancel 2 -e" in again.err
     assert gas("cancel", "2", "-e", services[1].url).code == 0
-    told = gas(*submit)
-    assert (told.code, told.err.count("is cancelled"), "cancel the rest" in told.err) == (1, 2, False)
+    again = gas(*submit)
+    assert (again.code, again.err.count("is cancelled"), "cancel the rest" in again.err) == (1, 2, False)
     listed = [job for site in services for job in site.get("/v1/jobs?ended=9").json()["jobs"]]
     assert [job["id"] for job in listed if job["kind"] == "job"] == [2, 2]
 

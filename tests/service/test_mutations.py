@@ -23,8 +23,8 @@ from thorough import rounds
 MUTATIONS = int(os.environ.get("GAS_MUTATIONS", "0"))
 BATCHES = 10
 CONNECTIONS = 12
-PATIENCE = 0.05
-"""Seconds after which a client that was not answered closes its side."""
+PATIENCE = 0.3
+"""Seconds after which a client that was not answered closes its side: answers of a busy machine come within them."""
 
 SEED = 20
 
@@ -382,8 +382,7 @@ def test_thousands_of_mutated_requests_leave_the_service_answering(service, coun
         slow.join()
     unforeseen = {s for s in statuses if s >= 500}
     assert unforeseen == set()
-    rare = {201, 404, 405, 413} if count >= 1000 else set()  # some answers come too late where the machine is busy
-    assert {200, 400, 422} | rare <= set(statuses)
+    assert {200, 201, 400, 404, 405, 413, 422} <= set(statuses)
     assert len(statuses) > count / 3, "they were answered"
     assert slow.sent > 0
     assert held[-1] - held[0] < GROWTH, held

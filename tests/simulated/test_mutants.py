@@ -146,7 +146,7 @@ def jobs_moved_without_being_asked():
 
 
 def reservations_that_do_not_lapse():
-    """What nobody comes back to is held for its walltime."""
+    """An unused reservation holds its processors for its whole walltime."""
     reserve = Machine.reserve
     return replaced(Machine, "reserve", lambda self, *given, **more: reserve(self, *given, **{**more, "lasts": None}))
 

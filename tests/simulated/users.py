@@ -68,7 +68,7 @@ class Users(Service):
         self._submit(replace(wish, start_by=start_by))
 
     def _to_be_used(self) -> Asked | None:
-        """Return a reservation for a job that is answered and not used; of every other one, nobody comes back to it."""
+        """Return a reservation for a job that was answered and is not yet used; every other one is never used."""
         again = self.rng.random() < 0.02  # what somebody has used or cancelled
         for asked in reversed(self.oracle.asked.values()):
             known = asked.request.lapses and asked.id is not None and asked.state == "reserved" and not asked.lost

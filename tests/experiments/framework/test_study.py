@@ -143,10 +143,8 @@ def test_of_several_versions_of_a_log_the_one_that_is_taken_is_named_and_another
     (tmp_path / "KTH-SP2-1996-2.1-cln.swf").write_bytes(gzip.decompress(log.read_bytes()) + b"; another\n")
     found = logs_at_hand(STUDY, tmp_path)
     assert [log.name for log in found.logs] == ["KTH-SP2-1996-2"]
-    told = " ".join(capsys.readouterr().err.split())
-    assert (
-        "KTH: KTH-SP2-1996-2 is used (as recorded, like those of the papers); --log KTH-SP2-1996-2.1-cln uses" in told
-    )
+    err = " ".join(capsys.readouterr().err.split())
+    assert "KTH: KTH-SP2-1996-2 is used (as recorded, like those of the papers); --log KTH-SP2-1996-2.1-cln uses" in err
     found = logs_at_hand(STUDY, tmp_path, chosen=Chosen(["KTH-SP2-1996-2.1-cln"]))
     assert [log.name for log in found.logs] == ["KTH-SP2-1996-2.1-cln"]
     assert "is used" not in capsys.readouterr().err
@@ -232,9 +230,9 @@ def test_a_narrower_study_in_the_same_folder_says_which_kept_runs_it_leaves_out(
     asked(*options)
     assert "leaves out" not in capsys.readouterr().err
     asked(*options, "--seeds", 1, "--log", "KTH")
-    told = " ".join(capsys.readouterr().err.split())
-    assert f"{tmp_path / 'runs'} also holds 5 runs that this report leaves out: log CTC" in told
-    assert "; seed 1, 2. An earlier report on them is overwritten; its command writes it again" in told
+    err = " ".join(capsys.readouterr().err.split())
+    assert f"{tmp_path / 'runs'} also holds 5 runs that this report leaves out: log CTC" in err
+    assert "; seed 1, 2. An earlier report on them is overwritten; its command writes it again" in err
     asked(*options)
     assert "leaves out" not in capsys.readouterr().err
 
