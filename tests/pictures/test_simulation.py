@@ -214,11 +214,11 @@ def test_a_simulation_that_stands_before_its_end_is_not_drawn(tmp_path, draw):
 
 @pytest.mark.thorough
 def test_charts_and_curves_begin_at_one_line(tmp_path, monkeypatch):
+    from matplotlib.figure import Figure
+
     figures = []
-    save = matplotlib.figure.Figure.savefig
-    monkeypatch.setattr(
-        matplotlib.figure.Figure, "savefig", lambda self, *a, **k: (figures.append(self), save(self, *a, **k))
-    )
+    save = Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (figures.append(self), save(self, *a, **k)))
     draw_simulation([made("easy"), made("s3")], tmp_path / "x.png", log=LOG)
     panels = figures[0].axes[:5]  # two charts, three of curves
     assert len({ax.get_position().x0 for ax in panels}) == 1

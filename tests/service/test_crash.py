@@ -53,6 +53,8 @@ CRASHES = int(os.environ.get("GAS_CRASHES", "0"))
 CANCELLED_WITHIN = 5.0
 """Seconds after its answer until a running job is gone: 2 s from TERM to KILL, and what a busy machine adds."""
 
+NEVER_STARTED = "cancelled before the command was started"
+
 SCRIPTS = (
     "true",
     "sleep 0.2",
@@ -537,6 +539,11 @@ class Run:
                 assert self.faults, f"it left no record of its end: {job}"
                 assert self.started(job["id"]) == float("inf"), f"it started and left no record of its end: {job}"
                 assert not (self.proofs / job["name"]).exists(), f"it ran without a record: {job}"
+            if record is not None and record.message == NEVER_STARTED:
+                # The service died before there was a process, and said so when it was back.
+                assert self.started(job["id"]) == float("inf"), f"it started, and its record denies it: {job}"
+                assert not (self.proofs / job["name"]).exists(), f"it ran, and its record denies it: {job}"
+                return
             assert record is None or record.end <= instant + CANCELLED_WITHIN or job["id"] in self.lost, (
                 f"it went on for long: {job}"
             )
