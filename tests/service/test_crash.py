@@ -245,6 +245,7 @@ class Run:
     broken: int = 0
     lost: set[int] = field(default_factory=set)
     crashes: int = 0
+    shown: dict[int, Any] = field(default_factory=dict)  # its jobs when it had last come back
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
@@ -338,7 +339,7 @@ class Run:
     def look_around(self, before: Standing) -> None:
         """Verify the schedule that the service came back with, before clients ask for anything else."""
         came = time.time()
-        first = {job["id"]: job for job in self.service.jobs()}
+        self.shown = first = {job["id"]: job for job in self.service.jobs()}
         processes = marked_processes(self.place.inside)
         second = {job["id"]: job for job in self.service.jobs()}
         self.broken = int(self.service.health()["promises_broken"])
@@ -375,7 +376,11 @@ class Run:
         waiting = [job for job in before.jobs.values() if job.state in ("queued", "reserved") or job.id in late]
         fates = [self.fate(waiting, before, instant) for instant in self.instants(outage)]
         fitting = [(missed, displaced) for missed, displaced in fates if missed <= late <= missed | displaced]
-        assert fitting, f"late are {late}; that could have been {fates}"
+        missed, _ = fates[-1]
+        assert fitting, (
+            f"late are {late}, {count} were counted; that could have been {fates}; otherwise than at the end of the "
+            f"outage: {[(before.jobs[id], promises[id], self.shown.get(id)) for id in missed ^ late]}"
+        )
         # A displaced job may have been moved back since by one that ended early.
         assert any(len(late) <= count <= len(missed | displaced) for missed, displaced in fitting), (late, count, fates)
 
