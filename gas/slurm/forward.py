@@ -281,10 +281,12 @@ class Forward:
         at, begun = 0, False
         while at < len(index):
             if waiting.restraints.count:
-                held = self._limited(index)
+                held, busy, _ = waiting.restraints.verdicts(index, self.clock.now, self.jobs)
                 held[held == 3] = 0
                 if stops:
                     held[held > 0] = 1
+                else:
+                    held[(held == 0) & busy] = 3
                 rows.considered[:] = ((held != 1) | stops) & ~refused
             before, noted = int(state.running.total[0]), int(plans.total[0])
             at = self.pass_kernel(
@@ -335,9 +337,9 @@ class Forward:
             if not len(index):
                 return
             if waiting.restraints.count and not stops:
-                held = self._limited(index)
+                held, _, unplanned = waiting.restraints.verdicts(index, now, self.jobs)
                 rows.considered[:] = ((held == 0) | (held == 3)) & ~np.isin(index, list(refused))
-                rows.now_only[:] |= held == 3
+                rows.now_only[:] |= unplanned
             before = int(state.running.total[0])
             current: State = replace(
                 state, records=[waiting.records[at] for at in index], rows=rows, parameters=parameters,

@@ -30,7 +30,8 @@ BUSY: its nodes are (Slurm's reason is Resources); BEHIND: its partition is clos
 NO_LICENCES: there are not enough now; RESERVED: a reservation is in its way; TOO_DEEP: the pass ended before it;
 ELSEWHERE: its job started in another partition; NOT_THERE: the nodes that are left would not do if they were idle
 (ReqNodeNotAvail): it closes nothing, so that others start in its partition before it (node_scheduler.c,
-_pick_best_nodes; seen on 24.11). HELD: it would start, but a limit that is tested when its nodes are chosen holds it.
+_pick_best_nodes; seen on 24.11). HELD: a limit of amounts holds it, whether its nodes are busy or not, and it closes
+nothing (select_nodes replaces its error by that of the limit; seen on 22.05, 24.11 and 26.05).
 """
 
 
@@ -73,8 +74,8 @@ def run_pass(
         The records in the order in which they are tried.
     limited
         By record: 1 if a limit keeps it from starting and closes its partition (assoc_limit_stop); 2 if a limit does
-        that is tested only when its nodes are chosen (acct_policy_job_runnable_post_select): where these are busy, it
-        closes its partition as others do.
+        that is tested only when nodes have been looked for (acct_policy_job_runnable_post_select); 3 if it does so only
+        where its nodes are busy. Such a limit is tested there too, and a job that it holds closes nothing.
     whole
         By partition: its nodes.
     idle
@@ -127,8 +128,8 @@ def run_pass(
                 if parameters.licenses:
                     return len(order)
                 break
-            later = records.not_before[at] > now and limited[at] == 0
-            if not few and limited[at] != 1 and records.leader[at] < 0 and not later:
+            not_yet = records.not_before[at] > now
+            if not few and limited[at] != 1 and records.leader[at] < 0 and not (not_yet and limited[at] == 0):
                 start, overlapped = reserved(at, now, records, closures, sets, nodes)
                 if start != now:
                     outcome = RESERVED
@@ -172,8 +173,10 @@ def run_pass(
                 if outcome == STARTED:
                     note(plans, at, now, records.limit[at], given)
                 break
-            if outcome == STARTED and limited[at] == 2:
+            if not few and (limited[at] == 2 or (limited[at] == 3 and (outcome != STARTED or not_yet))):
                 plans.state[at] = HELD
+                if need[HAS_REQUIRED] and count(sets[records.required[at]]) >= need[LEAST]:
+                    remove(available, sets[records.required[at]])
                 break
             if outcome == STARTED and begin(at, records, machine, use, running, now, 0, given, work.missing):
                 plans.state[at] = STARTED

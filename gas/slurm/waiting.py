@@ -320,10 +320,10 @@ class Waiting:
         if not len(own):
             return False
         everybody = self.order(now)
-        limited = self.restraints.limited(everybody, now, jobs)
+        limited, busy, _ = self.restraints.verdicts(everybody, now, jobs)
         ranks = {at: rank for rank, at in enumerate(everybody.tolist())}
         for rank, other in enumerate(everybody.tolist()):
-            if self.place[other] == place or limited[rank] or self.ghosts[self.place[other]]:
+            if self.place[other] == place or limited[rank] or busy[rank] or self.ghosts[self.place[other]]:
                 continue
             for at in own.tolist():
                 if not np.any(nodes[self.partition[at]] & nodes[self.partition[other]]):

@@ -132,12 +132,22 @@ def begun(made):
     return [one.job for one in run_forward(made, {}, until=THEN).starts]
 
 
-def test_a_limit_of_amounts_closes_a_partition_where_the_nodes_are_busy_too():
-    """It is tested when nodes are chosen: a job that finds none is one that waits for them (acct_policy.c)."""
+def test_a_job_held_by_a_limit_of_amounts_closes_no_partition_even_where_its_nodes_are_busy():
+    """Seen on 22.05, 24.11 and 26.05: the limit is tested where no nodes are found, too (node_scheduler.c)."""
     limited = a_cluster(an_accounting(mine=Bounds(group_tres={"cpu": 30.0})))
     other = {"user": "other"}
     assert begun(of_lab(limited, (24, {}), (8, {}), (8, other))) == [1, 3]
-    assert begun(of_lab(limited, (24, {}), (20, {}), (8, other))) == [1]
+    assert begun(of_lab(limited, (24, {}), (20, {}), (8, other))) == [1, 3]
+    assert begun(of_lab(limited, (24, {}), (20, other), (4, {}), (8, {"user": "third"}))) == [1]
+
+
+def test_a_job_whose_nodes_are_busy_is_tested_with_as_many_nodes_as_it_asks_for_whoever_has_them():
+    """Seen on 22.05, 24.11 and 26.05: one node may be in use and one is; what waits for nodes behind it starts."""
+    limited = a_cluster(an_accounting(mine=Bounds(group_tres={"node": 1.0})))
+    other = {"user": "other"}
+    assert begun(of_lab(limited, (4, {}), (31, other), (3, {}), (1, other))) == [1, 2, 4]
+    free = a_cluster(an_accounting(mine=Bounds(group_tres={"node": 2.0})))
+    assert begun(of_lab(free, (4, {}), (35, other), (3, {}), (1, other))) == [1, 2]
 
 
 def test_a_limit_of_nodes_is_one_of_the_nodes_that_are_chosen():
