@@ -65,6 +65,7 @@ Run forward, where it is known how long jobs really take::
 
     dependencies  which other jobs a job waits for
     ageing        priorities while time goes on
+    together      nodes that come first as others have them who count for the same limit
     restraints    limits on the queue while jobs start and end
     waiting       the queue while time goes on
     holders       who holds which part of the machine

@@ -34,6 +34,8 @@ class Work(NamedTuple):
     ----------
     capacity, left, weight, places
         By node: what it can give, and what is left when weak ones are taken away; and nodes that give something.
+    behind
+        By node, whether its weight counts as one higher for this job; false of all between two uses.
     bounds, missing, tally
         Runs of neighbouring nodes; by column of generic resources; by number of CPUs.
     gone, removed
@@ -44,6 +46,7 @@ class Work(NamedTuple):
     left: NDArray[np.int64]
     weight: NDArray[np.int64]
     places: NDArray[np.int64]
+    behind: NDArray[np.bool_]
     bounds: NDArray[np.int64]
     missing: NDArray[np.int64]
     tally: NDArray[np.int64]
@@ -56,7 +59,7 @@ def work_of(machine: Machine, jobs: int) -> Work:
     size = len(machine.cpus)
     return Work(
         np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64),
-        np.zeros((size, 5), np.int64), np.zeros(machine.gres.shape[1], np.int64),
+        np.zeros(size, np.bool_), np.zeros((size, 5), np.int64), np.zeros(machine.gres.shape[1], np.int64),
         np.zeros(int(machine.cpus.max(initial=0)) + 1, np.int64), np.zeros(jobs, np.bool_), np.zeros(jobs, np.int64),
     )  # fmt: skip
 
@@ -133,7 +136,7 @@ def choose_with(
     if count < need[LEAST] or total < need[CPUS]:
         return False
     if first_node and need[MOST] == 1 and not need[HAS_REQUIRED]:
-        return _first(capacity, places, count, need, gres, machine, use, given)
+        return _first(capacity, count, need, gres, machine, use, work, given)
     if _consecutive(capacity, count, need, gres, required, machine, use, work, given):
         return True
     left = work.left
@@ -171,35 +174,38 @@ def choose_with(
 @lean_kernel
 def _first(
     capacity: NDArray[np.int64],
-    places: NDArray[np.int64],
     count: int,
     need: NDArray[np.int64],
     gres: NDArray[np.int64],
     machine: Machine,
     use: Use,
+    work: Work,
     given: NDArray[np.int64],
 ) -> bool:
     """Choose the first node by weight and place that has enough."""
     given[:] = 0
-    best = -1
+    best, lowest = -1, 0
     for at in range(count):
-        node = places[at]
-        if capacity[node] >= need[CPUS] and (best < 0 or machine.weight[node] < machine.weight[best]):
+        node = work.places[at]
+        weight = machine.weight[node] + work.behind[node]
+        if capacity[node] >= need[CPUS] and (best < 0 or weight < lowest):
             has = True
             for column in range(gres.shape[1]):
                 if gres[OF_JOB, column] > machine.gres[node, column] - use.gres[node, column]:
                     has = False
             if has:
-                best = node
+                best, lowest = node, weight
     if best >= 0:
         given[best] = need[CPUS]
     return best >= 0
 
 
 @lean_kernel
-def _weight(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int) -> int:
+def _weight(
+    node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int, work: Work
+) -> int:
     """Return the weight of a node for a job: of equal ones those with more free GPUs come first (sched_weight)."""
-    weight = machine.weight[node] * 256 + 255
+    weight = (machine.weight[node] + work.behind[node]) * 256 + 255
     if need[HAS_GRES]:
         weight -= gpus_on(node, gres, machine, use, tasks, need[WHOLE])
     elif len(machine.near) > 0:
@@ -304,7 +310,7 @@ def _consecutive(
     for at in range(count):
         node = work.places[at]
         here = min(tasks, capacity[node] // need[TASK_CPUS])
-        weight[node] = _weight(node, need, gres, machine, use, here)
+        weight[node] = _weight(node, need, gres, machine, use, here, work)
         if previous != node - 1 or not (need[CONTIGUOUS] or weight[node] == weight[previous]):
             bounds[runs, 0] = node
             bounds[runs, 2] = bounds[runs, 3] = 0

@@ -315,6 +315,13 @@ def run_cycle(
                         alone, _, _ = seek(at, True, not_before, search, scratch)
                         if alone != STARTED:  # those who run there are ended first
                             state = PLANNED
+                    if state == STARTED and records.behind[at] >= 0:  # where a job starts is chosen anew (select_nodes)
+                        unpacked(sets[records.behind[at]], room.work.behind)
+                        alone, _, _ = seek(at, True, not_before, search, scratch)
+                        room.work.behind[:] = False
+                        if alone == STARTED:
+                            for node in range(len(given)):
+                                given[node] = scratch[node]
                     if probe:
                         for node in range(len(near)):
                             machine.near[node] = near[node]

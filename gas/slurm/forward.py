@@ -31,6 +31,7 @@ from gas.slurm.placement import cpus_on
 from gas.slurm.rows import STARTED, Plans, Records, empty_plans
 from gas.slurm.starts import Known, Run, Start
 from gas.slurm.state import State
+from gas.slurm.together import Together
 
 __all__ = ["Forward", "run_forward"]
 
@@ -112,6 +113,7 @@ class Forward:
             heappush(self.ends, (one.end, one.job, FIRST_TASK))
         self.places = {name: place for place, name in enumerate(self.state.names)}
         self.whole, self.sets, self.room = begin.whole, begin.sets, begin.room()
+        self.together = Together(begin.cluster, begin.waiting.records)
         self.leaving = self.state.leaving.copy()
         self.left: list[tuple[int, NDArray[np.int64]]] = []
         if self.leaving.any():
@@ -271,7 +273,7 @@ class Forward:
         stops = "assoc_limit_stop" in self.cluster.scheduling.parameters
         plans = self._plans(rows)
         left = words_of(np.ones((1, len(state.names)), np.bool_))[0]
-        partitions = len(self.whole)
+        partitions, sets = len(self.whole), self.sets
         closed = np.zeros(partitions + len(state.closures.start), np.bool_)
         tried = np.zeros(partitions + 1, np.int64)
         parameters = state.parameters._replace(now=self.clock.now)
@@ -288,9 +290,11 @@ class Forward:
                 else:
                     held[(held == 0) & busy] = 3
                 rows.considered[:] = ((held != 1) | stops) & ~refused
+            if self.together.any:
+                sets = words_of(self.together.behind(index, rows, state.sets, self.jobs))
             before, noted = int(state.running.total[0]), int(plans.total[0])
             at = self.pass_kernel(
-                at, np.arange(len(index)), rows, held, words_of(self.whole), state.closures, self.sets, state.options,
+                at, np.arange(len(index)), rows, held, words_of(self.whole), state.closures, sets, state.options,
                 self.leaving, state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters,
                 state.rules, depth, self.clock.partition_depth, waiting.one_by_one, left, closed, tried, self.room,
                 plans,
@@ -344,6 +348,7 @@ class Forward:
             current: State = replace(
                 state, records=[waiting.records[at] for at in index], rows=rows, parameters=parameters,
                 running_jobs=jobs, leaving=self.leaving,
+                sets=self.together.behind(index, rows, state.sets, self.jobs),
             )  # fmt: skip
             kept_licences = self._kept_licences()
             state.licences[:] -= kept_licences

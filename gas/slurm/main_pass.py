@@ -137,6 +137,8 @@ def run_pass(
                         plans.state[at] = RESERVED
                     break
                 keep(nodes, available)
+                if records.behind[at] >= 0:
+                    unpacked(sets[records.behind[at]], work.behind)
                 for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):
                     put(some, nodes)
                     keep(some, sets[options[option]])
@@ -168,6 +170,8 @@ def run_pass(
                         ):  # fmt: skip
                             outcome = BUSY
                             break
+            if records.behind[at] >= 0:
+                work.behind[:] = False
             if records.probe[at]:
                 plans.state[at] = outcome
                 if outcome == STARTED:

@@ -98,8 +98,8 @@ def records_of(
         of("both", ((record.job.user, record.partition.name) for record in records)),
         of("account", of_account), np.where(is_array, arrays, -1), of("array partition", in_partition),
         np.where(is_part, leaders, -1), tasks, room, limit, since, nodes, np.stack([first, options], axis=1), required,
-        plan, start, reserved, open_to, of("kind", ((record.partition.name, record.job.qos) for record in records)),
-        licences, need, gres,
+        np.full(count, -1, np.int64), plan, start, reserved, open_to,
+        of("kind", ((record.partition.name, record.job.qos) for record in records)), licences, need, gres,
     )  # fmt: skip
 
 

@@ -40,9 +40,10 @@ class Records(NamedTuple):
         Seconds for which it is planned.
     not_before
         Epoch second before which it does not start.
-    nodes, features, required, pinned
+    nodes, features, required, behind, pinned
         Numbers of sets: of its partition; with the features that it wants, which are so many alternatives (first,
-        count) in `options`; that it must have; of its published plan, -1 if there is none.
+        count) in `options`; that it must have; that come after others of their weight, -1 if none do
+        (`gas.slurm.together`); of its published plan, -1 if there is none.
     pinned_start
         When that starts; without a set, when a plan starts of which the nodes are not published, else 0.
     reservation, allowed
@@ -74,6 +75,7 @@ class Records(NamedTuple):
     nodes: NDArray[np.int64]
     features: NDArray[np.int64]
     required: NDArray[np.int64]
+    behind: NDArray[np.int64]
     pinned: NDArray[np.int64]
     pinned_start: NDArray[np.int64]
     reservation: NDArray[np.int64]
