@@ -122,6 +122,7 @@ class Builder:
         ends: list[int] = []
         firsts: list[int] = []
         counts: list[int] = []
+        alone: list[int] = []
         shares: list[tuple[int, int, int, int]] = []  # node, CPUs, MB, limit
         gres: list[tuple[int, tuple[Gres, ...]]] = []
         for job in jobs:
@@ -129,6 +130,7 @@ class Builder:
             firsts.append(len(shares))
             partition = self.partitions.get(job.partitions[0]) if job.partitions else None
             whole = job.exclusive or (partition is not None and partition.whole_nodes)
+            alone.append(int(whole))
             limited = -1 if partition is None else self.limited.get(partition.name, -1)
             for name in job.nodes:
                 place = self.places.get(name)
@@ -155,6 +157,7 @@ class Builder:
                     ends.append(unseen_until)
                     firsts.append(len(shares))
                     counts.append(1)
+                    alone.append(0)
                     if node.gres_used:
                         gres.append((len(shares), node.gres_used))
                     shares.append((place, missing, memory, -1))
@@ -162,7 +165,7 @@ class Builder:
         spare = room * min(self.count, 64)
         running = Running(
             np.zeros(jobs_in_all + room, np.int64), padded(ends, room), np.zeros(jobs_in_all + room, np.int64),
-            padded(firsts, room), padded(counts, room), padded([one[0] for one in shares], spare),
+            padded(alone, room), padded(firsts, room), padded(counts, room), padded([one[0] for one in shares], spare),
             padded([one[1] for one in shares], spare), padded([one[2] for one in shares], spare),
             np.zeros((shares_in_all + spare, columns), np.int64), padded([one[3] for one in shares], spare),
             np.array([jobs_in_all, shares_in_all], np.int64),
@@ -172,6 +175,7 @@ class Builder:
         running.order[:jobs_in_all] = np.argsort(running.end[:jobs_in_all], kind="stable")
         use = Use(
             np.zeros(self.count, np.int64), np.zeros(self.count, np.int64), np.zeros(self.count, np.int64),
+            np.zeros(self.count, np.int64),
             np.zeros((self.count, columns), np.int64), np.zeros((max(len(self.limited), 1), self.count), np.int64),
         )  # fmt: skip
         for at in range(jobs_in_all):

@@ -285,10 +285,7 @@ class Forward:
             if waiting.restraints.count:
                 held, busy, _ = waiting.restraints.verdicts(index, self.clock.now, self.jobs)
                 held[held == 3] = 0
-                if stops:
-                    held[held > 0] = 1
-                else:
-                    held[(held == 0) & busy] = 3
+                held = np.where(held == 0, 3 * (busy & (not stops)), 1 if stops else held).astype(np.int8)
                 rows.considered[:] = ((held != 1) | stops) & ~refused
             if self.together.any:
                 sets = words_of(self.together.behind(index, rows, state.sets, self.jobs))
@@ -347,8 +344,7 @@ class Forward:
             before = int(state.running.total[0])
             current: State = replace(
                 state, records=[waiting.records[at] for at in index], rows=rows, parameters=parameters,
-                running_jobs=jobs, leaving=self.leaving,
-                sets=self.together.behind(index, rows, state.sets, self.jobs),
+                running_jobs=jobs, leaving=self.leaving, sets=self.together.behind(index, rows, state.sets, self.jobs),
             )  # fmt: skip
             kept_licences = self._kept_licences()
             state.licences[:] -= kept_licences

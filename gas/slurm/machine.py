@@ -43,11 +43,12 @@ class Machine(NamedTuple):
 
 
 class Use(NamedTuple):
-    """What jobs have of each node: CPUs, MB, how many jobs, generic resources, and CPUs under each limit."""
+    """What jobs have of each node: CPUs, MB, jobs, those that have it whole, generic resources, and CPUs by limit."""
 
     cpus: NDArray[np.int64]
     memory: NDArray[np.int64]
     jobs: NDArray[np.int64]
+    whole: NDArray[np.int64]
     gres: NDArray[np.int64]
     limited: NDArray[np.int64]
 

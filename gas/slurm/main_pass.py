@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from gas.compiled import lean_kernel, shared
 from gas.slurm.choosing import choose_with
 from gas.slurm.cycle import begin, note
-from gas.slurm.fitting import HAS_REQUIRED, LEAST, capable
+from gas.slurm.fitting import HAS_REQUIRED, LEAST, WHOLE, capable
 from gas.slurm.machine import Machine, Use
-from gas.slurm.node_sets import Words, count, has_outside, keep, put, remove, unpacked
+from gas.slurm.node_sets import BITS, Words, count, has_outside, keep, put, remove, unpacked
 from gas.slurm.rows import Closures, Parameters, Plans, Records
 from gas.slurm.search import Room, reserved
 from gas.slurm.versions import Rules
@@ -29,10 +29,21 @@ __all__ = ["run_pass"]
 BUSY: its nodes are (Slurm's reason is Resources); BEHIND: its partition is closed by one before it (Priority);
 NO_LICENCES: there are not enough now; RESERVED: a reservation is in its way; TOO_DEEP: the pass ended before it;
 ELSEWHERE: its job started in another partition; NOT_THERE: the nodes that are left would not do if they were idle
-(ReqNodeNotAvail): it closes nothing, so that others start in its partition before it (node_scheduler.c,
-_pick_best_nodes; seen on 24.11). HELD: a limit of amounts holds it, whether its nodes are busy or not, and it closes
-nothing (select_nodes replaces its error by that of the limit; seen on 22.05, 24.11 and 26.05).
+(ReqNodeNotAvail): it closes nothing, so that others start in its partition before it, unless another job has one of
+these whole or leaves it (node_scheduler.c, _pick_best_nodes; seen on 22.05, 24.11 and 26.05). HELD: a limit of amounts
+holds it, whether its nodes are busy or not, and it closes nothing (select_nodes replaces its error by that of the
+limit; seen on 22.05, 24.11 and 26.05).
 """
+
+
+@lean_kernel
+def _held(nodes: Words, need: NDArray[np.int64], leaving: NDArray[np.bool_], use: Use) -> bool:
+    """Return whether one of some nodes is not open to a job at all for now (node_scheduler.c, nodes_busy)."""
+    for node in range(len(leaving)):
+        taken = leaving[node] or use.whole[node] > 0 or (need[WHOLE] and use.jobs[node] > 0)
+        if taken and (nodes[node >> 6] & BITS[node & 63]) != 0:
+            return True
+    return False
 
 
 @shared
@@ -170,6 +181,8 @@ def run_pass(
                         ):  # fmt: skip
                             outcome = BUSY
                             break
+                    if outcome == NOT_THERE and _held(nodes, need, leaving, use):
+                        outcome = BUSY
             if records.behind[at] >= 0:
                 work.behind[:] = False
             if records.probe[at]:

@@ -37,8 +37,8 @@ class Running(NamedTuple):
     ----------
     order
         The jobs by their ends.
-    end, kind
-        By job: when it ends, and which kind of preemptable job it is.
+    end, kind, whole
+        By job: when it ends, which kind of preemptable job it is, and whether it shares no nodes.
     first, shares
         By job: its shares are `shares` ones from `first` on.
     node, cpus, memory, gres, limited
@@ -50,6 +50,7 @@ class Running(NamedTuple):
     order: NDArray[np.int64]
     end: NDArray[np.int64]
     kind: NDArray[np.int64]
+    whole: NDArray[np.int64]
     first: NDArray[np.int64]
     shares: NDArray[np.int64]
     node: NDArray[np.int64]
@@ -68,6 +69,7 @@ def add(use: Use, running: Running, job: int, sign: int) -> None:
         use.cpus[node] += sign * running.cpus[share]
         use.memory[node] += sign * running.memory[share]
         use.jobs[node] += sign
+        use.whole[node] += sign * running.whole[job]
         for column in range(use.gres.shape[1]):
             use.gres[node, column] += sign * running.gres[share, column]
         if running.limited[share] >= 0:

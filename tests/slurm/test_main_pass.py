@@ -80,3 +80,14 @@ def test_nothing_starts_where_a_job_leaves_or_a_node_boots():
 
 def test_parts_of_a_heterogeneous_job_are_left_to_the_backfill_scheduler():
     assert started(cluster(job(1, 4, leader=1), job(2, 4))) == []
+
+
+@pytest.mark.parametrize(("first", "second", "closes"), [({}, {}, False), ({"exclusive": True}, {}, True),
+                                                         ({}, {"exclusive": True}, True)])  # fmt: skip
+def test_one_for_which_too_few_nodes_are_left_closes_its_partition_while_one_of_them_is_not_open_to_it(
+    first, second, closes
+):
+    """Seen on 22.05, 24.11 and 26.05: another has it whole, or has some of it and the job wants whole nodes."""
+    kept = Reservation("kept", NOW, NOW + 1000, ("n2",), users=("x",))
+    there = (running(9, "n0", end=600, **first), job(1, 12, least_nodes=3, **second), job(2, 1))
+    assert started(cluster(*there, nodes=3, reservations=(kept,))) == ([] if closes else [(2, [1])])
