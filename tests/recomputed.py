@@ -6,6 +6,7 @@ every part lies between two limits.
 
 import csv
 import io
+from collections import defaultdict
 from math import inf, sqrt
 from pathlib import Path
 from statistics import fmean
@@ -19,20 +20,36 @@ CONFIDENCE = 0.98
 FEWEST_MONTHS = 4
 
 
+class Rows(list):
+    """The rows of a CSV file; after the first time, those with the same texts in some columns are found at once."""
+
+    def __init__(self, rows):
+        super().__init__(rows)
+        self.groups = {}
+
+    def by(self, names):
+        if names not in self.groups:
+            groups = self.groups[names] = defaultdict(list)
+            for row in self:
+                groups[tuple(row[name] for name in names)].append(row)
+        return self.groups[names]
+
+
 def table(study, tables, name):
     """Return the rows of a table of a study as its CSV file has them."""
-    return list(csv.DictReader(io.StringIO(as_csv(tables[name].of(name, study).rows).decode())))
+    return Rows(csv.DictReader(io.StringIO(as_csv(tables[name].of(name, study).rows).decode())))
 
 
 def rows_of(path):
     """Return the rows of a CSV file."""
     with Path(path).open() as file:
-        return list(csv.DictReader(file))
+        return Rows(csv.DictReader(file))
 
 
 def chosen(rows, **columns):
     """Return the rows that have these texts in their columns."""
-    return [row for row in rows if all(row[name] == str(value) for name, value in columns.items())]
+    rows = rows if isinstance(rows, Rows) else Rows(rows)
+    return rows.by(tuple(columns)).get(tuple(map(str, columns.values())), [])
 
 
 def mean(values):
