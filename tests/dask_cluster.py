@@ -35,8 +35,9 @@ class Cluster:
 
     @property
     def workers(self) -> list[int]:
-        """The processes that compute, without their nannies."""
-        return [pid for nannies in self.processes[1:] for pid in _below(nannies.pid) if "spawn_main" in _command(pid)]
+        """The processes that compute, without their nannies; where setproctitle is installed, Dask names them."""
+        below = [pid for nannies in self.processes[1:] for pid in _below(nannies.pid)]
+        return [pid for pid in below if any(name in _command(pid) for name in ("spawn_main", "dask worker ["))]
 
 
 @contextmanager
@@ -69,9 +70,12 @@ def dask_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
 
 def _below(pid: int) -> list[int]:
     """Return the processes that one has started, and those that these have."""
-    found = []
+    found: list[int] = []
+    threads = []
     with suppress(FileNotFoundError, ProcessLookupError):  # it may end meanwhile
-        for thread in Path(f"/proc/{pid}/task").iterdir():
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+    for thread in threads:
+        with suppress(FileNotFoundError, ProcessLookupError):  # and so may each of its threads
             children = [int(one) for one in (thread / "children").read_text().split()]
             found += [*children, *(one for child in children for one in _below(child))]
     return found

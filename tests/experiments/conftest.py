@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from study_runs import made_once
 
 from workloads import Header, write_swf
 from workloads.estimates import uniform_factor
@@ -41,10 +42,11 @@ def made_log(path, name, *, jobs=500, days=75, seed=1):
 
 @pytest.fixture(scope="session")
 def made_logs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("traces")
-    for seed, name in enumerate(LOGS):
-        made_log(folder, name, seed=seed)
-    return folder
+    def make(folder):
+        for seed, name in enumerate(LOGS):
+            made_log(folder, name, seed=seed)
+
+    return made_once(tmp_path_factory, "traces", make)
 
 
 @pytest.fixture

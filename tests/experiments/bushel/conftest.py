@@ -1,9 +1,7 @@
 """The study of the made-up logs, run once, and one whose results are made up too."""
 
-import subprocess
-import sys
-
 import pytest
+from study_runs import study_once
 
 from experiments.bushel.results import Options, Results, bushel_runs
 from experiments.framework.logs import find_logs
@@ -12,18 +10,10 @@ MONTHS = [f"1997-{month:02}" for month in range(1, 7)]
 SHORT = ("--seeds", 1, "--no-other-terms")
 
 
-def command(logs, output, *options):
-    given = ["experiment", "bushel", "--traces", logs, "--output", output, *SHORT, *options]
-    return [sys.executable, "-m", "gas", *map(str, given)]
-
-
 @pytest.fixture(scope="session")
 def reported(made_logs, tmp_path_factory):
     """The study with one worker: its folder, and what it printed."""
-    folder = tmp_path_factory.mktemp("bushel")
-    done = subprocess.run(command(made_logs, folder, "--workers", 1), capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return folder, done.stdout, done.stderr
+    return study_once(tmp_path_factory, "bushel", made_logs, *SHORT)
 
 
 @pytest.fixture

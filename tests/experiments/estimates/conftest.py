@@ -1,12 +1,11 @@
 """Made-up logs in which users differ, and the study of them, run once."""
 
-import io
-from contextlib import redirect_stderr, redirect_stdout
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from study_runs import made_once, study_once
 
 from experiments.estimates.results import (
     Options,
@@ -50,10 +49,11 @@ def made_log(path, name, *, seed, jobs=400):
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("estimates-logs")
-    for seed, name in enumerate(LOGS):
-        made_log(folder, name, seed=seed)
-    return folder
+    def make(folder):
+        for seed, name in enumerate(LOGS):
+            made_log(folder, name, seed=seed)
+
+    return made_once(tmp_path_factory, "estimates-logs", make)
 
 
 @pytest.fixture(scope="session")
@@ -66,19 +66,7 @@ def study(made):
     return Results(options, runs, [estimates_run(run.configuration, files=files) for run in runs])
 
 
-def run_once(folder, logs, *options):
-    """Run the study with one worker; return what it printed."""
-    from gas.cli.main import run
-
-    out, err = io.StringIO(), io.StringIO()
-    arguments = ["--traces", logs, "--output", folder, "--workers", 1, *options]
-    with redirect_stdout(out), redirect_stderr(err):
-        assert run(["experiment", "estimates", *map(str, arguments)]) == 0, err.getvalue()
-    return out.getvalue(), err.getvalue()
-
-
 @pytest.fixture(scope="session")
 def reported(made, tmp_path_factory):
     """The study with all terms and one seed: its folder, and what it printed."""
-    folder = tmp_path_factory.mktemp("estimates")
-    return folder, *run_once(folder, made, "--seeds", 1)
+    return study_once(tmp_path_factory, "estimates", made, "--seeds", 1)

@@ -1,11 +1,10 @@
 """``gas experiment estimates``: means, changes and reasons, and the whole study on made-up logs."""
 
-import io
 import json
-from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 from study_files import contents
+from study_runs import run_study
 
 from experiments.estimates.results import (
     DOUBLED,
@@ -19,17 +18,6 @@ from experiments.framework.logs import find_logs
 from experiments.published import FACTORS
 
 SHORT = ("--seeds", 1, "--no-other-terms")
-
-
-def run_once(folder, logs, *options):
-    """Run the study with one worker; return what it printed."""
-    from gas.cli.main import run
-
-    out, err = io.StringIO(), io.StringIO()
-    arguments = ["--traces", logs, "--output", folder, "--workers", 1, *options]
-    with redirect_stdout(out), redirect_stderr(err):
-        assert run(["experiment", "estimates", *map(str, arguments)]) == 0, err.getvalue()
-    return out.getvalue(), err.getvalue()
 
 
 # ------------------------------------------------------------------------------------------------------------ the runs
@@ -50,7 +38,7 @@ def test_every_factor_is_run_with_the_same_seeds_on_every_log(made):
 @pytest.mark.thorough
 def test_two_workers_and_shards_give_the_same_bytes(gas, made, tmp_path):
     once, parts = tmp_path / "once", tmp_path / "parts"
-    run_once(once, made, *SHORT)
+    run_study("estimates", once, made, *SHORT)
     command = ("experiment", "estimates", "--traces", made, "--output", parts, *SHORT)
     for part, workers in (("2/2", 2), ("1/2", 1)):
         assert gas(*command, "--shard", part, "--workers", workers).code == 0

@@ -8,6 +8,7 @@ import time
 
 import pytest
 from study_files import contents
+from study_runs import run_study
 
 from experiments.framework.sites import SITES
 from experiments.moldable.terms import BASE, TERMS, chosen_terms, perfect
@@ -20,25 +21,11 @@ def study(gas, logs, output, *options):
     return gas("experiment", "power", "--traces", logs, "--output", output, *SHORT, *options)
 
 
-def run_once(folder, logs, *options):
-    """Run the study with one worker; return what it printed."""
-    import io
-    from contextlib import redirect_stderr, redirect_stdout
-
-    from gas.cli.main import run
-
-    out, err = io.StringIO(), io.StringIO()
-    arguments = ["--traces", logs, "--output", folder, "--workers", 1, *options]
-    with redirect_stdout(out), redirect_stderr(err):
-        assert run(["experiment", "power", *map(str, arguments)]) == 0, err.getvalue()
-    return out.getvalue(), err.getvalue()
-
-
 @pytest.fixture(scope="module")
 def short(made_logs, tmp_path_factory):
     """The folder of the study on the paper's terms alone."""
     folder = tmp_path_factory.mktemp("short")
-    run_once(folder, made_logs, *SHORT)
+    run_study("power", folder, made_logs, *SHORT)
     return folder
 
 

@@ -1,11 +1,10 @@
 """The study of the made-up logs, run once, and one whose results are made up too."""
 
-import io
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 
 import pytest
 from made_predictions import SMALL
+from study_runs import study_once
 
 from experiments.framework.logs import find_logs
 from experiments.prediction.results import Results, study_runs
@@ -14,22 +13,10 @@ from gas.intervals import FEWEST
 SHORT = ("--jobs", 5, "--samples", 15, "--runs", 6, "--waits", 60)
 
 
-def run_once(folder, logs, *options):
-    """Run the study with one worker; return what it printed."""
-    from gas.cli.main import run
-
-    out, err = io.StringIO(), io.StringIO()
-    arguments = ["--traces", logs, "--output", folder, "--workers", 1, *options]
-    with redirect_stdout(out), redirect_stderr(err):
-        assert run(["experiment", "prediction", *map(str, arguments)]) == 0, err.getvalue()
-    return out.getvalue(), err.getvalue()
-
-
 @pytest.fixture(scope="session")
 def reported(made_logs, tmp_path_factory):
     """The study: its folder, and what it printed."""
-    folder = tmp_path_factory.mktemp("prediction")
-    return folder, *run_once(folder, made_logs, *SHORT)
+    return study_once(tmp_path_factory, "prediction", made_logs, *SHORT)
 
 
 @pytest.fixture

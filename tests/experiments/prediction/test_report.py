@@ -1,27 +1,15 @@
 """The report on prediction: what is predicted, how right it is, what comes of it."""
 
 import csv
-import io
-from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pytest
 from made_predictions import outcome, predicted
+from study_runs import run_study
 
 from experiments.framework.origin import Origin
 from experiments.prediction.report import prediction_report
 from gas.report.rendering import markdown
-
-
-def run_once(folder, logs, *options):
-    """Run the study with one worker; return what it printed."""
-    from gas.cli.main import run
-
-    out, err = io.StringIO(), io.StringIO()
-    arguments = ["--traces", logs, "--output", folder, "--workers", 1, *options]
-    with redirect_stdout(out), redirect_stderr(err):
-        assert run(["experiment", "prediction", *map(str, arguments)]) == 0, err.getvalue()
-    return out.getvalue(), err.getvalue()
 
 
 def test_the_report_says_what_is_predicted_how_right_it_is_and_what_comes_of_it(reported):
@@ -78,8 +66,21 @@ def test_the_report_counts_the_held_out_starts_alone(reported):
 
 @pytest.mark.thorough
 def test_the_quick_form_says_that_it_is_no_full_study_and_seeds_count_as_batches(made_logs, tmp_path):
-    out, _ = run_once(
-        tmp_path, made_logs, "--quick", "--jobs", 2, "--samples", 5, "--runs", 4, "--seeds", 2, "--waits", 60
+    out, _ = run_study(
+        "prediction",
+        tmp_path,
+        made_logs,
+        "--quick",
+        "--jobs",
+        2,
+        "--samples",
+        5,
+        "--runs",
+        4,
+        "--seeds",
+        2,
+        "--waits",
+        60,
     )
     assert "only the last 2 months of each log" in out
     text = (tmp_path / "prediction.md").read_text()

@@ -3,6 +3,7 @@
 import csv
 
 import pytest
+from study_runs import study_once
 
 from experiments.published import one_apples
 from experiments.setups.results import WHO
@@ -14,16 +15,7 @@ MONTHS = ("--month", "1996-08", "--month", "1996-11")  # of CTC and of KTH
 @pytest.fixture(scope="module")
 def reported(made_logs, tmp_path_factory):
     """The folder of the study."""
-    import io
-    from contextlib import redirect_stderr, redirect_stdout
-
-    from gas.cli.main import run
-
-    folder, err = tmp_path_factory.mktemp("setups"), io.StringIO()
-    with redirect_stdout(io.StringIO()), redirect_stderr(err):
-        where = ("--traces", made_logs, "--output", folder, "--workers", 1)
-        assert run(["experiment", "setups", *map(str, (*where, *SHORT, *MONTHS))]) == 0, err.getvalue()
-    return folder
+    return study_once(tmp_path_factory, "setups", made_logs, *SHORT, *MONTHS)[0]
 
 
 def test_the_csv_alone_gives_how_many_means_each_set_up_meets(reported):

@@ -1,12 +1,11 @@
 """Made-up logs whose users have habits, and the study of them, run once."""
 
-import io
-from contextlib import redirect_stderr, redirect_stdout
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from study_runs import made_once, study_once
 
 from experiments.framework.execution import computed
 from experiments.framework.logs import SOURCES, find_logs
@@ -49,10 +48,11 @@ def made_log(path, name, *, seed, jobs=320, days=95):
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("walltime-logs")
-    for seed, name in enumerate(LOGS):
-        made_log(folder, name, seed=seed)
-    return folder
+    def make(folder):
+        for seed, name in enumerate(LOGS):
+            made_log(folder, name, seed=seed)
+
+    return made_once(tmp_path_factory, "walltime-logs", make)
 
 
 @pytest.fixture(scope="session")
@@ -63,13 +63,7 @@ def logs(made):
 @pytest.fixture(scope="session")
 def reported(made, tmp_path_factory):
     """The whole study of the made-up logs, by the command: its folder, and what it printed."""
-    from gas.cli.main import run
-
-    folder, out, err = tmp_path_factory.mktemp("walltime"), io.StringIO(), io.StringIO()
-    arguments = ["experiment", "walltime", "--traces", made, "--output", folder, "--workers", 1]
-    with redirect_stdout(out), redirect_stderr(err):
-        assert run([str(one) for one in arguments]) == 0, err.getvalue()
-    return folder, out.getvalue(), err.getvalue()
+    return study_once(tmp_path_factory, "walltime", made)
 
 
 @pytest.fixture(scope="session")
