@@ -25,8 +25,6 @@ class Clock:
         triggered by events (batch_sched_delay).
     depth, partition_depth
         Most records that such a pass tries, in all and of a partition; 0 means no limit.
-    defers
-        Whether a submitted job always waits for a pass.
     at_ends
         Whether a pass always follows the end of an epilog.
     changed, asked
@@ -43,7 +41,6 @@ class Clock:
     delay: int = DELAY
     depth: int = DEPTH
     partition_depth: int = 0
-    defers: bool = False
     at_ends: bool = True
     changed: bool = True
     asked: bool = True
@@ -64,7 +61,7 @@ class Clock:
         return cls(
             now, first_cycle or following, first_pass or now + every, interval, every,
             _number(given, "batch_sched_delay", DELAY), _number(given, "default_queue_depth", DEPTH),
-            _number(given, "partition_job_depth", 0), defers, _has_epilog(cluster) and not defers,
+            _number(given, "partition_job_depth", 0), _has_epilog(cluster) and not defers,
         )  # fmt: skip
 
     def pass_due(self) -> int | None:

@@ -36,7 +36,7 @@ from gas.slurm.node_sets import put
 from gas.slurm.rows import STARTED, Closures, Parameters
 from gas.slurm.runs import leave, probed, started
 from gas.slurm.search import FAR
-from gas.slurm.turns import age, comes_first, insert, write_queue
+from gas.slurm.turns import age, insert, write_queue
 
 __all__ = ["drain"]
 
@@ -58,10 +58,10 @@ def _at(now: int, given: Parameters) -> Parameters:
 
 
 @lean_kernel
-def _main(depth: int, only: int, seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, site: Site) -> bool:
+def _main(depth: int, seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, site: Site) -> bool:
     """Make a pass of the main scheduler; return whether something has started."""
     plans, numbers, room = site.plans, flow.numbers, site.bench.room
-    count = write_queue(only, line, flow, site)
+    count = write_queue(line, flow, site)
     if count == 0:
         return False
     numbers[CHANGED] = 1
@@ -92,7 +92,7 @@ def _main(depth: int, only: int, seconds: NDArray[np.int64], line: Line, pace: P
 def _backfill(seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, site: Site) -> None:
     """Make a cycle of the backfill scheduler."""
     plans, table, bench, now = site.plans, site.table, site.bench, flow.numbers[NOW]
-    count = write_queue(-1, line, flow, site)
+    count = write_queue(line, flow, site)
     if count == 0:
         return
     plans.total[0] = 0
@@ -150,7 +150,7 @@ def _instant(seconds: NDArray[np.int64], leaves: int, line: Line, pace: Pace, fl
     if ended:
         numbers[CHANGED] = 1
         if pace.at_ends:
-            _main(pace.depth, -1, seconds, line, pace, flow, site)
+            _main(pace.depth, seconds, line, pace, flow, site)
         else:
             numbers[ASKED] = 1
     while numbers[COMING] < len(flow.comes) and flow.comes[numbers[COMING]] <= now:
@@ -162,18 +162,13 @@ def _instant(seconds: NDArray[np.int64], leaves: int, line: Line, pace: Pace, fl
             flow.priority[record] = line.arriving[record]
             insert(record, numbers[WAITING], line, flow)
             numbers[WAITING] += 1
-        if (
-            pace.defers
-            or not comes_first(place, line, pace, flow, site)
-            or not _main(0, place, seconds, line, pace, flow, site)
-        ):
-            numbers[ASKED] = 1
+        numbers[ASKED] = 1
     if now >= numbers[FULL]:
         numbers[FULL], numbers[ASKED], numbers[LAST] = now + pace.every, 0, now
-        _main(0, -1, seconds, line, pace, flow, site)
+        _main(0, seconds, line, pace, flow, site)
     elif numbers[ASKED] and now >= numbers[LAST] + pace.delay:
         numbers[ASKED], numbers[LAST] = 0, now
-        _main(pace.depth, -1, seconds, line, pace, flow, site)
+        _main(pace.depth, seconds, line, pace, flow, site)
     if numbers[CHANGED] and now >= numbers[BACKFILL] and pace.interval > 0:
         numbers[BACKFILL] = now + pace.interval
         _backfill(seconds, line, pace, flow, site)

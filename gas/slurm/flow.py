@@ -36,10 +36,8 @@ class Line(NamedTuple):
         By record: its priority without age; and at its submission.
     first, first_run
         By place: its first record, and where the run times of its tasks begin; they end where those of the next do.
-    array, begins
-        By place: whether it is an array or a task of one; before which epoch second it does not start.
-    meets
-        By two partitions: whether they share nodes.
+    begins
+        By place: before which epoch second it does not start.
     """
 
     place: NDArray[np.int64]
@@ -50,9 +48,7 @@ class Line(NamedTuple):
     arriving: NDArray[np.float64]
     first: NDArray[np.int64]
     first_run: NDArray[np.int64]
-    array: NDArray[np.bool_]
     begins: NDArray[np.int64]
-    meets: NDArray[np.bool_]
 
 
 class Pace(NamedTuple):
@@ -60,8 +56,6 @@ class Pace(NamedTuple):
 
     Attributes
     ----------
-    ranked
-        Whether a job of the same priority that was submitted before comes first at a submission.
     weight, oldest, period
         PriorityWeightAge, PriorityMaxAge, PriorityCalcPeriod; the period is 0 where priorities stay as they are.
     """
@@ -72,9 +66,7 @@ class Pace(NamedTuple):
     delay: int
     depth: int
     partition_depth: int
-    defers: bool
     at_ends: bool
-    ranked: bool
     weight: float
     oldest: int
     period: int

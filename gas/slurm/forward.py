@@ -1,10 +1,11 @@
 """Forward simulation of a queue: starts by both schedulers if actual run times are known.
 
 The main scheduler runs when an epilog has ended, batch_sched_delay after its last pass if anything else has happened,
-and every sched_interval (slurmctld, _slurmctld_background; job_scheduler.c, schedule); a submitted job that is first in
-the queue is tried at once (job_mgr.c, job_allocate). The backfill scheduler runs bf_interval after its last cycle if
-something has changed (backfill.c, backfill_agent). Instants are whole seconds; events of the same second are handled in
-the order ends, known starts, submissions, main scheduler, backfill scheduler. All jobs end without errors.
+and every sched_interval (slurmctld, _slurmctld_background; job_scheduler.c, schedule). Its submission starts no batch
+job (job_mgr.c, job_allocate: only salloc and srun allocate; of 226 on 22.05, 24.11 and 26.05 none). The backfill
+scheduler runs bf_interval after its last cycle if something has changed (backfill.c, backfill_agent). Instants are
+whole seconds; events of the same second are handled in the order ends, known starts, submissions, main scheduler,
+backfill scheduler. All jobs end without errors.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import fastest
 from gas.slurm.beginning import Beginning
-from gas.slurm.clock import FULL_DEPTH, Clock
+from gas.slurm.clock import Clock
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
 from gas.slurm.holders import Holder, Holders
@@ -163,10 +164,8 @@ class Forward:
             clock.asked, clock.last = False, now
         if (released and clock.at_ends) or "main" in begun:
             self._main(clock.depth)
-        for place in self.waiting.arriving(now):
-            clock.changed = True
-            if not self._at_submission(place):
-                clock.asked = True
+        if list(self.waiting.arriving(now)):
+            clock.changed = clock.asked = True
         depth = clock.pass_due()
         if depth is not None:
             self._main(depth)
@@ -228,10 +227,10 @@ class Forward:
 
     # -- schedulers
 
-    def _queue(self, only: int | None = None) -> tuple[NDArray[np.int64], Records]:
+    def _queue(self) -> tuple[NDArray[np.int64], Records]:
         """Return the places of the records in order, and their rows."""
         waiting, now = self.waiting, self.clock.now
-        index = waiting.order(now, only)
+        index = waiting.order(now)
         rows = Records._make(column[index] for column in self.state.rows)
         rows.probe[:] = waiting.ghosts[waiting.places[index]]
         rows.tasks[:], rows.room[:] = waiting.tasks[index], waiting.rooms(index)
@@ -265,11 +264,11 @@ class Forward:
         made = empty_plans(count, room, len(self.state.names))
         return made._replace(state=np.zeros(count, np.int64))
 
-    def _main(self, depth: int, only: int | None = None) -> bool:
+    def _main(self, depth: int) -> bool:
         """Run a pass of the main scheduler; return whether something has started."""
         state, waiting = self.state, self.waiting
         self.passes += 1
-        index, rows = self._queue(only)
+        index, rows = self._queue()
         stops = "assoc_limit_stop" in self.cluster.scheduling.parameters
         plans = self._plans(rows)
         left = words_of(np.ones((1, len(state.names)), np.bool_))[0]
@@ -302,25 +301,13 @@ class Forward:
                     self._take_back(before, [int(index[place])])
                     refused[place], at = True, place + 1
                     break
-                self._started(int(index[place]), before + number, "main" if only is None else "submission")
+                self._started(int(index[place]), before + number, "main")
                 begun = True
             rows.tasks[:], rows.room[:] = waiting.tasks[index], waiting.rooms(index)
         state.licences[:] += kept
         begun |= self._probed(index[rows.probe & (plans.state == PASSED) & (held == 0)])
         self.clock.changed |= len(index) > 0  # it notes why jobs wait, which the backfill scheduler takes for a change
         return begun
-
-    def _at_submission(self, place: int) -> bool:
-        """Try a job that is submitted now; return whether it has started (job_mgr.c, job_allocate)."""
-        ranked = self.state.rules.future  # the release that changed both
-        if self.clock.defers or not self.waiting.comes_first(
-            place, self.clock.now, self.whole, self.jobs, ranked=ranked
-        ):
-            return False
-        held = self._limited(self.waiting.order(self.clock.now, place))
-        if len(held) and np.isin(held, (1, 2)).all():
-            return False
-        return self._main(FULL_DEPTH, place)
 
     def _backfill(self) -> None:
         """Run a cycle of the backfill scheduler."""

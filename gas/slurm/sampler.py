@@ -101,17 +101,15 @@ class Sampler:
         self.counts = np.array(counts, np.int64)
         self.holders = int(state.running.total[0])
         rank = np.unique(keys[:, [4, 3]], axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        whole = begin.whole.astype(np.int64)
         self.line = Line(
             waiting.places, ~waiting.dropped & ~waiting.held[waiting.places], rank, tie, *ageing.bases(),
             np.searchsorted(waiting.places, np.arange(jobs + 1)).astype(np.int64), self.first_run,
-            np.array([job.tasks is not None or job.array is not None for job in waiting.jobs], np.bool_),
-            waiting.begins, whole @ whole.T > 0,
+            waiting.begins,
         )  # fmt: skip
         clock = Clock.of(cluster)
         self.pace = Pace(
-            clock.now, clock.interval, clock.every, clock.delay, clock.depth, clock.partition_depth, clock.defers,
-            clock.at_ends, state.rules.future, float(ageing.weight), ageing.oldest,
+            clock.now, clock.interval, clock.every, clock.delay, clock.depth, clock.partition_depth,
+            clock.at_ends, float(ageing.weight), ageing.oldest,
             ageing.period if ageing.multifactor else 0, coarse,
         )  # fmt: skip
         self.clock = clock

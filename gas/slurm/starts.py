@@ -15,7 +15,7 @@ class Start:
     Attributes
     ----------
     by
-        ``submission``, ``main`` or ``backfill``; ``known`` if it was given beforehand.
+        ``main`` or ``backfill``; ``known`` if it was given beforehand.
     end
         Its actual end.
     """

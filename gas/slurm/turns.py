@@ -8,7 +8,7 @@ from gas.compiled import lean_kernel
 from gas.slurm.ageing import ALMOST
 from gas.slurm.flow import NOW, PRIORITIES, WAITING, Flow, Line, Pace, Site
 
-__all__ = ["age", "comes_first", "insert", "write_queue"]
+__all__ = ["age", "insert", "write_queue"]
 
 
 @lean_kernel
@@ -66,8 +66,8 @@ def _waits(record: int, line: Line, flow: Flow) -> bool:
 
 
 @lean_kernel
-def write_queue(only: int, line: Line, flow: Flow, site: Site) -> int:
-    """Write the queue, or what a place has in it; return how many records that is. Who has started is left out."""
+def write_queue(line: Line, flow: Flow, site: Site) -> int:
+    """Write the queue; return how many records that is. Who has started is left out."""
     count, kept = 0, 0
     for at in range(flow.numbers[WAITING]):
         record = flow.order[at]
@@ -75,34 +75,9 @@ def write_queue(only: int, line: Line, flow: Flow, site: Site) -> int:
         if flow.tasks[place] > 0:
             flow.order[kept] = record
             kept += 1
-            if (only < 0 or place == only) and _waits(record, line, flow):
+            if _waits(record, line, flow):
                 flow.queue[count] = record
                 site.records.tasks[record] = flow.tasks[place]
                 count += 1
     flow.numbers[WAITING] = kept
     return count
-
-
-@lean_kernel
-def comes_first(place: int, line: Line, pace: Pace, flow: Flow, site: Site) -> bool:
-    """Return whether a submitted job is tried at once (`gas.slurm.waiting.Waiting.comes_first`)."""
-    if line.array[place]:
-        return False
-    count, own = write_queue(-1, line, flow, site), False
-    partition, ghost = site.records.partition, site.records.probe
-    for record in range(line.first[place], line.first[place + 1]):
-        if not _waits(record, line, flow):
-            continue
-        own, before = True, True
-        for at in range(count):
-            other = flow.queue[at]
-            if other == record:
-                before = False
-            if line.place[other] == place or ghost[other] or not line.meets[partition[record], partition[other]]:
-                continue
-            if pace.ranked:
-                if before:
-                    return False
-            elif line.rank[other] <= line.rank[record] and flow.priority[other] > flow.priority[record]:
-                return False
-    return own

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -235,11 +235,9 @@ class Waiting:
 
     # -- order
 
-    def order(self, now: int, only: int | None = None) -> NDArray[np.int64]:
+    def order(self, now: int) -> NDArray[np.int64]:
         """Return the records that are tried, in their order (job_scheduler.c, build_job_queue, sort_job_queue2)."""
         may = self.arrived & ~self.held
-        if only is not None:
-            may &= np.arange(len(self.jobs)) == only
         may &= self.begins <= now
         for place in np.flatnonzero(may & self._bound).tolist():
             may[place] = self.done[place] < len(self.of_task[place]) and self._independent(place, now)
@@ -296,43 +294,6 @@ class Waiting:
                 runs = self.done[other] > 0 and self._times(job.id, None)[1] is None
                 waits = self.done[other] < len(self.of_task[other]) and job.id < own.id
                 if runs or waits:
-                    return False
-        return True
-
-    def comes_first(
-        self, place: int, now: int, nodes: NDArray[np.bool_], jobs: Mapping[Key, Job], *, ranked: bool
-    ) -> bool:
-        """Return whether a submitted job is tried at once (job_scheduler.c, _top_priority).
-
-        Parameters
-        ----------
-        nodes
-            By number of a partition, as in `partition`.
-        jobs
-            Those that run.
-        ranked
-            Whether a job of the same priority that was submitted before comes before it, as since 24.11; before, only
-            one of a higher priority.
-        """
-        if self.jobs[place].tasks is not None or self.jobs[place].array is not None:
-            return False
-        own = self.order(now, place)
-        if not len(own):
-            return False
-        everybody = self.order(now)
-        limited, busy, _ = self.restraints.verdicts(everybody, now, jobs)
-        ranks = {at: rank for rank, at in enumerate(everybody.tolist())}
-        for rank, other in enumerate(everybody.tolist()):
-            if self.place[other] == place or limited[rank] or busy[rank] or self.ghosts[self.place[other]]:
-                continue
-            for at in own.tolist():
-                if not np.any(nodes[self.partition[at]] & nodes[self.partition[other]]):
-                    continue
-                before = rank < ranks[at]
-                if not ranked:
-                    lower = self.keys[other, 3] > self.keys[at, 3]
-                    before = not lower and self.ageing.values[other] > self.ageing.values[at]
-                if before:
                     return False
         return True
 

@@ -120,7 +120,6 @@ def test_priorities_grow_with_age():
 @pytest.mark.parametrize("defers", [False, True])
 @pytest.mark.parametrize("version", [OLD, NEW])
 def test_submissions(defers, version):
-    """One that comes first starts at once, where that is not deferred; jobs of the same priority differ by release."""
     scheduling = Scheduling(parameters={"defer": ""} if defers else {})
     made = cluster(running(9, "n0", end=600), job(1, 8, priority=50), version=version, scheduling=scheduling)
     later = [(NOW + at, job(id, 4, 5, priority=priority, submitted=NOW + at)) for at, id, priority in

@@ -125,17 +125,6 @@ def test_whole_nodes_count_with_all_they_have():
     assert queue.restraints.exceeds(0, {"n1": 4}, made.now, {(9, None): of_lab(9, 4, 60)})
 
 
-def test_a_submitted_job_is_tried_at_once_if_it_comes_first():
-    nodes = np.ones((1, 2), np.bool_)
-    queue = Waiting(cluster(job(1, priority=5)), [(NOW, job(2, priority=5)), (NOW, job(3, priority=6))])
-    list(queue.arriving(NOW))
-    assert not queue.comes_first(1, NOW, nodes, {}, ranked=True)
-    assert queue.comes_first(2, NOW, nodes, {}, ranked=True)
-    queue = Waiting(cluster(job(1, priority=5)), [(NOW, job(2, priority=5))])
-    list(queue.arriving(NOW))
-    assert queue.comes_first(1, NOW, nodes, {}, ranked=False), "only a higher priority counts, before 24.11"
-
-
 def test_what_is_not_looked_at_is_said():
     made = cluster(job(1, dependency="aftercorr:7"), job(2, leader=2))
     assert Waiting(made, []).remarks == [

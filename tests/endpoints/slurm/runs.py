@@ -17,7 +17,8 @@ agree; how many have the same nodes is counted beside it.
 
 Where the engine starts a job otherwise, it is run again with ends that are noticed sooner or later and with cycles that
 begin at other seconds, then with what Slurm starts within the same cycle started as it was: if the job agrees then,
-these seconds, or the order within a cycle, are the cause.
+these seconds, or the order within a cycle, are the cause. Where there is a limit on nodes, on 22.05 it is also run with
+nodes told apart by their lines of slurm.conf (`gas.slurm.together`), which are not published.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from gas.slurm.cycle import run_cycle
 from gas.slurm.forward import run_forward
 from gas.slurm.main_pass import run_pass
 from gas.slurm.starts import Known, Run, Start
+from gas.slurm.together import Together
 
 UNKNOWN = ("", "not known", "Slurm does not start it")
 SECONDS = ((1, 0), (0, 0), (2, 0), (1, 2), (1, 4), (2, 2))
@@ -182,9 +184,22 @@ def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
         run = engine(found, known | beside, epilog, until=until)
         if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
             return "the order of what happens within one cycle"
+    if apart := _by_lines(found):
+        run = engine(apart, dict(known), until=until)
+        if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
+            return "which nodes stand on one line of slurm.conf, which is not published"
     if key not in found.starts:
         return "Slurm does not start it"
     return "not known"
+
+
+def _by_lines(found: Recorded) -> Recorded | None:
+    """Return a recording whose nodes differ by their lines (`sites.Site.groups`), where that matters; else None."""
+    cluster = found.cluster
+    if not cluster.version.startswith("22.05") or not Together(cluster, ()).any:
+        return None
+    nodes = tuple(replace(node, features=node.features | {f"line {at // 4}"}) for at, node in enumerate(cluster.nodes))
+    return replace(found, cluster=replace(cluster, nodes=nodes))
 
 
 def judge(found: Recorded, *, causes: bool = True) -> list[Judged]:
