@@ -5,8 +5,8 @@ release after the other, lets a real Slurm run their queues to the end, and writ
 stopped. `python tests/endpoints/slurm/runs.py compare FOLDER -o found.jsonl` runs the engine from each snapshot and
 writes how it did and, for each job that starts otherwise, why; `... page found.jsonl -o page.md` makes the page.
 
-The engine is given how long each job ran, when each was submitted, in which second each scheduler looked first after
-the snapshot, and nothing else of what Slurm did.
+The engine is given how long each job ran (of those that had not ended, what they sleep), when each was submitted, in
+which second each scheduler looked first after the snapshot, and nothing else of what Slurm did.
 
 A job *agrees* if it starts within one cycle of the backfill scheduler (bf_interval) of when Slurm starts it, in the
 same partition, or in neither run. Its *predecessors* are all jobs that start before it in either run; they agree if
@@ -26,6 +26,7 @@ from __future__ import annotations
 import argparse
 import json
 import pickle
+import re
 import sys
 import time
 from collections import Counter
@@ -44,6 +45,7 @@ from recorded_runs import COVERING, CYCLE, Key, Recorded, record
 from sites import Aspect
 
 from gas.compiled import compiled
+from gas.slurm.cluster import Job
 from gas.slurm.cycle import run_cycle
 from gas.slurm.forward import run_forward
 from gas.slurm.main_pass import run_pass
@@ -112,14 +114,19 @@ def seconds_of(found: Recorded, late: int | None = None) -> dict[int, int | list
     def ran(key: Key) -> int:
         return found.ends[key] - found.starts[key] + (found.ends[key] == late)
 
+    def left(job: Job) -> int:
+        """Return how long one takes that has not ended in the recording: what it sleeps, or its limit."""
+        asleep = re.search(r"sleep (\d+)", found.words.get(job.id, ""))
+        limit = job.time_limit or 60
+        return limit if asleep is None else min(int(asleep[1]), limit)
+
     took: dict[int, int | list[int]] = {}
     for job in [*found.cluster.jobs, *(job for _, job in found.arrivals)]:
         if job.tasks is None:
-            if (job.id, None) in found.ends:
-                took[job.id] = ran((job.id, None))
+            took[job.id] = ran((job.id, None)) if (job.id, None) in found.ends else left(job)
         else:
             keys = [(job.id, task) for one in job.tasks.ranges for task in one]
-            took[job.id] = [ran(key) if key in found.ends else 60 for key in keys]
+            took[job.id] = [ran(key) if key in found.ends else left(job) for key in keys]
     return took
 
 

@@ -43,6 +43,11 @@ def test_who_never_starts_agrees_if_it_does_not_in_the_engine():
     assert found[3:] == (False, False, "Slurm does not start it")
 
 
+def test_one_that_has_not_ended_takes_as_long_as_it_sleeps_but_no_longer_than_its_limit():
+    found = ran(0, 31, ends={}, words={1: "--ntasks=8 sleep 20 news", 2: "--ntasks=8 sleep 99999 news"})
+    assert runs.seconds_of(found) == {1: 20, 2: 600}
+
+
 def test_lines_of_the_log_say_when_schedulers_looked_and_who_started_what():
     found = ran(0)
     for line in (
