@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gas.prediction.blend import POINTS
 from gas.prediction.calibration import Level
 from gas.prediction.forest import Forest, Picked
-from gas.prediction.queue_state import queue_states
+from gas.prediction.queue_state import jobs_seen, queue_states
 from gas.prediction.tails import Tails
 from workloads import RigidJobs
 
@@ -31,6 +31,9 @@ LAST = 8_000
 
 _MOST = 20_000
 """What is learnt from is thinned out to so many jobs of a log, evenly."""
+
+_SEEN = 40_000_000
+"""So many jobs are looked at in all their queues at most, else fewer are learnt from: a minute of one core."""
 
 _AGAIN = 100
 """It is grown again when so many more have started, or a fiftieth of those known."""
@@ -169,6 +172,9 @@ def seen_at(
     count = len(start)
     wanted = np.zeros(count, np.bool_)
     wanted[places] = True
-    wanted[:: -(-count // _MOST)] = True
+    apart, costs = -(-count // _MOST), jobs_seen(jobs.submit, start, end)
+    while apart < count and costs[::apart].sum() > _SEEN:
+        apart *= 2
+    wanted[::apart] = True
     of_jobs = jobs.processors, jobs.estimate, jobs.run_time, jobs.user, queue
     return queue_states(jobs.submit, start, end, *of_jobs, jobs.machine, wanted, room=room), wanted

@@ -28,9 +28,9 @@ _INSTANTS = 300
 @kernel
 def start_in_order(
     free: int,
-    held: NDArray[np.int64],
-    left: NDArray[np.int64],
-    bound: NDArray[np.int64],
+    running: NDArray[np.int64],
+    first_ends: NDArray[np.int64],
+    first_bounds: NDArray[np.int64],
     queue: NDArray[np.int64],
     order: NDArray[np.int64],
     rule: int,
@@ -41,8 +41,10 @@ def start_in_order(
     ----------
     free
         Processors.
-    held, left, bound
-        Of each running job: its processors, how long it will run on, and how long it may.
+    running
+        Of each running job, a column: its processors, how long it will run on, and how long it may.
+    first_ends, first_bounds
+        Columns of the running jobs in ascending order of how long they will run on, and of how long they may.
     queue
         Of each waiting job, a column: processors, walltime and run time. The last one is asked about.
     order
@@ -51,11 +53,16 @@ def start_in_order(
         `EASY` or `GREEDY`.
     """
     asked = queue.shape[1] - 1
-    count = len(held)
-    run = np.empty((3, count + asked + 1), np.int64)  # who runs: processors, end, latest end
-    run[0, :count], run[1, :count], run[2, :count] = held, left, bound
+    were, most = running.shape[1], running.shape[1] + len(order)
+    run = np.empty((3, most), np.int64)  # who runs or ran: processors (0 once it has ended), end, latest end
+    for row in range(3):
+        for k in range(were):
+            run[row, k] = running[row, k]
+    # Who starts is put in its place among those that did, who are few beside those that ran at first.
+    ends, bounds = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
     waits, kept = order.copy(), np.empty(_DEPTH, np.int64)
-    first = now = 0
+    first = now = gone = new_gone = 0  # of `waits`, `first_ends` and `ends`
+    count = were
     for _ in range(_INSTANTS):
         last = min(first + _DEPTH, len(waits)) if free > 0 else first
         left_over, blocked, shadow, extra = 0, False, 0, 0
@@ -71,44 +78,69 @@ def start_in_order(
                     return now
                 free -= size
                 run[0, count], run[1, count], run[2, count] = size, now + queue[2, job], now + walltime
+                _insert(ends, new_gone, count - were, count, run, 1)
+                _insert(bounds, 0, count - were, count, run, 2)
                 count += 1
                 continue
             if not blocked:
                 blocked = True
-                shadow, extra = _shadow(run[:, :count], free, size)
+                if rule == EASY:
+                    shadow, extra = _shadow(run, first_bounds, bounds, count - were, free, size)
             kept[left_over] = job
             left_over += 1
         first = last - left_over
-        waits[first:last] = kept[:left_over]
-        if count == 0:
-            return _BEYOND  # it needs more than there is
-        now = max(now, run[1, :count].min())
-        if now >= _BEYOND:
+        for k in range(left_over):
+            waits[first + k] = kept[k]
+        next_end = _BEYOND
+        if gone < were:
+            next_end = run[1, first_ends[gone]]
+        if new_gone < count - were:
+            next_end = min(next_end, run[1, ends[new_gone]])
+        now = max(now, next_end)
+        if now >= _BEYOND:  # also where nothing runs: it needs more than there is
             return _BEYOND
-        still = 0
-        for k in range(count):
-            if run[1, k] <= now:
-                free += run[0, k]
-            else:
-                for row in range(3):
-                    run[row, still] = run[row, k]
-                still += 1
-        count = still
+        while gone < were and run[1, first_ends[gone]] <= now:
+            free += run[0, first_ends[gone]]
+            run[0, first_ends[gone]] = 0
+            gone += 1
+        while new_gone < count - were and run[1, ends[new_gone]] <= now:
+            free += run[0, ends[new_gone]]
+            run[0, ends[new_gone]] = 0
+            new_gone += 1
     return now
 
 
 @kernel
-def _shadow(run: NDArray[np.int64], free: int, size: int) -> tuple[int, int]:
-    """Return by when so many processors are free by walltimes, and how many more are then."""
-    last, k = 0, 0
-    by_end = ascending(run[2].astype(np.float64))
-    while k < len(by_end):
-        last = run[2, by_end[k]]
-        while k < len(by_end) and run[2, by_end[k]] == last:
-            free += run[0, by_end[k]]
-            k += 1
+def _insert(places: NDArray[np.int64], first: int, last: int, job: int, run: NDArray[np.int64], row: int) -> None:
+    """Put a job into its place among those from `first` on and before `last`, which are sorted by a row of `run`."""
+    at = last
+    while at > first and run[row, places[at - 1]] > run[row, job]:
+        places[at] = places[at - 1]
+        at -= 1
+    places[at] = job
+
+
+@kernel
+def _shadow(
+    run: NDArray[np.int64], first: NDArray[np.int64], new: NDArray[np.int64], count: int, free: int, size: int
+) -> tuple[int, int]:
+    """Return by when so many processors are free by walltimes, and how many more are then.
+
+    Those that ran at first, and the `count` that started since, are each sorted by when they must have ended.
+    """
+    i = j = 0
+    while i < len(first) or j < count:
+        instant = run[2, first[i]] if i < len(first) else run[2, new[j]]
+        if j < count:
+            instant = min(instant, run[2, new[j]])
+        while i < len(first) and run[2, first[i]] == instant:
+            free += run[0, first[i]]
+            i += 1
+        while j < count and run[2, new[j]] == instant:
+            free += run[0, new[j]]
+            j += 1
         if free >= size:
-            return last, free - size
+            return instant, free - size
     return _BEYOND, 0
 
 

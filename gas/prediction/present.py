@@ -16,7 +16,7 @@ from gas.compiled import available, is_ready
 from gas.prediction import LEAST_SAMPLES
 from gas.prediction.forest import Forest, grow, pick
 from gas.prediction.learnt import NOTHING, LearntWaits
-from gas.prediction.queue_state import look, queue_states
+from gas.prediction.queue_state import jobs_seen, look, queue_states
 from gas.prediction.recorded import RecordedQueue
 from gas.prediction.snapshot import Snapshot
 from workloads import Log
@@ -28,9 +28,6 @@ LEARNT_FROM = 4_000
 
 _SEEN = 2_000_000
 """So many jobs are looked at, in all the queues that are learnt from: some seconds of one core."""
-
-_ROW = 200
-"""What a queue costs to look at besides, in jobs."""
 
 _NOT_YET = 1 << 40
 """Seconds from now: the start of who waits."""
@@ -89,7 +86,7 @@ def waits_now(
     order = np.concatenate([order, np.arange(len(order), columns.shape[1])])
     columns, places = columns[:, order], np.argsort(order)[first:]
     submit, start, end, sizes, walltime, run_time, user, queue = columns
-    wanted = _last_to_start(submit, start, now)
+    wanted = _last_to_start(submit, start, end, now)
     wanted[places] = True
     seen = queue_states(
         submit, start, end, sizes, np.maximum(walltime, 1), run_time, user, queue, jobs.machine, wanted,
@@ -125,12 +122,13 @@ def _standing(snapshot: Snapshot, zero: int) -> NDArray[np.int64]:
     return columns if snapshot.queue is None else columns[:, queue >= 0]
 
 
-def _last_to_start(submit: NDArray[np.int64], start: NDArray[np.int64], now: int) -> NDArray[np.bool_]:
+def _last_to_start(
+    submit: NDArray[np.int64], start: NDArray[np.int64], end: NDArray[np.int64], now: int
+) -> NDArray[np.bool_]:
     """Return which jobs are learnt from: the last ones that have started, as many as there is time to look at."""
     order = np.argsort(start, kind="stable")
     last = order[: int(np.searchsorted(start[order], now))][-LEARNT_FROM:]
-    waiting = np.arange(len(submit)) - np.searchsorted(start[order], submit)
-    costs = np.cumsum((waiting[last] + _ROW)[::-1])
+    costs = np.cumsum(jobs_seen(submit, start, end)[last][::-1])
     wanted = np.zeros(len(submit), np.bool_)
     wanted[last[len(last) - int(np.searchsorted(costs, _SEEN, "right")) :]] = True
     return wanted

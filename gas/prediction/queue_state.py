@@ -37,7 +37,7 @@ from gas.prediction.lately import (
 )
 from gas.prediction.orders import EASY, GREEDY, ascending, start_in_order
 
-__all__ = ["FEATURES", "queue_states"]
+__all__ = ["FEATURES", "ROW", "jobs_seen", "queue_states"]
 
 ORDERS: Final = (
     "submission",
@@ -72,6 +72,9 @@ waiting job of a size is, is counted from what the last ones waited."""
 _REMEMBERED, _MORE, _STARTS = (
     FEATURES.index(name) for name in (REMEMBERED[0], "processors waiting of user", f"start: {ORDERS[0]}")
 )
+
+ROW: Final = 200
+"""What a row costs besides those that wait and run, in jobs that wait."""
 
 
 def queue_states(
@@ -118,6 +121,14 @@ def queue_states(
     return seen
 
 
+def jobs_seen(submit: NDArray[np.int64], start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return what it costs to fill in the row of each submission, in jobs that are looked at."""
+    before = np.arange(len(submit))
+    started, ended = (np.searchsorted(np.sort(instants), submit) for instants in (start, end))
+    costs: NDArray[np.int64] = np.maximum(before - started, 0) + np.maximum(started - ended, 0) // 4 + ROW
+    return costs
+
+
 @kernel
 def look(
     jobs: NDArray[np.int64],
@@ -132,8 +143,9 @@ def look(
     """Fill in what is seen at each submission that is asked about; jobs from `there` on are not seen by others."""
     count = jobs.shape[1]
     memory = remember(jobs)
-    waits, runs = np.empty(count, np.int64), np.empty(count, np.int64)
-    waiting = running = started = 0
+    waits, runs = np.empty(count, np.int64), np.empty(count, np.int64)  # some of `waits` may have started
+    has_started = np.zeros(count, np.bool_)
+    waiting = running = started = passed = 0
     share = 0.5
     for job in range(count):
         now = jobs[SUBMIT, job]
@@ -141,11 +153,8 @@ def look(
             other = by_start[started]
             started += 1
             learn_wait(jobs, other, memory)
-            at = 0
-            while waits[at] != other:
-                at += 1
-            waiting -= 1
-            waits[at:waiting] = waits[at + 1 : waiting + 1]
+            has_started[other] = True
+            passed += 1
             runs[running] = other
             running += 1
         kept = 0
@@ -157,6 +166,13 @@ def look(
                 runs[kept] = other
                 kept += 1
         running = kept
+        if wanted[job] or 2 * passed > waiting:
+            kept = 0
+            for k in range(waiting):
+                if not has_started[waits[k]]:
+                    waits[kept] = waits[k]
+                    kept += 1
+            waiting, passed = kept, 0
         if wanted[job]:
             those, size = (waits[:waiting], runs[:running]), machine
             if room[job] > 0:
@@ -211,13 +227,12 @@ def _describe(
     for k in range(2):
         seen[24 + k] = minutes(_enough(free, running[0], left[k], size))
 
-    key = np.empty(len(waits) + 1)
+    key, as_submitted = np.empty(len(waits) + 1), np.arange(len(waits) + 1)
+    ends, bounds = ascending(left[1]), ascending(left[0])
     for k in range(8):
-        for at in range(len(key)):
+        for at in range(len(key) if k > 1 else 0):
             other = waits[at] if at < len(waits) else job
-            if k < 2:
-                key[at] = at
-            elif k < 4:
+            if k < 4:
                 key[at] = queued[0, at] if k == 2 else -queued[0, at]
             elif k == 4:
                 key[at] = queued[1, at]
@@ -225,8 +240,8 @@ def _describe(
                 key[at] = recent[jobs[USER, other]]
             else:
                 key[at] = memory[2][WAITS, jobs[QUEUE, other]] if k == 6 else memory[0][WAITS, jobs[USER, other]]
-        order, rule = ascending(key), GREEDY if k == 1 else EASY
-        start = start_in_order(max(free, 0), running[0], running[1], running[2], queued, order, rule)
+        order, rule = ascending(key) if k > 1 else as_submitted, GREEDY if k == 1 else EASY
+        start = start_in_order(max(free, 0), running, ends, bounds, queued, order, rule)
         seen[_STARTS + k] = minutes(start)
 
 

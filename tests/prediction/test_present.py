@@ -9,6 +9,7 @@ from gas.compiled import compiled
 from gas.prediction import present
 from gas.prediction.forest import grow
 from gas.prediction.present import LEARNT_FROM, Request, compile_learning, learning_is_ready, waits_now
+from gas.prediction.queue_state import ROW
 from gas.prediction.snapshot import UNPLANNED, Snapshot
 from workloads import Log
 from workloads.header import Header
@@ -112,7 +113,7 @@ def test_of_long_queues_fewer_jobs_are_learnt_from(monkeypatch):
     monkeypatch.setattr(present, "queue_states", spy)
     log = past(np.zeros(300), np.ones(300))
     waits_now(log, standing(), [SMALL])
-    monkeypatch.setattr(present, "_SEEN", 100 * present._ROW)
+    monkeypatch.setattr(present, "_SEEN", 100 * ROW)
     waits_now(log, standing(), [SMALL])
     assert looked == [300 + 1, 100 + 1]
     assert LEARNT_FROM == 4_000
