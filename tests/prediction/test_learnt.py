@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from gas.prediction import learnt as module
 from gas.prediction.learnt import FEWEST, LearntWaits, middle_of, seen_at
+from gas.prediction.queue_state import ROW, jobs_seen
 from workloads import Log, rigid_jobs
 from workloads.header import Header
 
@@ -78,3 +80,29 @@ def test_the_middle_is_the_median_or_if_it_is_short_the_most_likely_wait():
     assert middle_of(np.array([0, 0, 300, 900, 9000])) == 300
     assert middle_of(np.array([0, 0, 0, 200, 240, 5000, 9000])) == 0
     assert middle_of(np.array([0, 120, 120, 120, 5000])) == 120
+
+
+def test_a_row_costs_as_much_as_jobs_wait_and_run_at_its_submission():
+    submit, start, end = np.array([0, 1, 2, 3, 4]), np.array([0, 1, 9, 9, 9]), np.array([8, 8, 10, 10, 10])
+    waiting, running = np.array([0, 0, 0, 1, 2]), np.array([0, 1, 2, 2, 2])
+    assert jobs_seen(submit, start, end).tolist() == (ROW + waiting + running // 4).tolist()
+
+
+def test_of_long_queues_fewer_jobs_of_a_log_are_looked_at_and_always_the_ones_asked_about(monkeypatch):
+    jobs = rigid_jobs(
+        Log.from_columns(
+            {name: np.full(400, 1.0) for name in ("run_time", "requested_time", "allocated_processors", "user")}
+            | {"submit": np.arange(400.0)},
+            header=Header.of([("MaxProcs", 10)]),
+        )
+    )
+    start = np.full(400, 1000)
+    costs = jobs_seen(jobs.submit, start, start + 1)
+    asked = np.array([3, 397])
+
+    def looked_at():
+        return np.flatnonzero(seen_at(jobs, start, start + 1, start, 0 * start, asked)[1]).tolist()
+
+    assert looked_at() == list(range(400))
+    monkeypatch.setattr(module, "_SEEN", costs[::4].sum())
+    assert looked_at() == sorted({*range(0, 400, 4), *asked.tolist()})
