@@ -85,7 +85,7 @@ def test_both_parts_start_in_the_same_second_and_move_no_promise(sites, agent):
 
 def test_three_machines_take_part_where_that_is_allowed(start_s3):
     sites = [start_s3(3, name=name) for name in "abc"]
-    made = Agent(APP, endpoints(sites)).submit_together(HELD, spread=Spread(3, lead=3))
+    made = Agent(APP, endpoints(sites)).submit_together(HELD, spread=Spread(3, lead=15))
     assert parts(sites) == [[("job", 3)], [("job", 3)], [("job", 2)]]
     assert len({job.job["promise"] for job in made.jobs}) == 1
     with pytest.raises(Infeasible, match="no combination of up to 2 machines has room for it either"):
