@@ -2,22 +2,18 @@
 
 run_study    a study in a folder, and what it printed
 study_once   the same, made by the first that needs it
-made_once    a folder that all workers of a run share
 """
 
 from __future__ import annotations
 
-import fcntl
 import io
-import os
-import shutil
-from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+from made_once import made_once
 
-__all__ = ["made_once", "run_study", "study_once"]
+__all__ = ["run_study", "study_once"]
 
 
 def run_study(study: str, folder: Path, logs: Path, *options: object) -> tuple[str, str]:
@@ -29,21 +25,6 @@ def run_study(study: str, folder: Path, logs: Path, *options: object) -> tuple[s
     with redirect_stdout(out), redirect_stderr(err):
         assert run([str(one) for one in arguments]) == 0, err.getvalue()
     return out.getvalue(), err.getvalue()
-
-
-def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
-    """Return a folder that is filled by the first worker that needs it; tests only read it."""
-    base = factory.getbasetemp()
-    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    folder, made = base / f"once-{name}", base / f"once-{name}.made"
-    with (base / f"once-{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not made.exists():
-            shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed
-            folder.mkdir()
-            make(folder)
-            made.touch()
-    return folder
 
 
 def study_once(factory: pytest.TempPathFactory, study: str, logs: Path, *options: object) -> tuple[Path, str, str]:

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from study_runs import made_once
+from made_once import made_once
 
 from workloads import Header, write_swf
 from workloads.estimates import uniform_factor

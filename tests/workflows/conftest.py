@@ -1,6 +1,5 @@
 """A live S³ whose requests are seen, and Gas installed from its wheel."""
 
-import fcntl
 import http.client
 import json
 import os
@@ -16,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from made_once import made_once
 from service_process import Place, Service
 
 ROOT = Path(__file__).parents[2]
@@ -105,29 +105,26 @@ def recorder(service: Service) -> Iterator[Recorder]:
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of programs of a new environment into which the wheel was installed, made once for all workers.
 
     What Gas needs, and the workflow managers, are those of the environment that runs the tests.
     """
     pytest.importorskip("hatchling", reason="builds the wheel; it is in the extra `test`")
-    base = tmp_path_factory.getbasetemp()
-    base = base if worker_id == "master" else base.parent
-    environment = base / "from-wheel"
-    with (base / "from-wheel.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (environment / "complete").exists():
-            python = environment / "bin" / "python"
-            pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-            wheel = ["wheel", "--no-deps", "--no-build-isolation", "-w", str(base / "wheel"), str(ROOT)]
-            quietly([*pip, *wheel])
-            quietly([sys.executable, "-m", "venv", "--without-pip", str(environment)])
-            (found,) = (base / "wheel").glob("*.whl")
-            quietly([*pip, "--python", str(python), "install", "--no-deps", str(found)])
-            (site,) = environment.glob("lib/python*/site-packages")
-            (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
-            (environment / "complete").touch()
-    return environment / "bin"
+
+    def make(folder: Path) -> None:
+        environment = folder / "environment"
+        python = environment / "bin" / "python"
+        pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
+        wheel = ["wheel", "--no-deps", "--no-build-isolation", "-w", str(folder / "wheel"), str(ROOT)]
+        quietly([*pip, *wheel])
+        quietly([sys.executable, "-m", "venv", "--without-pip", str(environment)])
+        (found,) = (folder / "wheel").glob("*.whl")
+        quietly([*pip, "--python", str(python), "install", "--no-deps", str(found)])
+        (site,) = environment.glob("lib/python*/site-packages")
+        (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+
+    return made_once(tmp_path_factory, "from-wheel", make) / "environment" / "bin"
 
 
 def quietly(command: list[str]) -> None:

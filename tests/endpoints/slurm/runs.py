@@ -17,8 +17,9 @@ agree; how many have the same nodes is counted beside it.
 
 Where the engine starts a job otherwise, it is run again with ends that are noticed sooner or later and with cycles that
 begin at other seconds, then with what Slurm starts within the same cycle started as it was: if the job agrees then,
-these seconds, or the order within a cycle, are the cause. Where there is a limit on nodes, on 22.05 it is also run with
-nodes told apart by their lines of slurm.conf (`gas.slurm.together`), which are not published.
+these seconds, or the order within a cycle, are the cause.
+On 22.05, a queue with a limit on nodes is also run with nodes grouped by the line of slurm.conf that defines them
+(`gas.slurm.together`); Slurm does not publish these lines.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from study_runs import made_once, study_once
+from made_once import made_once
+from study_runs import study_once
 
 from experiments.estimates.results import (
     Options,
