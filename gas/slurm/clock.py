@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gas.slurm.cluster import Cluster
 
-__all__ = ["FULL_DEPTH", "Clock"]
+__all__ = ["Clock"]
 
 FULL_DEPTH, DEPTH, INTERVAL, DELAY = 0, 100, 60, 3  # slurm.conf(5): default_queue_depth, sched_interval, ...
 

@@ -58,12 +58,12 @@ def _at(now: int, given: Parameters) -> Parameters:
 
 
 @lean_kernel
-def _main(depth: int, seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, site: Site) -> bool:
-    """Make a pass of the main scheduler; return whether something has started."""
+def _main(depth: int, seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, site: Site) -> None:
+    """Make a pass of the main scheduler."""
     plans, numbers, room = site.plans, flow.numbers, site.bench.room
     count = write_queue(line, flow, site)
     if count == 0:
-        return False
+        return
     numbers[CHANGED] = 1
     plans.total[0] = 0
     for at in range(count):
@@ -72,20 +72,20 @@ def _main(depth: int, seconds: NDArray[np.int64], line: Line, pace: Pace, flow: 
     put(site.available, site.every)
     site.closed[:] = False
     site.tried[:] = 0
-    before = site.running.total[0]
+    slot = site.running.total[0]
     run_pass(
         0, flow.queue[:count], site.records, site.limited, site.whole, site.closures, site.sets, site.options,
         site.leaving, site.machine, site.use, site.idle, site.running, site.licences,
         _at(numbers[NOW], site.parameters), site.rules, depth, pace.partition_depth, False, site.available,
         site.closed, site.tried, room, plans,
     )  # fmt: skip
-    slot, total = before, site.running.total[0]
+    total = site.running.total[0]
     for row in range(plans.total[0]):
         record = plans.record[row]
         if slot < total and not site.records.probe[record]:
             started(record, slot, seconds, line, pace, flow, site)
             slot += 1
-    return bool(probed(PASSED, count, line, flow, site) or slot > before)
+    probed(PASSED, count, line, flow, site)
 
 
 @lean_kernel

@@ -264,8 +264,8 @@ class Forward:
         made = empty_plans(count, room, len(self.state.names))
         return made._replace(state=np.zeros(count, np.int64))
 
-    def _main(self, depth: int) -> bool:
-        """Run a pass of the main scheduler; return whether something has started."""
+    def _main(self, depth: int) -> None:
+        """Run a pass of the main scheduler."""
         state, waiting = self.state, self.waiting
         self.passes += 1
         index, rows = self._queue()
@@ -279,7 +279,7 @@ class Forward:
         held, refused = np.zeros(len(index), np.int8), np.zeros(len(index), np.bool_)
         kept = self._kept_licences()
         state.licences[:] -= kept
-        at, begun = 0, False
+        at = 0
         while at < len(index):
             if waiting.restraints.count:
                 held, busy, _ = waiting.restraints.verdicts(index, self.clock.now, self.jobs)
@@ -302,12 +302,10 @@ class Forward:
                     refused[place], at = True, place + 1
                     break
                 self._started(int(index[place]), before + number, "main")
-                begun = True
             rows.tasks[:], rows.room[:] = waiting.tasks[index], waiting.rooms(index)
         state.licences[:] += kept
-        begun |= self._probed(index[rows.probe & (plans.state == PASSED) & (held == 0)])
+        self._probed(index[rows.probe & (plans.state == PASSED) & (held == 0)])
         self.clock.changed |= len(index) > 0  # it notes why jobs wait, which the backfill scheduler takes for a change
-        return begun
 
     def _backfill(self) -> None:
         """Run a cycle of the backfill scheduler."""
@@ -356,14 +354,13 @@ class Forward:
                 return
             self._take_back(before + kept, index[places[kept:]].tolist())  # and the cycle is made again
 
-    def _probed(self, records: NDArray[np.int64]) -> bool:
-        """Note that probes would start now, and remove them; return whether there are any."""
+    def _probed(self, records: NDArray[np.int64]) -> None:
+        """Note that probes would start now, and remove them."""
         places = np.unique(self.waiting.places[records])
         self.probed |= dict.fromkeys(places.tolist(), self.clock.now)
         if self.awaited is not None:
             self.awaited -= set(places.tolist())
         self.waiting.withdraw(places)
-        return places.size > 0
 
     def _exceeds(self, record: int, at: int) -> bool:
         """Return whether a limit is exceeded by the running job at a place, of a record, whose start is not noted."""

@@ -71,9 +71,8 @@ def started(record: int, slot: int, seconds: NDArray[np.int64], line: Line, pace
 
 
 @lean_kernel
-def probed(outcome: int, count: int, line: Line, flow: Flow, site: Site) -> bool:
-    """Note which probes would start now, and take them away; return whether there are any."""
-    found = False
+def probed(outcome: int, count: int, line: Line, flow: Flow, site: Site) -> None:
+    """Note which probes would start now, and take them away."""
     for at in range(count):
         record = flow.queue[at]
         place = line.place[record]
@@ -81,5 +80,3 @@ def probed(outcome: int, count: int, line: Line, flow: Flow, site: Site) -> bool
             if flow.begun[place] < 0:
                 flow.begun[place] = flow.numbers[NOW]
             flow.tasks[place] = 0
-            found = True
-    return found
