@@ -14,7 +14,7 @@ def class_of(kind, name, jobs=500, held=0.9, near=0.6, width=0.02, beaten=0.6):
 
 
 ALL = class_of("", "all", 1000)
-EXTENT = Extent(jobs=5000, unlimited=0, left_out=0, possible=4000, wanted=2000, samples=100, longest=70)
+EXTENT = Extent(jobs=5000, unlimited=0, left_out=0, possible=4000, samples=100)
 
 
 def outcomes_of(jobs, wait=3000, similar=1000.0, samples=100):

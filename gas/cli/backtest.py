@@ -237,7 +237,7 @@ def _backtested(
     from gas.cli.backtest_words import Extent
     from gas.cli.log_files import is_said_to_be_log
     from gas.cli.partial_file import partial_file
-    from gas.prediction.backtest import JOBS, places_within
+    from gas.prediction.backtest import JOBS
     from gas.prediction.classes import classes_of
     from gas.prediction.recorded import RecordedQueue
     from gas.report.rendering import html
@@ -252,12 +252,9 @@ def _backtested(
     recorded = RecordedQueue(part, _machine(part, asked.processors))
     for reason, count in recorded.jobs.skipped.items():
         remark(f"{part.name}: {many(count, 'job')} left out: {reason}")
-    some = asked.all_jobs or asked.jobs is not None
-    places = recorded.places(asked.jobs) if some else places_within(recorded)
+    places = recorded.places(None if asked.all_jobs else asked.jobs or JOBS)
     possible = len(recorded.places(None))
-    longest = int(recorded.waiting(places).max())
-    wanted = possible if asked.all_jobs else asked.jobs or JOBS
-    extent = Extent(len(recorded), recorded.unlimited, recorded.left_out, possible, wanted, asked.samples, longest)
+    extent = Extent(len(recorded), recorded.unlimited, recorded.left_out, possible, asked.samples)
     kept = partial_file(recorded, places, remark, samples=asked.samples, seed=asked.seed)
     try:
         outcomes = _outcomes(recorded, places, asked.samples, asked.seed, asked.threads, kept)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gas.intervals import Interval
-from gas.prediction.backtest import Outcome
+from gas.prediction.backtest import LONGEST_QUEUE, Outcome
 from gas.prediction.classes import FACTOR_SHARE, FEWEST, HELD, JobClass, best_baseline, shortly
 from gas.prediction.ledger import INTERVAL
 from gas.prediction.recorded import UNLIMITED
@@ -30,21 +30,15 @@ class Extent:
         time is unknown, or they were cancelled while they waited.
     possible
         Those of them that could be predicted, after the first had ended.
-    wanted
-        How many were to be predicted.
     samples
         How often each queue was to be simulated.
-    longest
-        The longest queue at a prediction, in jobs.
     """
 
     jobs: int
     unlimited: int
     left_out: int
     possible: int
-    wanted: int
     samples: int
-    longest: int
 
     def sentences(self, outcomes: Sequence[Outcome]) -> list[str]:
         """Return what was predicted, and what was cut."""
@@ -53,13 +47,14 @@ class Extent:
             found = [f"Gas predicted {self.possible:,} submissions: all but the first of the log."]
         else:
             found = [f"Gas predicted {count:,} of {self.possible:,} submissions, spread evenly over the log."]
-        if count < min(self.wanted, self.possible):
+        simulated = [one.samples for one in outcomes if one.samples]
+        if without := count - len(simulated):
             found.append(
-                f"These are fewer than {self.wanted:,}, because queues were long (up to {many(self.longest, 'job')}); "
-                f"with --jobs {self.wanted}, Gas predicts that many, and takes longer."
+                f"For {without:,} of them more than {LONGEST_QUEUE:,} jobs waited: Gas did not simulate so long a "
+                "queue, predicted from learned waits alone, and left them out of what choosing would have saved."
             )
-        if short := sum(one.samples < self.samples for one in outcomes):
-            least = min(one.samples for one in outcomes)
+        if short := sum(one < self.samples for one in simulated):
+            least = min(simulated)
             found.append(
                 f"For {short:,} of them the queue was so long that Gas simulated it only {least} to "
                 f"{self.samples - 1} times instead of {self.samples}."

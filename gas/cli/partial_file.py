@@ -139,11 +139,11 @@ def _simulated_of(line: bytes) -> Simulated | None:
     """Return what a line says; None if it is damaged."""
     try:
         row = parsed(line)
-        if not line.endswith(b"\n") or len(row) < 4 or any(type(one) is not int for one in row):
+        if not line.endswith(b"\n") or len(row) < 3 or any(type(one) is not int for one in row):
             return None
     except (ValueError, TypeError):
         return None
     place, waiting, latest, *waits = row
-    if min(place, waiting, *waits) < 0 or max(latest, *waits) > _LATEST or waits != sorted(waits):
+    if min(place, waiting, *waits) < 0 or max((latest, *waits)) > _LATEST or waits != sorted(waits):
         return None
     return Simulated(place, waiting, latest, np.array(waits, np.int64))

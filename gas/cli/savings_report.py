@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gas.prediction.backtest import LONGEST_QUEUE
 from gas.prediction.classes import FACTOR_SHARE, FEWEST, shortly
 from gas.prediction.savings import FASTER, Saving, Savings
 from gas.prediction.scores import FACTOR_FROM
@@ -16,7 +17,7 @@ __all__ = ["savings_blocks", "savings_sentences", "savings_table", "savings_wire
 def savings_sentences(savings: Savings) -> list[str]:
     """Return what would have been saved, and how far that can be trusted."""
     if not savings.classes:
-        return ["No predicted job met a queue, so there was nothing to choose."]
+        return [f"No predicted job met a queue of up to {LONGEST_QUEUE} jobs, so there was nothing to choose."]
     everybody = savings.classes[0]
     mean = everybody.change(everybody.saved.mean)
     width = everybody.saved.half_width

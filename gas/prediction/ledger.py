@@ -77,7 +77,7 @@ class Made:
     low, high
         The interval, corrected by what had come true.
     simulated, similar
-        What they are mixed of; there may be no similar jobs.
+        What they are mixed of; there may be no similar jobs, or no simulation.
     afterwards
         Whether it was made when the start was known already, of what was known before.
     """
@@ -96,7 +96,8 @@ class Made:
         """Return what has come of it."""
         wait = start - self.now
         before, through = level_of(wait, self.waits, 0, self.latest)
-        scores = scores_of(wait, self.simulated, self.similar).round(_DIGITS).tolist() if self.similar.size else ()
+        both = self.simulated.size and self.similar.size
+        scores = scores_of(wait, self.simulated, self.similar).round(_DIGITS).tolist() if both else ()
         level = Level(round(before, _DIGITS), round(through, _DIGITS))
         return Outcome(start, self.kind, level, self.low <= wait <= self.high, tuple(scores), self.afterwards)
 
@@ -113,7 +114,7 @@ class Outcome(NamedTuple):
     held
         Whether it lay in the interval.
     scores
-        Of each of `gas.prediction.blend.WEIGHTS`; none if there were no similar jobs.
+        Of each of `gas.prediction.blend.WEIGHTS`; none if there were no similar jobs, or no simulation.
     """
 
     start: int
@@ -201,16 +202,17 @@ class Ledger:
         Parameters
         ----------
         simulated, similar
-            Waits in seconds, sorted; those that have waited like it may be none.
+            Waits in seconds, sorted; either may be none.
         latest
             The wait if all jobs used up their walltimes.
         within
             By so many seconds instants of the simulation may be wrong; the interval is as much wider at either end.
         kind
-            Of `KINDS`; by default what the simulation says.
+            Of `KINDS`; by default what the simulation says, or similar jobs without one.
         """
-        kind = kind_of(simulated) if kind is None else kind
-        waits = mixture(self.weight(kind), simulated, similar) if similar.size else simulated
+        kind = kind_of(simulated if simulated.size else similar) if kind is None else kind
+        waits = mixture(self.weight(kind), simulated, similar) if simulated.size and similar.size else simulated
+        waits = waits if waits.size else similar
         low, high = ends_of(self.levels(kind), waits, 0, latest)
         low, high = max(low - within, min(low, 0)), high + within
         return Made(now, kind, waits, latest, low, high, simulated, similar, afterwards)
@@ -327,7 +329,7 @@ class Ledger:
 
 
 def kind_of(simulated: NDArray[np.int64]) -> str:
-    """Return the kind of a prediction, from the sorted waits of its simulation."""
+    """Return the kind of a prediction, from the sorted waits that it goes by."""
     if simulated[int((1 - _OUTSIDE) * (simulated.size - 1))] <= 0:
         return AT_ONCE
     return WITHIN_AN_HOUR if simulated[simulated.size // 2] <= _HOUR else LONGER

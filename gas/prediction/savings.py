@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.intervals import Interval, by_months
-from gas.prediction.backtest import Outcome
+from gas.prediction.backtest import LONGEST_QUEUE, Outcome
 from gas.prediction.classes import members_of, parts_of
 from gas.prediction.forecast import forecast
 from gas.prediction.forward import starts_of_each
@@ -74,8 +74,12 @@ class Choice:
 
 
 def places_of_choices(recorded: RecordedQueue, places: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the places, `MOST` at most, of jobs that met a queue: for others any prediction is the same."""
-    met = places[recorded.waiting(places) > 0]
+    """Return the places, `MOST` at most, of jobs that met a queue that can be simulated.
+
+    For those that met none, any prediction is the same.
+    """
+    waiting = recorded.waiting(places)
+    met = places[(waiting > 0) & (waiting <= LONGEST_QUEUE)]
     return met if met.size <= MOST else met[np.arange(MOST) * met.size // MOST]
 
 

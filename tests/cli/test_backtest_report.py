@@ -52,7 +52,9 @@ def test_what_choosing_would_have_saved_and_whom():
     assert savings_sentences(replace(SAVINGS, near=0.3))[1].endswith("10m; so the saving is only a rough indication.")
     worse = replace(SAVINGS.classes[0], saved=Interval(-25.0, 10.0))
     assert "25 ± 10% longer" in savings_sentences(Savings((worse,)))[0]
-    assert savings_sentences(Savings()) == ["No predicted job met a queue, so there was nothing to choose."]
+    assert savings_sentences(Savings()) == [
+        "No predicted job met a queue of up to 400 jobs, so there was nothing to choose."
+    ]
     few = replace(worse, jobs=20, kind="partition", name="gpu")
     rows = savings_table(Savings((SAVINGS.classes[0], few))).cells
     assert [(row[7].text, row[7].mark) for row in rows] == [("25 ± 10%", "good"), ("-25%", "quiet")]

@@ -76,13 +76,13 @@ def test_what_was_cut_is_said():
     assert EXTENT.sentences(outcomes_of(2000)) == [
         "Gas predicted 2,000 of 4,000 submissions, spread evenly over the log."
     ]
-    fewer = EXTENT.sentences([*outcomes_of(90), *outcomes_of(10, samples=17)])
+    fewer = EXTENT.sentences([*outcomes_of(90), *outcomes_of(10, samples=17), *outcomes_of(3, samples=0)])
     assert fewer[1:] == [
-        "These are fewer than 2,000, because queues were long (up to 70 jobs); with --jobs 2000, Gas predicts that "
-        "many, and takes longer.",
+        "For 3 of them more than 400 jobs waited: Gas did not simulate so long a queue, predicted from learned waits "
+        "alone, and left them out of what choosing would have saved.",
         "For 10 of them the queue was so long that Gas simulated it only 17 to 99 times instead of 100.",
     ]
-    whole = replace(EXTENT, wanted=4000, left_out=7).sentences(outcomes_of(4000))
+    whole = replace(EXTENT, left_out=7).sentences(outcomes_of(4000))
     assert whole == [
         "Gas predicted 4,000 submissions: all but the first of the log.",
         "7 jobs left out: no wait or run time, or cancelled while waiting.",

@@ -28,6 +28,10 @@ def path(tmp_path):
 def test_what_was_simulated_is_there_again_until_all_is_done(path):
     kept = PartialFile(path, pytest.fail)
     assert as_told(kept) == {3: (1, 500, [0, 7]), 9: (0, 0, [0])}
+    kept[12] = Simulated(12, 5000, 90, np.array([], np.int64))  # of a queue too long to be simulated
+    kept.close(done=False)
+    kept = PartialFile(path, pytest.fail)
+    assert as_told(kept)[12] == (5000, 90, [])
     assert path.stat().st_mode & 0o777 == 0o600
     kept.close(done=True)
     assert not path.exists()
@@ -38,7 +42,7 @@ DEEP = b"[" * 100_000
 
 @pytest.mark.parametrize(
     "damage",
-    [b"[1,2", b"[1,2,3]\n", b"{}\n", b"[1,2,3,9,8]\n", b"[-1,0,0,0]\n", b'["a",0,0,0]\n', b"\xff\n", b"7\n", DEEP],
+    [b"[1,2", b"[1,2]\n", b"{}\n", b"[1,2,3,9,8]\n", b"[-1,0,0,0]\n", b'["a",0,0,0]\n', b"\xff\n", b"7\n", DEEP],
     ids=range(9),
 )
 def test_a_damaged_line_and_what_follows_it_are_dropped(path, damage):

@@ -8,7 +8,7 @@ import pytest
 from made_up import busy_log, log_of
 
 from gas.errors import BadInput
-from gas.prediction.backtest import backtest, places_within, rehearsed
+from gas.prediction.backtest import LONGEST_QUEUE, backtest, rehearsed
 from gas.prediction.ledger import Ledger
 from gas.prediction.recorded import FEWEST, RecordedQueue
 from gas.simulation.simulate import simulate
@@ -138,15 +138,33 @@ def test_threads_and_interruptions_change_nothing(busy):
     assert all(kept[place] is one for place, one in simulated.items())  # none was simulated again
 
 
-def test_where_queues_are_very_long_fewer_jobs_are_predicted_from_fewer_samples():
-    count = 3000
-    crowd = [(i, i * 60, 50, 100, 10) for i in range(count)]  # each waits for all before it
-    queue = RecordedQueue(log_of(crowd))
-    places = places_within(queue, 2000)
-    assert 20 < len(places) < 500
-    assert places[0] == queue.places(None)[0]
-    assert places[-1] > 0.98 * count
-    assert len(places_within(RecordedQueue(log_of([(60 * i, 0, 50, 100, 10) for i in range(count)])), 2000)) == 2000
+def test_a_queue_of_more_than_some_hundred_jobs_is_not_simulated_and_what_was_learnt_is_said_alone():
+    crowd = RecordedQueue(log_of([(i, i * 60, 50, 100, 10) for i in range(3000)]))  # each waits for all before it
+    outcomes = list(backtest(crowd, crowd.places(40)))
+    assert min(one.waiting for one in outcomes) > LONGEST_QUEUE
+    assert {(one.samples, one.simulated, one.weight) for one in outcomes} == {(0, None, 0.0)}
+    learnt = [one for one in outcomes if one.learnt is not None]
+    assert 10 < len(learnt) < 40  # at first too few have started; the last that were like it are all that is known then
+    assert all(one.median == one.learnt for one in learnt)
+    assert all(one.median == one.similar for one in outcomes if one.learnt is None)
+
+
+def test_shorter_queues_of_the_same_log_are_simulated_as_before(busy, outcomes, monkeypatch):
+    monkeypatch.setattr("gas.prediction.backtest.LONGEST_QUEUE", 5)
+    found = found_in(busy, 150, samples=30)
+    assert 20 < sum(one.waiting > 5 for one in found) < 130
+    for one, before in zip(found, outcomes, strict=True):
+        assert (one.waiting, one.planned, one.learnt) == (before.waiting, before.planned, before.learnt)
+        assert (one.samples, one.simulated) == ((0, None) if one.waiting > 5 else (30, before.simulated))
+
+
+def test_where_nothing_at_all_is_known_of_a_long_queue_the_plan_is_said(monkeypatch):
+    monkeypatch.setattr("gas.prediction.backtest.LONGEST_QUEUE", 0)
+    few = [(i, 0, 1, 10, 1) for i in range(FEWEST)]  # small ones that end at once, before two of the whole machine
+    queue = RecordedQueue(log_of([*few, (50, 0, 2000, 50_000, 10), (60, 1990, 500, 50_000, 10), (70, 2500, 5, 90, 10)]))
+    last = list(backtest(queue, queue.places(None)))[-1]
+    assert (last.waiting, last.samples, last.learnt, last.similar) == (1, 0, None, None)
+    assert last.median == last.low == last.high == last.planned == 99_980
 
 
 # ---------------------------------------------------------------------------------------------------- a rehearsal

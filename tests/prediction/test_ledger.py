@@ -56,6 +56,22 @@ jobs = st.lists(
 )
 
 
+def test_without_a_simulation_similar_jobs_are_all_that_is_said_and_weights_learn_nothing():
+    ledger = Ledger()
+    for number in range(30):
+        now = number * 10 * HOUR
+        ledger.learn(now)
+        made = ledger.predict(now, waits(), 12 * HOUR, waits(2 * HOUR, 3 * HOUR, 4 * HOUR))
+        assert (made.kind, made.waits.tolist()) == (KINDS[2], [2 * HOUR, 3 * HOUR, 4 * HOUR])
+        ledger.predicted(str(number), made)
+        ledger.started(str(number), now + 3 * HOUR)
+    ledger.learn(now + 5 * HOUR)
+    assert len(ledger.outcomes) == 30
+    assert not any(one.scores for one in ledger.outcomes)
+    assert ledger.weight(KINDS[2]) == Ledger().weight(KINDS[2])
+    assert ledger.coverage().share == 1
+
+
 @examples(60)
 @given(jobs, st.integers(1, 500))
 def test_a_ledger_that_is_written_and_read_at_every_step_says_what_one_in_memory_says(jobs, step):
