@@ -9,11 +9,11 @@ import thorough
 @pytest.fixture(autouse=True)
 def by_default(monkeypatch):
     monkeypatch.setattr(thorough, "ALL", False)
-    monkeypatch.setattr(thorough, "MORE", False)
+    monkeypatch.setattr(thorough, "EACH", False)
 
 
 @pytest.mark.parametrize(
-    ("asked", "few", "many", "made_up"), [("", 1, 34, 17), ("MORE", 2, 50, 34), ("ALL", 3, 100, 100)]
+    ("asked", "few", "many", "made_up"), [("", 1, 34, 17), ("EACH", 1, 34, 17), ("ALL", 3, 100, 100)]
 )
 def test_a_part_is_tried_unless_everything_is(monkeypatch, asked, few, many, made_up):
     if asked:
@@ -75,11 +75,8 @@ def test_of_a_thorough_test_some_cases_are_tried_always_the_same_with_the_first(
         chosen(pytest.mark.thorough(but=["4", "11"]))
 
 
-def test_with_more_each_thorough_test_runs_on_a_third_of_its_cases(monkeypatch):
-    monkeypatch.setattr(thorough, "MORE", True)
-    of_ten = chosen(pytest.mark.thorough)
-    assert len(of_ten) == 4
-    assert of_ten[0] == "0"
-    assert chosen(pytest.mark.thorough) == of_ten, "always the same"
-    assert {*of_ten, "4"} == {*chosen(pytest.mark.thorough(but=["4"]))}
+def test_where_each_is_tried_a_thorough_test_runs_on_one_case_at_least(monkeypatch):
+    monkeypatch.setattr(thorough, "EACH", True)
+    assert chosen(pytest.mark.thorough) == chosen(pytest.mark.thorough(but=1)) == ["0"]
+    assert chosen(pytest.mark.thorough(but=["4", "7"])) == ["4", "7"]
     assert len(chosen(pytest.mark.thorough(but=9))) == 9

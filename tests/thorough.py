@@ -1,9 +1,9 @@
-"""How much the tests try: a share by default, more where GAS_EXAMPLES is "more" (CI), everything where it is "all".
+"""How much the tests try: a share by default, each test where GAS_EXAMPLES is "each" (CI), all where it is "all".
 
 A property is tried on made-up cases; a sixth of them find what is plainly wrong, at once; what is repeated otherwise is
 so a third as often. Tests marked `thorough` show in full what cheaper tests beside them show in part. Each module keeps
-by default the tests that see its faults. CI tries a third of the made-up cases, repeats half as often, and runs each
-thorough test on a third of its cases, at least on one, so that none decays unseen.
+by default the tests that see its faults. CI also runs each thorough test, on one of its cases, so that none decays
+unseen.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import settings
 
-__all__ = ["ALL", "MORE", "Thorough", "examples", "rounds", "some"]
+__all__ = ["ALL", "EACH", "Thorough", "examples", "rounds", "some"]
 
 T = TypeVar("T")
 
 ALL = os.environ.get("GAS_EXAMPLES") == "all"
 """Whether every example is tried."""
 
-MORE = os.environ.get("GAS_EXAMPLES") == "more"
-"""Whether more than by default is tried, but not every example."""
+EACH = os.environ.get("GAS_EXAMPLES") == "each"
+"""Whether each thorough test is run on one of its cases at least."""
 
 
 def rounds(count: int) -> int:
-    """Return how often to repeat what is repeated `count` times in full: a third or, with more, half; at least once."""
-    return -(-count // (1 if ALL else 2 if MORE else 3))
+    """Return how often to repeat what is repeated `count` times in full: a third, at least once."""
+    return -(-count // (1 if ALL else 3))
 
 
 def examples(count: int, **more: Any) -> settings:
-    """Return the settings of a property that is tried on so many examples in full: a sixth, or with more a third."""
-    return settings(max_examples=-(-count // (1 if ALL else 3 if MORE else 6)), **more)
+    """Return the settings of a property that is tried on so many examples in full: a sixth."""
+    return settings(max_examples=-(-count // (1 if ALL else 6)), **more)
 
 
 def some(values: Sequence[T], count: int) -> list[T]:
@@ -48,7 +48,7 @@ class Thorough:
     """Leaves out the tests marked `thorough` unless everything is tried, or the mark, the test or its module is named.
 
     ``@pytest.mark.thorough(but=3)`` keeps three cases of a parametrized test: the first, and others drawn from all,
-    always the same; ``but=["svg"]`` keeps those cases. Where more is tried, a third of the cases is kept beside them.
+    always the same; ``but=["svg"]`` keeps those cases. Where each is tried, one is kept of a test that keeps none.
     """
 
     @pytest.hookimpl(tryfirst=True)  # what is left out is of no concern to others
@@ -80,12 +80,11 @@ class Thorough:
 
 def kept(function: str, cases: list[str], but: int | list[str]) -> list[str]:
     """Return the cases of a thorough test that are tried nevertheless."""
-    third = drawn(function, cases, -(-len(cases) // 3)) if MORE else []
     if isinstance(but, int):
-        return third + drawn(function, cases, but)
+        return drawn(function, cases, max(but, int(EACH)))
     if missing := set(but) - set(cases):
         raise pytest.UsageError(f"{function} has no case {', '.join(sorted(missing))}")
-    return third + but
+    return but
 
 
 def drawn(function: str, cases: list[str], count: int) -> list[str]:
