@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,14 +53,8 @@ def wait_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resul
     files
         The path of each log.
     """
-    log = load_log(Path(files[configuration["log"]]), configuration["log"])
-    labels, index = months_of(log.submit, log.epoch, name=log.name)
-    if configuration["truth"] != RECORDED:
-        log = simulated(log, configuration["truth"])
-        labels, index = months_of(log.submit, log.epoch, name=log.name)
-    recorded = RecordedQueue(log)
+    recorded, months = _came_true(Path(files[configuration["log"]]), configuration["log"], configuration["truth"])
     places = recorded.places(configuration["jobs"])
-    rows = recorded.rows[places]
     found: dict[str, list[list[float | None]]]
     make = METHODS[configuration["method"]]
     if make is None:
@@ -75,11 +70,22 @@ def wait_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resul
         found = {configuration["method"]: [[None] * len(LEVELS) if one is None else list(one) for one in said]}
     return {
         "jobs": len(places),
-        "month": [labels[i] for i in index[rows].tolist()],
+        "month": [months[place] for place in places.tolist()],
         "wait": (recorded.start - recorded.jobs.submit)[places].tolist(),
         "processors": recorded.jobs.processors[places].tolist(),
         "predicted": found,
     }
+
+
+@lru_cache(maxsize=1)
+def _came_true(path: Path, sha256: str, truth: str) -> tuple[RecordedQueue, list[str]]:
+    """Return a log's queue and the month of each of its jobs; the last one is kept in memory for other methods."""
+    log = load_log(path, sha256)
+    if truth != RECORDED:
+        log = simulated(log, truth)
+    labels, index = months_of(log.submit, log.epoch, name=log.name)
+    recorded = RecordedQueue(log)
+    return recorded, [labels[i] for i in index[recorded.rows].tolist()]
 
 
 def simulated(log: Log, policy: Any) -> Log:

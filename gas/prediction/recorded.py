@@ -76,6 +76,7 @@ class RecordedQueue:
         """How many processors the partition of each has to itself at its submission; 0 where partitions share them."""
         self._last_end = np.maximum.accumulate(self.end)
 
+        self._seen: tuple[bytes, NDArray[np.float32], NDArray[np.bool_]] | None = None
         self.zero = log.start_time
         """The epoch second of second 0."""
         self._still: list[NDArray[np.int64]] = []
@@ -104,8 +105,14 @@ class RecordedQueue:
         return Similar(self.jobs.submit, self.start, self.jobs.processors, self.jobs.estimate)
 
     def seen(self, places: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Return what was seen at submissions, and of which jobs; see `gas.prediction.learnt.seen_at`."""
-        return seen_at(self.jobs, self.start, self.end, self.queue, self.room, places)
+        """Return what was seen at submissions, and of which jobs; see `gas.prediction.learnt.seen_at`.
+
+        The last answer is kept: several methods that are compared ask about the same jobs.
+        """
+        asked = np.asarray(places, np.int64).tobytes()
+        if self._seen is None or self._seen[0] != asked:
+            self._seen = asked, *seen_at(self.jobs, self.start, self.end, self.queue, self.room, places)
+        return self._seen[1:]
 
     def places(self, jobs: int | None) -> NDArray[np.intp]:
         """Return so many of the jobs that can be predicted, evenly over the log; all for None.

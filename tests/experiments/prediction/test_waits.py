@@ -114,3 +114,13 @@ def test_waits_are_recorded_or_those_of_a_policy(at_hand):
     recorded, easy, s3 = (run(at_hand, truth=truth)["wait"] for truth in ("recorded", "easy", "s3"))
     assert recorded == easy  # the log was recorded under EASY
     assert s3 != easy
+
+
+def test_what_came_true_is_simulated_once_for_all_methods(at_hand, monkeypatch):
+    simulated = []
+    monkeypatch.setattr("experiments.prediction.waits.simulate", lambda *asked: simulated.append(1) or simulate(*asked))
+    run(at_hand, truth="recorded")
+    first = run(at_hand, truth="easy", method="gas")
+    run(at_hand, truth="easy", method="nearest")
+    assert run(at_hand, truth="easy", method="gas") == first
+    assert len(simulated) == 1
