@@ -5,6 +5,7 @@ The history is given, or each scheduler is queried for its own.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -31,11 +32,11 @@ from gas.endpoints import (
 )
 from gas.errors import BadInput, Conflict, GasError, Unreachable
 from gas.planner import Candidate, Plan
-from gas.prediction import LEAST_ENDED, NotPredicted
+from gas.prediction import LEAST_ENDED, LEAST_SAMPLES, NotPredicted, fewer_samples
 from gas.prediction.blend import ALIKE
 from gas.prediction.choice import PredictedPlan, candidates_on, choose
-from gas.prediction.forecast import SAMPLES, Forecast, forecast
-from gas.prediction.forward import follow_each
+from gas.prediction.forecast import SAMPLES, VISITS, Forecast, forecast
+from gas.prediction.forward import follow_each, samples_within, visits_of
 from gas.prediction.history import History
 from gas.prediction.ledger import LEAST, Ledger
 from gas.prediction.past import Past
@@ -74,6 +75,7 @@ class Predictor:
     def __init__(self, options: Forecasting, remark: Callable[[str], object]) -> None:
         self.options = options
         self._samples = SAMPLES if options.samples is None else options.samples
+        self._visits = VISITS if options.samples is None else math.inf  # who asks for many waits for them
         self._remark = remark
         self._remembered: dict[str, History] = {}
         self._ledgers: dict[str, Ledger] = {}
@@ -185,7 +187,7 @@ class Predictor:
                 sizes, walltimes = [c.processors for c in candidates], [c.walltime for c in candidates]
                 made = forecast(
                     snapshot, past, sizes, walltimes, lasts, not_before=not_before, samples=self._samples,
-                    seed=options.seed, policy=policy, threads=threads,
+                    seed=options.seed, policy=policy, threads=threads, visits=self._visits, least=LEAST_SAMPLES,
                 )  # fmt: skip
                 return made, ()
 
@@ -202,6 +204,8 @@ class Predictor:
             made, further = made_by(past)
         if isinstance(made, NotPredicted):
             further = *further, f"{made} ({made.why})"
+        elif not isinstance(endpoint, SchedulingEndpoint):  # whose queue says it itself
+            further = *further, *self._fewer(len(made.starts))
         for remark in further:
             self._say_once(f"{answer.name}: {remark}")
         return made, {
@@ -307,15 +311,23 @@ class Predictor:
         for remark in (*endpoint.queue_remarks, *remarks):
             self._say_once(f"{endpoint.name}: {remark}")
         past.learn(snapshot.now)
-        run_times = past.usage.draw(snapshot, self._samples, np.random.default_rng(self.options.seed))
         until = max(one.start for one in shapes)
+        arrivals = past.arrivals(snapshot.now, max(0, until - snapshot.now))
+        of_sample = visits_of(snapshot, arrivals) * len(shapes)
+        samples = samples_within(self._samples, self._visits, of_sample, LEAST_SAMPLES)
+        for remark in self._fewer(samples):
+            self._say_once(f"{endpoint.name}: {remark}")
+        run_times = past.usage.draw(snapshot, samples, np.random.default_rng(self.options.seed))
         with _saying_what_takes_long(endpoint.name, self._samples, self._say_once, False):
             _, starts = starts_in_place(
                 snapshot, place, [(one.processors, one.walltime) for one in shapes], run_times,
-                past.arrivals(snapshot.now, max(0, until - snapshot.now)), not_before=not_before,
+                arrivals, not_before=not_before,
                 policy=endpoint.policy, threads=len(os.sched_getaffinity(0)), machine_code=available(),
             )  # fmt: skip
         return starts
+
+    def _fewer(self, samples: int) -> tuple[str, ...]:
+        return (fewer_samples(samples, self._samples),) if samples < self._samples else ()
 
     def _starts_by_priority(
         self, endpoint: RequeueingEndpoint, id: int, history: History, shapes: Sequence[Candidate], first: int

@@ -42,7 +42,7 @@ from dataclasses import dataclass
 
 from gas.printable import many
 
-__all__ = ["LEAST_ENDED", "LEAST_SAMPLES", "NotPredicted"]
+__all__ = ["LEAST_ENDED", "LEAST_SAMPLES", "NotPredicted", "fewer_samples"]
 
 LEAST_ENDED = 20
 """How many jobs of a scheduler must have ended before anything is predicted from its own past."""
@@ -50,6 +50,12 @@ LEAST_ENDED = 20
 LEAST_SAMPLES = 10
 """From how many samples on a start is predicted, where the time ends before there are as many as asked. It lies beyond
 all of n samples with a probability of 1 in n + 1: from ten on less than the tenth that a risk of 90% leaves out."""
+
+
+def fewer_samples(count: int, samples: int) -> str:
+    """Return that a queue was simulated fewer times than it was to be."""
+    less = f"its queue was simulated {count:,} times instead of {samples:,}, to limit the time"
+    return f"{less}; intervals are less accurate"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gas.errors import BadInput
 from gas.prediction.calibration import UNTRIED, ends_of
-from gas.prediction.forward import latest_starts, starts_of_each, visits_of
+from gas.prediction.forward import latest_starts, samples_within, starts_of_each, visits_of, visits_of_all
 from gas.prediction.past import Past
 from gas.prediction.snapshot import Snapshot
 from gas.prediction.together import starts_of_all
@@ -19,10 +19,13 @@ from gas.printable import Shown, many
 from gas.simulation.schedule import Policy
 from gas.times import LONGEST, iso_time
 
-__all__ = ["SAMPLES", "Forecast", "forecast"]
+__all__ = ["SAMPLES", "VISITS", "Forecast", "forecast"]
 
 SAMPLES = 500
 """Default of how many times the queue is simulated forward."""
+
+VISITS = 1.5e8
+"""How many visits all candidates may take in one simulation a sample, where somebody waits: some ten seconds."""
 
 _WORK = 4e7
 """How many visits to jobs candidates may take that are followed by themselves: a few seconds."""
@@ -142,7 +145,8 @@ def forecast(
         How many candidates to follow by themselves: those that seem to finish first. By default as many as that takes
         no more than a few seconds.
     visits, least
-        About how many visits to jobs a candidate may take: of a long queue there are fewer samples, but so many.
+        About how many visits to jobs a candidate may take that is followed by itself, or by default all of them in one
+        simulation a sample: of a long queue there are fewer samples, but so many.
 
     Raises
     ------
@@ -168,7 +172,7 @@ def forecast(
     latest = latest_starts(snapshot, candidates, not_before=not_before, policy=policy, machine_code=machine_code)
     arrivals = past.arrivals(snapshot.now, int((latest - snapshot.now).max(initial=0)))
     of_sample = visits_of(snapshot, arrivals)
-    samples = min(samples, max(least, int(min(visits / of_sample, samples))))
+    samples = samples_within(samples, visits, visits_of_all(snapshot, arrivals) if alone is None else of_sample, least)
     if samples * len(snapshot) > _MOST:
         raise BadInput(f"samples {samples}: too many for {len(snapshot)} jobs; {int(_MOST / len(snapshot))} at most")
     run_times = past.usage.draw(snapshot, samples, np.random.default_rng(seed))

@@ -65,9 +65,12 @@ __all__ = [
     "first_instant",
     "in_samples",
     "latest_starts",
+    "samples_within",
     "starts_of_each",
     "starts_of_waiting",
     "state_of",
+    "visits_of",
+    "visits_of_all",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -207,6 +210,19 @@ def in_samples(
 def visits_of(snapshot: Snapshot, arrivals: Arrivals) -> float:
     """Return about how many visits to jobs it takes to follow one candidate in one sample."""
     return float((snapshot.waiting + 10) ** 2 + 100 * arrivals.jobs.shape[2])
+
+
+def visits_of_all(snapshot: Snapshot, arrivals: Arrivals) -> float:
+    """Return about how many it takes to follow all candidates in one sample (`gas.prediction.together`).
+
+    Measured with 300 to 8,000 waiting jobs, in the time that `visits_of` takes for one.
+    """
+    return float(400 * (snapshot.waiting + 10) + 100 * arrivals.jobs.shape[2])
+
+
+def samples_within(samples: int, visits: float, of_sample: float, least: int = 1) -> int:
+    """Return how many of these samples may be made with so many visits, but so many at least."""
+    return min(samples, max(least, int(min(visits / of_sample, samples))))
 
 
 def first_instant(snapshot: Snapshot, not_before: int | None) -> int:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import WORTH_COMPILING, available, is_ready
 from gas.errors import BadInput
-from gas.prediction import LEAST_SAMPLES, NotPredicted
+from gas.prediction import LEAST_SAMPLES, NotPredicted, fewer_samples
 from gas.prediction.alike import Alike
 from gas.prediction.forecast import SAMPLES, Forecast
 from gas.prediction.forward import Arrivals
@@ -229,8 +229,7 @@ class Queue:
         if count < min(LEAST_SAMPLES, samples):
             return NotPredicted(count, f"its queue is too long to be simulated often enough in {seconds:g} s"), remarks
         if count < samples:
-            less = f"its queue was simulated {count:,} times instead of {samples:,}, to limit the time"
-            remarks.append(f"{less}; intervals are less accurate")
+            remarks.append(fewer_samples(count, samples))
         if never := float((starts >= now + HORIZON).mean()):
             remarks.append(f"{never:.0%} of the starts are more than {HORIZON // 86_400} days away and set to that")
         return Forecast(now, latest, starts, lasts, alone, WITHIN), remarks

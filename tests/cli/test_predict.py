@@ -238,6 +238,15 @@ def test_where_predictions_change_nothing_that_is_said(gas, app, s3, tenth):
     assert "predicted to finish 4h00m later" in result.out
 
 
+def test_a_long_queue_is_simulated_fewer_times_and_that_is_said(gas, app, busy, tenth, monkeypatch):
+    monkeypatch.setattr("gas.agent.prediction.VISITS", 1.0)
+    fewer = "its queue was simulated 10 times instead of 500, to limit the time; intervals are less accurate"
+    assert fewer in gas("plan", app, "-e", busy.url, "--predict", tenth).err
+    result = gas("plan", app, "-e", busy.url, "--predict", tenth, "--samples", "20", "--json")  # who asks, waits
+    assert "to limit the time" not in result.err
+    assert result.json["prediction"]["schedulers"][0]["samples"] == 20
+
+
 def test_the_request_for_other_programs_is_that_of_the_prediction(gas, app, busy, tenth):
     result = gas("plan", app, "-e", busy.url, "--samples", "50", "--predict", tenth, "--as", "sbatch")
     assert result.code == 0

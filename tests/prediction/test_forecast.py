@@ -108,5 +108,12 @@ def test_of_many_candidates_those_that_seem_best_are_followed_by_themselves():
 def test_a_limit_of_visits_makes_fewer_samples_but_some():
     of_one = {"processors": [10], "walltimes": [HOUR], "execution_times": [60]}
     for visits, samples in ((1e9, 100), (3000, 17), (1, 4)):
-        found = forecast(queue(3), past_of(0.4), **of_one, samples=100, visits=visits, least=4)
+        found = forecast(queue(3), past_of(0.4), **of_one, samples=100, visits=visits, least=4, alone=1)
+        assert len(found.starts) == samples
+
+
+def test_candidates_in_one_simulation_share_the_visits_that_it_takes():
+    of_two = {"processors": [10, 5], "walltimes": [HOUR, HOUR], "execution_times": [60, 60]}
+    for visits, samples in ((1e9, 100), (90_000, 17), (1, 4)):
+        found = forecast(queue(3), past_of(0.4), **of_two, samples=100, visits=visits, least=4)
         assert len(found.starts) == samples
