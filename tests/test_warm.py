@@ -74,3 +74,28 @@ def test_a_session_of_its_own_is_one(is_forked, tmp_path):
         assert os.getsid(process.pid) == process.pid != os.getsid(0)
         os.killpg(process.pid, signal.SIGKILL)
         assert process.wait(20) == -signal.SIGKILL
+
+
+PROGRAM = """
+import os, sys
+print(sys.argv, __name__, os.getcwd(), os.environ["GIVEN"], os.path.dirname(sys.argv[-1]) in sys.path)
+sys.stdout.flush()
+sys.exit("done")
+"""
+
+
+def test_the_text_of_a_program_runs_as_from_cold(is_forked, tmp_path):
+    environment = {**os.environ, "GIVEN": "here"}
+    cold = {**environment, "PYTHONUNBUFFERED": "1" if "PYTHONUNBUFFERED" not in os.environ else ""}
+    command = [sys.executable, warm.RUN, PROGRAM, "a word", warm.RUN]
+    expected = f"['-c', 'a word', {warm.RUN!r}] __main__ {tmp_path} here False\n"
+    for one in (environment, cold):
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=one)
+        assert (done.returncode, done.stdout, done.stderr) == (1, expected, "done\n")
+    failed = subprocess.run([sys.executable, warm.RUN, "1 / 0"], capture_output=True, text=True)
+    assert (failed.returncode, failed.stderr.splitlines()[-1]) == (1, "ZeroDivisionError: division by zero")
+    waits = [sys.executable, warm.RUN, "input()"]
+    with subprocess.Popen(waits, stdin=subprocess.PIPE, text=True) as process:
+        assert is_forked(process)
+        process.communicate("\n")
+    assert process.returncode == 0

@@ -4,7 +4,8 @@ A start from cold takes one to two CPU seconds, nearly all of them imports, and 
 every `subprocess` of a test process that begins ``[sys.executable, "-m", "gas", ...]`` forked from one server. What the
 test gets is a child of its own: same `Popen`, same pid to signal and wait for, same streams, folder and environment.
 
-A service in a name space of its own, by `nsenter` before the command, is forked from a server in there.
+A service in a name space of its own, by `nsenter` before the command, is forked from a server in there. A program of a
+test that begins ``[sys.executable, warm.RUN, TEXT, ...]`` is forked, too: as ``python -c TEXT ...``, with Gas imported.
 
 Whatever a fork could not show is started as ever: other programs, options of Python's own, other values of variables
 that Python, numba or the C library read when they start, and everything where ``GAS_TESTS_COLD`` is set.
@@ -23,7 +24,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
-__all__ = ["install"]
+__all__ = ["RUN", "install"]
+
+RUN = str(Path(__file__).with_name("run_text.py"))
+"""The script that runs the text of a program, started from cold."""
 
 READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_", "NUMBA", "OPENBLAS", "OMP_", "TZ", "MPL", "GAS_TESTS_")
 """Beginnings of the names of variables that are read when a process starts, or when a module is imported."""
@@ -72,7 +76,14 @@ class _Starter:
                 starter.cold(process, *given)
                 return
             folder = str(Path.cwd()) if cwd is None else os.fspath(cwd)
-            request = {"words": words[3:], "folder": folder, "environment": environment, "session": bool(rest[5])}
+            text, words = (words[2], ["-c", *words[3:]]) if words[1] == RUN else (None, words[3:])
+            request = {
+                "text": text,
+                "words": words,
+                "folder": folder,
+                "environment": environment,
+                "session": bool(rest[5]),
+            }
             streams = [pipes[0], pipes[3], pipes[5]]  # where -1 stands, the one of this process
             process.pid = starter.fork(prefix, request, [n if fd == -1 else fd for n, fd in enumerate(streams)])
             process._child_created = True
@@ -130,17 +141,18 @@ class _Server:
 
 
 def parted(words: list[str]) -> tuple[list[str], list[str]]:
-    """Return the part of a command that enters a name space, and the rest: nothing if it is not ``python -m gas``."""
+    """Return the part of a command that enters a name space, and the rest: nothing if it is not to be forked."""
     start = words.index(sys.executable) if sys.executable in words else 0
-    is_gas = words[start : start + 3] == [sys.executable, "-m", "gas"]
+    begins = words[start : start + 3]
+    is_gas = begins == [sys.executable, "-m", "gas"] or (len(begins) == 3 and begins[:2] == [sys.executable, RUN])
     return words[:start], words[start:] if is_gas and (start == 0 or words[0] == "nsenter") else []
 
 
 # ---------------------------------------------------------------------------------------------------------- the server
 
 
-def serve(connection: socket.socket) -> list[str]:
-    """Fork for each request; return, in the forked process, the words of its command line."""
+def serve(connection: socket.socket) -> tuple[str | None, list[str]]:
+    """Fork for each request; return, in the forked process, the text of a program and the words of its command line."""
     import gc
 
     gc.collect()
@@ -169,7 +181,7 @@ def serve(connection: socket.socket) -> list[str]:
             os.close(handle)
 
 
-def become(request: dict[str, Any], streams: list[int]) -> list[str]:
+def become(request: dict[str, Any], streams: list[int]) -> tuple[str | None, list[str]]:
     """Take on what distinguishes a process from the one that forked it."""
     import signal
     import time
@@ -187,7 +199,7 @@ def become(request: dict[str, Any], streams: list[int]) -> list[str]:
     os.chdir(request["folder"])
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests, by `nohup` too
-    return list(request["words"])
+    return request["text"], list(request["words"])
 
 
 def import_all() -> None:
@@ -210,8 +222,12 @@ if __name__ == "__main__":
     del sys.path[0]  # this folder: `python -m gas` does not have it
     import_all()
     control = socket.socket(fileno=int(sys.argv[1]))
-    sys.argv = [str(Path(importlib.util.find_spec("gas").origin).with_name("__main__.py"))]  # type: ignore
-    sys.argv += serve(control)
+    program, given = serve(control)
+    if program is not None:
+        sys.argv = given
+        exec(compile(program, "<string>", "exec"), {"__name__": "__main__"})
+        sys.exit()
+    sys.argv = [str(Path(importlib.util.find_spec("gas").origin).with_name("__main__.py")), *given]  # type: ignore
 
     from gas.cli.main import main
 

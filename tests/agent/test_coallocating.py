@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+import warm
 
 from gas import Agent, Application
 from gas.agent.holdings import abandoned
@@ -163,7 +164,7 @@ def killed(sites, method, after, key, lead=SPREAD.lead):
     urls = [(site.embedded.scheduler.name, site.url) for site in sites]
     tests = str(Path(__file__).parents[1])
     script = textwrap.dedent(KILLED).format(tests=tests, method=method, after=after, urls=urls, key=key, lead=lead)
-    done = subprocess.run([sys.executable, "-c", script], timeout=60, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, warm.RUN, script], timeout=60, capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
@@ -234,6 +235,7 @@ import os, pty, signal, sys
 from gas.cli.main import main
 from gas.endpoints import S3Endpoint
 
+signal.signal(signal.SIGHUP, signal.{before})
 original = S3Endpoint.reserve
 
 def hung_up(self, *arguments, **more):
@@ -250,14 +252,15 @@ main()
 """
 
 
-@pytest.mark.parametrize(("before", "code"), [(["env", "--default-signal=HUP"], 130), (["nohup"], 0)])
+@pytest.mark.parametrize(("before", "code"), [("SIG_DFL", 130), ("SIG_IGN", 0)])  # ignored under nohup
 def test_a_terminal_that_closes_between_reservations_releases_them_unless_that_is_ignored(
     sites, tmp_path, before, code
 ):
     others = settled(sites)
     (tmp_path / "app.toml").write_text('name = "app"\n[speedup]\nmodel = "table"\ntimes = { 4 = 3000, 8 = 60 }\n')
     options = ["--coallocate", "--key", "mine", "--simulate", *(f"-e{site.url}" for site in sites)]
-    command = [*before, sys.executable, "-c", HUNG_UP, "submit", str(tmp_path / "app.toml"), *options]
+    program = HUNG_UP.format(before=before)
+    command = [sys.executable, warm.RUN, program, "submit", str(tmp_path / "app.toml"), *options]
     done = subprocess.run(command, timeout=60, capture_output=True, text=True)
     assert done.returncode == code, done.stderr
     assert parts(sites) == ([[("job", 4)], [("job", 4)]] if code == 0 else [[], []])

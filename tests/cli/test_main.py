@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 GAS = [sys.executable, "-m", "gas"]
 
@@ -71,7 +72,9 @@ main.main()
 
 @pytest.mark.parametrize("then", ["time.sleep(50)", "raise RuntimeError('no answer')"])
 def test_an_interruption_of_a_callback_is_not_lost(then):
-    done = subprocess.run([sys.executable, "-c", LOST.format(then=then)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, warm.RUN, LOST.format(then=then)], capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode, done.stderr) == (130, "gas: interrupted\n")
 
 
@@ -107,7 +110,7 @@ def test_what_is_imported_before_interruptions_are_caught_is_next_to_nothing():
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_for_the_shells(shell):
     environment = {**os.environ, "_GAS_COMPLETE": f"source_{shell}"}
-    program = [sys.executable, "-c", "from gas.cli.main import main; import sys; sys.argv[0] = 'gas'; main()"]
+    program = [sys.executable, warm.RUN, "from gas.cli.main import main; import sys; sys.argv[0] = 'gas'; main()"]
     done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "_GAS_COMPLETE" in done.stdout

@@ -11,6 +11,7 @@ import sys
 import time
 
 import pytest
+import warm
 
 from gas.errors import BadInput, Conflict, NotFound, StoreFailed
 from gas.service.token_file import add_token, read_tokens, revoke_tokens
@@ -33,7 +34,7 @@ def edited(path, change):
 
 def python(program, *arguments, **options):
     return subprocess.Popen(
-        [sys.executable, "-c", program, *map(str, arguments)], stdout=subprocess.PIPE, text=True, **options
+        [sys.executable, warm.RUN, program, *map(str, arguments)], stdout=subprocess.PIPE, text=True, **options
     )
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import warm
 from faulty_proxy import wait_until
 from slurm_rest import Answer, slurmrestd
 
@@ -77,7 +78,7 @@ def test_no_probe_outlives_whoever_made_it(slurm, how):
         "from gas.endpoints.slurm.transport import Shape\n"
         f"probe(CommandTransport('fake', folder={str(slurm.folder)!r}), [Shape(4, None, 10)], {{}}, patience=60)\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, warm.RUN, program], stderr=subprocess.DEVNULL)
     wait_until(lambda: slurm.lines("submitted"))
     process.send_signal(how)
     process.wait()
