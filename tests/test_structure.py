@@ -102,9 +102,16 @@ def statements(tree):
 
 
 @cache
-def imports_in(path):
+def read(path):
+    """Return what a module imports, and which private names it uses: parsed once for both, which is the dear part."""
+    text = path.read_text()
+    tree = ast.parse(text)
+    return imports_in(tree), private_names_used(tree) if SUSPICIOUS.search(text) else set()
+
+
+def imports_in(tree):
     """Return the statements of a module that import, each with whether types alone need it."""
-    found = statements(ast.parse(path.read_text()))
+    found = statements(tree)
     for_types = {
         id(one)
         for node in found
@@ -117,7 +124,7 @@ def imports_in(path):
 @cache
 def imported_by(path):
     found = []
-    for node, _ in imports_in(path):
+    for node, _ in read(path)[0]:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         else:
@@ -171,7 +178,7 @@ def test_no_circle_of_imports_within_a_package():
     found = {}
     for path in MODULES:
         imported = set()
-        for node, for_types in imports_in(path):
+        for node, for_types in read(path)[0]:
             aliases = {alias.name for alias in node.names}
             if isinstance(node, ast.ImportFrom):
                 modules = {f"{node.module}.{name}" for name in aliases}
@@ -195,12 +202,12 @@ def private(name):
 
 
 SUSPICIOUS = re.compile(r"(?<!\bself)(?<!\bcls)\._[a-z]|(?:\bimport|,)\s*\(?\s*_[a-z]", re.IGNORECASE)
-"""What may be a private name of another module; where there is none, a module need not be parsed."""
+"""What may be a private name of another module; where there is none, its expressions need not be looked at."""
 
 
-def private_names_used(text):
+def private_names_used(tree):
     """Return names of other modules that begin with an underscore."""
-    nodes = list(ast.walk(ast.parse(text)))
+    nodes = list(ast.walk(tree))
     imported = {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
     own = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -215,8 +222,7 @@ def private_names_used(text):
 
 
 def test_no_module_uses_a_private_name_of_another():
-    texts = {name_of(path): path.read_text() for path in MODULES}
-    used = {name: private_names_used(text) for name, text in texts.items() if SUSPICIOUS.search(text)}
+    used = {name_of(path): read(path)[1] for path in MODULES}
     assert {name: names for name, names in used.items() if names} == {
         "gas.workflows.psij": {"self._executor._set_job_status"}  # PSI/J's own, which it asks executors to call
     }
