@@ -8,7 +8,7 @@ import pytest
 
 from gas import Application
 from gas.agent import prediction as agent_prediction
-from gas.agent import reshaping, watching
+from gas.agent import ledgers, reshaping, watching
 from gas.agent.ledgers import note_standing
 from gas.agent.options import Forecasting, ReshapeOptions
 from gas.agent.prediction import Predictor
@@ -175,8 +175,9 @@ def test_an_offered_start_is_reported_once_and_left_to_the_owner(start_s3, monke
 
 
 @pytest.fixture
-def habit(start_s3):
+def habit(start_s3, monkeypatch):
     """An S³ on which jobs use about a tenth of their walltimes; 12 of 16 processors are held for long, as planned."""
+    monkeypatch.setattr(ledgers, "REHEARSAL_SAMPLES", 20)
     elapsed, start = [0.0], int(time.time()) + 0.5
     s3 = start_s3(16, clock=Clock(real=lambda: start + elapsed[0]))
     s3.elapsed = elapsed
