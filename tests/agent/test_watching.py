@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gas import Application
-from gas.agent import prediction as agent_prediction
 from gas.agent import ledgers, reshaping, watching
+from gas.agent import prediction as agent_prediction
 from gas.agent.ledgers import note_standing
 from gas.agent.options import Forecasting, ReshapeOptions
 from gas.agent.prediction import Predictor

@@ -1,5 +1,6 @@
 import math
 import tomllib
+from functools import cache
 
 import numpy as np
 import pytest
@@ -288,10 +289,16 @@ def test_what_cannot_be_fitted_is_refused(arguments, options, message):
         fit(*arguments, **options)
 
 
+@cache
+def fitted_once():
+    """Return a report that several tests only read."""
+    return fit(COUNTS, noisy(Downey(36000, 40, 0.6), COUNTS, 0.02), bootstrap=5, seed=7)
+
+
 @pytest.mark.thorough(but=2)
 @pytest.mark.parametrize("model", [None, "downey", "amdahl"])
 def test_the_application_file_holds_the_fitted_model(model):
-    report = fit(COUNTS, noisy(Downey(36000, 40, 0.6), COUNTS, 0.02), bootstrap=5)
+    report = fitted_once()
     document = tomllib.loads(application_text(report, 'lu "C" \\ σ', model))
     assert document["name"] == 'lu "C" \\ σ'
     read = model_from_table(Fields(document["speedup"], "lu.toml [speedup]"))
@@ -301,7 +308,7 @@ def test_the_application_file_holds_the_fitted_model(model):
 
 
 def test_the_application_file_says_how_it_came_about():
-    report = fit(COUNTS, noisy(Downey(36000, 40, 0.6), COUNTS, 0.02), bootstrap=5, seed=7)
+    report = fitted_once()
     text = application_text(report, "lu")
     comments = " ".join(line.lstrip("# ") for line in text.splitlines() if line.startswith("#"))
     assert "Downey's model, fitted by gas fit to 12 timings on 12 processor counts from 1 to 256" in comments
@@ -324,9 +331,8 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not():
 
 @pytest.mark.parametrize("name", ["", "  ", "two\nlines", "bell\x07", "\ud800"])
 def test_a_name_that_is_no_printable_line_is_refused(name):
-    report = fit([1, 2, 4], [4, 2, 1.1], bootstrap=0)
     with pytest.raises(ModelError, match="one line of printable text"):
-        application_text(report, name)
+        application_text(fitted_once(), name)
 
 
 def test_intervals_in_words():
