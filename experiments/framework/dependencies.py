@@ -149,6 +149,10 @@ def _imported(path: Path, name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
+"""Where a statement holds others; expressions, which are most of a tree, hold none."""
+
+
 def _imports(tree: ast.AST, package: str) -> list[tuple[str, tuple[str, ...]]]:
     """Return the modules that a file of a package imports, with the names that it imports of each, if it names any."""
     found: list[tuple[str, tuple[str, ...]]] = []
@@ -164,8 +168,9 @@ def _imports(tree: ast.AST, package: str) -> list[tuple[str, tuple[str, ...]]]:
             above = package.rsplit(".", node.level - 1)[0] if node.level else ""
             module = ".".join(part for part in (above, node.module) if part)
             found.append((module, tuple(alias.name for alias in node.names)))
-        for child in ast.iter_child_nodes(node):
-            look(child)
+        for part in _STATEMENTS:
+            for child in getattr(node, part, ()):
+                look(child)
 
     look(tree)
     return found
