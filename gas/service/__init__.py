@@ -60,6 +60,7 @@ Its modules, from the bottom:
     connections  who is let in, and the end of patience with each
     stream       the event stream of one client, and how many there are
     page         the page at /
+    serving      what a service consists of, for the routes, which all services of a process share
     job_routes   the routes of jobs and reservations
     app          the routes (`gas guide formats`) over a `LiveScheduler`
     backup       copies of a store: made, put back, checked; what is sound of a damaged one saved

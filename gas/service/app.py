@@ -7,10 +7,10 @@ The core raises, this edge translates (`gas.service.refusals`). Who asks is know
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -22,16 +22,17 @@ from gas.service.answers import AvailabilityAnswer, HealthAnswer, MachineAnswer
 from gas.service.bodies import BodyRoute
 from gas.service.connections import most_connections
 from gas.service.gate import Caller, Gate
-from gas.service.job_routes import JobId, add_job_routes, seen_by
+from gas.service.job_routes import JobId, job_routes, seen_by
 from gas.service.lanes import Lanes
 from gas.service.limits import Limits
 from gas.service.live import LiveScheduler
 from gas.service.page import page
 from gas.service.planners import Planners
 from gas.service.planning import PlanAnswer, PlanBody
-from gas.service.refusals import ErrorAnswer, first_problem, refusal, refuse, refused_with
+from gas.service.refusals import REFUSALS, ErrorAnswer, first_problem, refusal, refuse, refused_with
 from gas.service.requests import MachineBody
-from gas.service.rights import RIGHTS, Action, Principal, require, route_action
+from gas.service.rights import RIGHTS, Action, require, route_action
+from gas.service.serving import Here, Serving, in_lane
 from gas.service.stream import MOST_FOLLOWERS, EventStream, Followers, events
 from gas.service.tokens import Tokens
 
@@ -61,37 +62,18 @@ def create_app(
     own_names_only
         Whether requests must be addressed to this machine by a loopback name.
     """
-    errors = {
-        401: "Missing or invalid token",
-        403: "Not permitted, or above a limit per user; the message says which",
-        408: "The body did not arrive in time",
-        413: "The request is too large",
-        422: "The request is invalid; the message names the field",
-        429: "Too many requests; see Retry-After",
-        503: "The store cannot be written; nothing was changed",
-    }
     app = FastAPI(
         title="S³, the space-shared scheduler",
         version="1",
         summary="Conservative backfilling that publishes its availability list and keeps its promises.",
-        responses={status: refused_with(text) for status, text in errors.items()},
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,  # to wherever the Host header says
     )
-    app.router.route_class = BodyRoute
-    limits, lanes = limits or Limits(), Lanes()
-    _add_schedule(app, scheduler, planners, lanes)
-    add_job_routes(app, scheduler, lanes)
-
-    def machine_for(machine: dict[str, Any], caller: Principal) -> dict[str, Any]:
-        known: dict[str, Any] = {"user": caller.user, "role": caller.role, "access": tokens is not None}
-        known |= {"predicted_coverage": scheduler.coverage, "classes": scheduler.classes.to_wire(caller.user)}
-        return {**machine, **known, "limits": vars(limits)}
-
-    _add_operation(app, scheduler, lanes, machine_for)
+    limits = limits or Limits()
     followers = Followers(min(MOST_FOLLOWERS, most_connections() // 4), limits.max_streams)
-    _add_events(app, scheduler, tokens, followers, machine_for)
+    app.state.serving = Serving(scheduler, planners, Lanes(), tokens, limits, followers)
+    app.router.routes += [*_routes.routes, *job_routes.routes]
     _add_error_handlers(app, scheduler)
     if tokens is not None:
         _describe_access(app)
@@ -99,121 +81,120 @@ def create_app(
     return app
 
 
-def _add_schedule(app: FastAPI, scheduler: LiveScheduler, planners: Planners, lanes: Lanes) -> None:
-    @app.get(
-        "/v1/availability",
-        response_model=AvailabilityAnswer,
-        responses={
-            304: {"description": "The schedule has not changed"},
-            404: refused_with("The job left out is not in the schedule"),
-            409: {"model": ErrorAnswer, "description": "The job left out is not waiting"},  # brings the schema
-        },
+_routes = APIRouter(route_class=BodyRoute, responses=REFUSALS)
+
+
+@_routes.get(
+    "/v1/availability",
+    response_model=AvailabilityAnswer,
+    responses={
+        304: {"description": "The schedule has not changed"},
+        404: refused_with("The job left out is not in the schedule"),
+        409: {"model": ErrorAnswer, "description": "The job left out is not waiting"},  # brings the schema
+    },
+)
+@in_lane("reads")
+def availability(
+    caller: Caller,
+    here: Here,
+    if_none_match: Annotated[str | None, Header()] = None,
+    without: Annotated[JobId | None, Query(description="Leave out this waiting job, to plan another shape")] = None,
+) -> Any:
+    """Return free processors per future time frame; the ETag changes with the schedule, not with the clock."""
+    answer = here.scheduler.availability(without=without)
+    etag = f'"{answer.version}"'
+    if if_none_match is not None and etag in [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]:
+        return Response(status_code=304, headers={"ETag": etag})
+    return JSONResponse(answer.to_wire(), headers={"ETag": etag})
+
+
+@_routes.post("/v1/plan", response_model=PlanAnswer)
+async def plan(body: PlanBody, caller: Caller, here: Here) -> Any:
+    """Return the plan of an application, as `gas plan --json` does; nothing is queued."""
+    return Response(await here.planners.plan(caller.user, body), media_type="application/json")
+
+
+@_routes.get("/", response_class=HTMLResponse)
+async def root() -> Any:
+    """Return the page that shows the schedule; it contains no data and reads them with the user's token."""
+    document = page()
+    return HTMLResponse(document.html, headers=document.headers)
+
+
+@_routes.get(
+    "/healthz",
+    response_model=HealthAnswer,
+    responses={503: {"model": HealthAnswer, "description": "The store cannot be written"}},
+)
+async def health(here: Here) -> Any:
+    """Return the health of the service: its status, its load, and whether changes can be made durable."""
+    answer = here.scheduler.health()
+    return JSONResponse(answer, 200 if answer["durable"] else 503)
+
+
+@_routes.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain; version=0.0.4; charset=utf-8": {}}}},
+)
+async def metrics(here: Here) -> Any:
+    """Return counters and histograms in the format of Prometheus."""
+    return Response(here.scheduler.metrics_text(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+
+
+@_routes.get("/v1/machine", response_model=MachineAnswer)
+@in_lane("reads")
+def machine(caller: Caller, here: Here) -> Any:
+    """Return the state of the machine, and the user and role of the caller."""
+    return JSONResponse(here.machine_for(here.scheduler.machine(), caller))
+
+
+@_routes.put(
+    "/v1/machine",
+    response_model=MachineAnswer,
+    responses={409: refused_with("Jobs would have to be cancelled; nothing was changed")},
+)
+@in_lane("changes")
+def change_machine(body: MachineBody, caller: Caller, here: Here) -> Any:
+    """Change the size of the machine, or whether it accepts jobs; the answer lists broken promises."""
+    require(Action.MACHINE, caller)
+    broken = []
+    if body.processors is not None:
+        broken = here.scheduler.resize(body.processors, cancel_larger=body.cancel_larger, by=caller.user)
+    if body.accepting is not None:
+        here.scheduler.accept(body.accepting, caller.user)
+    listed = [{"id": b.job.id, "user": b.job.request.user, "promised": b.promised, "start": b.start} for b in broken]
+    return JSONResponse({**here.machine_for(here.scheduler.machine(), caller), "broken": listed})
+
+
+async def _place(request: Request, caller: Caller, here: Here) -> AsyncIterator[None]:
+    with here.followers.place(caller.user) as request.state.follower:
+        yield
+
+
+@_routes.get("/v1/events", status_code=200, response_class=EventStream, dependencies=[Depends(_place)])
+async def follow(
+    request: Request, caller: Caller, here: Here, last_event_id: Annotated[str | None, Header()] = None
+) -> EventStream:
+    """Follow the schedule: an event for each change of a job or the machine; missed events are sent again."""
+    authorization = request.headers.get("authorization")
+
+    def still_welcome() -> bool:  # a token may be revoked while the stream is open
+        try:
+            return here.tokens is None or here.tokens.authenticate(authorization) == caller
+        except GasError:
+            return False
+
+    stream = events(
+        here.scheduler.feed,
+        last_event_id,
+        here.scheduler.machine,
+        lambda job: seen_by(caller, job),
+        lambda machine: here.machine_for(machine, caller),
+        still_welcome,
+        request.state.follower,
     )
-    @lanes.reads.by_caller
-    def availability(
-        caller: Caller,
-        if_none_match: Annotated[str | None, Header()] = None,
-        without: Annotated[JobId | None, Query(description="Leave out this waiting job, to plan another shape")] = None,
-    ) -> Any:
-        """Return free processors per future time frame; the ETag changes with the schedule, not with the clock."""
-        answer = scheduler.availability(without=without)
-        etag = f'"{answer.version}"'
-        if if_none_match is not None and etag in [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]:
-            return Response(status_code=304, headers={"ETag": etag})
-        return JSONResponse(answer.to_wire(), headers={"ETag": etag})
-
-    @app.post("/v1/plan", response_model=PlanAnswer)
-    async def plan(body: PlanBody, caller: Caller) -> Any:
-        """Return the plan of an application, as `gas plan --json` does; nothing is queued."""
-        return Response(await planners.plan(caller.user, body), media_type="application/json")
-
-
-MachineFor = Callable[[dict[str, Any], Principal], dict[str, Any]]
-"""Adds the caller's user, role and limits to the state of the machine."""
-
-
-def _add_operation(app: FastAPI, scheduler: LiveScheduler, lanes: Lanes, machine_for: MachineFor) -> None:
-    @app.get("/", response_class=HTMLResponse)
-    async def root() -> Any:
-        """Return the page that shows the schedule; it contains no data and reads them with the user's token."""
-        document = page()
-        return HTMLResponse(document.html, headers=document.headers)
-
-    @app.get(
-        "/healthz",
-        response_model=HealthAnswer,
-        responses={503: {"model": HealthAnswer, "description": "The store cannot be written"}},
-    )
-    async def health() -> Any:
-        """Return the health of the service: its status, its load, and whether changes can be made durable."""
-        answer = scheduler.health()
-        return JSONResponse(answer, 200 if answer["durable"] else 503)
-
-    @app.get(
-        "/metrics",
-        response_class=Response,
-        responses={200: {"content": {"text/plain; version=0.0.4; charset=utf-8": {}}}},
-    )
-    async def metrics() -> Any:
-        """Return counters and histograms in the format of Prometheus."""
-        return Response(scheduler.metrics_text(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
-
-    @app.get("/v1/machine", response_model=MachineAnswer)
-    @lanes.reads.by_caller
-    def machine(caller: Caller) -> Any:
-        """Return the state of the machine, and the user and role of the caller."""
-        return JSONResponse(machine_for(scheduler.machine(), caller))
-
-    @app.put(
-        "/v1/machine",
-        response_model=MachineAnswer,
-        responses={409: refused_with("Jobs would have to be cancelled; nothing was changed")},
-    )
-    @lanes.changes.by_caller
-    def change_machine(body: MachineBody, caller: Caller) -> Any:
-        """Change the size of the machine, or whether it accepts jobs; the answer lists broken promises."""
-        require(Action.MACHINE, caller)
-        broken = []
-        if body.processors is not None:
-            broken = scheduler.resize(body.processors, cancel_larger=body.cancel_larger, by=caller.user)
-        if body.accepting is not None:
-            scheduler.accept(body.accepting, caller.user)
-        listed = [
-            {"id": b.job.id, "user": b.job.request.user, "promised": b.promised, "start": b.start} for b in broken
-        ]
-        return JSONResponse({**machine_for(scheduler.machine(), caller), "broken": listed})
-
-
-def _add_events(
-    app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None, followers: Followers, machine_for: MachineFor
-) -> None:
-    async def place(request: Request, caller: Caller) -> AsyncIterator[None]:
-        with followers.place(caller.user) as request.state.follower:
-            yield
-
-    @app.get("/v1/events", status_code=200, response_class=EventStream, dependencies=[Depends(place)])
-    async def follow(
-        request: Request, caller: Caller, last_event_id: Annotated[str | None, Header()] = None
-    ) -> EventStream:
-        """Follow the schedule: an event for each change of a job or the machine; missed events are sent again."""
-        authorization = request.headers.get("authorization")
-
-        def still_welcome() -> bool:  # a token may be revoked while the stream is open
-            try:
-                return tokens is None or tokens.authenticate(authorization) == caller
-            except GasError:
-                return False
-
-        stream = events(
-            scheduler.feed,
-            last_event_id,
-            scheduler.machine,
-            lambda job: seen_by(caller, job),
-            lambda machine: machine_for(machine, caller),
-            still_welcome,
-            request.state.follower,
-        )
-        return EventStream(stream)
+    return EventStream(stream)
 
 
 def _add_error_handlers(app: FastAPI, scheduler: LiveScheduler) -> None:

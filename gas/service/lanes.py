@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial, wraps
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Generic, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
@@ -20,7 +19,6 @@ from gas.errors import TooMany
 __all__ = ["Lane", "Lanes", "Turns"]
 
 T = TypeVar("T")
-P = ParamSpec("P")
 
 
 class Turns(Generic[T]):
@@ -114,16 +112,6 @@ class Lane:
                 return await to_thread.run_sync(call, limiter=self._threads)
             finally:
                 self._seconds += (asyncio.get_running_loop().time() - began - self._seconds) / 8
-
-    def by_caller(self, route: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-        """Return a route that runs in this lane, by the user of its argument ``caller``."""
-
-        @wraps(route)
-        async def in_turn(*args: P.args, **options: P.kwargs) -> T:
-            user: str = options["caller"].user  # type: ignore[attr-defined]
-            return await self.run(user, partial(route, *args, **options))
-
-        return in_turn
 
     @asynccontextmanager
     async def _place(self, user: str) -> AsyncIterator[None]:

@@ -12,7 +12,7 @@ from documents.fields import nearest, shown
 from gas.errors import TooMany, Unauthorized, outcome_of
 from gas.service.requests import IN_WORDS, AnswerBody, ReserveBody, ReshapeBody, SubmitBody
 
-__all__ = ["ErrorAnswer", "first_problem", "refusal", "refuse", "refused_with"]
+__all__ = ["REFUSALS", "ErrorAnswer", "first_problem", "refusal", "refuse", "refused_with"]
 
 
 class ErrorDetail(BaseModel):
@@ -85,3 +85,15 @@ def first_problem(errors: Any) -> str:
         return f"{place}: {shown(given)}: must be a JSON object, sent with Content-Type: application/json"
     text = error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     return f"{place}: {shown(given)}: must be {text}" if text != error["msg"] else f"{place}: {shown(given)}: {text}"
+
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    401: refused_with("Missing or invalid token"),
+    403: refused_with("Not permitted, or above a limit per user; the message says which"),
+    408: refused_with("The body did not arrive in time"),
+    413: refused_with("The request is too large"),
+    422: refused_with("The request is invalid; the message names the field"),
+    429: refused_with("Too many requests; see Retry-After"),
+    503: refused_with("The store cannot be written; nothing was changed"),
+}
+"""What any route may answer, for the OpenAPI document."""
