@@ -207,8 +207,8 @@ def folder(log, tmp_path):
     return there
 
 
-def test_a_folder_is_backtested_log_by_log_and_what_was_skipped_is_named(run, folder, tmp_path):
-    result = run(folder, "--jobs", 20, "--samples", 2, "--report", tmp_path / "{trace}.html")
+def test_a_folder_is_backtested_log_by_log_and_what_was_skipped_is_named(run, folder):
+    result = run(folder, "--jobs", 20, "--samples", 2)
     assert result.exit_code == 2, result.output  # two of its logs are no use
     table, _, skipped = result.stdout.partition("skipped: ")
     rows = [line.split()[0] for line in table.splitlines()[-4:]]
@@ -217,8 +217,14 @@ def test_a_folder_is_backtested_log_by_log_and_what_was_skipped_is_named(run, fo
     assert "empty.swf: is empty; a log has one line a job" in skipped
     others = [line.split(": ")[1] for line in skipped.splitlines() if line.startswith("no log: ")]
     assert [Path(one).name for one in others] == ["README.md", "notes.txt", "picture.png"]
-    assert {path.stem for path in tmp_path.glob("*.html")} == {"a", "packed", "headless", "history"}
     assert "does not give the size of the machine; taken as" in result.stderr
+
+
+def test_each_log_of_a_folder_has_a_report_of_its_own(run, folder, tmp_path):
+    (folder / "a.swf").unlink()
+    (folder / "history.txt").unlink()
+    run(folder, "--jobs", 20, "--samples", 2, "--report", tmp_path / "{trace}.html")
+    assert {path.stem for path in tmp_path.glob("*.html")} == {"packed", "headless"}
 
 
 def test_only_other_files_in_a_folder_are_no_failure_and_json_is_one_object(run, folder):

@@ -84,7 +84,7 @@ def test_what_is_predicted_does_not_depend_on_what_comes_later(busy, outcomes, t
     )
     true = {"wait": 0, "held_from": 0.0, "raw_held_from": 0.0}  # what came true may differ
     of_both = RecordedQueue(busy), RecordedQueue(changed)
-    until = int(np.count_nonzero(of_both[0].jobs.submit <= at)) + 60
+    until = int(np.count_nonzero(of_both[0].jobs.submit <= at)) + 40
     before, after = (
         [replace(one, **true) for one in backtest(of, of.places(None)[:until], samples=3, threads=threads)]
         for of in of_both
@@ -125,21 +125,21 @@ def test_similar_jobs_are_those_of_like_size_that_have_started(outcomes, busy):
 
 def test_threads_and_interruptions_change_nothing(busy):
     queue = RecordedQueue(busy)
-    places = queue.places(200)
+    places = queue.places(80)
     whole = list(backtest(queue, places, samples=5))
     kept = {}
     begun = backtest(queue, places, samples=5, threads=2, kept=kept)
-    assert [next(begun) for _ in range(45)] == whole[:45]
+    assert [next(begun) for _ in range(25)] == whole[:25]
     begun.close()
     simulated = dict(kept)
-    assert 45 <= len(simulated) < 200
+    assert 25 <= len(simulated) < 80
     assert list(backtest(queue, places, samples=5, threads=3, kept=kept)) == whole
-    assert len(kept) == 200
+    assert len(kept) == 80
     assert all(kept[place] is one for place, one in simulated.items())  # none was simulated again
 
 
 def test_a_queue_of_more_than_some_hundred_jobs_is_not_simulated_and_what_was_learnt_is_said_alone():
-    crowd = RecordedQueue(log_of([(i, i * 60, 50, 100, 10) for i in range(3000)]))  # each waits for all before it
+    crowd = RecordedQueue(log_of([(i, i * 30, 25, 100, 10) for i in range(1200)]))  # each waits for all before it
     outcomes = list(backtest(crowd, crowd.places(40)))
     assert min(one.waiting for one in outcomes) > LONGEST_QUEUE
     assert {(one.samples, one.simulated, one.weight) for one in outcomes} == {(0, None, 0.0)}
