@@ -73,10 +73,15 @@ class Picked:
         """
         longest = int(self._waits[-1])
         if wait > longest:
-            beyond = 1 + math.log((wait + _UNIT_SECONDS) / (longest + _UNIT_SECONDS))
-            return Level(beyond, beyond)
+            return beyond(wait, longest)
         at = [int(np.searchsorted(self._waits, wait, side)) for side in _SIDES]
         return Level(*(float(self._share[one - 1]) if one else 0.0 for one in at))
+
+
+def beyond(wait: int, longest: int) -> Level:
+    """Return the level of a wait above all that were picked."""
+    level = 1 + math.log((wait + _UNIT_SECONDS) / (longest + _UNIT_SECONDS))
+    return Level(level, level)
 
 
 class Forest:

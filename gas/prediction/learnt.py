@@ -3,6 +3,8 @@
 A forest (`gas.prediction.forest`) is grown from the last jobs that have started, and again as more have. What a job's
 submission looks like (`gas.prediction.queue_state`) then picks those past waits that its own is likely to be among.
 All jobs that are seen are predicted on the way; what comes true says where an interval ends (`gas.prediction.tails`).
+Who still waits for longer than predicted counts as well: of jobs that came together, those that start soon are known
+first, and intervals that go by them alone are too short as long as a queue grows.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from numpy.typing import NDArray
 
 from gas.prediction.blend import POINTS
 from gas.prediction.calibration import Level
-from gas.prediction.forest import Forest, Picked
+from gas.prediction.forest import Forest, Picked, beyond
 from gas.prediction.queue_state import jobs_seen, queue_states
-from gas.prediction.tails import Tails
+from gas.prediction.tails import LAST_COUNTED, Outcome, Tails
 from workloads import RigidJobs
 
 __all__ = ["FEWEST", "LAST", "NOTHING", "SHORT", "Learnt", "LearntWaits", "middle_of", "seen_at"]
@@ -39,6 +41,9 @@ _AGAIN = 100
 """It is grown again when so many more have started, or a fiftieth of those known."""
 
 _LEVELS = (np.arange(POINTS) + 0.5) / POINTS
+
+_ENDS = np.array([0.96, 0.97, 0.98, 0.99, 1.0])
+"""Levels at which it is noted that a job has waited for longer than predicted."""
 
 SHORT = 270
 """A median of fewer seconds is not within a factor of two of a wait above ten minutes."""
@@ -93,7 +98,8 @@ class LearntWaits:
         self._forest: Forest | None = None
         self._wanted = np.flatnonzero(wanted)
         self._tried = 0
-        self._open: list[tuple[int, int, Level]] = []  # a heap of (start, place, level)
+        self._open: list[_Open] = []  # a heap
+        self._late: list[tuple[Outcome, _Open]] = []
         self._tails = Tails()
 
     def predicted(self, place: int, shares: Sequence[float]) -> Learnt:
@@ -137,14 +143,57 @@ class LearntWaits:
         """Predict a job to learn from what comes of it."""
         picked = self._picked(place)
         if picked is not None:
-            wait = int(self._waits[place])
-            heappush(self._open, (int(self._submit[place]) + wait, place, picked.level(wait)))
+            submit, wait = int(self._submit[place]), int(self._waits[place])
+            ends = picked.quantiles(_ENDS)
+            heappush(self._open, _Open(submit + min(wait, int(ends[0]) + 1), place, picked.level(wait), ends))
 
     def _learn(self, now: int) -> None:
-        """Take in what had started before an instant."""
-        while self._open and self._open[0][0] < now:
-            _, place, level = heappop(self._open)
-            self._tails.came_true(level, int(self._waits[place]))
+        """Take in what was known before an instant: who had started, and who still waited for longer than predicted."""
+        while self._open and self._open[0].known < now:
+            one = heappop(self._open)
+            submit, wait = int(self._submit[one.place]), int(self._waits[one.place])
+            if submit + wait == one.known:
+                self._tails.add(Outcome(one.level, wait))
+            else:
+                late = Outcome(_so_far(now - submit, one.ends), 0)
+                self._tails.add(late)
+                self._late.append((late, one))
+        still, self._late = self._late[-LAST_COUNTED:], []
+        for outcome, one in still:
+            waited, wait = now - int(self._submit[one.place]), int(self._waits[one.place])
+            if waited > wait:
+                self._tails.goes_on(outcome, one.level, wait)
+            else:
+                self._tails.goes_on(outcome, _so_far(waited, one.ends), waited)
+                self._late.append((outcome, one))
+
+
+class _Open(NamedTuple):
+    """A job that was predicted to learn from it.
+
+    Attributes
+    ----------
+    known
+        The instant at which it starts, or at which it has waited for longer than predicted.
+    level
+        What will come true.
+    ends
+        Waits at `_ENDS`.
+    """
+
+    known: int
+    place: int
+    level: Level
+    ends: NDArray[np.int64]
+
+
+def _so_far(waited: int, ends: NDArray[np.int64]) -> Level:
+    """Return the least level of a job that has waited for so long, and has not started."""
+    longest = int(ends[-1])
+    if waited > longest:
+        return beyond(waited, longest)
+    least = float(_ENDS[max(int(np.searchsorted(ends, waited)) - 1, 0)])
+    return Level(least, least)
 
 
 def middle_of(waits: NDArray[np.int64]) -> float:

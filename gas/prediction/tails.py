@@ -10,13 +10,14 @@ end leaves out, so that all jobs are in 90% intervals no more often than asked.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections import deque
+from dataclasses import dataclass
 from typing import Final
 
 from gas.prediction.calibration import Level
 
-__all__ = ["LONG", "Tails"]
+__all__ = ["LAST_COUNTED", "LONG", "Outcome", "Tails"]
 
 LONG: Final = 3_600
 """A wait of more seconds is long."""
@@ -24,6 +25,9 @@ LONG: Final = 3_600
 _ALL: Final = 400
 _LAST_LONG: Final = 200
 """So many outcomes count, the last ones: of all, and of long waits."""
+
+LAST_COUNTED: Final = _ALL + _LAST_LONG
+"""Outcomes before the last so many do not count any more."""
 
 _LEAST: Final = 40
 """Before so many outcomes they change nothing."""
@@ -42,23 +46,46 @@ _HIGHEST_LOW: Final = 2.0
 """The lower end is below this level, as such a part, and below the middle."""
 
 
+@dataclass
+class Outcome:
+    """What came of a prediction, or has come of it so far: who is late is known before the start, and is later then.
+
+    Attributes
+    ----------
+    level
+        Of the wait in the prediction.
+    wait
+        In seconds.
+    """
+
+    level: Level
+    wait: int
+
+
 class Tails:
-    """The levels of the last outcomes, and where intervals end by them."""
+    """The last outcomes, and where intervals end by them."""
 
     def __init__(self) -> None:
-        self._before, self._through, self._long = _Last(_ALL), _Last(_ALL), _Last(_LAST_LONG)
+        self._all: deque[Outcome] = deque(maxlen=_ALL)
+        self._long: deque[Outcome] = deque(maxlen=_LAST_LONG)
 
-    def came_true(self, level: Level, wait: int) -> None:
-        """Count an outcome: its level in its prediction, and the wait in seconds."""
-        self._before.add(level.before)
-        self._through.add(level.through)
-        if wait > LONG:
-            self._long.add(level.before)
+    def add(self, outcome: Outcome) -> None:
+        """Count an outcome."""
+        self._all.append(outcome)
+        if outcome.wait > LONG:
+            self._long.append(outcome)
+
+    def goes_on(self, outcome: Outcome, level: Level, wait: int) -> None:
+        """Note what an outcome that was counted is by now."""
+        if outcome.wait <= LONG < wait:
+            self._long.append(outcome)
+        outcome.level, outcome.wait = level, wait
 
     def levels(self, share: float) -> tuple[float, float]:
         """Return the levels of a prediction at which an interval of this probability begins and ends."""
         left_out = 1 - share
-        high, long, before = 1 - _HIGH * left_out, self._long.sorted, self._before.sorted
+        high, long = 1 - _HIGH * left_out, sorted(one.level.before for one in self._long)
+        before = sorted(one.level.before for one in self._all)
         if len(long) >= _LEAST:
             rank = math.ceil((1 - min(_LONG_ABOVE * left_out, 1)) * (len(long) + 1)) - 1
             high = max(high, long[max(rank, 0)])
@@ -66,19 +93,5 @@ class Tails:
             return _LOW * left_out, high
         above = 1 - bisect_left(before, high) / len(before)
         rank = math.floor(max(_OUTSIDE * left_out - above, _LEAST_BELOW * left_out) * (len(before) + 1)) - 1
-        return min(self._through.sorted[rank] if rank >= 0 else 0.0, _HIGHEST_LOW * left_out, 0.5), high
-
-
-class _Last:
-    """The last so many numbers, sorted."""
-
-    def __init__(self, most: int) -> None:
-        self._order: deque[float] = deque()
-        self._most = most
-        self.sorted: list[float] = []
-
-    def add(self, number: float) -> None:
-        self._order.append(number)
-        insort(self.sorted, number)
-        if len(self._order) > self._most:
-            del self.sorted[bisect_left(self.sorted, self._order.popleft())]
+        through = sorted(one.level.through for one in self._all)
+        return min(through[rank] if rank >= 0 else 0.0, _HIGHEST_LOW * left_out, 0.5), high

@@ -68,6 +68,18 @@ def test_an_interval_does_not_depend_on_waits_that_are_not_over():
         assert before.waits.tolist() == after.waits.tolist()
 
 
+def test_who_waits_for_longer_than_predicted_counts_before_it_starts():
+    generator = np.random.default_rng(5)
+    wait = generator.integers(4000, 8000, 700)  # seconds; jobs come every 400
+    wait[600:] = 80_000 - 400 * np.arange(100)  # none of them starts before all have come
+    found, before = learnt(wait, np.ones(700, int)), learnt(wait[:600], np.ones(600, int))
+    ends = [found.predicted(place, [0.9]).intervals[0][1] for place in (599, 610, 640, 690)]
+    assert ends[0] == before.predicted(599, [0.9]).intervals[0][1] < 8000
+    assert ends[1] < 8000  # nobody is late yet
+    assert ends[1] < ends[2] < ends[3]
+    assert ends[3] > 20_000  # so long have the first ones waited by then
+
+
 def test_the_interval_is_that_of_all_jobs_on_the_way_whichever_of_them_are_asked_about():
     wait = surprising(500)
     one, other = (learnt(wait, np.ones(500, int)) for _ in range(2))
