@@ -15,6 +15,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+os.environ["HYPOTHESIS_NO_PLUGINS"] = "1"  # there is one, which imports trio in each process, and is not needed
+
 import budget
 import bytecode
 import layers

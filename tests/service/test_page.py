@@ -23,10 +23,8 @@ from gas.times import parse_instant
 
 selenium = pytest.importorskip("selenium", reason="needs selenium to drive a browser")
 
-from selenium.webdriver import Chrome, Keys  # noqa: E402  # after the skip
-from selenium.webdriver.chrome.options import Options  # noqa: E402
-from selenium.webdriver.chrome.service import Service  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402  # after the skip
+from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 FLAGS = [
@@ -42,6 +40,11 @@ def chromium(tmp_path_factory):
     for program in (CHROMIUM, DRIVER):
         if not program.exists():
             pytest.skip(f"needs Debian's chromium and chromium-driver: {program} is not there")
+    # Here, since only one of the processes that collect this module drives a browser.
+    from selenium.webdriver import Chrome
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+
     options = Options()
     options.binary_location = str(CHROMIUM)
     for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"]:

@@ -4,12 +4,14 @@ import json
 import subprocess
 import time
 from datetime import timedelta
+from importlib.util import find_spec
 
 import pytest
 
 from gas import BadInput
 
-psij = pytest.importorskip("psij", reason="needs psij-python")
+if find_spec("psij") is None:  # imported where it is used only: each process that collects would spend half a second
+    pytest.skip("needs psij-python", allow_module_level=True)
 
 
 @pytest.fixture
@@ -185,12 +187,16 @@ def test_lost_answers_make_no_second_job_and_an_outage_loses_none(program, recor
 
 class TestRequests:
     def request_of(self, **more):
+        import psij
+
         from gas.workflows.psij import request_of
 
         spec = psij.JobSpec("/bin/true", **more)
         return request_of(spec)
 
     def test_processors_are_processes_times_their_cores(self):
+        import psij
+
         for resources, processors in (
             ({"process_count": 6}, 6),
             ({"process_count": 6, "cpu_cores_per_process": 4}, 24),
@@ -201,10 +207,14 @@ class TestRequests:
         assert self.request_of().processors == 1
 
     def test_a_part_of_a_second_is_one_more(self):
+        import psij
+
         duration = timedelta(days=2, seconds=3, microseconds=1)
         assert self.request_of(attributes=psij.JobAttributes(duration)).walltime == 2 * 86400 + 4
 
     def test_an_instant_is_a_whole_number(self):
+        import psij
+
         for value in ("now", 1.5, True):
             with pytest.raises(BadInput, match=r"s3.start_by .*: write epoch seconds"):
                 self.request_of(attributes=psij.JobAttributes(custom_attributes={"s3.start_by": value}))
