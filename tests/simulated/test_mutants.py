@@ -270,7 +270,8 @@ MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.thorough(but=3)
+# Those that a few seeds find; drawn ones may take hundreds.
+@pytest.mark.thorough(but=["claims are not synced", "wrappers take what is taken", "answers come before writes"])
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_broken_service_is_found(name, record_property):
     broken, faults, expected = MUTANTS[name]
