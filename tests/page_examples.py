@@ -196,7 +196,8 @@ class Reader:
     def shell(self, command: str) -> subprocess.CompletedProcess[str]:
         """Run a command; the program `gas` without a shell, where it needs none: that is started faster."""
         words = shlex.split(command, comments=True)
-        plain = words[0] == "gas" and not SHELL_SIGNS & set(command)
+        placeholders = r"\{\w+\}"  # no shell expands them
+        plain = words[0] == "gas" and not SHELL_SIGNS & set(re.sub(placeholders, "", command))
         argv = [sys.executable, "-m", *words] if plain else ["bash", "-c", command]
         return subprocess.run(
             argv,
