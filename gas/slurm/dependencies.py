@@ -32,6 +32,8 @@ class Dependency:
 Others = Callable[[int, int | None], tuple[int | None, int | None]]
 """When a job, or a task of it, has started and ended (all of its tasks); None for what has not come."""
 
+Failed = Callable[[int, int | None], bool]
+
 _ONE = re.compile(r"(\d+)(?:_(\d+|\*))?(?:\+(\d+))?")
 
 
@@ -58,17 +60,26 @@ def dependencies_of(text: str) -> tuple[tuple[Dependency, ...], bool]:
     return tuple(found), "?" in text
 
 
-def fulfilled(found: tuple[Dependency, ...], any_of: bool, now: int, others: Others, alone: bool) -> bool:
-    """Return whether conditions hold, where all jobs end well (job_scheduler.c, test_job_dependency).
+def fulfilled(
+    found: tuple[Dependency, ...],
+    any_of: bool,
+    now: int,
+    others: Others,
+    alone: bool,
+    failed: Failed = lambda job, task: False,
+) -> bool:
+    """Return whether conditions hold (job_scheduler.c, test_job_dependency).
 
     Parameters
     ----------
+    failed
+        Whether a job, or one of its tasks, has not ended well; by default all do.
     alone
         Whether no other job of the same user and name runs, or was submitted before and waits (singleton).
     """
     if not found:
         return True
-    held = (_holds(one, now, others, alone) for one in found)
+    held = (_holds(one, now, others, alone, failed) for one in found)
     return any(held) if any_of else all(held)
 
 
@@ -96,8 +107,13 @@ def _holds_from(one: Dependency, others: Others) -> int | None:
     return ended
 
 
-def _holds(one: Dependency, now: int, others: Others, alone: bool) -> bool:
+def _holds(one: Dependency, now: int, others: Others, alone: bool, failed: Failed) -> bool:
     if one.kind == "singleton":
         return alone
+    if one.kind == "afternotok" and one.job:
+        ended = others(one.job, one.task)[1]
+        return ended is not None and ended <= now and failed(one.job, one.task)
+    if one.kind == "afterok" and failed(one.job, one.task):
+        return False
     since = _holds_from(one, others)
     return since is not None and since <= now

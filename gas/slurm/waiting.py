@@ -75,6 +75,7 @@ class Waiting:
         self.done = [0] * len(self.jobs)
         self.begun: dict[Key, int] = {}
         self.over: dict[Key, int] = {}
+        self.failed: set[Key] = set()
         self.running = running_tasks(cluster)
         self._ran = {job.id: job for job in cluster.jobs if not job.pending}
         self.depends = [dependencies_of(job.dependency) for job in self.jobs]
@@ -133,7 +134,7 @@ class Waiting:
         other = copy.copy(self)
         other.arrived, other.eligible, other.tasks = self.arrived.copy(), self.eligible.copy(), self.tasks.copy()
         other.comes_at, other.done, other.running = self.comes_at.copy(), self.done.copy(), self.running.copy()
-        other.begun, other.over = self.begun.copy(), self.over.copy()
+        other.begun, other.over, other.failed = self.begun.copy(), self.over.copy(), self.failed.copy()
         other.ageing, other.restraints = self.ageing.copied(), self.restraints.copied()
         return other
 
@@ -221,9 +222,11 @@ class Waiting:
             self.running[job.array] = self.running.get(job.array, 0) + 1
         self.tasks[self.places == place] -= 1
 
-    def ended(self, key: Key, now: int) -> None:
-        """Note that a job has ended."""
+    def ended(self, key: Key, now: int, *, well: bool = True) -> None:
+        """Note that a job has ended, well or not."""
         self.over[key] = now
+        if not well:
+            self.failed.add(key)
         place = self.ids.get(key[0])
         self.restraints.forget(self.jobs[place] if place is not None else self._ran.get(key[0]))
         self.ageing.ended(key, now)
@@ -265,7 +268,7 @@ class Waiting:
         """Return whether a job that may begin waits for nothing but its turn (job_mgr.c, job_independent)."""
         job = self.jobs[place]
         found, any_of = self.depends[place]
-        if found and not fulfilled(found, any_of, now, self._times, self._alone(place)):
+        if found and not fulfilled(found, any_of, now, self._times, self._alone(place), self._failed):
             return False
         if job.reservation:
             own = next((one for one in self.cluster.reservations if one.name == job.reservation), None)
@@ -286,6 +289,10 @@ class Waiting:
             max(begun) if len(begun) == len(wanted) else None,
             max(over) if len(over) == len(wanted) else None,
         )
+
+    def _failed(self, job: int, task: int | None) -> bool:
+        """Return whether a job, or one of its tasks, has not ended well."""
+        return any(key[0] == job and task in (None, key[1]) for key in self.failed)
 
     def _alone(self, place: int) -> bool:
         own = self.jobs[place]

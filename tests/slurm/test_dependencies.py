@@ -36,6 +36,14 @@ def test_what_has_not_come_or_is_not_understood_does_not_hold(text):
     assert not holds(text, 1_000_000)
 
 
+def test_who_waits_for_a_good_end_or_a_bad_one_starts_after_that_alone():
+    others, bad = (lambda job, task: TIMES[job, task]), (lambda job, task: True)
+    for text, well, badly in (("afterok:1", True, False), ("afternotok:1", False, True), ("afterany:1", True, True)):
+        assert fulfilled(*dependencies_of(text), 20, others, True) == well
+        assert fulfilled(*dependencies_of(text), 20, others, True, bad) == badly
+    assert not fulfilled(*dependencies_of("afternotok:1"), 19, others, True, bad)
+
+
 def test_a_singleton_waits_for_its_likes():
     assert holds("singleton", 0, alone=True)
     assert not holds("singleton", 0, alone=False)

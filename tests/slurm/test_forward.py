@@ -73,6 +73,23 @@ def test_who_waits_for_another_job_starts_when_that_has_ended():
     assert ran(made, {1: 90, 2: 10}) == [(1, 0, 90, "main"), (2, 90, 100, "main")]
 
 
+@pytest.mark.parametrize(("took", "overtime", "follows"), [(60, 0, 2), (61, 0, 3), (61, 60, 2), (121, 60, 3)])
+def test_a_job_over_its_limit_has_not_ended_well(took, overtime, follows):
+    """Also one that ends by itself before Slurm ends it: its exit code does not matter (seen on all releases)."""
+    made = cluster(
+        job(1, 4, minutes=1), job(2, 4, dependency="afterok:1"), job(3, 4, dependency="afternotok:1"),
+        settings=Settings(overtime=overtime),
+    )  # fmt: skip
+    found = run_forward(made, {1: took, 2: 10, 3: 10})
+    assert [one.job for one in found.starts] == [1, follows]
+    assert found.waiting == (5 - follows,)
+
+
+def test_one_that_runs_already_may_be_over_its_limit_too():
+    made = cluster(running(9, "n0", end=20), job(2, 4, dependency="afterok:9(unfulfilled)"), job(3, 4))
+    assert [one.job for one in run_forward(made, {9: 81, 2: 10, 3: 10}).starts] == [3]
+
+
 def test_who_may_not_begin_yet_waits_for_the_next_pass_over_all():
     made = cluster(job(1, 4, eligible=NOW + 70))
     assert ran(made, {1: 10}) == [(1, 120, 130, "main")]

@@ -47,6 +47,18 @@ def test_who_waits_for_others_may_start_when_they_have_started_or_ended():
     assert ids(queue, NOW + 7) == [2, 3]
 
 
+def test_an_array_has_failed_with_one_of_its_tasks():
+    array = job(5, array=5, tasks=Tasks((range(2),)))
+    queue = Waiting(cluster(array, job(6, dependency="afterok:5"), job(7, dependency="afternotok:5_0")), [])
+    for task, well in ((0, True), (1, False)):
+        queue.started(0, running(5, "n0", end=60), NOW)
+        queue.ended((5, task), NOW, well=well)
+    assert ids(queue) == []
+    queue.failed.add((5, 0))
+    assert ids(queue) == [7]
+    assert ids(queue.copied()) == [7]
+
+
 def test_a_singleton_waits_for_jobs_of_the_same_name():
     queue = Waiting(cluster(job(1), job(2, dependency="singleton")), [])
     assert ids(queue) == [1]
