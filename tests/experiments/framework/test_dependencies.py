@@ -144,6 +144,41 @@ def names(package, module="pretended.run"):
     return sorted(reached([module], packages=["pretended"]))
 
 
+WHEREVER = """
+class One:
+    async def two(self):
+        for _ in ():
+            import pretended.m0
+        else:
+            import pretended.m1
+        while True:
+            with open(""):
+                import pretended.m2
+        match 1:
+            case 1:
+                import pretended.m3
+        if 1:
+            import pretended.m4
+        elif 2:
+            import pretended.m5
+        try:
+            import pretended.m6
+        except ImportError:
+            import pretended.m7
+        else:
+            import pretended.m8
+        finally:
+            import pretended.m9
+"""
+
+
+def test_imports_count_wherever_they_stand(package):
+    for n in range(10):
+        (package / f"m{n}.py").write_text("")
+    (package / "run.py").write_text(WHEREVER)
+    assert {f"pretended.m{n}" for n in range(10)} <= reached(["pretended.run"], packages=["pretended"]).keys()
+
+
 def test_imports_within_functions_count_those_for_type_checkers_do_not(package):
     assert names(package) == [
         "pretended", "pretended.part", "pretended.part.beside", "pretended.part.late", "pretended.run",
