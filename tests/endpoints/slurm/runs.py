@@ -34,6 +34,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 
@@ -316,13 +317,25 @@ def compare(asked: argparse.Namespace) -> None:
 
 def write_page(asked: argparse.Namespace) -> None:
     """Write the page of what `compare` has written."""
-    lines = Path(asked.found).read_text().splitlines()
-    found = [Judged(**{**line, "kinds": tuple(line["kinds"])}) for line in map(json.loads, lines)]
-    Path(asked.output).write_text(page_of(found))
+    words = Path(asked.words).read_text() if asked.words else ""
+    Path(asked.output).write_text(page_of(_read(asked.found), _read(asked.before), asked.from_seeds, words))
+
+
+def _read(files: Sequence[str]) -> list[Judged]:
+    """Return what `compare` has written to files."""
+    lines = [line for file in files for line in Path(file).read_text().splitlines()]
+    return [Judged(**{**line, "kinds": tuple(line["kinds"])}) for line in map(json.loads, lines)]
 
 
 def table(found: Sequence[Judged]) -> str:
     """Return how many agree, by release, and why the others do not."""
+    causes = Counter(one.cause or "not known" for one in found if not one.agrees)
+    lines = [*_releases(found), "", "| cause | jobs |", "|---|---:|"]
+    return "\n".join([*lines, *(f"| {cause} | {count} |" for cause, count in causes.most_common())])
+
+
+def _releases(found: Sequence[Judged]) -> list[str]:
+    """Return the lines of a table of how many agree, by release."""
     lines = [
         "| release | clusters | jobs | agree | or cause known | same nodes | unaided | mean wait | of the engine |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
@@ -337,14 +350,7 @@ def table(found: Sequence[Judged]) -> str:
             f"| {_part(sum(bool(one.same_nodes) for one in placed), len(placed))} "
             f"| {_part(sum(one.unaided for one in own), len(own))} | {_mean_waits(own)} |"
         )
-    causes = Counter(one.cause or "not known" for one in found if not one.agrees)
-    lines += [
-        "",
-        "| cause | jobs |",
-        "|---|---:|",
-        *(f"| {cause} | {count} |" for cause, count in causes.most_common()),
-    ]
-    return "\n".join(lines)
+    return lines
 
 
 HEAD = """\
@@ -364,8 +370,20 @@ too: what that delays, cycles of both schedulers, is among the causes.
 """
 
 
-def page_of(found: Sequence[Judged]) -> str:
-    """Return the page about what was judged."""
+def page_of(
+    found: Sequence[Judged], before: Sequence[Judged] = (), from_seeds: Sequence[int] = (), words: str = ""
+) -> str:
+    """Return the page about what was judged.
+
+    Parameters
+    ----------
+    before
+        The same queues, judged with an engine before it was mended.
+    from_seeds
+        The seeds with which groups of queues begin that are compared apart; those before the first are a group too.
+    words
+        What is said before the first table.
+    """
     seeds = sorted({int(one.seed) for one in found})
     head = HEAD.format(
         jobs=f"{len(found):,}", clusters=len({(one.release, one.seed) for one in found}), cycle=CYCLE,
@@ -402,7 +420,26 @@ def page_of(found: Sequence[Judged]) -> str:
             one.cause or "not known",
         )  # fmt: skip
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    return head + table(found) + "\n" + "\n".join(lines) + "\n"
+    words = words and words.strip() + "\n\n"
+    return head + words + table(found) + "\n" + _before_and_after(found, before, from_seeds) + "\n".join(lines) + "\n"
+
+
+def _before_and_after(found: Sequence[Judged], before: Sequence[Judged], from_seeds: Sequence[int]) -> str:
+    """Return tables of groups of queues as they were and as they are; nothing if they are not known as they were."""
+    queues = {(one.release, one.seed) for one in before}
+    missing = sorted(queues - {(one.release, one.seed) for one in found})
+    if missing:
+        raise SystemExit(f"judged before and not after: {', '.join(map(' '.join, missing))}")
+    lines = ["", "## Before and after, on the same recordings"] if before else []
+    bounds = sorted({0, *from_seeds, 1 << 30})
+    for first, end in pairwise(bounds):
+        then = [one for one in before if first <= int(one.seed) < end]
+        if then:
+            now = [one for one in found if (one.release, one.seed) in queues and first <= int(one.seed) < end]
+            seeds = sorted({int(one.seed) for one in then})
+            lines += ["", f"Seeds {', '.join(map(str, seeds))}, before:", "", *_releases(then)]
+            lines += ["", "The same, after:", "", *_releases(now)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _mean_waits(own: Sequence[Judged]) -> str:
@@ -440,7 +477,10 @@ def main() -> None:
     two.add_argument("--fast", action="store_true", help="look for no causes")
     two.set_defaults(run=compare)
     three = commands.add_parser("page", help="write the page")
-    three.add_argument("found")
+    three.add_argument("found", nargs="+")
+    three.add_argument("--before", nargs="+", default=[], help="what compare wrote of the same before a mend")
+    three.add_argument("--from-seeds", nargs="+", type=int, default=[], help="first seeds of groups compared apart")
+    three.add_argument("--words", help="a file with what is said before the first table")
     three.add_argument("-o", "--output", required=True)
     three.set_defaults(run=write_page)
     asked = parser.parse_args()

@@ -5,6 +5,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
+import pytest
 from made_clusters import NOW, cluster, job
 
 sys.path.append(str(Path(__file__).parent))  # beside it; what tests share is above
@@ -69,3 +70,17 @@ def test_the_page_names_those_that_start_otherwise():
     assert "| all | 1 | 2 | 1 (50.0%) |" in page
     assert "| Later | 1 | 2 | 1 (50.0%) |" in page
     assert "| 24.11 1 | 1 | 50 s (submission) | 0 s (main) | `--constraint=slow\\|ib` |" in page
+
+
+def test_the_page_compares_groups_of_queues_with_what_they_were():
+    first = runs.judge(ran(3, 35))
+    second = [replace(one, seed="300") for one in first]
+    before = [replace(one, agrees=False) for one in second]
+    page = runs.page_of([*first, *second], before, [300, 400], "The words.\n")
+    assert "\n\nThe words.\n\n| release |" in page
+    then, now = page.partition("## Before and after")[2].partition("## By queue")[0].split("The same, after:")
+    assert "Seeds 300, before:" in then
+    assert "| all | 1 | 2 | 0 (0.0%) |" in then
+    assert "| all | 1 | 2 | 2 (100.0%) |" in now
+    with pytest.raises(SystemExit, match="judged before and not after: 24.11 300"):
+        runs.page_of(first, before)
