@@ -25,6 +25,7 @@ __all__ = ["Ageing"]
 
 PERIOD, HALF_LIFE, OLDEST = 300, 7 * 24 * 3600, 7 * 24 * 3600  # slurm.conf(5), PriorityCalcPeriod and the like
 ALMOST = 1e-6
+UNTRIED = ("BeginTime", "Dependency", "JobHeldAdmin", "JobHeldUser", "PartitionDown", "PartitionInactive")
 Key = tuple[int, int | None]
 
 
@@ -54,32 +55,42 @@ class Ageing:
         self.remarks: list[str] = []
         self._begin_fair_share()
         count = len(records)
-        self.values, self._tried, self._new = np.zeros(count), np.zeros(count), np.zeros(count)
+        self.values, self._base, self._new = np.zeros(count), np.zeros(count), np.zeros(count)
+        self._rounded = np.zeros(count)
         self._place(later)
 
     def _place(self, later: NDArray[np.bool_]) -> None:
-        """Take the priorities that are published, and calculate those of jobs that come later."""
+        """Take the priorities that are published, and calculate those of jobs that come later.
+
+        The size counts the CPUs that a job would get as soon as a scheduler has tried it and priorities are calculated
+        anew; published ones of others count what it asks for (seen on 22.05, 24.11 and 26.05: whole nodes).
+        """
         now = self.cluster.now
         unknown: set[str] = set()
         known: dict[int, int] = {}
         published = [one.job.priority for one, new in zip(self.records, later, strict=True) if not new]
         lowest = min((one for one in published if one), default=1 << 31)
+        sized = self.multifactor and self.settings.weights.get("size", 0) > 0
+        untried = {job.id for job in self.cluster.jobs if (job.submitted or 0) >= self.last or job.reason in UNTRIED}
         for at, record in enumerate(self.records):
             job = record.job
             value: float = job.priority_in.get(record.partition.name, job.priority)
-            tried = value
+            own = None
             if not value and later[at]:
                 own = own_priority(self.cluster, job, record.partition)
                 unknown.update(own.unknown)
                 if own.value is None:  # in the order of submission
                     known.setdefault(job.id, lowest - 1 - len(known))
                 value = known[job.id] if own.value is None else own.value
-                tried = value if own.later is None else own.later
+            elif value and sized and (later[at] or job.id in untried):
+                own = own_priority(self.cluster, job, record.partition)
+            if own is not None and own.value is not None and own.later is not None:
+                self._rounded[at] = own.later - own.value
             waited = 0 if later[at] else max(now - (job.eligible or job.submitted or now), 0)
             fair = self._share(at)
             self.values[at] = value
             self._new[at] = value - fair
-            self._tried[at] = tried - fair - self.weight * min(waited, self.oldest) / self.oldest
+            self._base[at] = value - fair - self.weight * min(waited, self.oldest) / self.oldest
         self.remarks += [f"priorities without {one}" for one in sorted(unknown)]
 
     @property
@@ -91,7 +102,7 @@ class Ageing:
         """Return by record its priority without age, and the one at its submission, by the fair share of now."""
         shares = np.array([self._share(at) for at in range(len(self.records))]) if self._fair else 0.0
         arriving = np.maximum(np.floor(self._new + shares + ALMOST), 1.0) if self.multifactor else self.values.copy()
-        return self._tried + shares, arriving
+        return self._base + self._rounded + shares, arriving
 
     def copied(self) -> Ageing:
         """Return priorities that go on apart from these."""
@@ -243,7 +254,7 @@ class Ageing:
             return
         waited = np.where(since > 0, np.clip(now - since, 0, self.oldest), 0)
         shares = np.array([self._share(at) for at in range(len(self.records))]) if self._fair else 0.0
-        values = self._tried + self.weight * waited / self.oldest + shares
+        values = self._base + np.where(since > 0, self._rounded, 0) + self.weight * waited / self.oldest + shares
         self.values = np.maximum(np.floor(values + ALMOST), 1.0)
 
     @staticmethod

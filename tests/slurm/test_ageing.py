@@ -88,6 +88,23 @@ def test_a_job_that_is_submitted_gets_its_own():
     assert found.values.tolist() == [500, 1000]
 
 
+@pytest.mark.parametrize(
+    ("job", "later", "expected"),
+    [
+        ({}, 0, 0), ({}, 1, 1), ({"submitted": NOW - 1000}, 0, 0), ({"submitted": NOW - 10}, 0, 1),
+        ({"submitted": NOW - 1000, "reason": "PartitionDown"}, 0, 1),
+    ],
+)  # fmt: skip
+def test_the_size_counts_what_a_job_would_get_once_it_has_been_tried(job, later, expected):
+    """Seen on 22.05, 24.11 and 26.05: published sizes of jobs that no scheduler has tried count what they ask for."""
+    mine = waiting(2, priority=500, **{"submitted": NOW - 400, "cpus": 1, "tasks_asked": 1, "exclusive": True} | job)
+    made = ageing(waiting(1, priority=500), mine, later=later, size=1000, values={"BOOT_TIME": str(NOW - 250)})
+    more = (4 - 1) / 40 / 2 * 1000
+    assert after(made, 49) == [500, 500]
+    assert after(made, 50, since=[0, 0]) == [500, 500], "who may not start yet is not tried"
+    assert after(made, 350)[1] - 500 == pytest.approx(expected * more, abs=1)
+
+
 def test_without_factors_new_jobs_come_last():
     found = ageing(waiting(1, priority=500), waiting(2), waiting(3), later=2)
     found = Ageing(replace(found.cluster, settings=replace(found.cluster.settings, priority_type="basic")),
