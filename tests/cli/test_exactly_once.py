@@ -462,7 +462,7 @@ def jobs_key(proxy):
 
 
 def test_a_reservation_is_made_once(s3, proxy, configure, gas):
-    config = configure(patience=0.4, kth=proxy.url)
+    config = configure(patience=2.0, kth=proxy.url)
     order = ["reserve", "-p", "2", "--start", "+1h", "-w", "10m", "--json", "--config", config]
     proxy.faults = [Fault(answer="at its first byte")]
     assert gas(*order).code == 0
