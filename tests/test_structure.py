@@ -103,7 +103,7 @@ def statements(tree):
 
 @cache
 def read(path):
-    """Return what a module imports, and which private names it uses: parsed once for both, which is the dear part."""
+    """Return what a module imports, and which private names it uses; parsing it takes longest."""
     text = path.read_text()
     tree = ast.parse(text)
     return imports_in(tree), private_names_used(tree) if SUSPICIOUS.search(text) else set()

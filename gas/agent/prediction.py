@@ -318,11 +318,11 @@ class Predictor:
         for remark in self._fewer(samples):
             self._say_once(f"{endpoint.name}: {remark}")
         run_times = past.usage.draw(snapshot, samples, np.random.default_rng(self.options.seed))
-        with _saying_what_takes_long(endpoint.name, self._samples, self._say_once, False):
+        with _saying_what_takes_long(endpoint.name, samples, self._say_once, False):
             _, starts = starts_in_place(
                 snapshot, place, [(one.processors, one.walltime) for one in shapes], run_times,
-                arrivals, not_before=not_before,
-                policy=endpoint.policy, threads=len(os.sched_getaffinity(0)), machine_code=available(),
+                arrivals, not_before=not_before, policy=endpoint.policy,
+                threads=len(os.sched_getaffinity(0)), machine_code=available(),
             )  # fmt: skip
         return starts
 

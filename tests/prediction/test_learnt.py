@@ -75,7 +75,7 @@ def test_who_waits_for_longer_than_predicted_counts_before_it_starts():
     found, before = learnt(wait, np.ones(700, int)), learnt(wait[:600], np.ones(600, int))
     ends = [found.predicted(place, [0.9]).intervals[0][1] for place in (599, 610, 640, 690)]
     assert ends[0] == before.predicted(599, [0.9]).intervals[0][1] < 8000
-    assert ends[1] < 8000  # nobody is late yet
+    assert ends[1] < 8000  # no job has waited for longer than its interval yet
     assert ends[1] < ends[2] < ends[3]
     assert ends[3] > 20_000  # so long have the first ones waited by then
 
