@@ -9,7 +9,7 @@ from experiments.framework.logs import Found, Source
 from experiments.published import FACTORS, HISTORY, MEASURES, POLICIES, overall, table3
 from workloads import Header
 
-LOGS = [Found(Source(of, of, 64, "users", 0), of, None, of, Header(), own=True) for of in ("KTH", "CTC", "SDSC")]
+LOGS = [Found(Source(of, of, 64, "users", 0), of, None, of, Header()) for of in ("KTH", "CTC", "SDSC")]
 MONTHS = [f"2001-{month:02}" for month in range(1, 13)]
 
 

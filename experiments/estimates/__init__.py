@@ -12,5 +12,6 @@ tables    its results as rows
 easy_report  the part of its report on readings of EASY
 beyond    the part of its report that goes beyond the paper
 report    its report
+own       means of logs of which the paper has no figures
 study     the study as the command line finds it
 """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from experiments.estimates.cells import COUNTED, Doubling, Mean, counts, doublings, means
 from experiments.estimates.history import READINGS
-from experiments.estimates.results import EXACT, TRACES, Change, Results, uniform
+from experiments.estimates.results import EXACT, Change, Results, uniform
 from experiments.framework.claims import Claim
 from experiments.framework.logs import Found
 from experiments.framework.verdicts import Part, above, below, between, decided_claim, of_sums, scaled
@@ -30,7 +30,11 @@ POINTS = 2.0
 
 
 def claims(study: Results) -> list[Claim]:
-    """Return the paper's statements with their verdicts."""
+    """Return the paper's statements with their verdicts, on its logs and on others."""
+    return [*(_of_the_paper(study) if study.published_logs else ()), *_of_own_logs(study)]
+
+
+def _of_the_paper(study: Results) -> list[Claim]:
     return [
         *_counted(study),
         *_history(study),
@@ -128,9 +132,32 @@ def _overestimating(study: Results, policy: str) -> Claim:
         f"{log.source.trace} {NAMES[measure]}": _lowest(study, log, policy, measure)
         for log in study.logs
         for measure in MEASURES
-        if log.source.trace in TRACES and _papers_best(log.source.trace, policy, measure) < 0
+        if not log.own and _papers_best(log.source.trace, policy, measure) < 0
     }
     return decided_claim(text, parts, below(0))
+
+
+def _of_own_logs(study: Results) -> list[Claim]:
+    """Judge on logs of which the paper has no figures what it says of its own."""
+    if not study.own_logs:
+        return []
+
+    def lowest(policy: str) -> dict[str, Part]:
+        return {
+            f"{log.source.trace} {NAMES[measure]}": _lowest(study, log, policy, measure)
+            for log in study.own_logs
+            for measure in MEASURES
+        }
+
+    some = "some f above 1 gives a lower mean than exact estimates"
+    return [
+        *(decided_claim(f"other logs, {SCHEMES[one]}: {some}", lowest(one), below(0)) for one in POLICIES),
+        decided_claim(
+            "other logs: users' own estimates give a higher mean than those drawn with an f above 1 (averaged over f)",
+            _above_drawn(study, study.own_logs),
+            above(0),
+        ),
+    ]
 
 
 def _papers_best(trace: str, policy: str, measure: Measure) -> float:
@@ -147,14 +174,17 @@ def _originals(study: Results) -> Claim:
         "Table 3: users' own estimates give a higher mean than those drawn with an f above 1 (averaged over f), for "
         "each log, scheme and measure"
     )
-    parts = {
+    return decided_claim(text, _above_drawn(study, study.published_logs), above(0))
+
+
+def _above_drawn(study: Results, logs: Sequence[Found]) -> dict[str, Part]:
+    return {
         f"{log.source.trace} {SCHEMES[policy]} {NAMES[measure]}": part
-        for log in study.logs
+        for log in logs
         for policy in POLICIES
         for measure in MEASURES
         if (part := study.above_drawn(log, policy, measure)) is not None
     }
-    return decided_claim(text, parts, above(0))
 
 
 def _compared(cells: Sequence[Mean] | Sequence[Doubling], what: str) -> list[Claim]:

@@ -21,6 +21,7 @@ from experiments.estimates.cells import (
 from experiments.estimates.claims import NAMES, SCHEMES, claims, coverage, estimates, over_months, over_seeds
 from experiments.estimates.easy_report import easy_section
 from experiments.estimates.history import READINGS
+from experiments.estimates.own import own_section
 from experiments.estimates.pictures import draw_means, draw_use
 from experiments.estimates.results import FULL_SEEDS, TRACES, USERS, Change, Results
 from experiments.framework.claims import headline, summary_section
@@ -108,15 +109,16 @@ def estimates_report(study: Results, origin: Origin) -> Report:
     sections = [
         summary_section(claims(study), caption=f"{BY_INTERVALS} {_NOT_JUDGED}"),
         _logs(study),
-        _table2(study),
+        _table2(study) if study.published_logs else None,
         _use(study),
         _history(study),
         *_table3(study, cells),
-        _table4(study),
+        _table4(study) if study.published_logs else None,
+        own_section(study),
         easy_section(study),
         beyond_section(study),
         _method(study),
-        items_section("backfilling", "estimates", _compared(study, cells)),
+        items_section("backfilling", "estimates", _compared(study, cells)) if study.published_logs else None,
         origin_section(sites, origin),
     ]
     found = tuple(section for section in sections if section is not None)
@@ -130,6 +132,8 @@ def estimates_report(study: Results, origin: Origin) -> Report:
 
 def _lead(study: Results, cells: Sequence[Mean]) -> str:
     found = claims(study)
+    if not study.published_logs:
+        return f"{headline(found)} No log of the paper takes part. The paper is: {_PAPER}."
     agree, compared = signs(cells)
     rows = [row for row in doublings(study) if row.change]
     halves = ", ".join(
@@ -163,20 +167,21 @@ def _logs(study: Results) -> Section:
         Shown("log", version_of_log, left=True),
         Shown("run", lambda log: use(log, "jobs", "0"), "jobs"),
         Shown("never run", lambda log: use(log, "never_ran", "-"), "jobs"),
-        Shown("paper", lambda log: f"{log.source.jobs:,}", "jobs"),
-        Shown("missing here", lambda log: f"{lacking(study, log):,}", "jobs"),
+        Shown("paper", lambda log: "-" if log.own else f"{log.source.jobs:,}", "jobs"),
+        Shown("missing here", lambda log: "-" if log.own else f"{lacking(study, log):,}", "jobs"),
         Shown("simulated", lambda log: simulated(log, "jobs"), "jobs"),
         Shown("longer than requested", lambda log: simulated(log, "overruns"), "jobs"),
         Shown("simulated", lambda log: f"{log.source.processors:,}", "processors"),
         Shown("in the header", lambda log: numbered(log.header.max_procs), "processors"),
     )
-    notes = [
+    cleaned = (
         "The paper used the logs before the archive cleaned them. A count of Table 2 from a cleaned log is too low by "
         "at most the number of removed jobs, and never too high. The archive removed a burst of one user from CTC, and "
-        "bursts of four users and the first ten jobs from SDSC (see the headers).",
-        *remarks(study.logs),
-    ]
-    return Section("The logs", (table_of(study.logs, columns), Bullets(tuple(notes)), *thanks(study.logs)))
+        "bursts of four users and the first ten jobs from SDSC (see the headers)."
+    )
+    notes = [*([cleaned] if study.published_logs else []), *remarks(study.logs)]
+    listed = [Bullets(tuple(notes))] if notes else []
+    return Section("The logs", (table_of(study.logs, columns), *listed, *thanks(study.logs)))
 
 
 def _table2(study: Results) -> Section:

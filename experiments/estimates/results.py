@@ -135,18 +135,18 @@ class LogRun:
 
 
 def study_runs(options: Options, logs: Sequence[Found]) -> list[LogRun]:
-    """Return all runs of the study with the logs at hand."""
+    """Return all runs of the study with the logs at hand; rules that may explain the paper's figures, of its logs."""
     found = []
     for log in logs:
         found.append(LogRun(log, "use"))
         if knows_programs(load_log(log.path, log.sha256)):
             found.append(LogRun(log, "history"))
         wanted = [USERS, DOUBLED, *map(uniform, FACTORS)]
-        wanted += [*OTHER_RULES, *MODELS] if options.others else []
+        wanted += [*(() if log.own else OTHER_RULES), *MODELS] if options.others else []
         for terms in dict.fromkeys(wanted):
             seeds = options.all_seeds if terms.drawn else options.all_seeds[:1]
             found += [LogRun(log, "simulation", terms, seed) for seed in seeds]
-        for reading in EASY_READINGS if options.others else ():
+        for reading in EASY_READINGS if options.others and not log.own else ():
             found += [LogRun(log, "easy", seed=seed, reading=reading.name) for seed in options.all_seeds]
     return found
 
@@ -176,7 +176,17 @@ class Results(LogResults[Options, LogRun]):
 
     def log(self, trace: str) -> Found | None:
         """Return the log of a trace, None if it is not at hand."""
-        return next((log for log in self.logs if log.source.trace == trace), None)
+        return next((log for log in self.logs if log.source.trace == trace and not log.own), None)
+
+    @property
+    def published_logs(self) -> list[Found]:
+        """Logs of which the paper has figures."""
+        return [log for log in self.logs if not log.own]
+
+    @property
+    def own_logs(self) -> list[Found]:
+        """Logs of which the paper has no figures."""
+        return [log for log in self.logs if log.own]
 
     @cached_property
     def _simulations(self) -> dict[tuple[Found, Terms], list[Result]]:

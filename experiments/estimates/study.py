@@ -39,6 +39,7 @@ STUDY = Study(
     "estimates",
     estimates_options,
     traces=TRACES,
+    own_logs=True,
     runs=lambda options, logs: (study_runs(options, logs), ()),
     run=estimates_run,
     summarise=Results.of,

@@ -1,5 +1,6 @@
 """Verdicts of the report on estimates, found again from its tables alone by a computation of its own."""
 
+import csv
 from itertools import product
 
 import pytest
@@ -88,6 +89,38 @@ def test_verdicts_are_those_of_the_table_alone(strength):
     study = made_study(0, strength)
     here = {claim.text: claim.verdict for claim in claims(study)}
     assert dict(zip(here, expected(Months(study)), strict=True)) == here
+
+
+def rows_of(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_verdicts_on_logs_of_ones_own_are_those_of_the_table_alone(gas, made, tmp_path):
+    log = tmp_path / "own.swf.gz"
+    log.symlink_to(made / "KTH-SP2-1996-2.swf.gz")
+    folder = tmp_path / "study"
+    found = gas("experiment", "estimates", "--log", log, "--quick", "--output", folder, "--workers", 1)
+    assert found.code == 0, found.err
+    months = Months.__new__(Months)
+    months.rows = rows_of(folder / "estimates-months.csv")
+    cells = list(product(("own",), ("easy", "conservative"), ("response", "slowdown")))
+    exact = "uniform", (1,)
+    expected = []
+    for policy in ("easy", "conservative"):
+        mine = [cell for cell in cells if cell[1] == policy]
+        lowest = [min(months.change(cell, ("uniform", (f,)), exact) for f in FACTORS[1:]) for cell in mine]
+        expected.append(verdict(lowest, high=0, tried=len(FACTORS) - 1))
+    own = [months.change(cell, ("users",), ("uniform", FACTORS[1:])) for cell in cells]
+    expected.append(verdict(own, low=0))
+    shown = [line.partition("  other logs") for line in found.out.splitlines()]
+    assert [words.strip() for words, stated, _ in shown if stated] == expected
+    report = (folder / "estimates.md").read_text(encoding="utf-8")
+    assert "No log of the paper takes part." in report
+    assert "Table 2: requested" not in report
+    means = [line for line in report.splitlines() if line.startswith("| own | f = 11 | mean response | EASY |")]
+    (eleven,) = chosen(rows_of(folder / "estimates-runs.csv"), factor="11", policy="easy")
+    assert f"| {float(eleven['response']):,.0f} |" in means[0]
 
 
 def test_what_the_paper_says_is_found_and_so_is_the_opposite():

@@ -1,0 +1,73 @@
+"""Logs of which the paper has no figures: what other estimates change on them, as its Tables 3 and 4 show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from experiments.estimates.claims import NAMES, SCHEMES, changed, estimates
+from experiments.estimates.results import DOUBLED, EXACT, USERS, Change, Results, Terms, uniform
+from experiments.framework.columns import Shown, table_of
+from experiments.framework.logs import Found
+from experiments.published import FACTORS, MEASURES, POLICIES, Measure
+from gas.intervals import Interval
+from gas.report.blocks import Section, Text
+
+__all__ = ["OwnMean", "own_means", "own_section"]
+
+
+@dataclass(frozen=True)
+class OwnMean:
+    """A mean over all jobs of a log under some estimates, and what changed it."""
+
+    log: Found
+    terms: Terms
+    measure: Measure
+    policy: str
+    mean: Interval
+    change: Change | None
+    """From exact estimates, or of twice the users' estimates from these; None of exact ones."""
+
+    @property
+    def named(self) -> str:
+        """The estimates, in words."""
+        return "users', doubled" if self.terms == DOUBLED else estimates(self.terms.factor)
+
+
+def own_means(study: Results) -> list[OwnMean]:
+    """Return the means of each log of which the paper has none, by estimates, measure and policy."""
+    against = {USERS: EXACT, **{uniform(f): EXACT for f in FACTORS}, DOUBLED: USERS}
+    return [
+        OwnMean(
+            log, terms, measure, policy, mean,
+            study.change(log, policy, measure, before, terms) if terms != before else None,
+        )
+        for log in study.own_logs
+        for terms, before in against.items()
+        for measure in MEASURES
+        for policy in POLICIES
+        if (mean := study.mean(log, policy, measure, terms)) is not None
+    ]  # fmt: skip
+
+
+_COLUMNS: Sequence[Shown[OwnMean]] = (
+    Shown("log", lambda row: row.log.source.trace, left=True),
+    Shown("estimates", lambda row: row.named, left=True),
+    Shown("measure", lambda row: NAMES[row.measure], left=True),
+    Shown("policy", lambda row: SCHEMES[row.policy], left=True),
+    Shown("mean", lambda row: row.mean.text(0 if row.measure == "response" else 2)),
+    Shown("change", lambda row: "" if row.change is None else changed(row.change)),
+)
+
+
+def own_section(study: Results) -> Section | None:
+    """Return the section; None without such logs."""
+    rows = own_means(study)
+    if not rows:
+        return None
+    text = (
+        "Logs of which the paper has no figures. Changes are from exact estimates (f = 1); those of doubled estimates "
+        "are from users' own, with jobs killed at their original estimate in both. In brackets: with a 90% interval "
+        "over months."
+    )
+    return Section("Other logs: means by estimates", (Text(text), table_of(rows, _COLUMNS)))
