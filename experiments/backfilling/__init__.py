@@ -9,7 +9,9 @@ comparison     a cell of the paper's table beside ours: does its sign agree, and
 claims         which of the paper's statements hold
 pictures       its pictures
 tables         its results as rows
+own            what is found on logs of which the paper has no figures
 models_report  the parts of its report on the models
+own_report     the part of its report on such logs
 report         its report
 study          the study as the command line finds it
 """

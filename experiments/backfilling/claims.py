@@ -16,6 +16,7 @@ import numpy as np
 
 from experiments.backfilling.comparison import NAMES
 from experiments.backfilling.distances import apart, nearer
+from experiments.backfilling.own import own_claims
 from experiments.backfilling.results import BASE, DOUBLED, Results
 from experiments.backfilling.run_times import SIZES
 from experiments.framework.claims import Claim
@@ -66,6 +67,7 @@ def claims(study: Results) -> list[Claim]:
         *_of_backfilling(study),
         *_of_run_times(study),
         *_of_modified(study),
+        *own_claims(study),
     ]
 
 

@@ -15,6 +15,7 @@ from experiments.backfilling.models_report import (
     modified_section,
     run_times_section,
 )
+from experiments.backfilling.own_report import own_section
 from experiments.backfilling.results import BASE, DOUBLED, LOADS, PAPER_JOBS, Options, Results, batch_jobs
 from experiments.framework.claims import Claim, headline
 from experiments.framework.columns import Shown, numbered, table_of
@@ -47,6 +48,7 @@ def backfilling_report(study: Results, origin: Origin) -> Report:
         _logs(study),
         *(_trace(study, trace) for trace in TRACES),
         _sensitivity(study),
+        own_section(study),
         models_section(study),
         changes_section(study),
         amounts_section(study),
@@ -179,7 +181,7 @@ def _logs(study: Results) -> Section:
         Shown("log", version_of_log, left=True),
         Shown("jobs simulated", lambda log: f"{study.result(log)['jobs']:,}"),
         Shown("left out", skipped, left=True),
-        Shown("jobs in the paper", lambda log: f"{log.source.jobs:,}"),
+        Shown("jobs in the paper", lambda log: "-" if log.own else f"{log.source.jobs:,}"),
         Shown("processors", lambda log: f"{log.source.processors:,}"),
         Shown("header says", lambda log: numbered(log.header.max_procs)),
         Shown("estimates", lambda log: "users'" if log.source.estimates == "users" else "run times", left=True),
@@ -241,7 +243,7 @@ def _facts(study: Results, log: Found) -> list[str]:
 
 def _trace(study: Results, trace: str) -> Section:
     cells = [cell for cell in study.cells if cell.trace == trace]
-    facts = [fact for log in study.logs if log.source.trace == trace for fact in _facts(study, log)]
+    facts = [fact for log in study.logs_of(trace) for fact in _facts(study, log)]
     blocks: list[Block] = [Bullets(tuple(facts))] if facts else []
     for measure in MEASURES:
         mine = [cell for cell in cells if cell.measure == measure]
@@ -345,7 +347,7 @@ def _off(ours: float | None, paper: float | None) -> tuple[TableCell | str, Tabl
 
 def _sensitivity(study: Results) -> Section | None:
     rows: list[tuple[TableCell | str, ...]] = []
-    for log in study.logs:
+    for log in (log for log in study.logs if not log.own):
         for variant in study.variants(log):
             figures = study.result(log, variant.name)["overall"]
             if not figures:

@@ -98,6 +98,13 @@ def variants(log: Found) -> list[Variant]:
     """Return the rules under which a log is simulated, the paper's first."""
     source = log.source
     own, size = source.estimates, source.processors
+    if log.own:
+        return [
+            Variant(BASE, own, processors=size),
+            Variant("order event", own, order="event", processors=size),
+            Variant("overrun extend", own, overrun="extend", processors=size),
+            Variant(DOUBLED, "doubled", processors=size),
+        ]
     found = [
         Variant(BASE, own, processors=size),
         Variant("order event", own, order="event", processors=size),
@@ -226,7 +233,7 @@ def change_runs(options: Options) -> list[ChangeRun]:
 
 def run_times_runs(options: Options, logs: Sequence[Found]) -> list[RunTimesRun]:
     """Return the workloads whose run times are counted; the log where it is at hand."""
-    by_trace: dict[str, Found | None] = {log.source.trace: log for log in logs}
+    by_trace: dict[str, Found | None] = {log.source.trace: log for log in logs if not log.own}
     jobs = min(options.jobs or JOBS, JOBS)
     return [
         RunTimesRun(workload, by_trace.get(workload), jobs, options.seed)
@@ -271,6 +278,15 @@ class Results:
         """The logs that were simulated."""
         return list(dict.fromkeys(run.log for run in self.log_runs))
 
+    @property
+    def own_logs(self) -> list[Found]:
+        """Logs of which the paper has no figures."""
+        return [log for log in self.logs if log.own]
+
+    def logs_of(self, trace: str) -> list[Found]:
+        """Return the logs at hand of one of the paper's."""
+        return [log for log in self.logs if log.source.trace == trace and not log.own]
+
     def result(self, log: Found, variant: str = BASE) -> Result:
         """Return the result of a log under some rules."""
         return next(
@@ -300,7 +316,7 @@ class Results:
 
     def cells_under(self, row: Month, base: str = BASE) -> list[Cell]:
         """Return the cells of a row of Table 1 with the figures of one variant."""
-        log = next((log for log in self.logs if log.source.covers(row.trace, row.month)), None)
+        log = next((log for log in self.logs_of(row.trace) if log.source.covers(row.trace, row.month)), None)
         if log is None:
             return cells_of(row, None, {})
         months = {variant: self.month(log, variant, row.month) for variant in self.variants(log)}
@@ -320,7 +336,7 @@ class Results:
 
     def overall(self, trace: str, measure: Measure, policy: str, variant: str = BASE) -> float | None:
         """Return a mean over all jobs of a log, None if it is not at hand."""
-        log = next((log for log in self.logs if log.source.trace == trace), None)
+        log = next(iter(self.logs_of(trace)), None)
         if log is None or all(known.name != variant for known in self.variants(log)):
             return None
         value: float | None = self.result(log, variant)["overall"].get(policy, {}).get(measure)
@@ -331,7 +347,10 @@ class Results:
 
         "jobs" is how many there are, "backfilled" how many were backfilled, and the others are measures.
         """
-        logs = [log for log in self.logs if log.source.trace == trace]
+        return self.sums_of(self.logs_of(trace), policy, what, variant)
+
+    def sums_of(self, logs: Sequence[Found], policy: str, what: str, variant: str = BASE) -> NDArray[np.float64] | None:
+        """Return the same of these logs."""
         logs = [log for log in logs if any(known.name == variant for known in self.variants(log))]
         months = [month for log in logs for month in self.result(log, variant)["months"] if month["jobs"]]
         found = [month["jobs"] * (1.0 if what == "jobs" else month[policy][what]) for month in months]
@@ -357,7 +376,7 @@ class Results:
 
     def backfilled(self, trace: str, policy: str) -> float | None:
         """Return the share of jobs that were backfilled, over all logs of a trace."""
-        results = [self.result(log) for log in self.logs if log.source.trace == trace]
+        results = [self.result(log) for log in self.logs_of(trace)]
         results = [result for result in results if result["jobs"]]
         jobs = sum(result["jobs"] for result in results)
         if not jobs:

@@ -46,6 +46,7 @@ STUDY = Study(
     "backfilling",
     backfilling_options,
     traces=TRACES,
+    own_logs=True,
     runs=planned,
     run=study_run,
     summarise=summarised,
