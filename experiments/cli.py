@@ -75,7 +75,7 @@ def application(study: Study[Any, Any, Any]) -> typer.Typer:
     def option(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
-    of_logs = [option("log", of.LogsOption, []), option("month", of.MonthsOption, [])]
+    of_logs = [option(name, kind, []) for name, kind in of.of_logs(own=study.own_logs, by_month=study.by_month)]
     parameters = [
         option("context", typer.Context),
         *([option("traces", of.TracesOption, None), *of_logs] if study.traces and not study.program else []),

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-__all__ = ["DaskOption", "FirstSeed", "LogsOption", "MonthsOption", "OtherTerms", "OutputOption"]
+__all__ = ["DaskOption", "FirstSeed", "OtherTerms", "OutputOption", "of_logs"]
 __all__ += ["QuickOption", "Seeds", "SeedsOption", "ShardOption", "TracesOption", "WorkersOption"]
 __all__ += ["other_shares", "whole_number", "whole_seed"]
 
@@ -66,14 +66,14 @@ DaskOption: TypeAlias = Annotated[
     str | None, typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler.")
 ]
 
-LogsOption: TypeAlias = Annotated[
-    list[str],
-    typer.Option("--log", metavar="LOG", help="Use only this log: KTH, KTH-SP2-1996-2 or a file. Repeatable."),
-]
 
-MonthsOption: TypeAlias = Annotated[
-    list[str], typer.Option("--month", metavar="MONTH", help="Use only this month, such as 1996-10. Repeatable.")
-]
+def of_logs(*, own: bool, by_month: bool) -> list[tuple[str, Any]]:
+    """Return the options that choose logs, the user's own among them, and months, which only some studies show."""
+    words = f"Use only this log: KTH, KTH-SP2-1996-2{', a file or a folder' if own else ''}. Repeatable."
+    log = typer.Option("--log", metavar="LOG", help=words)
+    month = typer.Option("--month", metavar="MONTH", hidden=not by_month, help="Use only this month: 1996-10.")
+    return [("log", Annotated[list[str], log]), ("month", Annotated[list[str], month])]
+
 
 QuickOption: TypeAlias = Annotated[
     bool, typer.Option("--quick", help="Quick first look: few seeds and runs, and only the main settings.")

@@ -315,7 +315,7 @@ def logs_at_hand(
     for log in logs:
         if log.others:
             note(f"gas: {_version_taken(log)}")
-        if thanks := courtesy(log.header.acknowledgements):
+        if not log.own and (thanks := courtesy(log.header.acknowledgements)):  # of one's own it is said when it is read
             note(f"log: {log.name}, {thanks}")
     if not logs and not study.without_logs:
         stems = ", ".join(source.stem for source in sources)

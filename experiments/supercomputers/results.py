@@ -179,17 +179,22 @@ def trial_runs(options: Options, logs: Sequence[Found]) -> tuple[list[TrialRun],
     at_site: dict[Site, list[Place]] = {}
     left_out = []
     for site, log, jobs in at_sites(logs):
-        for month in list(filter(log.takes, site.months))[: options.months]:
-            if jobs.get(month, 0) * options.percent < 100 * _FEWEST:
-                left_out.append(
-                    f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {_FEWEST} applications"
-                )
-            else:
-                at_site.setdefault(site, []).append(Place(log, site, month))
+        months = list(filter(log.takes, site.months))
+        few = [month for month in months if jobs.get(month, 0) * options.percent < 100 * _FEWEST]
+        first = months[: options.months]
+        # A log of one's own may begin in the middle of a month, where the paper chose its months.
+        taken = [month for month in months if month not in few][: options.months] if log.own else first
+        if of_site := [Place(log, site, one) for one in taken if one not in few]:
+            at_site[site] = of_site
+        left_out += [
+            f"{log.name}: {one} has {jobs.get(one, 0)} jobs, too few for {_FEWEST} applications"
+            for one in first
+            if one in few
+        ]
     if len(at_site) < 2:
         raise BadInput(
-            "several supercomputers need two logs of CTC-SP2, KTH-SP2 and SDSC-SP2, with months of enough jobs; name "
-            "their folder by --traces, or give more applications by --percent"
+            "several supercomputers need at least two logs with months of enough jobs; name the folder of CTC-SP2, "
+            "KTH-SP2 and SDSC-SP2 by --traces, or files by --log, or give more applications by --percent"
         )
     together = list(zip(*at_site.values(), strict=False))
     pairs = list(combinations(together[0], 2)) if len(at_site) > 2 else []

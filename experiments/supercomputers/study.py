@@ -42,6 +42,7 @@ STUDY = Study(
     "supercomputers",
     supercomputers_options,
     traces={site.trace for site in SITES},
+    own_logs=True,
     runs=trial_runs,
     run=supercomputers_run,
     summarise=summarised,

@@ -42,3 +42,11 @@ def test_every_other_number_is_refused_in_the_same_words(gas, options, words):
 def test_the_largest_seed_is_taken(gas, tmp_path):
     found = gas("experiment", "prediction", "--seed", 2**62, "--traces", tmp_path, "--output", tmp_path / "out")
     assert "--seed" not in found.err
+
+
+def test_help_shows_what_a_study_takes_of_logs_and_months(gas):
+    power, backfilling, setups = (gas("experiment", one, "--help").out for one in ("power", "backfilling", "setups"))
+    assert "--month" in power
+    assert "--month" not in backfilling  # it simulates whole logs
+    assert "a file or a folder" in " ".join(backfilling.split())
+    assert "a folder. Repeatable" not in " ".join(setups.split())  # it compares with tables of the paper

@@ -77,7 +77,7 @@ def test_months_with_hardly_an_application_are_left_out(made_logs):
 
 def test_one_machine_is_not_several(made_logs):
     only = [log for log in find_logs(made_logs)[0] if log.source.trace == "KTH"]
-    with pytest.raises(BadInput, match="need two logs"):
+    with pytest.raises(BadInput, match="need at least two logs"):
         trial_runs(Options(), only)
 
 
