@@ -13,8 +13,9 @@ from math import ceil
 from gas.slurm.cluster import Cluster, Gres, Job, Node, Partition
 from gas.slurm.extent import extent_of
 from gas.slurm.settings import Settings
+from gas.slurm.versions import Rules
 
-__all__ = ["Demand", "allocated", "billing", "held", "minutes", "nodes_asked", "requested"]
+__all__ = ["Demand", "allocated", "billing", "fills_nodes", "held", "minutes", "nodes_asked", "requested"]
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def allocated(
     elif isinstance(chosen, Mapping):
         cpus = sum(chosen.values())
     else:
-        cpus = _in_cores(job, usual, cluster.settings, partition, count)
+        cpus = _in_cores(job, usual, cluster, partition, count)
     amounts: dict[str, float] = {"cpu": cpus, "node": count}
     amounts |= _gres(job, count)
     if whole:
@@ -118,6 +119,14 @@ def held(cluster: Cluster, job: Job) -> Mapping[str, float]:
             amounts |= _gres(job, int(amounts["node"]))
         amounts["billing"] = billing(amounts, partition, cluster.settings)
     return amounts
+
+
+def fills_nodes(job: Job, rules: Rules) -> bool:
+    """Return whether each node of a job gets as many tasks as it asks for per node, also if fewer are left.
+
+    One of a single task needs a node for as many, and gets its own (seen on 22.05: -n 1 --ntasks-per-node=4).
+    """
+    return bool(job.tasks_per_node) and job.tasks_asked != 1 and (rules.all_tasks or not rules.own_tasks)
 
 
 def minutes(job: Job, partition: Partition) -> int | None:
@@ -186,9 +195,9 @@ def _memory(cluster: Cluster, job: Job, partition: Partition, cpus: int, nodes: 
     return all_of_it
 
 
-def _in_cores(job: Job, node: Node | None, settings: Settings | None, partition: Partition, count: int) -> int:
+def _in_cores(job: Job, node: Node | None, cluster: Cluster, partition: Partition, count: int) -> int:
     """Return the CPUs of a job in whole cores or sockets of each node (SelectTypeParameters=CR_Core, CR_Socket)."""
-    flags = set(settings.selection_parameters if settings is not None else ())
+    flags = set((cluster.settings or Settings()).selection_parameters)
     if partition.selection:
         flags = set(partition.selection.upper().split(","))
     unit = 1
@@ -200,7 +209,10 @@ def _in_cores(job: Job, node: Node | None, settings: Settings | None, partition:
     tasks = job.tasks_asked or job.cpus
     if "CR_ONE_TASK_PER_CORE" in flags and job.cpus_per_task == 1:
         return tasks * unit
-    if count <= 1 or unit == 1:
-        return ceil(job.cpus / unit) * unit
-    share, more = divmod(job.cpus, count)
-    return more * ceil((share + 1) / unit) * unit + (count - more) * ceil(share / unit) * unit
+    each, in_all = 1, job.cpus
+    if job.tasks_per_node:
+        each = max(job.cpus_per_task, 1)
+        filled = fills_nodes(job, Rules.of(cluster.version))
+        in_all = count * job.tasks_per_node if filled else job.tasks_asked or job.cpus // each
+    share, more = divmod(in_all, count)  # tasks of a node are dealt one after the other, in place of CPUs
+    return more * ceil((share + 1) * each / unit) * unit + (count - more) * ceil(share * each / unit) * unit

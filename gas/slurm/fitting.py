@@ -16,8 +16,8 @@ __all__ = ["COLUMNS", "capable", "cpus_on", "gpus_on", "leave_weights"]
 
 COLUMNS = (
     CPUS, TASK_CPUS, PER_NODE, LEAST, WANTED, MOST, MEMORY, TASK_MEMORY, ALL_MEMORY, WHOLE, CONTIGUOUS, LIMITED,
-    LIMITED_CPUS, HAS_REQUIRED, HAS_GRES, MULTIPLES, GPU_CPUS, NODE_CPUS, BOUND, CPU_MEMORY,
-) = range(20)  # fmt: skip
+    LIMITED_CPUS, HAS_REQUIRED, HAS_GRES, MULTIPLES, GPU_CPUS, NODE_CPUS, BOUND, CPU_MEMORY, FILLED, UNBOUND,
+) = range(22)  # fmt: skip
 """Columns of a need.
 
 CPUS and TASK_CPUS are CPUs in all and of a task, PER_NODE tasks of a node (0: as they come), LEAST, WANTED and MOST
@@ -26,7 +26,8 @@ and WHOLE that no other job shares them. LIMITED is the number of the limit on C
 none) and LIMITED_CPUS that limit. HAS_REQUIRED and HAS_GRES say whether there is anything to look at, MULTIPLES whether
 only CPUs count that make up whole tasks. GPU_CPUS are CPUs for each GPU, NODE_CPUS those for the GPUs of a node (each
 gives as many at the least, whatever its tasks), and BOUND those that a node gives at the most (0: as they come).
-CPU_MEMORY is MB per CPU, which a whole node must have for all of its CPUs.
+CPU_MEMORY is MB per CPU, which a whole node must have for all of its CPUs. Where tasks of a node are asked for, FILLED
+says that each node gets as many, also if fewer are left, and UNBOUND that nodes are chosen by all that they could give.
 """
 
 OF_NODE, OF_TASK, OF_JOB = range(3)  # rows of the table of generic resources
@@ -72,7 +73,8 @@ def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine
     if need[PER_NODE] > 0:
         if tasks < need[PER_NODE]:
             return 0
-        tasks = need[PER_NODE]
+        if not need[UNBOUND]:
+            tasks = need[PER_NODE]
     given = tasks * need[TASK_CPUS]
     if not need[MULTIPLES] and need[PER_NODE] == 0 and tasks == free // need[TASK_CPUS]:
         given = free

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gas.slurm import fitting
 from gas.slurm.cluster import Cluster, Gres, Job, Partition
+from gas.slurm.demand import fills_nodes
 from gas.slurm.extent import extent_of
 from gas.slurm.levels import most_nodes
 from gas.slurm.machine import BOUNDLESS
@@ -98,6 +99,8 @@ class Needs:
         row[fitting.TASK_CPUS] = per_task
         row[fitting.PER_NODE] = per_node
         row[fitting.LEAST], row[fitting.WANTED], row[fitting.MOST] = least, wanted, most
+        row[fitting.FILLED] = fills_nodes(job, self.rules)
+        row[fitting.UNBOUND] = bool(per_node) and (whole or not self.rules.own_tasks)
         row[fitting.WHOLE], row[fitting.CONTIGUOUS] = whole, job.contiguous
         row[fitting.LIMITED] = self.limited.get(partition.name, -1)
         row[fitting.LIMITED_CPUS] = partition.most_cpus or 0
@@ -122,11 +125,13 @@ class Needs:
         most = BOUNDLESS if job.most_nodes is None else job.most_nodes
         if job.id and tasks and not per_node and job.cpus <= tasks < least:
             least = tasks
-        if job.id and self.rules.first_node and least < most == tasks:
+        if job.id and self.rules.first_node and not per_node and least < most == tasks:
             most = BOUNDLESS
         wanted = 0 if most == BOUNDLESS else most
         if per_node and tasks:
             least = max(least, -(-tasks // per_node))
+            if self.rules.all_tasks and most == BOUNDLESS and job.least_nodes <= 1:
+                most = least
         least = max(least, partition.least_nodes, 1)
         if job.gres_per_job and tasks and (not self.rules.more_nodes or self.rules.few_nodes):
             most = min(most, max(tasks, least)) if tasks > 1 or not job.id else most

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
 from gas.slurm.choosing import choose, choose_with
-from gas.slurm.fitting import CPUS, HAS_REQUIRED, WHOLE, capable
+from gas.slurm.fitting import CPUS, FILLED, HAS_REQUIRED, WHOLE, capable
 from gas.slurm.machine import Machine, Use, idle_of
 from gas.slurm.node_sets import Words, keep, put, unpacked
 from gas.slurm.rows import Records
@@ -58,7 +58,7 @@ def cpus_on(state: State, record: int, there: NDArray[np.bool_]) -> NDArray[np.i
             capable(there, own, gres, state.machine, use, given)
             fits = choose(given, own, gres, there, state.machine, use, state.rules.first_node, state.rules.weakest,
                           chosen)  # fmt: skip
-            enough = own[WHOLE] or int(chosen.sum()) <= int(own[CPUS])
+            enough = own[WHOLE] or own[FILLED] or int(chosen.sum()) <= int(own[CPUS])
             if fits and enough and np.array_equal(chosen > 0, there):
                 return chosen
     capable(there, own, gres, state.machine, state.use, given)

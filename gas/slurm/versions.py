@@ -78,6 +78,11 @@ class Rules(NamedTuple):
         A job of at most one node gets the first node that fits; before, the fullest.
     no_lone_task
         A job of one task that requests several tasks per node is never planned.
+    own_tasks
+        With tasks per node, nodes are chosen by what so many tasks need, and get only the tasks that there are; before,
+        they are chosen by all that they could give, and each gets as many tasks as are asked for per node.
+    all_tasks
+        Each gets as many again, and without a number of nodes there are no more than its tasks need.
     """
 
     first_task: bool
@@ -102,6 +107,8 @@ class Rules(NamedTuple):
     whole_partition: bool
     first_node: bool
     no_lone_task: bool
+    own_tasks: bool
+    all_tasks: bool
 
     @classmethod
     def of(cls, version: str) -> Rules:
@@ -155,6 +162,19 @@ ROWS = (
         (26, 5, 0),
         "seen on 26.05, not on 24.11: -n 1 --ntasks-per-node=2 waits for Resources for ever, as NumNodes=1-1; with "
         "-n 2 --ntasks-per-node=3 it does not",
+    ),
+    Row(
+        "own_tasks",
+        (24, 11, 0),
+        "job_test.c, _job_test (ncpus), and dist_tasks.c; seen: -n 7 --ntasks-per-node=3 has 3, 3 and 3 CPUs of three "
+        "nodes on 22.05, 3, 2 and 2 on 24.11 (if it was held and released, or without -n, as on 22.05: which it is, is "
+        "not published); -n 2 --ntasks-per-node=3 goes to a node of three free CPUs on 22.05, to the first of more on "
+        "24.11; between unknown",
+    ),
+    Row(
+        "all_tasks",
+        (26, 5, 0),
+        "seen on 26.05: -n 7 --ntasks-per-node=3 has 3, 3 and 3 CPUs, and shows NumNodes=3-3; between unknown",
     ),
 )
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from made_clusters import MIDDLE, NEW, OLD
 from slurm_standing import MAIN, NODES, a_cluster, job, running
 
 from gas.slurm.cluster import Gres, Node
@@ -15,8 +16,8 @@ def asked(wanted, partition=MAIN, **changes):
     return requested(a_cluster(partitions=[partition], **changes), wanted, partition).amounts
 
 
-def given(wanted, partition=MAIN, chosen=None, nodes=NODES, **changes):
-    cluster = replace(a_cluster(partitions=[partition], **changes), nodes=nodes)
+def given(wanted, partition=MAIN, chosen=None, nodes=NODES, release=MIDDLE, **changes):
+    cluster = replace(a_cluster(partitions=[partition], **changes), nodes=nodes, version=release)
     return allocated(cluster, wanted, partition, chosen)
 
 
@@ -101,3 +102,19 @@ def test_minutes_are_rounded_up_and_default_to_the_partitions():
 
 def test_a_cluster_without_nodes_gives_what_is_asked_for():
     assert given(job(3), nodes=(Node("else", 4),)).amounts["cpu"] == 3
+
+
+@pytest.mark.parametrize(("release", "cpus", "in_cores"), [(OLD, 9, 12), (MIDDLE, 7, 8), (NEW, 9, 12)])
+def test_tasks_per_node_count_as_many_as_each_node_gets(release, cpus, in_cores):
+    """Seen: -n 7 --ntasks-per-node=3 on CPUs, and on cores of two threads."""
+    wanted, cores = job(7, tasks_per_node=3, tasks_asked=7), tuple(replace(node, threads=2) for node in NODES)
+    assert given(wanted, release=release).amounts["cpu"] == cpus
+    assert given(job(1, tasks_per_node=3, tasks_asked=1), release=release).amounts["cpu"] == 1
+    assert given(wanted, nodes=cores, release=release, selection_parameters=("CR_CORE",)).amounts["cpu"] == in_cores
+
+
+def test_on_24_11_tasks_of_several_cpus_are_dealt_before_they_are_rounded_to_cores():
+    """Seen: -n 5 -c 3 --ntasks-per-node=2 on cores of two threads has 6, 6 and 4 CPUs."""
+    wanted = job(15, tasks_asked=5, tasks_per_node=2, cpus_per_task=3)
+    cores = tuple(replace(node, cpus=8, threads=2) for node in NODES)
+    assert given(wanted, nodes=cores, selection_parameters=("CR_CORE",)).amounts["cpu"] == 16

@@ -40,6 +40,14 @@ def test_a_range_of_nodes_is_wanted_as_large_as_it_may_be(fields, numbers):
     assert build.needs.numbers_of_nodes(job(cpus=5, **fields), Partition("p", ("n0",))) == numbers
 
 
+@pytest.mark.parametrize(("version", "most"), [(OLD, BOUNDLESS), (MIDDLE, BOUNDLESS), (NEW, 3)])
+def test_on_26_05_tasks_per_node_without_nodes_are_on_no_more_than_they_need(version, most):
+    """Seen: of -n 5 --ntasks-per-node=2 it shows NumNodes=3-3."""
+    _, _, build = needs(job(), version=version)
+    asked = job(cpus=5, tasks_asked=5, tasks_per_node=2)
+    assert build.needs.numbers_of_nodes(asked, Partition("p", ("n0",))) == (3, 3, most)
+
+
 def test_a_partition_bounds_the_number_of_nodes():
     _, _, build = needs(job())
     partition = Partition("p", ("n0",), least_nodes=2, most_nodes=3)
