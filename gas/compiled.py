@@ -31,6 +31,7 @@ import platform
 import shutil
 import sys
 import tempfile
+import threading
 import time
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -61,6 +62,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _compiled: dict[types.FunctionType, Any] = {}  # what Python calls
 _inner: dict[types.FunctionType, Any] = {}  # what only other kernels call
 _turn: list[Path] = []  # whose locks this process holds
+_making = threading.RLock()  # one thread at a time imports numba and makes what compiles
 
 
 def kernel(function: F) -> F:
@@ -114,7 +116,9 @@ def compiled(function: F) -> F:
     """
     plain = cast(types.FunctionType, function)
     if plain not in _compiled:
-        _compiled[plain] = _compile(plain)
+        with _making:
+            if plain not in _compiled:
+                _compiled[plain] = _compile(plain)
     return cast(F, _compiled[plain])
 
 
@@ -218,17 +222,18 @@ def _import_numba() -> None:
 
     They may name modules to import, and the folder may be anybody's.
     """
-    if "numba" in sys.modules:
-        return
-    hidden = sys.modules.get("yaml")
-    sys.modules["yaml"] = None  # type: ignore[assignment]  # an import of it fails: numba then reads no such file
-    try:
-        import numba  # noqa: F401
-    finally:
-        if hidden is None:
-            del sys.modules["yaml"]
-        else:
-            sys.modules["yaml"] = hidden
+    with _making:  # or one thread would hide what another shows again
+        if "numba" in sys.modules:
+            return
+        hidden = sys.modules.get("yaml")
+        sys.modules["yaml"] = None  # type: ignore[assignment]  # an import of it fails: numba then reads no such file
+        try:
+            import numba  # noqa: F401
+        finally:
+            if hidden is None:
+                del sys.modules["yaml"]
+            else:
+                sys.modules["yaml"] = hidden
 
 
 def _compile(function: types.FunctionType, *, inner: bool = False) -> Any:

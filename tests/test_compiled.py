@@ -386,6 +386,36 @@ def test_settings_of_numba_in_the_current_folder_are_not_read(tmp_path):
     assert done.stdout.split() == ["False", "False"], done.stderr
 
 
+def test_threads_that_need_numba_at_the_same_time_wait_for_one_of_them_to_import_it(tmp_path):
+    """That its settings are hidden concerns all threads: one showed them again while another still imported."""
+    for name in ("numba", "yaml"):
+        (tmp_path / f"{name}.py").write_text("")
+    program = """if True:
+        import sys, threading, time
+        from gas.compiled import _import_numba
+
+        class Slow:
+            def find_spec(name, *others):
+                time.sleep(0.1)
+
+        sys.path.insert(0, ".")
+        sys.meta_path.insert(0, Slow)
+        failed = []
+        threading.excepthook = failed.append
+        threads = [threading.Thread(target=_import_numba) for _ in range(4)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        import yaml
+        print(len(failed), "numba" in sys.modules)
+    """
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["0", "True"], done.stderr
+
+
 @pytest.fixture
 def no_compiler_beside():
     """Here it is what is tested."""
