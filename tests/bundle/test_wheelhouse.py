@@ -26,8 +26,9 @@ def test_gas_is_installed_from_them_without_a_network(tmp_path):
     wheels = fill(tmp_path / "wheels", python=f"3.{sys.version_info.minor}")
     assert not [one.name for one in wheels if one.name.startswith(("numba", "matplotlib"))]
     script = f"""
-        {sys.executable} -m venv {tmp_path}/venv
-        {tmp_path}/venv/bin/pip install -q --no-index --find-links {tmp_path}/wheels apples-gas
+        {sys.executable} -m venv --without-pip {tmp_path}/venv
+        {sys.executable} -m pip --python {tmp_path}/venv install -q --no-compile \\
+            --no-index --find-links {tmp_path}/wheels apples-gas
         {tmp_path}/venv/bin/gas --version
     """
     done = subprocess.run(["sh", "-ec", script], capture_output=True, text=True, timeout=600)
