@@ -33,7 +33,7 @@ from gas.slurm.flow import (
 from gas.slurm.main_pass import STARTED as PASSED
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import put
-from gas.slurm.rows import STARTED, Closures, Parameters
+from gas.slurm.rows import PLANNED, STARTED, Closures, Parameters
 from gas.slurm.runs import leave, probed, started
 from gas.slurm.search import FAR
 from gas.slurm.turns import age, insert, write_queue
@@ -89,12 +89,12 @@ def _main(depth: int, seconds: NDArray[np.int64], line: Line, pace: Pace, flow: 
 
 
 @lean_kernel
-def _backfill(seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, site: Site) -> None:
-    """Make a cycle of the backfill scheduler."""
+def _backfill(seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, site: Site) -> bool:
+    """Make a cycle of the backfill scheduler; return whether it plans anything."""
     plans, table, bench, now = site.plans, site.table, site.bench, flow.numbers[NOW]
     count = write_queue(line, flow, site)
     if count == 0:
-        return
+        return False
     plans.total[0] = 0
     for at in range(count):
         record = flow.queue[at]
@@ -122,6 +122,13 @@ def _backfill(seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, si
         site.machine, site.use, site.idle, site.running, table, site.licences, parameters, site.rules, plans,
         site.known, site.known, bench,
     )  # fmt: skip
+    planned = False
+    for at in range(count):
+        record = flow.queue[at]
+        if not site.records.probe[record]:
+            unseen = plans.state[record] < 0 and site.records.considered[record]  # behind all that might start now
+            unseen = unseen and not site.records.now_only[record] and not site.records.unheld[record]
+            planned = planned or unseen or plans.state[record] == PLANNED
     probed(STARTED, count, line, flow, site)
     slot, total = before, site.running.total[0]
     for row in range(plans.total[0]):
@@ -129,6 +136,7 @@ def _backfill(seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, si
         if slot < total and plans.from_[row] == now and not site.records.probe[record]:
             started(record, slot, seconds, line, pace, flow, site)
             slot += 1
+    return planned
 
 
 # -- time
@@ -171,8 +179,8 @@ def _instant(seconds: NDArray[np.int64], leaves: int, line: Line, pace: Pace, fl
         _main(pace.depth, seconds, line, pace, flow, site)
     if numbers[CHANGED] and now >= numbers[BACKFILL] and pace.interval > 0:
         numbers[BACKFILL] = now + pace.interval
-        _backfill(seconds, line, pace, flow, site)
-        numbers[CHANGED] = numbers[LAST_START] == now  # they are launched after it
+        planned = _backfill(seconds, line, pace, flow, site)
+        numbers[CHANGED] = planned or numbers[LAST_START] == now
 
 
 @lean_kernel

@@ -205,3 +205,19 @@ def test_the_backfill_scheduler_waits_its_interval(interval):
     )
     found = ran(made, {9: 660, 1: 30, 2: 30}, [(5, job(2, 4, minutes=5, priority=4))])
     assert found[0] == (2, interval, interval + 30, "backfill")
+
+
+def test_a_cycle_that_plans_a_job_is_followed_by_others_every_interval():
+    """Who comes between two of them waits for the second."""
+    made = replace(
+        cluster(running(9, "n0", end=600), job(1, 8)), scheduling=Scheduling(parameters={"bf_interval": "30"})
+    )
+    found = ran(made, {9: 660, 1: 30, 2: 30}, [(40, job(2, 4, minutes=5, priority=4))])
+    assert found[0] == (2, 60, 90, "backfill")
+
+
+def test_cycles_of_plans_that_never_come_true_end_where_nothing_happens_any_more():
+    """Parts of a heterogeneous job are planned, and not started here."""
+    found = run_forward(cluster(job(1, leader=1), job(2, leader=1)), {})
+    assert (found.starts, found.waiting) == ((), (1, 2))
+    assert found.cycles < 20
