@@ -1,8 +1,8 @@
 """Reading and interpreting a Slurm with very many waiting jobs: time, and memory.
 
 The queue is the recorded one with further jobs that have no plan, 100,000 in all; and a large site, with GPUs, memory,
-features and licences, by both transports. Where GAS_BENCHMARK_SMALL is 1, as in CI, a twentieth of the queue is taken
-and a quarter of the site.
+features and licences, by both transports. Where GAS_BENCHMARK_SMALL is 1, as in CI, a fiftieth of the queue is taken
+and a tenth of the site.
 """
 
 import json
@@ -23,8 +23,11 @@ from gas.endpoints.slurm.command_line import RS, US, detailed, read_cluster
 from gas.endpoints.slurm.interpretation import interpret
 
 SMALL = os.environ.get("GAS_BENCHMARK_SMALL") == "1"
-WAITING = 5_000 if SMALL else 100_000
-PARTS = 4 if SMALL else 1  # of a large site
+WAITING = 2_000 if SMALL else 100_000
+PARTS = 10 if SMALL else 1  # of a large site
+RUNS = 1 if SMALL else 2
+"""How often a program runs: the first time it compiles, where that has not been done."""
+
 MOST_MEBIBYTES = 1500 * WAITING // 100_000
 """A login node may give a user no more than two gibibytes."""
 
@@ -167,7 +170,7 @@ def test_a_plan_for_fifty_shapes_at_a_large_site(tmp_path, transport, parts):
     (tmp_path / "answers.json").write_text(json.dumps(said))
     del said
     command = [sys.executable, "-c", PLAN, str(tmp_path / "answers.json"), large_site.MARK]
-    for _ in range(2):  # the first compiles, where that has not been done
+    for _ in range(RUNS):
         ran = subprocess.run(command, check=True, capture_output=True, text=True)
     read, planned, placed, megabytes = json.loads(ran.stdout)
     print(
@@ -189,7 +192,7 @@ def test_gas_plan_for_fifty_shapes_at_a_large_site(tmp_path):
     times = [f"{1440 // (number + 1) + 60}m" for number in range(50)]
     command = [sys.executable, "-m", "gas", "plan", "--script", "job.sh", "--sizes", ",".join(map(str, sizes)),
                "--time", ",".join(times), "--config", "gas.toml", "-e", "big", "--stale-ok"]  # fmt: skip
-    for _ in range(2):  # the first compiles, where that has not been done
+    for _ in range(RUNS):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.perf_counter()
         ran = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
