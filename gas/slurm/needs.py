@@ -119,13 +119,15 @@ class Needs:
     def numbers_of_nodes(self, job: Job, partition: Partition) -> tuple[int, int, int]:
         """Return the least number of nodes that a job must have, the number that it wants, and the most.
 
-        Of ``-N 2-6`` all releases show ``NumNodes=6-6 NumTasks=2``, and of ``-n 3`` 26.05 shows ``NumNodes=1-3``.
+        Of ``-N 2-6`` all releases show ``NumNodes=6-6 NumTasks=2``, and of ``-n 3`` 26.05 shows ``NumNodes=1-3``; of
+        ``-n 5 -N 4-8`` it shows ``NumNodes=5-5``, which is what the job gets.
         """
         least, tasks, per_node = job.least_nodes, job.tasks_asked or 0, job.tasks_per_node or 0
         most = BOUNDLESS if job.most_nodes is None else job.most_nodes
         if job.id and tasks and not per_node and job.cpus <= tasks < least:
             least = tasks
-        if job.id and self.rules.first_node and not per_node and least < most == tasks:
+        unasked = least <= max(partition.least_nodes, 1)
+        if job.id and self.rules.first_node and not per_node and unasked and least < most == tasks:
             most = BOUNDLESS
         wanted = 0 if most == BOUNDLESS else most
         if per_node and tasks:

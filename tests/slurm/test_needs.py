@@ -48,6 +48,14 @@ def test_on_26_05_tasks_per_node_without_nodes_are_on_no_more_than_they_need(ver
     assert build.needs.numbers_of_nodes(asked, Partition("p", ("n0",))) == (3, 3, most)
 
 
+@pytest.mark.parametrize(("least", "numbers"), [(4, (4, 5, 5)), (1, (1, 1, BOUNDLESS))])
+def test_on_26_05_as_many_nodes_as_tasks_are_wanted_where_a_number_of_nodes_was_asked_for(least, numbers):
+    """Seen: -n 5 -N 4-8 gets five nodes, and -n 5 may show NumNodes=5-5 as well."""
+    _, _, build = needs(job(), version=NEW)
+    asked = job(7, 5, tasks_asked=5, least_nodes=least, most_nodes=5)
+    assert build.needs.numbers_of_nodes(asked, Partition("p", ("n0",))) == numbers
+
+
 def test_a_partition_bounds_the_number_of_nodes():
     _, _, build = needs(job())
     partition = Partition("p", ("n0",), least_nodes=2, most_nodes=3)
