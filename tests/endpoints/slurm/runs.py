@@ -16,8 +16,9 @@ where Slurm started them, and the rest is judged by that run. So every job is ju
 agree; how many have the same nodes is counted beside it.
 
 Where the engine starts a job otherwise, it is run again with ends that are noticed sooner or later and with cycles that
-begin at other seconds, then with what Slurm starts within the same cycle started as it was: if the job agrees then,
-these seconds, or the order within a cycle, are the cause.
+begin at other seconds, then with priorities that are calculated, and jobs that are submitted, at other ones, then with
+what Slurm starts within the same cycle started as it was: if the job agrees then, these seconds, or the order within a
+cycle, are the cause.
 On 22.05, a queue with a limit on nodes is also run with nodes grouped by the line of slurm.conf that defines them
 (`gas.slurm.together`); Slurm does not publish these lines.
 """
@@ -189,6 +190,10 @@ def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
         run = engine(found, dict(known), epilog, later, until, late)
         if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
             return "the second at which an end is noticed, or a cycle begins"
+    for cause, others in _other_seconds(found):
+        run = engine(others, dict(known), until=until)
+        if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
+            return cause
     for epilog in (1, 0, 2, 3):
         run = engine(found, known | beside, epilog, until=until)
         if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
@@ -200,6 +205,18 @@ def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
     if key not in found.starts:
         return "Slurm does not start it"
     return "not known"
+
+
+def _other_seconds(found: Recorded) -> Iterator[tuple[str, Recorded]]:
+    """Yield recordings in which priorities are calculated, or jobs submitted, at other seconds, and what that is."""
+    settings = found.cluster.settings
+    booted = "" if settings is None else settings.values.get("BOOT_TIME", "")
+    for shift in (-1, 1, 2) if booted.isdecimal() else ():
+        values = {**settings.values, "BOOT_TIME": str(int(booted) + shift)}
+        cluster = replace(found.cluster, settings=replace(settings, values=values))
+        yield "the second at which priorities are calculated", replace(found, cluster=cluster)
+    later = [(at + 1, job) for at, job in found.arrivals]
+    yield "the second in which a job is submitted", replace(found, arrivals=later)
 
 
 def _by_lines(found: Recorded) -> Recorded | None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from made_clusters import NOW, cluster, job
 
+from gas.slurm.settings import Settings
+
 sys.path.append(str(Path(__file__).parent))  # beside it; what tests share is above
 runs, recorded = import_module("runs"), import_module("recorded_runs")
 
@@ -47,6 +49,15 @@ def test_who_never_starts_agrees_if_it_does_not_in_the_engine():
 def test_one_that_has_not_ended_takes_as_long_as_it_sleeps_but_no_longer_than_its_limit():
     found = ran(0, 31, ends={}, words={1: "--ntasks=8 sleep 20 news", 2: "--ntasks=8 sleep 99999 news"})
     assert runs.seconds_of(found) == {1: 20, 2: 600}
+
+
+def test_a_cause_may_be_the_second_of_a_submission_or_of_priorities():
+    made = ran(0)
+    there = replace(made.cluster, settings=Settings(values={"BOOT_TIME": "100"}))
+    found = list(runs._other_seconds(replace(made, cluster=there, arrivals=[(NOW + 5, job(2, 8))])))
+    assert [one.cluster.settings.values["BOOT_TIME"] for _, one in found[:3]] == ["99", "101", "102"]
+    assert [(at - NOW, one.id) for at, one in found[3][1].arrivals] == [(6, 2)]
+    assert [cause for cause, _ in runs._other_seconds(made)] == ["the second in which a job is submitted"]
 
 
 def test_lines_of_the_log_say_when_schedulers_looked_and_who_started_what():
