@@ -6,6 +6,7 @@ import json
 import socket
 import ssl
 import time
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,7 +14,8 @@ import trustme
 from eventually import until
 
 from gas.service import connections, server
-from gas.service.connections import Connections
+from gas.service.connections import Connection, Connections
+from gas.service.gate import LEAST_RATE
 from gas.service.live import LiveScheduler
 from gas.service.server import Embedded, Encryption
 from gas.service.token_file import add_token
@@ -115,6 +117,32 @@ def test_who_sends_half_a_head_is_told_how_long_it_may_take(address):
         answer = slow.recv(2**16)
     assert answer.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
     assert b"did not arrive within 0.6 s" in answer
+
+
+def cut_off(*unread):
+    """Return after how many looks, one a second, a client with so many unread bytes is cut off; None if never."""
+    now, aborted = 0, []
+    connection = object.__new__(Connection)
+    connection.loop = SimpleNamespace(time=lambda: float(now), call_later=lambda *_: None)
+    connection.transport = SimpleNamespace(
+        get_write_buffer_size=lambda: unread[now], abort=lambda: aborted.append(now), is_closing=lambda: True
+    )
+    connection.cycle, connection._since, connection._unread, connection._most_unread = None, 0.0, 0, 0
+    connection._moved_at, connection._clear_at = 0.0, 0.0
+    for now in range(len(unread)):
+        connection._look()
+        if aborted:
+            return now
+    return None
+
+
+def test_a_client_that_reads_nothing_or_too_slowly_is_cut_off_and_no_other():
+    patience, much = int(connections.PATIENCE), 100 * LEAST_RATE  # which takes 100 s at the least rate
+    assert cut_off(*[much] * 40) == patience + 1  # nothing is read
+    assert cut_off(*[much - second for second in range(200)]) == patience + 101  # a byte a second
+    assert cut_off(*[much - LEAST_RATE * second for second in range(101)]) is None
+    assert cut_off(*[second % 2 for second in range(200)]) is None  # all that there is, again and again
+    assert cut_off(*[0] * 40) is None  # nothing is there to read
 
 
 @pytest.mark.thorough
