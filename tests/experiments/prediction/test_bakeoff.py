@@ -41,6 +41,15 @@ def test_the_first_is_best_and_the_others_are_worse_where_months_agree(compared)
     assert SCORES["mean"].apart(compared, "gas", "boosting").mean < 0
 
 
+def test_an_interval_holds_between_its_ends_both_included():
+    wait = np.array([9.0, 10.0, 15.0, 20.0, 21.0, 15.0])
+    low, high = np.full(6, 10.0), np.full(6, 20.0)
+    low[5] = np.nan  # nothing is said
+    held = COVERED.values(wait, low, np.full(6, 15.0), high)
+    assert held[:5].tolist() == [0, 100, 100, 100, 0]
+    assert np.isnan(held[5])
+
+
 def test_a_method_that_says_nothing_is_not_scored():
     waits = Waits([result("promise", [[None, 60.0, None]] * 8, [0] * 8), result("bounds", [[None] * 3] * 8, [0] * 8)])
     assert SCORES["minute"].of(waits, "promise").mean == 100
