@@ -25,6 +25,8 @@ def malleate_options(
     """Compare choosing sizes at submission with malleable jobs.
 
     Draws speed-ups for jobs of real logs; a share of them choose sizes as with Slurm, OAR or Gas, or grow and shrink.
+
+    With five logs and two processors it takes about half an hour.
     """
     return Options(seed, seeds, others, cost)
 
