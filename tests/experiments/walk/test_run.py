@@ -98,7 +98,7 @@ def test_a_log_of_the_users_own_is_studied_in_any_form(gas, tmp_path):
 
 def test_a_study_of_published_figures_sends_other_logs_to_the_replay(gas, tmp_path):
     (tmp_path / "ours.csv").write_text("job,submit\n")
-    refused = gas("experiment", "backfilling", "--log", tmp_path / "ours.csv", "-o", tmp_path / "b")
+    refused = gas("experiment", "setups", "--log", tmp_path / "ours.csv", "-o", tmp_path / "b")
     assert refused.code == 2
     assert "is not a log of this study; choose from CTC, KTH" in refused.err
     assert "gas replay simulates your own log" in refused.err
