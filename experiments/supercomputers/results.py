@@ -180,16 +180,15 @@ def trial_runs(options: Options, logs: Sequence[Found]) -> tuple[list[TrialRun],
     left_out = []
     for site, log, jobs in at_sites(logs):
         months = list(filter(log.takes, site.months))
-        few = [month for month in months if jobs.get(month, 0) * options.percent < 100 * _FEWEST]
+        enough = [month for month in months if jobs.get(month, 0) * options.percent >= 100 * _FEWEST]
         first = months[: options.months]
         # A log of one's own may begin in the middle of a month, where the paper chose its months.
-        taken = [month for month in months if month not in few][: options.months] if log.own else first
-        if of_site := [Place(log, site, one) for one in taken if one not in few]:
-            at_site[site] = of_site
+        if taken := enough[: options.months] if log.own else [month for month in first if month in enough]:
+            at_site[site] = [Place(log, site, month) for month in taken]
         left_out += [
-            f"{log.name}: {one} has {jobs.get(one, 0)} jobs, too few for {_FEWEST} applications"
-            for one in first
-            if one in few
+            f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {_FEWEST} applications"
+            for month in first
+            if month not in enough
         ]
     if len(at_site) < 2:
         raise BadInput(
