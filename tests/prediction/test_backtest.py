@@ -131,8 +131,9 @@ def test_threads_and_interruptions_change_nothing(busy):
     begun = backtest(queue, places, samples=5, threads=2, kept=kept)
     assert [next(begun) for _ in range(25)] == whole[:25]
     begun.close()
-    simulated = dict(kept)
-    assert 25 <= len(simulated) < 80
+    assert len(kept) >= 25
+    simulated = dict(islice(kept.items(), 25))  # threads may be ahead, on a loaded machine by all
+    kept = dict(simulated)
     assert list(backtest(queue, places, samples=5, threads=3, kept=kept)) == whole
     assert len(kept) == 80
     assert all(kept[place] is one for place, one in simulated.items())  # none was simulated again
