@@ -21,7 +21,7 @@ __all__ = ["application", "command_for", "experiment_app", "names"]  # and repla
 _SHARED = ("framework", "moldable", "published", "replay")
 """Packages that are not studies of known logs."""
 
-_KEPT = "A study can be interrupted: results are kept, and the same command continues from there."
+_KEPT = "A study can be interrupted: Gas keeps its results, and the same command continues from there."
 
 
 def names() -> list[str]:

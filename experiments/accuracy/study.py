@@ -23,9 +23,9 @@ def accuracy_options(
 ) -> Options:
     """Find how accurate a performance model must be.
 
-    Gas plans the jobs of `gas experiment power` with execution times that are wrong by 0 to 3000%, and requests
-    walltimes with a margin for that; killed jobs are submitted again with twice the walltime. Shows up to which error
-    they still finish sooner than with the users' own requests, a question of Cirne and Berman (1999, section 6.1).
+    Plans the jobs of `gas experiment power` with execution times that are wrong by 0 to 3000%, and walltimes with a
+    margin for that; killed jobs are resubmitted with twice the walltime. Shows how large the error may be if jobs are
+    still to finish sooner than with the users' own requests (a question of Cirne and Berman 1999, section 6.1).
 
     With three logs and two processors it takes five to ten minutes.
     """

@@ -18,7 +18,7 @@ def clusters_options(
     clusters: Annotated[int, whole_number("--clusters", 1, 10_000, help="Number of clusters.")] = FULL,
     most: Annotated[int, whole_number("--most", 1, 1000, help="Number of clusters that a user can access.")] = 25,
 ) -> Options:
-    """Choose among few or many of hundreds of clusters.
+    """Show the gain from choosing among few or many clusters.
 
     Draws clusters from a model, and shows the gain of applications that can choose among 1, 5, 25 and more of them.
     """

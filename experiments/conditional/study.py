@@ -21,10 +21,10 @@ def conditional_options(
     seeds: Seeds = 1,
     others: Annotated[bool, other_shares("Also run with a notice for half and all of the jobs.")] = True,
 ) -> Seeded:
-    """Show what it costs to ask jobs before moving them.
+    """Show the cost of asking before a job is moved.
 
-    S³ offers earlier starts to a share of the jobs of real logs, which keep their own until they accept (conditional
-    backfilling: Cirne and Berman 1999, section 6.1). Shows what that costs these jobs, and the others.
+    S³ offers earlier starts to a share of the jobs of real logs instead of moving them (conditional backfilling: Cirne
+    and Berman 1999, section 6.1). Shows the cost for these jobs, and for the others.
 
     With three logs and two processors it takes about five minutes.
     """

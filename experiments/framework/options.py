@@ -46,7 +46,7 @@ def _reader(least: int, most: int | None) -> Callable[[Any], int]:
 
 TracesOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--traces", metavar="DIR", envvar="GAS_TRACES", help="Folder of logs, as gas traces get names them."),
+    typer.Option("--traces", metavar="DIR", envvar="GAS_TRACES", help="Folder of logs, named as by gas traces get."),
 ]
 
 OutputOption: TypeAlias = Annotated[

@@ -20,7 +20,7 @@ def malleate_options(
     seed: FirstSeed = 0,
     seeds: Seeds = FULL_SEEDS,
     others: OtherTerms = True,
-    cost: Annotated[int, whole_number("--cost", 0, 86400, help="Seconds that each change of size takes.")] = BASE.cost,
+    cost: Annotated[int, whole_number("--cost", 0, 86400, help="Seconds that a change of size takes.")] = BASE.cost,
 ) -> Options:
     """Compare choosing sizes at submission with malleable jobs.
 

@@ -35,7 +35,7 @@ def power_options(
         str, typer.Option("--dataset", metavar="NAME", help="Times of benchmarks: default, or a data set's name.")
     ] = "default",
     accuracy: Annotated[
-        float, typer.Option("--accuracy", metavar="X", help="Share of its walltime that a benchmark runs, at most 1.")
+        float, typer.Option("--accuracy", metavar="X", help="Share of its walltime that a benchmark uses, at most 1.")
     ] = 1.0,
     policy: Annotated[str, typer.Option("--policy", metavar="NAME", help="Policy; it must plan starts.")] = "s3",
     filled: Annotated[bool, typer.Option("--filled/--measured-sizes", help="Also sizes between measured ones.")] = True,

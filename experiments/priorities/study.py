@@ -19,10 +19,10 @@ def priorities_options(
     seeds: Seeds = 1,
     others: Annotated[bool, other_shares("Also run with a quarter and half of the jobs urgent.")] = True,
 ) -> Seeded:
-    """Show what urgent jobs gain under S³, and others lose.
+    """Show what urgent jobs gain, and other jobs lose, under S³.
 
-    A share of the jobs of real logs are urgent: of a higher class, which S³ moves first to starts that become free. All
-    promised starts hold (priorities: Cirne and Berman 1999, section 6.1).
+    A share of the jobs of real logs are urgent: they are in a higher class, whose jobs S³ moves to earlier starts
+    first. All promised starts hold (priorities: Cirne and Berman 1999, section 6.1).
 
     With three logs and two processors it takes about a minute.
     """

@@ -35,7 +35,9 @@ def replay_options(
     moldable: Annotated[
         str, typer.Option("--moldable", metavar="SHARE[,...]", help="Share of the jobs whose size Gas chooses.")
     ] = BASE.moldable,
-    overrun: Annotated[Overrun, typer.Option("--overrun", help="At the walltime, extend or kill jobs.")] = "extend",
+    overrun: Annotated[
+        Overrun, typer.Option("--overrun", help="Jobs that reach their walltime: extend or kill them.")
+    ] = "extend",
     unit: Units = "cpus",
     month: Month = None,
     since: From = None,

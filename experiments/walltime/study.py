@@ -26,7 +26,7 @@ def walltime_options(
         bool, typer.Option("--quick", help="A first look: only two windows of history and the paper's schedules.")
     ] = False,
 ) -> Options:
-    """Correct users' walltimes by their history, and compare.
+    """Correct users' walltimes from their history, and compare.
 
     Reproduces Table 2 and Fig. 1 to 11 and 13 to 17 of Tang et al. (2013) beside the published figures, as far as the
     logs allow: how accurate walltimes become if adjusted to what similar jobs used, and how EASY then schedules, with

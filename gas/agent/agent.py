@@ -167,7 +167,9 @@ class Agent:
 
         options, given = options or PlanOptions(), self._run(run)
         if given.job.job_class is not None:
-            raise BadInput(f"class {given.job.job_class}: parts of a coallocation are reservations, which have none")
+            raise BadInput(
+                f"class {given.job.job_class}: parts of a coallocation are reservations, which have no class"
+            )
         if given.job.notice is not None:
             raise BadInput(
                 "notice: parts of a coallocation start together and are offered no other start; leave it out"

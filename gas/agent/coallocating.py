@@ -130,7 +130,9 @@ class Together:
             except StalePlan as error:
                 self._remark(f"the plan went stale ({error}); planning again, attempt {attempt} of {ATTEMPTS}")
                 time.sleep(0.05 * attempt)
-        raise StalePlan(f"{self._run.job.name}: the schedules changed {ATTEMPTS} times; nothing is taken; try again")
+        raise StalePlan(
+            f"{self._run.job.name}: the schedules changed {ATTEMPTS} times; nothing was reserved; try again"
+        )
 
     def _claim(self, held: Holdings) -> None:
         """Note the key as that of this application, unless a submission to one machine has it."""
@@ -168,7 +170,7 @@ class Together:
         for part in planned.best.parts:
             chosen = planned.endpoint(part)
             if not isinstance(chosen, S3Endpoint):
-                raise BadInput(f"{part.scheduler}: finishes first with others but takes no reservations for jobs")
+                raise BadInput(f"{part.scheduler}: is in the best combination but accepts no reservations for jobs")
             size = part.processors, part.walltime, part.execution_time, part.start
             parts.append(Part(part.scheduler, chosen.address, *size, chosen.identity()))
         held.taking(parts, own=self._own)
@@ -199,7 +201,9 @@ class Together:
         if None in known:
             for part, job in zip(held.parts, known, strict=True):
                 if job is not None and job["state"] in ENDED:
-                    raise StalePlan(f"{part.scheduler}: job {job['id']} is {job['state']}, before all were submitted")
+                    raise StalePlan(
+                        f"{part.scheduler}: job {job['id']} is {job['state']}, before all parts were submitted"
+                    )
         jobs = []
         for place, part in enumerate(held.parts):
             where, (reserved, key), job = self._of(part), held.keys(place), known[place]
@@ -242,7 +246,7 @@ class Together:
             return None
         elif held.application != self._application:
             raise Conflict(
-                f"--key {self.key}: is of another application, of which it {held.said}; use another key for this one"
+                f"--key {self.key}: belongs to another application, for which it {held.said}; use another key"
             )
         if held.phase == "planned":
             if not self._own and self._job_of_one() is not None:
@@ -254,10 +258,10 @@ class Together:
             except StalePlan as problem:
                 if held.phase == "made":
                     raise Conflict(
-                        f"--key {self.key}: its jobs were submitted and are no longer known; use another key for others"
+                        f"--key {self.key}: its jobs were submitted and are no longer known; use another key"
                     ) from problem
                 self._release(held, problem)
-                self._remark(f"{problem}; what an earlier call had taken was released")
+                self._remark(f"{problem}; what an earlier call had reserved was released")
                 return None
             held.made()
             self._refuse_cancelled(jobs)
@@ -290,7 +294,7 @@ class Together:
                 except GasError as error:
                     self._remark(f"{error}")
                 else:
-                    self._remark("what an interrupted coallocation had taken was released")
+                    self._remark("what an interrupted coallocation had reserved was released")
 
     def _release(self, held: Holdings, why: BaseException | None = None) -> None:
         """Cancel all reservations and jobs of the parts.

@@ -131,7 +131,7 @@ def _content(line: str) -> dict[str, Any]:
 
 def _said(phase: Phase, parts: Sequence[Part]) -> str:
     if phase in ("nothing", "planned"):
-        return "has taken nothing on several machines together"
+        return "has reserved nothing on several machines"
     sizes = [f"{parts[0].processors} processors on {parts[0].scheduler}"]
     sizes += [f"{part.processors} on {part.scheduler}" for part in parts[1:]]
     verb = "made jobs of" if phase == "made" else "may hold"

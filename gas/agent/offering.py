@@ -23,7 +23,7 @@ def checked_notice(seconds: int, what: str) -> int:
     from gas.s3.entries import MOST_NOTICE
 
     if not 1 <= seconds <= MOST_NOTICE:
-        raise BadInput(f"{what}: must be 1 s to {duration_text(MOST_NOTICE)}, for which processors are held twice")
+        raise BadInput(f"{what}: must be 1 s to {duration_text(MOST_NOTICE)}; processors are held twice for that long")
     return seconds
 
 
@@ -33,8 +33,8 @@ def without_offers(job: dict[str, Any], now: int) -> str | None:
     if notice is None or promise is None or promise - now > notice:
         return None
     return (
-        f"job {job['id']} starts in {duration_text(max(0, promise - now))} at the latest, and an offer begins a notice "
-        f"of {duration_text(notice)} after it is made: the job is offered no earlier start"
+        f"job {job['id']} starts in {duration_text(max(0, promise - now))} at the latest, and an offered start is "
+        f"at least {duration_text(notice)} (its notice) away: the job gets no offers"
     )
 
 
@@ -49,7 +49,7 @@ def accept(where: Endpoint, id: int) -> dict[str, Any]:
     there = offering(where, f"job {id}")
     start = there.job(id).get("offer")
     if start is None:
-        raise Conflict(f"job {id} is offered no earlier start now; nothing was changed")
+        raise Conflict(f"job {id} has no offer now; nothing was changed")
     return there.answer(id, accepts=True, start=start)
 
 

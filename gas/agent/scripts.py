@@ -89,7 +89,7 @@ def _for_job(endpoint: Endpoint, asked: dict[str, Any], application: Application
     if application is not None and "resources" in asked:
         return endpoint.name, BadInput(counts_processors(endpoint.name, application))
     if asked["script"] is not None:
-        return endpoint.name, BadInput(f"{endpoint.name}: takes no Slurm job scripts ({asked['script'].path})")
+        return endpoint.name, BadInput(f"{endpoint.name}: accepts no Slurm job scripts ({asked['script'].path})")
     return endpoint
 
 

@@ -83,7 +83,7 @@ def planned_together(
         ("--algorithm walk", options.algorithm != "exact"),
     ):
         if given:
-            raise BadInput(f"{what}: plans for one machine only; leave it out, or --coallocate")
+            raise BadInput(f"{what}: applies to one machine only; leave it out, or --coallocate")
     not_here = dict(without or {})
     others = other_clocks([answer for answer in answers if answer.name not in not_here])
     task = Task.of(application, [a for a in answers if a.name not in others], options, None, remark, remark)

@@ -100,16 +100,16 @@ def backtest_command(
     waits. Each prediction uses only what was known when the job was submitted. The log may come from any scheduler.
     After an interruption, the same command continues.
 
-    Several logs, or the logs of a folder, are processed in turn; a table of all of them follows. In the names of output
-    files, {trace} is replaced by the name of the log. Gas reports and skips logs that it cannot use, and exits with the
-    code of the first failure. It lists and ignores other files in a folder.
+    Several logs, or the logs of a folder, are processed in turn; a summary table follows. In the names of output files,
+    {trace} is replaced by the name of the log. Gas reports and skips logs that it cannot use, and exits with the code
+    of the first failure. It lists and ignores other files in a folder.
     """
     from gas.cli.backtest_report import wire_of
     from gas.cli.log_files import files_for, log_files
     from gas.report.rendering import template
 
     if all_jobs and jobs is not None:
-        raise typer.BadParameter("--all and --jobs exclude each other")
+        raise typer.BadParameter("--all and --jobs cannot be used together")
     if plot is not None:
         from gas.pictures.canvas import picture_suffix
 
@@ -289,8 +289,8 @@ def _machine(log: Log, processors: int | None) -> int:
         if not (used := most_in_use(log)):
             raise
         remark(
-            f"{log.name}: does not give the size of the machine; taken as {used:,}, the most in use at once "
-            "(--processors gives the number)"
+            f"{log.name}: has no machine size; Gas assumes {used:,} processors, the most in use at once "
+            "(--processors sets it)"
         )
         return used
 
@@ -352,7 +352,7 @@ def _show(found: Backtested) -> None:
         _show_table(table)
     say()
     say("factor 2: share of the jobs that waited for more than 10 minutes and were predicted within a factor of two")
-    say("Gas nearer: jobs for which Gas was nearer than the best simple prediction")
+    say("Gas nearer: share of the jobs for which Gas was closer than the best simple prediction")
     say("!: significantly below the bound; ± is half of a 90% interval over parts of the log")
 
 

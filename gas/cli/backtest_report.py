@@ -119,7 +119,7 @@ def _cells(found: Scores) -> tuple[str, ...]:
 
 _METHOD = (
     "Gas predicted each job from what was known at its submission: running, waiting and ended jobs, and the waits of "
-    "past jobs that met a similar queue. As in `gas plan --predict`, it simulated the queue forward, mixed in learned "
+    "past jobs with a similar queue. As in `gas plan --predict`, it simulated the queue forward, mixed in learned "
     "waits, and corrected the interval by the outcomes known by then. Then it compared the prediction with the "
     "recorded start."
 )
@@ -152,10 +152,10 @@ def report_of(
 
     ways, groups = tables_of(outcomes, classes)
     waited = (
-        "Left: the share of intervals that held, for intervals of 10 to 95%. On the dashed line they hold as often as "
-        "they should; below it they are too narrow. A job that starts at once, as predicted, is inside any "
-        "interval. Right: each job by its predicted and its recorded wait; between the dashed lines, predictions "
-        "are within a factor of two."
+        "Left: the share of intervals that held, for intervals of 10 to 95%. On the dashed line, as many hold as "
+        "should; below it, intervals are too narrow. A job that starts at once, as predicted, is inside any "
+        "interval. Right: the recorded wait of each job against the predicted one; between the dashed lines, "
+        "predictions are within a factor of two."
     )
     course = "The share of 90% intervals that held, over the time of the log. The band is 85 to 95%."
     shown = (
@@ -169,7 +169,7 @@ def report_of(
     waits: tuple[Block, ...] = picture("waits", waited), ways, Text(_SIMPLE)
     method = Text(" ".join(extent.sentences(outcomes))), Text(_METHOD), Bullets((*_LIMITS, *source))
     return Report(
-        f"How good predicted starts would have been: {name}",
+        f"Accuracy of predicted starts: {name}",
         " ".join(good_sentences(outcomes, classes)),
         (
             Section("Where predictions are poor", (Bullets(tuple(bad_sentences(classes))),)),

@@ -50,8 +50,8 @@ class Extent:
         simulated = [one.samples for one in outcomes if one.samples]
         if without := count - len(simulated):
             found.append(
-                f"For {without:,} of them more than {LONGEST_QUEUE:,} jobs waited: Gas did not simulate so long a "
-                "queue, predicted from learned waits alone, and left them out of what choosing would have saved."
+                f"For {without:,} of them more than {LONGEST_QUEUE:,} jobs waited: Gas does not simulate queues "
+                "of that length. It predicted from learned waits alone, and excluded these jobs from the savings."
             )
         if short := sum(one < self.samples for one in simulated):
             least = min(simulated)
@@ -62,7 +62,7 @@ class Extent:
         if self.left_out:
             found.append(f"{many(self.left_out, 'job')} left out: no wait or run time, or cancelled while waiting.")
         if self.unlimited:
-            found.append(f"{many(self.unlimited, 'job')} without walltime count with {shortly(UNLIMITED)}.")
+            found.append(f"{many(self.unlimited, 'job')} without walltime: taken as {shortly(UNLIMITED)}.")
         return found
 
 
@@ -116,7 +116,7 @@ def bad_sentences(classes: Sequence[JobClass]) -> list[str]:
                 far,
             ),
             (
-                "The simple prediction was nearer than Gas in most cases where they differ",
+                "The simple prediction was closer than Gas in most cases in which they differ",
                 everybody.no_better,
                 beaten,
             ),

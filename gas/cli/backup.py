@@ -54,7 +54,7 @@ def restore_command(
 
     gas restore s3.backup
 
-    The replaced store is kept beside the new one. No job number is used twice. Jobs that ended or were cancelled after
+    The replaced store is kept beside the new one. Job numbers are never reused. Jobs that ended or were cancelled after
     the backup stay ended if the replaced store can be read. Jobs started after the backup are found by their
     directories when gas serve starts; other submissions after the backup are lost, and listed as far as they are known.
     """
@@ -70,7 +70,7 @@ def restore_command(
         say(f"job {job.id} of {job.request.user} ({job.request.name}, {job.state}): {fate}")
     if restored.ended:
         numbers = ", ".join(str(job.id) for job in restored.ended[:20])
-        say(f"{many(len(restored.ended), 'job')} ended after the backup, and kept so: {numbers}")
+        say(f"{many(len(restored.ended), 'job')} ended after the backup, and stay ended: {numbers}")
     unnamed = sorted(set(restored.found) - {job.id for job in restored.lost})
     if unnamed:
         numbers = ", ".join(map(str, unnamed[:20]))

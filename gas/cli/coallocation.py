@@ -103,7 +103,7 @@ def _show(planned: PlannedTogether) -> None:
     if best is not None:
         say(_sentence(best, found))
         if len(best.parts) > 1:
-            say(f"On several machines it is taken to run {100 * (found.cost - 1):.0f}% longer (--boundary).")
+            say(f"It is assumed to run {100 * (found.cost - 1):.0f}% longer on several machines (--boundary).")
         say()
         _show_parts(planned, best)
     mark, shown = ">" if wants_ascii() else "→", found.combinations[:MOST_SHOWN]
@@ -125,7 +125,7 @@ def _show(planned: PlannedTogether) -> None:
         columns = ["", "machines", "processors", "walltime", "runs", "starts", "finishes", "proc-hours"]
         print_table(columns, rows, best=0, left=("", "machines"))
     for name, why in found.left_out.items():
-        note(f"{name}: takes no part in combinations: {why}")
+        note(f"{name}: excluded from combinations: {why}")
 
 
 def _show_parts(planned: PlannedTogether, best: Coallocation) -> None:

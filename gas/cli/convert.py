@@ -51,9 +51,9 @@ def convert_command(
 ) -> None:
     """Convert a log between SWF, sacct, CSV, Parquet and Batsim.
 
-    SWF is the Standard Workload Format of the Parallel Workloads Archive. Malformed lines are left out and counted, and
-    their numbers are reported. Values that the output format has no field for are lost. The sacct and Batsim formats
-    need a run time and processors for each job, sacct also a start; jobs without these are left out and counted.
+    SWF is the Standard Workload Format of the Parallel Workloads Archive. Gas skips malformed lines, and reports how
+    many and which. Values for which the output format has no field are lost. The sacct and Batsim formats need a run
+    time and processors for each job, sacct also a start; jobs without these are skipped and counted.
 
     gas convert history.txt history.swf --processors 4096
 

@@ -133,7 +133,7 @@ def _jann(request: Request, generator: np.random.Generator) -> Log:
 
     own = request.own
     if "fit" in own and "model" in own:
-        raise BadInput("--fit and --model: exclude each other: fit a model to a log, or use a saved one")
+        raise BadInput("--fit and --model: cannot be used together; fit a model to a log, or use a saved one")
     if "ranges" in own and "fit" not in own:
         raise BadInput("--ranges: needs --fit LOG; a saved model has its ranges")
     if "fit" in own:

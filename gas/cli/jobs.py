@@ -95,7 +95,9 @@ def status_command(
             from gas.agent.holdings import claimed
 
             if (made := claimed(key)) is not None:
-                raise NotFound(f"--key {key}: is of a gas submit --coallocate, which {made}; gas status lists these")
+                raise NotFound(
+                    f"--key {key}: belongs to a gas submit --coallocate, which {made}; gas status lists these"
+                )
             raise NotFound(f"there is no job with the key {key} (asked: {asked})")
         if not json:
             note(f"on {found[0].name}:")
@@ -186,14 +188,14 @@ def wait_command(
     job: JobReference,
     endpoint: OneEndpoint = None,
     timeout: Annotated[
-        str | None, typer.Option("--timeout", metavar="TIME", help="Give up after this time: 2h.")
+        str | None, typer.Option("--timeout", metavar="TIME", help="Give up after this long, such as 2h.")
     ] = None,
     patience: Annotated[
         str,
         typer.Option(
             "--patience",
             metavar="TIME",
-            help="Give up when the scheduler has not answered for this time, such as 12h.",
+            help="Give up if the scheduler does not answer for this long, such as 12h.",
         ),
     ] = "30m",
     exit_status: Annotated[

@@ -154,7 +154,7 @@ def read_history(path: str) -> History:
         return History.of_accounting(found)
     if why := why_no_sacct(source):
         raise BadInput(f"{name}: {why}")
-    return History.of_log(read_log(path, data=data, or_else="what sacct --parsable2 printed"), name=name)
+    return History.of_log(read_log(path, data=data, or_else="output of sacct --parsable2"), name=name)
 
 
 def courtesy(acknowledgements: Iterable[str]) -> str:

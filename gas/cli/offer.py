@@ -24,7 +24,7 @@ def offer_command(
     endpoint: OneEndpoint = None,
     accepts: Annotated[bool, typer.Option("--accept", help="Move the job to the offered start.")] = False,
     declines: Annotated[
-        bool, typer.Option("--decline", help="Keep the promised start; without --not-before, S³ offers nothing more.")
+        bool, typer.Option("--decline", help="Keep the promised start; without --not-before, S³ makes no more offers.")
     ] = False,
     not_before: Annotated[
         str | None,
@@ -40,8 +40,8 @@ def offer_command(
     gas offer 12 --accept
 
     S³ does not move a waiting job submitted with --notice: it offers the job an earlier start, and holds both starts
-    until you answer. Without an answer in time, the job keeps its promised start; then S³ offers nothing more, unless
-    you ask for it with --decline --not-before. In all, S³ holds offers to one job for a day at most.
+    until you answer. If you do not answer in time, the job keeps its promised start, and S³ makes no further offers
+    unless you ask for them with --decline --not-before. S³ holds offers to one job for at most a day in total.
     """
     if accepts and declines:
         raise BadInput("--accept, --decline: only one of them is possible")
@@ -67,9 +67,9 @@ def offer_command(
 def _why_none(job: dict[str, object]) -> str:
     """Return why a job is offered nothing."""
     if job["state"] != "queued":
-        return "only jobs that wait are offered earlier starts"
+        return "only waiting jobs are offered earlier starts"
     if job.get("notice") is None:
         return "it was submitted without --notice, so it moves to earlier starts by itself"
     if job.get("offers_from") is None:
-        return "it is offered nothing more: an offer was declined, or not answered in time"
+        return "it gets no more offers: one was declined, or not answered in time"
     return "no earlier start is free now"

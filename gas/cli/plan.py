@@ -133,15 +133,15 @@ def without_predictions(found: PredictedPlan) -> str:
     if not found.predictions:
         return "Nothing is predicted; planned starts decided."
     if best is not None and planned is None:
-        return "Without predictions there would be none: no request has a planned finish by the deadline."
+        return "Without predictions there would be no request: none is planned to finish by the deadline."
     if best is None or planned is None or best == planned:
-        return "Without predictions it would be the same request."
+        return "Without predictions, the request would be the same."
     apart = found.score(planned) - found.score(best)
     likely = f"{found.likely(planned)} {_apart(apart)} than the above"
     promised = planned.finish - best.finish
     certain = "promised to finish" if {best.kind, planned.kind} == {"promise"} else "planned to finish"
     return (
-        f"Without predictions it would be {planned.size_text} on {planned.scheduler}: "
+        f"Without predictions, it would be {planned.size_text} on {planned.scheduler}: "
         f"{likely}, {certain} {_apart(promised)}."
     )
 
@@ -199,7 +199,7 @@ def learnt(found: PredictedPlan) -> list[str]:
         if one["name"] in found.unproven and (found.risk is not None or found.deadline is not None):
             lines.append(
                 f"{one['name']}: not all of its predictions have been checked, unlike those of other schedulers; "
-                "unchecked requests count with their planned starts."
+                "unchecked requests are compared by their planned starts."
             )
     return lines
 

@@ -91,7 +91,7 @@ StaleOk = Annotated[
     bool,
     typer.Option(
         "--stale-ok",
-        help="Also use stale availability lists: those more than an hour (file) or a minute (scheduler) from now.",
+        help="Also use stale availability lists: more than an hour (file) or a minute (scheduler) away from now.",
     ),
 ]
 

@@ -80,8 +80,8 @@ def reshape_command(
 
     gas reshape 12 app.toml --dry-run
 
-    The processors and the walltime change; the job keeps its number and its place in the queue. For a job that was
-    submitted with a Slurm job script: gas reshape 12 --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m.
+    Changes processors and walltime; the job keeps its number and its place in the queue. For a job submitted with a
+    Slurm job script: gas reshape 12 --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m.
     """
     options = gain.options(stale_ok=stale_ok)
     work = subject.work()

@@ -17,18 +17,21 @@ __all__ = ["savings_blocks", "savings_sentences", "savings_table", "savings_wire
 def savings_sentences(savings: Savings) -> list[str]:
     """Return what would have been saved, and how far that can be trusted."""
     if not savings.classes:
-        return [f"No predicted job met a queue of up to {LONGEST_QUEUE} jobs, so there was nothing to choose."]
+        return [
+            f"No predicted job was submitted while 1 to {LONGEST_QUEUE} others waited: there was nothing to choose."
+        ]
     everybody = savings.classes[0]
     mean = everybody.change(everybody.saved.mean)
     width = everybody.saved.half_width
     within = "" if width is None or everybody.jobs < FEWEST else f" ± {100 * everybody.change(width):.0f}"
     best = everybody.change(everybody.requested - everybody.best)
     found = [
-        f"Suppose that {many(everybody.jobs, 'job')} that met a queue had chosen by prediction among half, the same "
-        f"and twice their processors. Their mean turn-around time would have been {100 * abs(mean):.0f}{within}% "
-        f"{'shorter' if mean >= 0 else 'longer'} (at best {100 * best:.0f}% shorter); {everybody.later:.0%} would "
-        f"have ended later. This comes from a replay that assumes that twice the processors make a job {FASTER} times "
-        "as fast, and that the run time at each size is known, as from a speed-up model."
+        f"Suppose that Gas had chosen by prediction, for {many(everybody.jobs, 'job')} submitted while others waited, "
+        "among half, the same and twice their processors. Their mean turn-around time would have been "
+        f"{100 * abs(mean):.0f}{within}% {'shorter' if mean >= 0 else 'longer'} (at best {100 * best:.0f}% shorter); "
+        f"{everybody.later:.0%} would have ended later. This result is from a replay that assumes that twice the "
+        f"processors make a job {FASTER} times as fast, and that the run time at each size is known, as from a "
+        "speed-up model."
     ]
     if savings.near is not None and savings.delayed >= FEWEST:
         hint = "; so the saving is only a rough indication" if savings.near < FACTOR_SHARE else ""

@@ -112,7 +112,7 @@ def endpoints_command(
     trust: Annotated[
         bool, typer.Option("--trust", help="Trust the current contents of FILE (default: ./gas.toml).")
     ] = False,
-    untrust: Annotated[bool, typer.Option("--untrust", help="Withdraw the trust in FILE.")] = False,
+    untrust: Annotated[bool, typer.Option("--untrust", help="Stop trusting FILE.")] = False,
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="Configuration for --trust and --untrust.")
     ] = None,
@@ -123,8 +123,8 @@ def endpoints_command(
 
     gas endpoints --generate slurm > gas.toml
 
-    Shows whether and how fast each answers, whether its starts are promises or estimates, and its limits; remarks
-    follow below the table.
+    Shows for each scheduler whether it answers and how fast, whether its starts are promises or estimates, and its
+    limits. Remarks follow the table.
 
     A configuration (./gas.toml, ~/.config/gas/config.toml, $GAS_CONFIG or --config) names the schedulers:
 
@@ -136,9 +136,9 @@ def endpoints_command(
     max_walltime = "12h"
     speed = 1.2
 
-    A configuration names programs for Gas to run, and services to which Gas sends jobs and tokens. Therefore Gas uses a
-    gas.toml in the current folder only after --trust, which you repeat after each change. If other users can write to
-    the file, Gas uses only its availability lists in files.
+    Gas runs programs and sends jobs and tokens to services that a configuration names. It therefore uses a gas.toml in
+    the current folder only after you accept it with --trust, again after each change. From a file that other users can
+    write to, Gas uses only availability lists in files.
     """
     if trust or untrust or file is not None:
         _allow_or_withdraw(file, config, trust, untrust)
@@ -202,7 +202,7 @@ def _allow_or_withdraw(file: Path | None, config: Path | None, trust: bool, untr
     """Carry out ``--trust`` or ``--untrust``."""
     if trust == untrust:
         raise BadInput(
-            "--trust and --untrust: exclude each other"
+            "--trust and --untrust: cannot be used together"
             if trust
             else f"{file}: needs --trust or --untrust; to use a configuration once, write --config {file}"
         )

@@ -54,7 +54,7 @@ Month = Annotated[
         "--month",
         metavar="YYYY-MM[,...]",
         callback=_months,
-        help="Only jobs submitted in this month, or in any of several.",
+        help="Only jobs submitted in this month or these months.",
     ),
 ]
 From = Annotated[
@@ -74,7 +74,7 @@ First = Annotated[
 ]
 Units = Annotated[Unit, typer.Option("--unit", help="Unit of processors in sacct output: CPUs or whole nodes.")]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Refuse a log with malformed lines (default: leave out and count these lines).")
+    bool, typer.Option("--strict", help="Refuse a log with malformed lines (default: skip and count them).")
 ]
 ScaleLoad = Annotated[
     float | None,

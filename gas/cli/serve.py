@@ -86,7 +86,7 @@ def serve_command(
         typer.Option(
             "--keep",
             metavar="TIME|never",
-            help="Delete ended jobs and their output this long after their end; with never, keep them for ever.",
+            help="Delete ended jobs and their output this long after their end; with never, keep them forever.",
         ),
     ] = KEEP,
     host: Annotated[
@@ -172,8 +172,8 @@ def serve_command(
         typer.Option(
             "--classes",
             metavar="NAME,...",
-            help="Classes of jobs, the highest first. When processors come free, jobs of higher classes move to "
-            "earlier starts first; no promised start gets later.",
+            help="Job classes, highest first. When processors become free, jobs of higher classes move to earlier "
+            "starts first; no promised start gets later.",
         ),
     ] = None,
     default_class: Annotated[
@@ -207,8 +207,8 @@ def serve_command(
     as root or as ACCOUNT; gas serve must be started as root. Without --user, all jobs run as the user who started the
     service.
 
-    --at longest-queue is when, in the second half of the log, the queue was longest while at least a tenth of the
-    machine was free. All times are times of the scheduler's clock (see --clock-speed).
+    --at longest-queue is the time in the second half of the log at which the queue was longest while at least a tenth
+    of the machine was free. All times are those of the scheduler's clock (see --clock-speed).
     """
     if not 0 < clock_speed <= 1e6:
         raise BadInput(f"--clock-speed {clock_speed:g}: must be more than 0, at most 1000000")
@@ -328,7 +328,7 @@ def host_of(user: str | None, state: Path, cgroup: Path | None, tokens: Path, *,
         return Host(cgroups=Cgroups.found() if cgroup is None else Cgroups.at(cgroup))
     if insecure:
         raise BadInput(
-            "--user and --insecure: exclude each other: the user of a job is known by its token; leave one out"
+            "--user and --insecure: cannot be used together, since a token names the user of a job; leave one out"
         )
     if not tokens.exists():
         raise BadInput(

@@ -103,8 +103,8 @@ def simulate_command(
         typer.Option(
             "--class",
             metavar="NAME=FIELD:N,...",
-            help="Class of jobs, the highest first: urgent=user:3,17 (or group, queue, partition); repeatable. "
-            "All policies but fcfs, easy and your own move higher classes to earlier starts first.",
+            help="Job class, highest first: urgent=user:3,17 (or group, queue, partition); repeatable. All policies "
+            "except fcfs, easy and your own move higher classes to earlier starts first.",
         ),
     ] = None,
     notice: Annotated[
@@ -141,7 +141,7 @@ def simulate_command(
 
     Your own policy is a Python class (see gas guide policies). With several policies, a star marks the best value of
     each column. Several logs are simulated one after the other; in file names, {trace} is replaced by the name of the
-    log. Gas reports and skips logs that it cannot use, and policies of yours that fail.
+    log. Gas reports and skips logs that it cannot use, and your own policies that fail.
     """
     policies = find_policies(policy or ["s3"])
     refuse_by_event(policies, order)

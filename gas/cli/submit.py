@@ -67,7 +67,7 @@ def submit_command(
     ] = None,
     job_class: Annotated[
         str | None,
-        typer.Option("--class", metavar="NAME", help="Class of the job, on an S³ that has classes (gas machine)."),
+        typer.Option("--class", metavar="NAME", help="Class of the job, if the S³ service has classes (gas machine)."),
     ] = None,
     notice: Annotated[
         str | None,

@@ -137,7 +137,7 @@ class Access:
                 "no token was sent: put yours into a file of mode 0600 and name it as token_file in the endpoint's "
                 "table, or in GAS_TOKEN"
             )
-        return f"the token of {self.source} was sent; ask who runs the service for a valid one (gas token add)"
+        return f"the token of {self.source} was refused; ask the operator for a valid one (gas token add)"
 
 
 def _why_withheld(

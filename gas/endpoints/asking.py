@@ -170,7 +170,7 @@ def _patience(endpoint: Endpoint) -> float:
 
 def _checked(endpoint: Endpoint, answered: object) -> Availability:
     if not isinstance(answered, AvailabilityList | NodeAvailability):
-        raise Unreachable(f"{endpoint.name}: answered {type(answered).__name__} instead of an availability list")
+        raise Unreachable(f"{endpoint.name}: returned {type(answered).__name__} instead of an availability list")
     return answered
 
 

@@ -104,7 +104,7 @@ class S3Endpoint(S3Calls):
         try:
             return AvailabilityList.from_wire(self.json_of(answer), "availability")
         except FieldError as error:
-            raise Unreachable(f"{self.name}: answered an availability list that breaks the format: {error}") from None
+            raise Unreachable(f"{self.name}: returned an availability list that breaks the format: {error}") from None
 
     def submit(
         self, request: Request, job: JobDescription, key: str | None = None, *, reservation: int | None = None
@@ -155,7 +155,7 @@ class S3Endpoint(S3Calls):
         """Return the user's own job that was submitted with this key, None if there is none."""
         jobs = self.jobs_in(self.call("GET", f"/v1/jobs?key={quote(key, safe='')}"))
         if len(jobs) > 1:
-            raise Unreachable(f"{self.name}: answered {len(jobs)} jobs of one key; is it an S³ service?")
+            raise Unreachable(f"{self.name}: returned {len(jobs)} jobs for one key; is it an S³ service?")
         return jobs[0] if jobs else None
 
     def jobs(self, ended: int = 0, fields: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -176,7 +176,7 @@ class S3Endpoint(S3Calls):
             answer = self.call("GET", f"/v1/jobs?ended={ended}&after={after}{chosen}")
             length += len(answer.content)
             if length > MOST_LISTED_BYTES:
-                raise Unreachable(f"{self.name}: lists more than {MOST_LISTED_BYTES >> 20} MiB of jobs, the most read")
+                raise Unreachable(f"{self.name}: lists more than {MOST_LISTED_BYTES >> 20} MiB of jobs, the limit")
             listed += jobs_of(self.json_of(answer), self.name, partial=bool(fields))
             after = next_page_of(self.json_of(answer), after, self.name)
         return listed

@@ -32,7 +32,7 @@ def job_of(document: Any, name: str) -> dict[str, Any]:
     Unreachable
         It cannot be understood.
     """
-    job = _vetted(document, _JOB, ("id", "state", "processors", "walltime", "promise"), f"{name}: answered a job that")
+    job = _vetted(document, _JOB, ("id", "state", "processors", "walltime", "promise"), f"{name}: returned a job that")
     return {**_UNKNOWN, **job}
 
 
@@ -40,9 +40,9 @@ def jobs_of(document: Any, name: str, *, partial: bool = False) -> list[dict[str
     """Return the jobs of a list; errors as of `job_of`. Of each, `partial` ones say only what was asked for."""
     jobs = document.get("jobs") if isinstance(document, dict) else None
     if not isinstance(jobs, list):
-        raise Unreachable(f"{name}: answered a list of jobs that cannot be understood; is it an S³ service?")
+        raise Unreachable(f"{name}: returned a list of jobs that cannot be understood; is it an S³ service?")
     unknown, wanted = ({}, ("id",)) if partial else (_UNKNOWN, ("id", "state", "processors"))
-    return [{**unknown, **_vetted(job, _JOB, wanted, f"{name}: answered a job that")} for job in jobs]
+    return [{**unknown, **_vetted(job, _JOB, wanted, f"{name}: returned a job that")} for job in jobs]
 
 
 def next_page_of(document: Any, after: int, name: str) -> int | None:
@@ -51,26 +51,26 @@ def next_page_of(document: Any, after: int, name: str) -> int | None:
     if following is None:
         return None
     if type(following) is not int or following <= after:
-        raise Unreachable(f"{name}: answered a page of jobs after which to go on at {shown(following)}")
+        raise Unreachable(f"{name}: returned a page of jobs whose next page begins at {shown(following)}")
     return following
 
 
 def machine_of(document: Any, name: str) -> dict[str, Any]:
     """Return how a machine stands, and which user the caller is; errors as of `job_of`."""
     wanted = ("scheduler", "processors", "accepting", "in_use", "queued", "running", "reserved", "user", "role")
-    machine = _vetted(document, _MACHINE, wanted, f"{name}: answered a machine that")
+    machine = _vetted(document, _MACHINE, wanted, f"{name}: returned a machine that")
     machine.setdefault("access", None)
     for broken in machine.get("broken") or ():
-        _vetted(broken, _BROKEN, tuple(_BROKEN), f"{name}: answered a broken promise that")
+        _vetted(broken, _BROKEN, tuple(_BROKEN), f"{name}: returned a broken promise that")
     for each in machine.get("classes") or ():
-        _vetted(each, _CLASS, tuple(_CLASS), f"{name}: answered a class that")
-    _vetted(machine.get("limits") or {}, _LIMITS, (), f"{name}: answered limits that")
+        _vetted(each, _CLASS, tuple(_CLASS), f"{name}: returned a class that")
+    _vetted(machine.get("limits") or {}, _LIMITS, (), f"{name}: returned limits that")
     return machine
 
 
 def standing_of(document: Any, name: str) -> dict[str, Any]:
     """Return how a machine stands as far as an event says it; errors as of `job_of`."""
-    return _vetted(document, _MACHINE, (), f"{name}: answered a machine that")
+    return _vetted(document, _MACHINE, (), f"{name}: returned a machine that")
 
 
 def _vetted(

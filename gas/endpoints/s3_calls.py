@@ -142,9 +142,7 @@ class S3Calls(JobEndpoint):
         try:
             return self.job_by_key(key)
         except GasError as error:
-            raise InDoubt(
-                f"{refusal}; and it cannot be queried whether the request created a job: {error}", key
-            ) from None
+            raise InDoubt(f"{refusal}; and Gas cannot query whether the request created a job: {error}", key) from None
 
     def json_of(self, answer: Answer) -> Any:
         """Return the JSON of an answer, or raise `Unreachable`."""

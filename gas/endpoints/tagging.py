@@ -240,7 +240,7 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
             found = self.job_by_key(key)
         except Unreachable as error:
             raise InDoubt(
-                f"{refusal}; and whether that created a job cannot be queried: {error} (key {key})", key
+                f"{refusal}; and Gas cannot query whether this created a job: {error} (key {key})", key
             ) from None
         if found is None and suspected:  # an earlier submission may still arrive
             raise refusal

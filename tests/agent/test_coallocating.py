@@ -187,7 +187,7 @@ def test_after_kill_9_without_a_key_the_next_call_releases_what_was_taken(sites,
     killed(sites, "reserve", 1, None)
     assert len(abandoned()) == 1
     agent.submit_together(HELD, spread=SPREAD)
-    assert "what an interrupted coallocation had taken was released" in agent.said
+    assert "what an interrupted coallocation had reserved was released" in agent.said
     assert (parts(sites), abandoned()) == ([[("job", 4)], [("job", 4)]], [])
     assert list((state_directory() / "coallocations").iterdir()) == []
     assert of_others(sites) == before
@@ -340,10 +340,10 @@ def test_another_program_is_not_taken_for_that_of_the_key(sites, agent, after):
     settled(sites)
     killed(sites, "submit", after, "mine")
     before = parts(sites)
-    with pytest.raises(Conflict, match="--key mine: is of another application"):
+    with pytest.raises(Conflict, match="--key mine: belongs to another application"):
         agent.submit_together(OTHER, spread=SPREAD, key="mine")
     slower = Agent(Application(Table.of({4: 3000.0, 8: 70.0}), safety=1.0, name="app"), agent.schedulers)
-    with pytest.raises(Conflict, match="--key mine: is of another application"):
+    with pytest.raises(Conflict, match="--key mine: belongs to another application"):
         slower.submit_together(HELD, spread=SPREAD, key="mine")
     assert parts(sites) == before
     assert agent.submit_together(HELD, spread=SPREAD, key="mine").planned is None
@@ -353,7 +353,7 @@ def test_nor_where_the_key_went_to_one_machine(start_s3):
     sites = [start_s3(8, name=name) for name in "ab"]
     found = Agent(APP, endpoints(sites))
     found.submit_together(HELD, spread=SPREAD, key="mine")
-    with pytest.raises(Conflict, match="--key mine: is of another application"):
+    with pytest.raises(Conflict, match="--key mine: belongs to another application"):
         found.submit_together(OTHER, spread=SPREAD, key="mine")
 
 
@@ -433,7 +433,7 @@ def test_a_key_knows_the_machines_of_its_parts_under_other_addresses(sites, agen
 
 
 def test_what_knows_one_machine_only_is_refused(agent):
-    with pytest.raises(BadInput, match="--probe: plans for one machine only"):
+    with pytest.raises(BadInput, match="--probe: applies to one machine only"):
         agent.plan_together(PlanOptions(probes=1))
     with pytest.raises(BadInput, match="class short: parts of a coallocation"):
         agent.submit_together(Run(JobDescription("app", ("true",), job_class="short")))

@@ -26,7 +26,7 @@ def test_a_key_says_what_it_has_made_until_it_is_free():
     with open_holdings("k") as held:
         assert claimed("k") is None, "its process has noted nothing"
         held.planned("app")
-        assert claimed("k") == "has taken nothing on several machines together"
+        assert claimed("k") == "has reserved nothing on several machines"
         held.taking(PARTS, own=False)
         assert claimed("k") == "may hold 4 processors on a and 2 on b from 2027-01-15T08:00:00Z on"
         held.using()

@@ -33,7 +33,7 @@ def test_what_is_offered_is_accepted_once(s3, endpoint):
     assert job["offer"] == job["promise"] - 600
     found = accept(endpoint, job["id"])
     assert (found["promise"], found["offer"]) == (job["offer"], None)
-    with pytest.raises(Conflict, match=r"is offered no earlier start now; nothing was changed"):
+    with pytest.raises(Conflict, match=r"has no offer now; nothing was changed"):
         accept(endpoint, job["id"])
 
 

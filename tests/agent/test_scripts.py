@@ -46,7 +46,7 @@ def test_one_that_cannot_is_left_out_with_the_error():
 def test_who_takes_no_scripts_says_so():
     other = Partition("main", "main")
     _, (name, error) = for_jobs([other, S3], script=SCRIPT)
-    assert (name, str(error)) == ("s3", "s3: takes no Slurm job scripts (job.sh)")
+    assert (name, str(error)) == ("s3", "s3: accepts no Slurm job scripts (job.sh)")
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_jobs_without_limits_and_with_enormous_ones_are_predicted_too(run, tmp_p
     ran = [line for line in lines if "|UNLIMITED|" in line and "CANCELLED" not in line]
     assert document["without_walltime"] == len(ran) > 20
     assert document["jobs"] == 300
-    assert f"{len(ran)} jobs without walltime count with 365d." in document["in_words"]
+    assert f"{len(ran)} jobs without walltime: taken as 365d." in document["in_words"]
 
 
 def test_jobs_that_clocks_put_into_disorder_are_counted_and_the_rest_is_backtested(run, tmp_path):
@@ -217,7 +217,7 @@ def test_a_folder_is_backtested_log_by_log_and_what_was_skipped_is_named(run, fo
     assert "empty.swf: is empty; a log has one line a job" in skipped
     others = [line.split(": ")[1] for line in skipped.splitlines() if line.startswith("no log: ")]
     assert [Path(one).name for one in others] == ["README.md", "notes.txt", "picture.png"]
-    assert "does not give the size of the machine; taken as" in result.stderr
+    assert "has no machine size; Gas assumes" in result.stderr
 
 
 def test_each_log_of_a_folder_has_a_report_of_its_own(run, folder, tmp_path):

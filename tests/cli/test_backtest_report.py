@@ -42,10 +42,10 @@ def test_the_page_begins_with_how_good_it_is_and_for_whom_it_is_not_and_is_the_s
 
 def test_what_choosing_would_have_saved_and_whom():
     assert savings_sentences(SAVINGS) == [
-        "Suppose that 100 jobs that met a queue had chosen by prediction among half, the same and twice their "
-        "processors. Their mean turn-around time would have been 25 ± 10% shorter (at best 40% shorter); 10% would "
-        "have ended later. This comes from a replay that assumes that twice the processors make a job 1.8 times as "
-        "fast, and that the run time at each size is known, as from a speed-up model.",
+        "Suppose that Gas had chosen by prediction, for 100 jobs submitted while others waited, among half, the same "
+        "and twice their processors. Their mean turn-around time would have been 25 ± 10% shorter (at best 40% "
+        "shorter); 10% would have ended later. This result is from a replay that assumes that twice the processors "
+        "make a job 1.8 times as fast, and that the run time at each size is known, as from a speed-up model.",
         "At the recorded sizes, the replay gives a wait within a factor of two of the recorded one for 70% of 80 jobs "
         "that waited for more than 10m.",
     ]
@@ -53,7 +53,7 @@ def test_what_choosing_would_have_saved_and_whom():
     worse = replace(SAVINGS.classes[0], saved=Interval(-25.0, 10.0))
     assert "25 ± 10% longer" in savings_sentences(Savings((worse,)))[0]
     assert savings_sentences(Savings()) == [
-        "No predicted job met a queue of up to 400 jobs, so there was nothing to choose."
+        "No predicted job was submitted while 1 to 400 others waited: nothing to choose."
     ]
     few = replace(worse, jobs=20, kind="partition", name="gpu")
     rows = savings_table(Savings((SAVINGS.classes[0], few))).cells

@@ -78,8 +78,8 @@ def test_what_was_cut_is_said():
     ]
     fewer = EXTENT.sentences([*outcomes_of(90), *outcomes_of(10, samples=17), *outcomes_of(3, samples=0)])
     assert fewer[1:] == [
-        "For 3 of them more than 400 jobs waited: Gas did not simulate so long a queue, predicted from learned waits "
-        "alone, and left them out of what choosing would have saved.",
+        "For 3 of them more than 400 jobs waited: Gas does not simulate queues of that length. It predicted from "
+        "learned waits alone, and excluded these jobs from the savings.",
         "For 10 of them the queue was so long that Gas simulated it only 17 to 99 times instead of 100.",
     ]
     whole = replace(EXTENT, left_out=7).sentences(outcomes_of(4000))

@@ -38,9 +38,9 @@ def test_the_parts_and_what_a_single_machine_would_give_are_printed(coallocate):
     assert result.code == 0
     assert result.out.startswith("app: 4 processors on north and 4 on south, walltime 1m23s: starts in 10s, finishes")
     assert "48m35s sooner than on one machine: 4 processors on north would start now and finish in 50m00s" in result.out
-    assert "taken to run 25% longer (--boundary)" in result.out
+    assert "assumed to run 25% longer on several machines (--boundary)" in result.out
     assert "4 on north, 4 on south" in result.out
-    assert "west: takes no part in combinations: its starts are estimates" in result.err
+    assert "west: excluded from combinations: its starts are estimates" in result.err
 
 
 def test_what_the_boundary_costs_decides(coallocate):
@@ -67,8 +67,8 @@ def test_the_picture_shows_the_parts_on_their_machines(coallocate, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--predict", "auto"), "--predict: plans for one machine only"),
-        (("--algorithm", "walk"), "--algorithm walk: plans for one machine only"),
+        (("--predict", "auto"), "--predict: applies to one machine only"),
+        (("--algorithm", "walk"), "--algorithm walk: applies to one machine only"),
         (("--as", "sbatch"), "--as sbatch: applies to one machine"),
         (("--most-machines", "1"), "over 1 machine: allow 2 or more"),
         (("--boundary", "25"), "--boundary '25': write a percentage"),

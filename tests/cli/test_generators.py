@@ -69,7 +69,7 @@ def test_an_option_of_another_model_names_its_owners():
         (request("downey", sizes="mean"), '--sizes "mean": is not known'),
         (request("downey", set=["sigmaa=1"]), "--set sigmaa: the model has no such constant"),
         (request("feitelson", variant="G"), '--variant "G": is not known'),
-        (request("jann", fit="a", model="b"), "--fit and --model: exclude each other"),
+        (request("jann", fit="a", model="b"), "--fit and --model: cannot be used together"),
         (request("jann", ranges="fives"), "--ranges: needs --fit LOG"),
         (request("jann", processors=8), "--processors 8: is too small for the model of .*, whose largest jobs need"),
         (request("jann", model="/nowhere/m.toml"), "/nowhere/m.toml: cannot be read: No such file"),

@@ -30,14 +30,14 @@ def test_an_offer_is_shown_and_accepted(gas, s3, offered):
     done = gas("offer", offered, "--accept", "-e", s3.url, "--json")
     assert (done.json["schema"], done.json["promise"]) == ("gas.job/1", before["offer"])
     again = gas("offer", offered, "--accept", "-e", s3.url)
-    assert (again.code, "is offered no earlier start now" in again.err) == (1, True)
+    assert (again.code, "has no offer now" in again.err) == (1, True)
 
 
 def test_a_declined_offer_leaves_the_promise(gas, s3, offered):
     before = s3.job(offered)
     assert "offered" not in gas("offer", offered, "--decline", "-e", s3.url).out
     assert s3.job(offered)["promise"] == before["promise"]
-    assert "it is offered nothing more" in gas("offer", offered, "-e", s3.url).out
+    assert "it gets no more offers" in gas("offer", offered, "-e", s3.url).out
     gas("offer", offered, "--decline", "--not-before", f"@{before['offer'] + 60}", "-e", s3.url)
     assert s3.job(offered)["offer"] == before["offer"] + 60
 
@@ -47,7 +47,7 @@ def test_why_nothing_is_offered_is_said(gas, s3, waits):
     assert "no earlier start is free now" in gas("offer", job, "-e", s3.url).out
     assert "without --notice" in gas("offer", str(second), "-e", s3.url).out
     s3.until(1, "running")
-    assert "only jobs that wait" in gas("offer", "1", "-e", s3.url).out
+    assert "only waiting jobs" in gas("offer", "1", "-e", s3.url).out
 
 
 @pytest.mark.parametrize(
@@ -92,5 +92,5 @@ def test_a_job_that_starts_within_its_notice_is_said_to_be_offered_nothing(gas, 
     for notice, waits in (("20m", False), ("10m", True)):
         s3.simulated(10, 700)
         result = gas("submit", str(app), "--simulate", "--notice", notice, "-e", s3.url)
-        said = f"at the latest, and an offer begins a notice of {notice}00s after it is made: the job is offered no"
+        said = f"at the latest, and an offered start is at least {notice}00s (its notice) away: the job gets no offers"
         assert (result.code, said in result.err) == (0, not waits), result.err

@@ -219,7 +219,7 @@ def test_people_are_told_what_is_likely_what_is_promised_and_how_the_two_differ(
     first, second, third, fourth = result.out.splitlines()[:4]
     assert first.startswith("app: 10 processors on s3, walltime 1h00m: predicted to start in ")
     assert "no later than in 9h59m" in first or "no later than in 10h00m" in first
-    assert second.startswith("Without predictions it would be 2 processors on s3: predicted to finish 2h5")
+    assert second.startswith("Without predictions, it would be 2 processors on s3: predicted to finish 2h5")
     assert "later than the above, promised to finish " in second
     assert second.endswith(" sooner.")
     assert third == (
@@ -234,7 +234,7 @@ def test_people_are_told_what_is_likely_what_is_promised_and_how_the_two_differ(
 
 def test_where_predictions_change_nothing_that_is_said(gas, app, s3, tenth):
     result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", tenth, "--all")
-    assert "Without predictions it would be the same request." in result.out
+    assert "Without predictions, the request would be the same." in result.out
     assert "predicted to finish 4h00m later" in result.out
 
 

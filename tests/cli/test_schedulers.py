@@ -141,4 +141,4 @@ def test_a_file_that_cannot_be_trusted(gas, tmp_path, monkeypatch):
     Path("gas.toml").chmod(0o666)
     assert "chmod go-w gas.toml" in gas("endpoints", "--trust").err
     assert "needs --trust or --untrust" in gas("endpoints", "gas.toml").err
-    assert "exclude each other" in gas("endpoints", "--trust", "--untrust").err
+    assert "cannot be used together" in gas("endpoints", "--trust", "--untrust").err

@@ -170,4 +170,4 @@ def test_a_scheduler_that_takes_no_slurm_scripts_is_left_out_with_a_word(fake, g
     config.write_text('[endpoints.s3]\ntype = "s3"\nurl = "http://127.0.0.1:9"\n')
     found = gas("plan", "job.sh", "--config", str(config))
     assert found.code == 2
-    assert "s3: takes no Slurm job scripts (job.sh)" in found.err
+    assert "s3: accepts no Slurm job scripts (job.sh)" in found.err

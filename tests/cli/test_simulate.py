@@ -725,7 +725,7 @@ def test_months_add_up_in_one_option_or_several(gas, tmp_path):
     two = gas("simulate", path, "--month", months[0], "--month", months[1], "--json").json["results"][0]
     assert one["selection"]["month"] == two["selection"]["month"] == months[:2]
     assert one["jobs"] == two["jobs"] == 2
-    assert "or in any of several" in " ".join(gas("simulate", "--help").out.split())
+    assert "in this month or these months" in " ".join(gas("simulate", "--help").out.split())
 
 
 def test_a_schedule_in_csv_is_sent_to_the_audit(gas, three, tmp_path):

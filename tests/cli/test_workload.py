@@ -275,7 +275,7 @@ def test_mistakes_are_one_line_with_the_way_out(gas, arguments, said, tmp_path, 
 def test_a_model_and_a_log_to_fit_are_one_too_many(gas, log_file):
     done = gas("workload", "jann", "--fit", log_file, "--model", "x.toml")
     assert done.code == 2
-    assert "exclude each other" in done.err
+    assert "cannot be used together" in done.err
 
 
 def test_a_file_that_is_no_model_is_refused(gas, log_file, tmp_path):

@@ -219,7 +219,7 @@ def test_without_a_good_token_the_way_out_is_told(guarded, monkeypatch):
     with pytest.raises(Unauthorized, match="no token was sent.*token_file.*GAS_TOKEN"):
         S3Endpoint("kth", url).availability()
     monkeypatch.setenv("GAS_TOKEN", SECRET)
-    with pytest.raises(Unauthorized, match="the token of GAS_TOKEN was sent; ask who runs") as caught:
+    with pytest.raises(Unauthorized, match="the token of GAS_TOKEN was refused; ask the operator") as caught:
         S3Endpoint("kth", url).availability()
     assert SECRET not in str(caught.value)
 

@@ -63,7 +63,7 @@ def test_a_job_is_found_by_its_key(s3):
 
 def test_a_service_that_knows_no_keys_is_no_proof_of_a_job(scripted):
     scripted.answers = [(200, b'{"jobs": [%s, %s]}' % (JOB, JOB))]
-    with pytest.raises(Unreachable, match="answered 2 jobs of one key"):
+    with pytest.raises(Unreachable, match="returned 2 jobs for one key"):
         S3Endpoint("x", scripted.url).job_by_key("k")
 
 

@@ -26,7 +26,7 @@ def test_what_an_older_service_does_not_say_is_unknown_and_what_a_newer_one_says
     ],
 )  # fmt: skip
 def test_a_job_with_a_value_that_cannot_be_is_not_taken(key, value):
-    with pytest.raises(Unreachable, match=f"x: answered a job that cannot be understood.*{key}"):
+    with pytest.raises(Unreachable, match=f"x: returned a job that cannot be understood.*{key}"):
         jobs_of({"jobs": [JOB, {**JOB, key: value}]}, "x")
 
 

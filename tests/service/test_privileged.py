@@ -368,7 +368,7 @@ def test_no_token_and_no_job_is_root_s_a_system_user_s_or_the_service_s(
     [
         ("no-such-user", "tokens", False, "is not a Unix user of this machine; create a system user"),
         ("root", "tokens", False, "has uid 0"),
-        ("SERVICE", "tokens", True, "the user of a job is known by its token"),
+        ("SERVICE", "tokens", True, "since a token names the user of a job"),
         ("SERVICE", "none", False, "needs tokens"),
         ("ADA", "tokens", False, "belongs to uid"),
         (None, "tokens", False, "runs each job as its own Unix user"),

@@ -227,9 +227,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         try:
             made = self.transport.job(error.id)
         except Unreachable as problem:
-            raise InDoubt(
-                f"{error}; and it cannot be queried whether the request created a job: {problem}", key
-            ) from None
+            raise InDoubt(f"{error}; and Gas cannot query whether the request created a job: {problem}", key) from None
         if made is None or not made.active:
             raise BadInput(f"{error}; no part of the job will run")
         self.tell(f"{error}; but the job exists and waits")

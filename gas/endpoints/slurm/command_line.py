@@ -91,7 +91,7 @@ def _lines(answers: Mapping[str, str], name: str, key: str, zone: tzinfo | None)
     """Return the records of an answer of ``scontrol -o``, each of which starts with `key`."""
     command = " ".join(COMMANDS[name])
     if name not in answers:
-        raise BadInput(f"{command} gave no answer")
+        raise BadInput(f"{command} returned nothing")
     text = answers[name]
     lines = [line for line in text.split("\n") if line.strip()]
     if lines and not text.endswith("\n"):

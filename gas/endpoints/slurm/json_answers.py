@@ -84,7 +84,7 @@ def _document(
     answers: Mapping[str, str | bytes], endpoint: str, read: Callable[[str | bytes], Any] | None = None
 ) -> Entry:
     if endpoint not in answers:
-        raise BadInput(f"{endpoint} gave no answer")
+        raise BadInput(f"{endpoint} returned nothing")
     text = answers[endpoint]
     if not text.strip():
         raise Unreachable(f"{endpoint}: the answer is empty")

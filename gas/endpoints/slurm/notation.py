@@ -84,7 +84,7 @@ def _parts(text: str) -> Iterator[str]:
     for at, c in enumerate(text):
         depth += (c == "[") - (c == "]")
         if depth not in (0, 1):
-            raise BadInput(f"the node list {quoted(text)} has a surplus bracket after {at} characters")
+            raise BadInput(f"the node list {quoted(text)} has an extra bracket after {at} characters")
         if c == "," and depth == 0:
             yield text[start:at]
             start = at + 1

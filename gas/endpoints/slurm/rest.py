@@ -91,7 +91,7 @@ class RestTransport(RestClient):
         if not isinstance(command, list) or not all(isinstance(word, str) and word for word in command):
             raise fields.fail("token_command", 'must be a list of words, as in ["scontrol", "token"]')
         if file is not None and command:
-            raise fields.fail("token_command", "and token_file exclude each other; leave one out")
+            raise fields.fail("token_command", "and token_file cannot be used together; leave one out")
         if command and ("/" in command[0] or command[0].startswith("~")):
             command = [whole_path(fields, "token_command", command[0]), *command[1:]]
         if user is not None and not re.fullmatch(r"[\x21-\x7e]+", user):
@@ -118,7 +118,7 @@ class RestTransport(RestClient):
             raise fields.fail("version", str(error)) from None
         path, given = fields.text("slurm_conf", None), fields.value("configuration", {})
         if path is not None and given:
-            raise fields.fail("configuration", "and slurm_conf exclude each other; leave one out")
+            raise fields.fail("configuration", "and slurm_conf cannot be used together; leave one out")
         if not isinstance(given, Mapping):
             raise fields.fail("configuration", 'must be a table, as in {SchedulerParameters = "bf_max_job_test=500"}')
         try:

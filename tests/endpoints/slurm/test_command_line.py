@@ -150,7 +150,7 @@ def test_a_queue_cut_off_anywhere_is_refused(said, kept):
 
 def test_an_answer_not_given_is_the_callers_mistake(said):
     del said["nodes"]
-    with pytest.raises(BadInput, match="scontrol -a -o -d show nodes gave no answer"):
+    with pytest.raises(BadInput, match="scontrol -a -o -d show nodes returned nothing"):
         read_cluster(said, name="x")
 
 

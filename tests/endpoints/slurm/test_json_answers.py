@@ -243,7 +243,7 @@ def test_errors_of_slurm_are_passed_on(published):
 
 def test_an_answer_not_given_is_the_callers_mistake(published):
     del published["jobs"]
-    with pytest.raises(BadInput, match="jobs gave no answer"):
+    with pytest.raises(BadInput, match="jobs returned nothing"):
         read_cluster(published, name="x")
 
 

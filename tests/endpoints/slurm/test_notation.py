@@ -33,7 +33,7 @@ def test_a_node_list_stands_for_its_names(text, names):
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("n[1-", "ends inside"), ("n1]", "surplus bracket"), ("n[1-[2]]", "surplus bracket"), ("n[a-c]", '"a-c"'),
+        ("n[1-", "ends inside"), ("n1]", "extra bracket"), ("n[1-[2]]", "extra bracket"), ("n[a-c]", '"a-c"'),
         ("n[4-2]", '"4-2"'), ("n1,,n2", "empty name"), ("n1 n2", '" "'), ("n[1-99999999]", "1-99999999"),
         ("n[0-999][0-9999]", "1,000,000 names"),
     ],
