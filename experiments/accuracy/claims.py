@@ -43,13 +43,13 @@ def claims(study: Results) -> list[Claim]:
                 above(_TENTH),
             ),
             decided_claim(
-                f"{variant}, error {worst}%: fewer of the cautious lose",
+                f"{variant}, error {worst}%: fewer jobs lose with cautious requests",
                 study.of_logs(terms, partial(fewer_lose, variant=variant, error=worst)),
                 above(0),
                 unit=" points",
             ),
             decided_claim(
-                f"{variant}, error {worst}%: the mean turn-around time of the cautious is shorter than Gas's",
+                f"{variant}, error {worst}%: the mean turn-around time is shorter with cautious requests",
                 study.of_logs(terms, partial(saved, variant=variant, error=worst)),
                 above(0),
             ),
@@ -57,7 +57,7 @@ def claims(study: Results) -> list[Claim]:
     for variant, error in product(VARIANTS if OWN in study.terms else (), JUDGED):
         found.append(
             decided_claim(
-                f"{variant}, error {error}%: so it is also if users' own sizes are those of the replaced jobs (mean)",
+                f"{variant}, error {error}%: the same if users' own sizes are those of the replaced jobs (mean)",
                 study.of_logs(OWN, partial(gain, plan=Plan(variant, error, "gas"), measure="mean")),
                 above(0),
             )

@@ -38,21 +38,21 @@ __all__ = ["TABLES", "accuracy_report"]
 
 _JUDGED: tuple[Measure, ...] = ("mean", "geometric mean")
 _CHOOSING: tuple[Way, ...] = ("gas", "cautious")
-_WRONG: Mapping[Variant, str] = {"each size": "at each size by itself", "scalability": "about the scalability"}
+_WRONG: Mapping[Variant, str] = {"each size": "at each size independently", "scalability": "about the scalability"}
 _ABOUT = (
     "How accurate must a performance model be for Gas to be useful? W. Cirne and F. Berman ask this (Application "
     "Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, 1999, section 6.1, Accuracy of the "
-    "Performance Model) and have no figures."
+    "Performance Model) and give no figures."
 )
 _GAINS = (
-    "Shorter: by how many per cent the turn-around time is shorter than with the users' own requests; the ratio of the "
-    "means, and geometric mean and median of the ratios of the jobs. Longer: how much longer the mean is than with an "
-    "exact model. Lose: end later than with the user's own request. Killed: at a walltime, once or oftener. ± is half "
-    "of a 90% interval over months."
+    "Shorter: by how many per cent the turn-around time is shorter than with the users' own requests: by the ratio of "
+    "the means, and by the geometric mean and the median of the jobs' ratios. Longer: how much longer the mean is than "
+    "with an exact model. Lose: jobs that end later than with the user's own request. Killed: jobs killed at a "
+    "walltime at least once. ± is half of a 90% interval over months."
 )
 _EVEN = (
-    "The greatest error in per cent at which the turn-around time is significantly shorter than with the users' own "
-    "requests (98% interval over months), as at all smaller ones; none: not even with an exact model."
+    "The largest error (in per cent) up to which the turn-around time is significantly shorter than with the users' "
+    "own requests (98% interval over months); none: not even with an exact model."
 )
 
 
@@ -90,7 +90,7 @@ def _lead(study: Results) -> str:
         gains = ", ".join(f"{means(error)}% at {error}%" for error in (0, 25, 100, 300))
         last = [_error(break_even(one, variant, "gas", "mean")) for one in came]
         greatest = "/".join(last if len(set(last)) > 1 else last[:1])
-        return f"wrong {_WRONG[variant]}, {gains}; greatest error with a significant gain: {greatest}."
+        return f"wrong {_WRONG[variant]}, {gains}; largest error with a significant gain: {greatest}."
 
     found = (
         f"Users' own sizes: {OPPONENTS[terms.opponent]}; {of(terms, variant)}"
@@ -98,8 +98,8 @@ def _lead(study: Results) -> str:
         for variant in VARIANTS
     )
     return (
-        f"Gas planned {many(jobs, 'job')} of {'/'.join(study.traces)} with wrong execution times. By how much is the "
-        "mean turn-around time then shorter than with the users' own requests, and up to which error? "
+        f"Gas planned {many(jobs, 'job')} of {'/'.join(study.traces)} with wrong execution times. The figures say by "
+        "how much the mean turn-around time is then shorter than with the users' own requests, and up to what error. "
         f"{' '.join(found)}"
     )
 
@@ -165,8 +165,8 @@ def _gains(study: Results, terms: Terms) -> Section:
 
 def _same_model(study: Results) -> Section:
     text = (
-        "The user's own size, with the walltime that the wrong model of each size suggests: what a margin and what "
-        "being killed cost alone. Cautious users and the users' own requests know the time at that size."
+        "The user's own size with the walltime of a model that is wrong at each size: this shows the cost of the "
+        "margin and of being killed alone. Cautious requests and the users' own know the time at that size."
     )
     tables = [
         _table(study, terms, [("each size", "same model")], f"Users' own sizes: {OPPONENTS[terms.opponent]}.")
@@ -221,7 +221,7 @@ def _outcomes(study: Results) -> Iterator[Mapping[str, Any]]:
 
 TABLES = {
     "accuracy-outcomes": Records[Results](
-        "a row for each replaced job, variant, error and way to ask",
+        "a row for each replaced job, variant, error and way to request",
         _outcomes,
         {
             "job": (
@@ -234,9 +234,9 @@ TABLES = {
             "plan": (
                 Field("variant", "where the model is wrong"),
                 Field("error", "error of the model: exp of a standard deviation of the logarithm, less 1", "%"),
-                Field("way", "what is asked for: by Gas, cautiously, or the user's own size with the model's walltime"),
+                Field("way", "request: Gas's, cautious, or the user's own size with the model's walltime"),
             ),
-            "what came of it": (
+            "outcome": (
                 Field("size", "size of the request", "processors"),
                 Field("walltime", "walltime of the first request", "s"),
                 Field("turnaround", "turn-around time, to the end of the last request", "s"),

@@ -32,22 +32,22 @@ def claims(study: Results) -> Sequence[Claim]:
         asking = Asking(few, notice)
         found += [
             one(
-                f"Where {few}% of the jobs have a notice of {words}, the mean turn-around time of these rises.",
+                f"If {few}% of the jobs have a notice of {words}, their mean turn-around time rises.",
                 change(asking, "asked"),
                 above(0),
             ),
             one(
-                f"Where {few}% of the jobs have a notice of {words}, that of the others falls.",
+                f"If {few}% of the jobs have a notice of {words}, the mean turn-around time of the others falls.",
                 change(asking, "others"),
                 below(0),
             ),
             one(
-                f"Where {most}% of the jobs have a notice of {words}, the mean of all jobs rises.",
+                f"If {most}% of the jobs have a notice of {words}, the mean turn-around time of all jobs rises.",
                 change(Asking(most, notice), "all"),
                 above(0),
             ),
             one(
-                f"Where {few}% of the jobs have a notice of {words}, fewer than 10% of the others end more than a "
+                f"If {few}% of the jobs have a notice of {words}, fewer than 10% of the others end more than a "
                 "minute later.",
                 later(asking, "others"),
                 below(10),
@@ -55,8 +55,8 @@ def claims(study: Results) -> Sequence[Claim]:
         ]
     found.append(
         one(
-            f"Where {few}% of the jobs have a notice, the mean of these is higher with one of {NOTICES[long.notice]} "
-            f"than with one of {NOTICES[short.notice]}.",
+            f"If {few}% of the jobs have a notice, their mean turn-around time is higher with {NOTICES[long.notice]} "
+            f"than with {NOTICES[short.notice]}.",
             lambda log: study.against(log, long, short, "asked"),
             above(0),
         )

@@ -29,7 +29,7 @@ def conditional_report(study: Results, origin: Origin) -> Report:
         origin_section(study.logs, origin),
     )
     less = [*study.missing, *([] if study.options.others else ["larger shares were not simulated"])]
-    return Report("Asked before they are moved", _lead(study), sections, not_the_full(less))
+    return Report("Conditional backfilling: asking before a job moves", _lead(study), sections, not_the_full(less))
 
 
 def _lead(study: Results) -> str:
@@ -37,18 +37,17 @@ def _lead(study: Results) -> str:
     months = {(run.log.name, run.month) for run in study.runs}
     promised, broken = study.broken()
     costs = "; with one of ".join(
-        f"{words}, the mean turn-around time of these changes by {_spread(study, Asking(few, notice), 'asked')}, and "
-        f"that of the others by {_spread(study, Asking(few, notice), 'others')}"
+        f"{words}, their mean turn-around time changes by {_spread(study, Asking(few, notice), 'asked')}, and that of "
+        f"the others by {_spread(study, Asking(few, notice), 'others')}"
         for notice, words in NOTICES.items()
     )
     return (
         "S³ promises each job a start when it is submitted, and moves it to an earlier one when processors become "
-        "free. A job that must start together with others elsewhere cannot just be moved: it is offered the earlier "
-        "start, keeps its own until it has answered, and has a notice, a time to answer, before which it does not "
-        f"start (conditional backfilling). In {many(len(months), 'month')} of {many(len(study.logs), 'log')}, where "
-        f"{few}% of the jobs have a notice of {costs} (by log). Of {promised:,} promises in all simulations, "
-        f"{broken:,} were "
-        "broken."
+        "free. A job that must start together with others elsewhere cannot simply be moved. S³ offers it the earlier "
+        "start and holds both starts until the job has answered; the notice is the time to answer, and the job does "
+        f"not start before it is over (conditional backfilling). In {many(len(months), 'month')} of "
+        f"{many(len(study.logs), 'log')}, if {few}% of the jobs have a notice of {costs} (by log). Of {promised:,} "
+        f"promises in all simulations, {broken:,} were broken."
     )
 
 
@@ -59,8 +58,8 @@ def _spread(study: Results, asking: Asking, group: str) -> str:
 def _picture(study: Results) -> Picture:
     percents = [percent for percent in PERCENTS if any(one.percent == percent for one in study.settings)]
     caption = (
-        "Change of the mean turn-around time of jobs with a notice and of those without, against the same jobs when "
-        "none is asked. Lines are 90% intervals over months."
+        "Change of the mean turn-around time of jobs with a notice and of those without, against the same jobs if no "
+        "job has one. Lines are 90% intervals over months."
     )
     drawn = draw_changes(
         study,
@@ -74,7 +73,7 @@ def _picture(study: Results) -> Picture:
 _COLUMNS = (
     Shown[Row]("log", lambda row: row.log.source.trace, left=True),
     Shown[Row]("jobs with a notice", lambda row: str(row.setting), left=True),
-    Shown[Row]("of", lambda row: {"asked": "these", "others": "the others", "all": "all"}[row.group], left=True),
+    Shown[Row]("of", lambda row: {"asked": "these jobs", "others": "the others", "all": "all"}[row.group], left=True),
     *CHANGES,
 )
 

@@ -95,15 +95,16 @@ def _lead(study: Results) -> str:
     return (
         "A moldable job can run on several sizes (numbers of processors), one of which is chosen before it starts. A "
         "malleable job changes its size while it runs; for that, its application, its runtime and the scheduler must "
-        "be changed. How much of what malleable jobs save can be had with schedulers as they are, if Gas chooses the "
-        f"size of each job? In simulations of {many(len(study.logs), 'log')} of real machines, jobs have further "
-        "sizes, which are drawn, and are compared with the same jobs on the sizes of the log. If all jobs are "
-        f"malleable, the mean turn-around time, from submission to end, is {_span(saved[MALLEABLE])} shorter. If each "
-        "job takes, at its submission, the size on which Gas predicts that it ends first, the mean is "
+        "be changed. How much of what malleable jobs save is possible with existing schedulers, if Gas chooses the "
+        f"size of each job? In simulations of {many(len(study.logs), 'log')} of real machines, jobs get further sizes "
+        "at random, and are compared with the same jobs at the sizes of the log. If all jobs are malleable, the mean "
+        f"turn-around time, from submission to end, is {_span(saved[MALLEABLE])} shorter. If each job is submitted "
+        "with the size that Gas predicts to finish first, the mean is "
         f"{_span(saved['gas-predicted'])} shorter: depending on the log, {_span(shares)} of what malleable jobs save. "
         f"Not every job gains: {_later(study, 'gas-predicted')} of them end more than a minute later if Gas chooses, "
         f"{_later(study, MALLEABLE)} if all are malleable. All this depends on how much faster jobs run on more "
-        "processors. No log tells, so it is drawn, too; Gas is taken to know it of the job whose size it chooses."
+        "processors. Logs do not contain this, so it is drawn at random, too; Gas is assumed to know it for the job "
+        "whose size it chooses."
         f"{_if_jobs_speed_up_less(study)}"
     )
 
@@ -127,8 +128,9 @@ def _if_jobs_speed_up_less(study: Results) -> str:
     known = sum(value is not None for value in found)
     where = f"{len(worse)} of {many(known, 'log')}" if len(worse) < known else "all logs"
     return (
-        " With speed-ups by Amdahl's law, where jobs waste more processors on large sizes, the opposite comes out on "
-        f"{where}: if each job takes the size on which it ends first itself, the mean is {_span(worse)} longer."
+        " With speed-ups by Amdahl's law, where jobs waste more processors on large sizes, the result is the opposite "
+        f"on {where}: if each job takes the size with which it finishes first itself, the mean is {_span(worse)} "
+        "longer."
     )
 
 
@@ -146,7 +148,7 @@ def _first_look(study: Results) -> Section:
         "changes",
         draw_changes([log.source.trace for log in study.logs], titles, changes),
         "Change of the mean turn-around time against rigid jobs; to the left, jobs end sooner. "
-        f"{_adopters(study)} choose or change their sizes in the way named, as is described below (What is compared). "
+        f"{_adopters(study)} choose or change their sizes in the way named; “What is compared” below describes it. "
         "Lines at the ends of bars are 90% intervals over months.",
     )
     rows = []
@@ -223,8 +225,8 @@ def _other_means(study: Results) -> Section:
         Column("processor time used", "change (%)"),
     )
     text = (
-        "A few long waits make up most of a mean. The geometric mean and the median say what a typical job has. Jobs "
-        "on larger sizes use more processor time for the same work. The slowdown is over the run time of the log."
+        "A few long waits dominate the mean; the geometric mean and the median describe a typical job. Jobs at larger "
+        "sizes use more processor time for the same work. The slowdown is relative to the run time in the log."
     )
     return Section("Other means", (Text(text), Table(columns, tuple(rows), f"{_adopters(study)} are adopters.")))
 
@@ -293,7 +295,7 @@ def _fairness(study: Results) -> tuple[Section, Section]:
     columns += [Column(name, group) for group in groups for name in CLASSES]
     words = (
         f"{_adopters(study)} are adopters. Classes are by the log: a long job ran for more than an hour, a wide one on "
-        "more than a sixteenth of the machine. Later: by more than a minute than as a rigid job. ± is half of a 90% "
+        "more than a sixteenth of the machine. Later: more than a minute later than as a rigid job. ± is half of a 90% "
         "interval."
     )
     load = []
@@ -309,10 +311,10 @@ def _fairness(study: Results) -> tuple[Section, Section]:
     heading = (Column("", left=True), Column("log", left=True), Column("load offered"), Column("machine busy"))
     text = (
         "The load offered is that of the rigid jobs, from the first submission to the last. Busy is the share of the "
-        "machine's processor time that jobs hold until the last one ends. The work is the same: where busy is higher, "
-        "jobs use more processor time for it. Users' slowdowns are means over the jobs of a user with ten jobs or "
-        "more. How even they are is Jain's index: 1 if all are the same, less if some have much more than others. It "
-        "says nothing of their level."
+        "machine's processor time that jobs hold until the last one ends. The work is always the same, so a higher "
+        "share means that jobs use more processor time for it. Users' slowdowns are means over the jobs of a user with "
+        "ten jobs or more. Jain's index says how even they are: 1 if all are equal, lower if some users have much "
+        "higher ones. It says nothing about their level."
     )
     return (
         Section("Which jobs gain and lose", (Table(tuple(columns), tuple(by_class), words),)),
@@ -337,7 +339,7 @@ def _settings(study: Results) -> Section:
         Column("by prediction / malleable", "saved"),
     )
     text = (
-        "One thing at a time is different, with one seed and all jobs as adopters. Under another load, rigid jobs are "
+        "One setting is changed at a time, with one seed and all jobs as adopters. Under another load, rigid jobs are "
         "simulated under that load, too."
     )
     return Section("What it depends on", (Text(text), Table(columns, tuple(rows))))
@@ -368,10 +370,10 @@ def _baselines(study: Results) -> Section:
         Column(f"within {_NEAR:.0f}%", left=True),
     )
     text = (
-        "Whether rigid jobs come out as published: Mu'alem and Feitelson (2001), Table 4. Their logs are other "
-        "versions of these: KTH lacks a single job here, but CTC and SDSC have other numbers of jobs by month, so that "
-        "a mean over all jobs may agree or not by that alone (gas experiment backfilling compares month by month). The "
-        "traces of Cori, Eagle and Theta are not "
-        "at hand, so figures of the studies of malleable jobs themselves are not reproduced."
+        "Do simulations of rigid jobs give the published figures (Mu'alem and Feitelson 2001, Table 4)? Their logs are "
+        "other versions of these: KTH lacks a single job here, but CTC and SDSC have other numbers of jobs by month. "
+        "This alone may make a mean over all jobs agree or differ (gas experiment backfilling compares month by "
+        "month). The traces of Cori, Eagle and Theta are not available, so the figures of the studies of malleable "
+        "jobs themselves are not reproduced."
     )
     return Section("A published baseline", (Text(text), Table(columns, tuple(rows))))

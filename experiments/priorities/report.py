@@ -69,14 +69,14 @@ def claims(study: Results) -> Sequence[Claim]:
 
     return [
         study.promises(),
-        one("Where {percent}% of the jobs are urgent, their mean wait falls by more than half.", few, "urgent",
+        one("If {percent}% of the jobs are urgent, their mean wait falls by more than half.", few, "urgent",
             below(-50), "wait"),
-        one("Where {percent}% of the jobs are urgent, the mean turn-around time of the others rises.", few, "others",
+        one("If {percent}% of the jobs are urgent, the mean turn-around time of the others rises.", few, "others",
             above(0)),
-        one("Where {percent}% of the jobs are urgent, fewer than 20% of the others end more than a minute later.", few,
+        one("If {percent}% of the jobs are urgent, fewer than 20% of the others end more than a minute later.", few,
             "others", below(20), "later"),
-        one("Where {percent}% of the jobs are urgent, their mean turn-around time falls.", most, "urgent", below(0)),
-        one("Where {percent}% of the jobs are urgent, the mean turn-around time of all jobs changes by at most 5%.",
+        one("If {percent}% of the jobs are urgent, their mean turn-around time falls.", most, "urgent", below(0)),
+        one("If {percent}% of the jobs are urgent, the mean turn-around time of all jobs changes by at most 5%.",
             most, "all", between(-5, 5)),
     ]  # fmt: skip
 
@@ -91,7 +91,7 @@ def priorities_report(study: Results, origin: Origin) -> Report:
         origin_section(study.logs, origin),
     )
     less = [*study.missing, *([] if study.options.others else ["larger shares were not simulated"])]
-    return Report("Classes of jobs whose promises hold", _lead(study), sections, not_the_full(less))
+    return Report("Job classes that keep all promises", _lead(study), sections, not_the_full(less))
 
 
 def _lead(study: Results) -> str:
@@ -103,9 +103,9 @@ def _lead(study: Results) -> str:
         return spread(study.change(log, few, group, what) for _, log in study.logs)
 
     return (
-        "S³ promises each job a start when it is submitted. Urgent jobs, those of a higher class, are moved first to "
-        "starts that become free, and no promise is given up for them: they gain only what others did not have yet. "
-        f"In {many(len(months), 'month')} of {many(len(study.logs), 'log')}, where {few.percent}% of the jobs are "
+        "S³ promises each job a start when it is submitted. When earlier starts become free, urgent jobs (those of a "
+        "higher class) move first. No promise is broken for them: they gain only starts that were promised to nobody. "
+        f"In {many(len(months), 'month')} of {many(len(study.logs), 'log')}, if {few.percent}% of the jobs are "
         f"urgent, their mean wait changes by {means('urgent', 'wait')} (by log), and that of the others by "
         f"{means('others', 'wait')}. Of {promised:,} promises in all simulations, {broken:,} were broken."
     )

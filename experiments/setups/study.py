@@ -28,7 +28,7 @@ USUAL: Final = ["usual"]
 
 
 def setups_options(seed: FirstSeed = 0, runs: Runs = 60, setup: SetUps = USUAL, changes: Changes = 1) -> Options:
-    """Find the set-up behind Tables 5.1 to 5.7 of Cirne & Berman."""
+    """Find the set-up of Tables 5.1 to 5.7 of Cirne & Berman."""
     return Options(seed, runs=runs, around=tuple(map(named, setup)), changes=changes)
 
 

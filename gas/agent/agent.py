@@ -27,23 +27,23 @@ __all__ = ["Agent"]
 
 
 class Agent:
-    """An application-level scheduler: it asks the schedulers, chooses for its application, and acts.
+    """An application-level scheduler: it queries the schedulers, chooses for its application, and acts.
 
     Parameters
     ----------
     application
-        How long it runs on how many processors.
+        Its execution time on each number of processors.
     schedulers
-        In the order in which ties are decided. One that could not be set up is its name and the error: the others are
-        planned with, and the error is a remark.
+        In the order that decides ties. A scheduler that could not be set up is given by its name and the error; Gas
+        plans with the others and reports the error as a remark.
     script
-        A Slurm job script (`gas.endpoints.slurm.directives.Script`) that is planned with what it asks for, and
-        submitted as it is; the application says its sizes and times.
+        A Slurm job script (`gas.endpoints.slurm.directives.Script`), planned with its options and submitted unchanged;
+        the application gives its sizes and times.
     unit
-        What a size of that script counts: tasks, nodes, gpus or cpus; by default what it gives its own size in.
+        Unit of the script's sizes: tasks, nodes, gpus or cpus; by default the unit of its own size.
     remark
-        Called with what the user should know: a scheduler that did not answer, a plan that is made again. By default
-        it is logged as a warning of ``gas.agent``.
+        Called with remarks for the user, such as a scheduler that did not answer, or a plan that is made again. By
+        default they are logged as warnings of ``gas.agent``.
     progress
         Called with what a scheduler does during a long request; by default it is logged.
     config
@@ -71,7 +71,7 @@ class Agent:
         self._predictor: Predictor | None = None
 
     def plan(self, options: PlanOptions | None = None) -> Planned:
-        """Ask the schedulers, and find the request that finishes first with those that answer.
+        """Query the schedulers, and find the request that finishes first on those that answer.
 
         Raises
         ------
@@ -99,18 +99,19 @@ class Agent:
     ) -> Submitted:
         """Plan, and submit the request that finishes first: at most one job, whatever happens on the network.
 
-        A plan that goes stale meanwhile is made again, and a scheduler that takes nothing now is planned without.
+        If a plan goes stale in the meantime, Gas plans again. It leaves out a scheduler that accepts no jobs now.
 
         Parameters
         ----------
         run
-            What is to run; ``["./ocean", "-n", "{processors}"]`` is a command, filled in with what is chosen.
+            A job, or a command such as ``["./ocean", "-n", "{processors}"]``, in which Gas replaces placeholders by the
+            chosen values.
         key
-            A name of the user's own for this request: however often it is submitted, there is one job of it. Without
-            one, each call makes a job.
+            Idempotency key: all submissions with the same key create one job in total. Without a key, each call creates
+            a job.
         before
-            Called with each plan just before its request is sent; what it raises ends the submission, and nothing of
-            that plan is sent.
+            Called with each plan just before its request is sent; if it raises an error, the submission ends, and
+            nothing of that plan is sent.
 
         Raises
         ------
@@ -119,7 +120,7 @@ class Agent:
         StalePlan
             The schedule changed again and again between planning and submitting; nothing was submitted.
         InDoubt
-            There is no answer; its `key` finds out whether the job was submitted.
+            The scheduler did not answer. Submit again with the `key` of the error to find the job, or to submit it.
         """
         submission = self._submission(self._run(run), options or PlanOptions(), key, before)
         return submission.make() if key is None else submission.make_or_find()

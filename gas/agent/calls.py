@@ -111,8 +111,8 @@ def plan(
         One or several: the name of a file, an `AvailabilityList`, the address of an S³, a name in the configuration,
         or an endpoint. Without them, those of ``$GAS_ENDPOINT``, or of the configuration.
     not_before, deadline
-        No start before, no expected finish after: a ``datetime`` (local unless it names a zone), a ``timedelta`` from
-        now, text as on the command line ("18:30", "+2h"), or epoch seconds.
+        Earliest start, and latest expected finish: a ``datetime`` (local unless it has a time zone), a ``timedelta``
+        from now, text as on the command line ("18:30", "+2h"), or epoch seconds.
     max_processor_hours
         Upper limit on processors × execution time, in hours.
     tolerance
@@ -134,7 +134,7 @@ def plan(
         Also use stale lists in files (more than an hour old). A list given as an object is planned as of its own
         instant, unless it is one of several.
     limits
-        Limits of the schedulers of lists on one request, by name.
+        Limits per request of schedulers that are given as lists, by name.
     config
         The configuration, if not the usual one.
     remark
@@ -143,12 +143,12 @@ def plan(
     Returns
     -------
     Plan
-        Its `best` is None if no request is possible; its `rejected` say why.
+        `best` is None if no request is possible; `rejected` gives the reasons.
 
     Raises
     ------
     GasError
-        Something given cannot be used (`BadInput`), or no scheduler answers (`Unreachable`).
+        An argument is invalid (`BadInput`), or no scheduler answers (`Unreachable`).
     """
     with gas_errors_alone():
         agent, options = agent_and_options(application, schedulers, wanted)
@@ -179,30 +179,30 @@ def submit(
     Parameters
     ----------
     application, schedulers, wanted
-        As of `plan`.
+        As for `plan`.
     command
-        Its words, in which ``{processors}`` and others stand for what is chosen. None holds the processors for the
-        expected execution time, on a scheduler that can simulate a job.
+        A list of words; Gas replaces ``{processors}`` and other placeholders by the chosen values. None runs no
+        command, but holds the processors for the expected execution time, on a scheduler that can simulate a job.
     key
-        A name of your own for this request: however often it is submitted, there is one job of it.
+        Idempotency key: all submissions with the same key create one job in total.
     name
-        What the job is called; by default the application.
+        Name of the job; by default that of the application.
     directory
-        Where it runs; by default here, on a scheduler of this machine.
+        Working directory; by default the current one, if the scheduler is on this machine.
     environment
-        Variables beside those that the scheduler sets.
+        Environment variables, in addition to those that the scheduler sets.
     native
-        Options in the words of the scheduler: ``["--account=abc"]``.
+        Options to pass to the scheduler: ``["--account=abc"]``.
     notice
-        Have an S³ offer earlier starts instead of moving the job to them, with so long to answer: "10m", a
-        ``timedelta``, seconds. The future's `offer`, `accept_offer` and `decline_offer` are for these.
+        On S³: offer earlier starts instead of moving the job, with this time to answer: "10m", a ``timedelta`` or
+        seconds. See `offer`, `accept_offer` and `decline_offer` of the future.
 
     Raises
     ------
     Infeasible
         No request is possible.
     GasError
-        As of `Agent.submit`.
+        As for `Agent.submit`.
     """
     from gas.agent.futures import JobFuture
 

@@ -117,8 +117,8 @@ class Limitless(Plug):
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        (Plug(None), "plug: answered NoneType instead of an availability list"),
-        (Plug({"frames": []}), "plug: answered dict instead"),
+        (Plug(None), "plug: returned NoneType instead of an availability list"),
+        (Plug({"frames": []}), "plug: returned dict instead"),
         (Plug(SystemExit(3)), r"plug: SystemExit\(3\)"),
         (Plug(LIST, remarks=5), "not iterable"),
         (Limitless(LIST), "no limits"),

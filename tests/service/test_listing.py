@@ -108,7 +108,7 @@ def test_a_service_whose_pages_never_end_is_not_followed(monkeypatch, following)
     answer.status_code, answer._content = 200, json.dumps({"jobs": [], "next": following}).encode()
     endpoint = S3Endpoint("s3", "http://127.0.0.1:1")
     monkeypatch.setattr(endpoint, "call", lambda *asked: answer)
-    with pytest.raises(Unreachable, match="go on at"):
+    with pytest.raises(Unreachable, match="whose next page begins at"):
         endpoint.jobs()
 
 

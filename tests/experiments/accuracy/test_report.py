@@ -26,7 +26,7 @@ def test_the_report_says_up_to_which_error_gas_gains(reported):
     assert "> Not the full study" in text
     assert "SDSC-SP2-1998" in text  # a log that is not at hand
     assert {path.name for path in folder.glob("*.svg")} == {"accuracy-gain-uniform.svg", "accuracy-gain-own.svg"}
-    assert "error 300%: fewer of the cautious lose" in out
+    assert "error 300%: fewer jobs lose with cautious requests" in out
     assert "Traceback" not in out + err
 
 

@@ -156,7 +156,7 @@ def test_the_first_page_says_what_is_compared_and_how_much_is_gained(reported):
     lead = page.split("##")[0]
     lead = " ".join(lead.split())
     assert re.search(
-        r"If all jobs are malleable, the mean turn-around time, .* shorter\. If each job takes, at its", lead
+        r"If all jobs are malleable, the mean turn-around time, .* shorter\. If each job is submitted with", lead
     )
     assert re.search(r"shorter: depending on the log, .* of what malleable jobs save", lead)
-    assert "No log tells" in lead
+    assert "Logs do not contain this" in lead
