@@ -108,7 +108,7 @@ def test_every_study_has_the_same_options_beside_its_own(name):
     assert (study.name, command.name) == (name, name)
     there = {parameter.name for parameter in command.params}
     assert there >= (COMMON if study.traces else COMMON - {"traces", "log", "month"})
-    assert "results are kept" in command.help
+    assert "Gas keeps its results" in command.help
     assert all(value != usual(study)[option] for option, value in study.quick.items())
 
 
