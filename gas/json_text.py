@@ -127,7 +127,7 @@ class _Reader:
 
     def must_end(self) -> None:
         if self._at != len(self._document):
-            raise self._problem("there is more behind the end")
+            raise self._problem("there is more text after the end")
 
     def name(self) -> str:
         """Return the name of a value and go on to that."""
@@ -159,7 +159,7 @@ class _Reader:
                 raise ValueError("nested too deeply") from None
             except json.JSONDecodeError as error:
                 if whole:
-                    raise self._problem(f"{error.msg} {error.pos:,} characters behind") from None
+                    raise self._problem(f"{error.msg} {error.pos:,} characters after that") from None
             size *= 16
 
     def items(self, build: Callable[[Any], Any]) -> list[Any]:

@@ -63,7 +63,7 @@ def machine_command(
     )
     say(as_line(f"you are {found['user']}, {found['role']}") + ("" if found["access"] else " (no tokens in use)"))
     if classes := _classes(found.get("classes") or []):
-        say(f"classes, the highest first: {classes}")
+        say(f"classes, highest first: {classes}")
     if limits := _limits(found.get("limits") or {}):
         say(f"limits per user: {limits}")
     for broken in found.get("broken") or []:

@@ -240,7 +240,5 @@ class MachineAnswer(BaseModel):
     role: Literal["user", "operator"]
     access: Annotated[bool, Field(description="Whether tokens are required")]
     limits: LimitsAnswer
-    classes: Annotated[
-        list[ClassAnswer], Field(description="Classes of jobs, the highest first; empty: all jobs are equal")
-    ]
+    classes: Annotated[list[ClassAnswer], Field(description="Job classes, highest first; empty: all jobs are equal")]
     broken: Annotated[list[BrokenAnswer] | None, Field(description="Promises broken by this change")] = None

@@ -236,8 +236,8 @@ def _refuse_too_long(given: Recorded, jobs: RigidJobs, log: Log) -> None:
         return
     at = int(longest.argmax())
     raise BadInput(
-        f"{log.name}, job {jobs.id[at]}: {longest[at]} s is beyond {limit} s, up to where a log can be audited "
-        f"beside a schedule with fractions of seconds ({given.name}); give a schedule in whole seconds"
+        f"{log.name}, job {jobs.id[at]}: {longest[at]} s is beyond {limit} s, the limit for an audit "
+        f"with a schedule that has fractions of seconds ({given.name}); give a schedule in whole seconds"
     )
 
 

@@ -362,8 +362,8 @@ class Rules:
         share = ""
         if delayed:
             worst = self._seconds(max(head.left - head.shadow for head in delayed))
-            share = f"{len(delayed) / blocked:.1%} of the blocked heads broken, by up to {worst} s"
-        overran = f"outliving their estimate, and counted until they really end: {over}" if over else ""
+            share = f"{len(delayed) / blocked:.1%} of the blocked heads start late, by up to {worst} s"
+        overran = f"jobs beyond their estimate, counted until their real end: {over}" if over else ""
         remark = "; ".join(text for text in (share, overran) if text)
         return self._check(name, blocked, [(len(delayed), first)], remark)
 
@@ -394,7 +394,7 @@ class Rules:
         """No job of lower priority that was submitted later and asks for no less starts before another."""
         given, priority = self.given, self.given.priority
         assert priority is not None
-        name = "priority", "no later job of lower priority that asks for no less starts first"
+        name = "priority", "no job of lower priority overtakes with at least the same request"
         rows = self.order[(~given.lost & ~given.reserved & (given.processors != UNKNOWN))[self.order]]
         if (given.estimate[rows] == UNKNOWN).any():
             return Check(*name, 0, None, None, "cannot be checked: estimates are not known; name the log (--log)")
@@ -405,7 +405,7 @@ class Rules:
             job, by = (int(rows[each]) for each in found[0])
             time = self._seconds(given.start[by])
             message = f"job {self._job(by)} of priority {priority[by]} starts at {time}, while job {self._job(job)} of "
-            message += f"priority {priority[job]} waits, which was submitted before it and asks for no more"
+            message += f"priority {priority[job]}, which was submitted earlier and requests no more, waits"
             first = Violation(given.name_of(by), time, None, message)
         return self._check(name, len(rows), [(len(found), first)])
 

@@ -126,7 +126,7 @@ class Recorded:
             value = f", {int(units[row]) / self.resolution:.0f} s," if known else ""
             raise BadInput(
                 f"{self.name}, job {shortened(self.name_of(row))}: its {_WORDS[column]}{value} is beyond "
-                f"{limit // self.resolution} s, up to where times with fractions of seconds are kept exactly; "
+                f"{limit // self.resolution} s, the limit for exact times with fractions of seconds; "
                 "write whole seconds, or count from a later second 0"
             )
 

@@ -356,7 +356,7 @@ def _refuse_beyond(
     else:
         limit = _FARTHEST[key]
         why = (
-            f"{limit} s, up to where a file with fractions of seconds is kept exactly; write whole seconds, "
+            f"{limit} s, the limit for exact times in a file with fractions of seconds; write whole seconds, "
             "or count from a later second 0"
         )
     bad = np.flatnonzero(np.abs(seconds) > limit)

@@ -774,7 +774,7 @@ def test_classes_have_figures_of_their_own_and_the_schedule_is_audited_with_them
     assert re.search(r"class +jobs +policy +wait", shown)
     audited = gas("audit", tmp_path / "s3.csv", "--log", log, "--promise", "s3")
     assert audited.code == 0
-    assert "no later job of lower priority" in audited.out
+    assert "no job of lower priority overtakes" in audited.out
     # The same schedule with all priorities reversed is none that S³ makes.
     text = (tmp_path / "s3.csv").read_text()
     swapped = re.sub(r"priority=([01])", lambda found: f"priority={1 - int(found[1])}", text)

@@ -52,7 +52,7 @@ def test_the_default_class_has_priority_0_and_a_class_that_is_gone_counts_as_it(
         ("a,b c", None, [], "'b c' cannot be a class"),
         ("x" * 65, None, [], "use up to 64 letters"),
         (",".join(f"c{n}" for n in range(101)), None, [], "names 101 classes; the limit is 100"),
-        ("a,b", "c", [], "--default-class c: the classes are, the highest first: a, b"),
+        ("a,b", "c", [], "--default-class c: the classes, highest first, are: a, b"),
         ("a,b", None, ["c=ann"], "--class-users c: the classes are"),
         ("a,b", None, ["a"], "write CLASS=USER,USER"),
         ("a,b", None, ["a=ann", "a=bob"], "each class once"),
@@ -73,7 +73,7 @@ def test_users_submit_where_they_may():
     SITE.admit(None, "cyd")
     with pytest.raises(Forbidden, match="cyd may not submit in class urgent; cyd may use normal, low"):
         SITE.admit("urgent", "cyd")
-    with pytest.raises(BadInput, match="class fast: the classes are, the highest first: urgent, normal, low"):
+    with pytest.raises(BadInput, match="class fast: the classes, highest first, are: urgent, normal, low"):
         SITE.admit("fast", "ann")
     with pytest.raises(BadInput, match="this scheduler has no classes"):
         NO_CLASSES.admit("urgent", "ann")

@@ -227,7 +227,7 @@ def test_a_job_that_is_reshaped_elsewhere_changes_its_shape(page, s3):
     assert page.box(waiting["id"])[1] > width  # and the picture reaches further
     assert page.jobs()[waiting["id"]]["start"] == str(changed.promise)
     assert "2h00m" in page.text(f"#job-table tr[data-job='{waiting['id']}']")
-    page.until(lambda: "asks for 5 processors for 2h00m now" in page.text("#latest"))
+    page.until(lambda: "now requests 5 processors for 2h00m" in page.text("#latest"))
     page.one(f"#job-table tr[data-job='{waiting['id']}']").click()
     page.until(lambda: "reshaped" in page.text("#details"))
 

@@ -261,7 +261,7 @@ def test_a_delayed_head_is_found_with_the_instants():
     assert check.first.message == (
         "job 2 (4 processors) became head of the queue at 1, its shadow time was 12, it starts at 13: 1 s late"
     )
-    assert check.remark == "50.0% of the blocked heads broken, by up to 1 s"
+    assert check.remark == "50.0% of the blocked heads start late, by up to 1 s"
 
 
 def test_a_broken_promise_is_found():

@@ -309,7 +309,7 @@ def _queues(fields: Fields) -> list[str] | None:
     if names is None:
         return None
     if not isinstance(names, list) or not names or not all(isinstance(name, str) and name for name in names):
-        raise fields.fail("queues", 'must be a list of queues, the highest priority first: ["admin", "default"]')
+        raise fields.fail("queues", 'must be a list of queues, highest priority first: ["admin", "default"]')
     if len(set(names)) < len(names):
         raise fields.fail("queues", "names a queue twice")
     return names

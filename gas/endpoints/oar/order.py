@@ -121,7 +121,7 @@ def order_of(
         remarks.append(
             f"the priority of {_listed('queue', strange)} is not known; jobs there are assumed to come first; write "
             "all "
-            "queues as `queues` in the endpoint's table, the highest first"
+            "queues as `queues` in the endpoint's table, highest first"
         )
     mine = known.get(queue)
     if mine is not None:
