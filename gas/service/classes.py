@@ -112,7 +112,7 @@ class Classes:
     def _known(self) -> str:
         if not self.names:
             return "this scheduler has no classes (gas serve --classes); leave it out"
-        return f"the classes, highest first, are: {', '.join(self.names)}"
+        return f"is not known; the classes, highest first: {', '.join(self.names)}"
 
 
 NO_CLASSES = Classes()

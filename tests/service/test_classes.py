@@ -52,12 +52,12 @@ def test_the_default_class_has_priority_0_and_a_class_that_is_gone_counts_as_it(
         ("a,b c", None, [], "'b c' cannot be a class"),
         ("x" * 65, None, [], "use up to 64 letters"),
         (",".join(f"c{n}" for n in range(101)), None, [], "names 101 classes; the limit is 100"),
-        ("a,b", "c", [], "--default-class c: the classes, highest first, are: a, b"),
-        ("a,b", None, ["c=ann"], "--class-users c: the classes are"),
+        ("a,b", "c", [], "--default-class c: is not known; the classes, highest first: a, b"),
+        ("a,b", None, ["c=ann"], "--class-users c: is not known; the classes"),
         ("a,b", None, ["a"], "write CLASS=USER,USER"),
         ("a,b", None, ["a=ann", "a=bob"], "each class once"),
         (None, "a", [], "--default-class a: this scheduler has no classes"),
-        ("a,b", "", [], "--default-class : the classes are"),
+        ("a,b", "", [], "--default-class : is not known; the classes"),
         ("a,b", None, ["a="], "write CLASS=USER,USER"),
         ("a,b", None, ["a=ann,,bob"], "write CLASS=USER,USER"),
         ("-a", None, [], "a letter or digit first"),
@@ -73,7 +73,7 @@ def test_users_submit_where_they_may():
     SITE.admit(None, "cyd")
     with pytest.raises(Forbidden, match="cyd may not submit in class urgent; cyd may use normal, low"):
         SITE.admit("urgent", "cyd")
-    with pytest.raises(BadInput, match="class fast: the classes, highest first, are: urgent, normal, low"):
+    with pytest.raises(BadInput, match="class fast: is not known; the classes, highest first: urgent, normal, low"):
         SITE.admit("fast", "ann")
     with pytest.raises(BadInput, match="this scheduler has no classes"):
         NO_CLASSES.admit("urgent", "ann")
@@ -190,7 +190,7 @@ def test_clients_see_the_classes_and_those_of_jobs(tmp_path):
         assert requests.get(f"{url}/v1/jobs/2", timeout=10).json()["priority"] is None
         for more, status, said in (
             ({"class": "urgent"}, 403, "may not submit in class urgent"),
-            ({"class": "fast"}, 422, "the classes are"),
+            ({"class": "fast"}, 422, "is not known; the classes"),
             ({"class": "no/name"}, 422, "class"),
             ({"job_class": "low"}, 422, "job_class"),
         ):
