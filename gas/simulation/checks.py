@@ -405,7 +405,7 @@ class Rules:
             job, by = (int(rows[each]) for each in found[0])
             time = self._seconds(given.start[by])
             message = f"job {self._job(by)} of priority {priority[by]} starts at {time}, while job {self._job(job)} of "
-            message += f"priority {priority[job]}, which was submitted earlier and requests no more, waits"
+            message += f"priority {priority[job]} waits, although it was submitted earlier and requests no more"
             first = Violation(given.name_of(by), time, None, message)
         return self._check(name, len(rows), [(len(found), first)])
 
