@@ -2,8 +2,8 @@
 
 The main path, from top to bottom::
 
-    read_application("lu.toml")      application   how long it runs on n processors, which n it takes
-    read_availability("kth.json")    availability  free processors per future time frame (endpoints fetch it)
+    read_application("lu.toml")      application   execution time on n processors, and the n that it accepts
+    read_availability("kth.json")    availability  free processors in each future time frame (endpoints fetch it)
     plan("lu.toml", "kth.json")      agent         the request that finishes first, and why the others lose (planner)
     submit("lu.toml", command)       agent         submits that request exactly once; returns a future
     Agent(application, endpoints)    agent         queries schedulers, plans, submits once, reshapes and watches

@@ -1,4 +1,4 @@
-"""The application: how long it runs on how many processors, which counts it accepts, and how safe its walltime is.
+"""The application: its execution time on n processors, the n that it accepts, and the margin of its walltime.
 
 Written as a TOML file (`gas guide formats`), or built in Python from a speed-up model and a constraint.
 """
@@ -35,7 +35,7 @@ SAFETY = 1.1
 
 
 class Requests(NamedTuple):
-    """What an application can ask of a machine: sizes, ascending, its execution time and walltime on each.
+    """The requests that an application can make on a machine: ascending sizes, with execution time and walltime.
 
     Times are in whole seconds.
     """
@@ -52,17 +52,17 @@ class Application:
     Attributes
     ----------
     model
-        How long it runs on n processors.
+        Execution time on n processors.
     constraint
-        Which n the user wants; intersected with the model's own, if it has one.
+        The n that the user allows; combined with the model's own constraint, if it has one.
     safety
-        The walltime is the execution time times this, at least 1.
+        Factor from the execution time to the walltime, at least 1.
     unit
-        What a size counts.
+        Unit of a size.
     resources
-        What a unit brings along; None for a number of processors and nothing else.
+        Resources of each unit; None if a request is a number of processors only.
     in_script
-        Whether a job script says what a unit brings along.
+        Whether a job script states the resources of each unit.
     """
 
     model: SpeedupModel
@@ -88,9 +88,9 @@ class Application:
         Parameters
         ----------
         place
-            How messages name the document.
+            Name of the document in messages.
         name
-            What it is called if it does not say so itself.
+            Name of the application if the document has none.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class Application:
         return cls(model=model, constraint=constraint, safety=safety, name=name, unit=unit, resources=resources)
 
     def sizes(self, machine: int) -> NDArray[np.int64]:
-        """Return the processor counts, ascending, that it can take on a machine of so many processors."""
+        """Return the processor counts, ascending, that it can use on a machine with this many processors."""
         known = self.model.sizes
         if isinstance(self.model, LayoutModel) and self.model.layouts is not None:
             of = (one.nodes * (1 if self.unit == "nodes" else max(1, one.per_node)) for one in self.model.layouts)
@@ -129,7 +129,7 @@ class Application:
         return self.permitted(machine)
 
     def permitted(self, machine: int) -> NDArray[np.int64]:
-        """Return the counts, ascending, that both constraints accept, whether the model knows a time or not."""
+        """Return the counts, ascending, that both constraints accept, even if the model has no time for them."""
         allowed = self.constraint.allowed(machine)
         if self.model.constraint is not None:
             allowed = np.intersect1d(allowed, self.model.constraint.allowed(machine), assume_unique=True)
@@ -153,17 +153,17 @@ class Application:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether only few counts are accepted, so that each of them is worth a word."""
+        """Whether only few counts are accepted, so that each of them can be listed."""
         kinds = {self.constraint.kind, getattr(self.model.constraint, "kind", None)}
         return bool(kinds & {"power-of-two", "perfect-square"})
 
     def requests(self, machine: int, speed: float = 1.0) -> Requests:
-        """Return what it can ask of a machine of so many processors, whose walltime a request may have.
+        """Return its possible requests on a machine with this many processors; walltimes are at most `LONGEST`.
 
         Parameters
         ----------
         speed
-            How many times as fast it runs there as its model says.
+            Speed of the machine relative to the times of the model.
         """
         sizes = self.sizes(machine)
         times = self.execution_times(sizes, speed)
@@ -173,36 +173,36 @@ class Application:
 
     @property
     def counted(self) -> str:
-        """What a size counts, in words."""
+        """The unit of a size, in words."""
         return "GPUs" if self.unit == "gpus" else self.unit
 
     @property
     def is_laid_out(self) -> bool:
-        """Whether it matters over how many nodes a size is laid out."""
+        """Whether the layout of a size over nodes matters."""
         return self.resources is not None and (self.resources.laid_out or isinstance(self.model, LayoutModel))
 
     @property
     def asks_for_more(self) -> bool:
-        """Whether more of a request matters than a number of processors."""
+        """Whether a request is more than a number of processors."""
         return self.resources is not None
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """The types of GPU to choose among; one that is empty stands for any."""
+        """The types of GPU to choose among; an empty one stands for any type."""
         model, wanted = self.model, () if self.resources is None else self.resources.gpu_types
         known = model.devices if isinstance(model, LayoutModel) else ()
         return tuple(one for one in known if not wanted or one in wanted) or wanted or ("",)
 
     def layouts(self, size: int, largest: Mapping[str, int]) -> list[Layout]:
-        """Return the layouts of a size, the fewest nodes first.
+        """Return the layouts of a size, fewest nodes first.
 
-        A model that goes by layouts is asked about all of them, where the application does not say which it takes; else
-        the fewest nodes are taken.
+        If the model depends on layouts, these are all layouts that the application allows; otherwise those with the
+        fewest nodes.
 
         Parameters
         ----------
         largest
-            By type of GPU, how many units the largest node of the machine has.
+            Units of the largest node of the machine, by type of GPU.
         """
         model, resources = self.model, self.resources
         if resources is None:
@@ -215,7 +215,7 @@ class Application:
         return [one for one in found if (one if model.devices else one._replace(device="")) in model.layouts]
 
     def why_uneven(self, size: int, largest: int) -> str:
-        """Return in words why a size has no layout on a machine whose largest node has so many units."""
+        """Return in words why a size has no layout on a machine whose largest node has this many units."""
         if isinstance(self.model, LayoutModel) and self.model.layouts is not None:
             return f"{self.model.name} has no layout of {size} {self.counted} for nodes of up to {largest}"
         return "" if self.resources is None else self.resources.why_uneven(size, largest)
@@ -223,7 +223,7 @@ class Application:
     def execution_times(
         self, processors: NDArray[np.int64], speed: float = 1.0, layouts: Sequence[Layout] | None = None
     ) -> NDArray[np.int64]:
-        """Return t(p) in whole seconds, at least 1; 0 where the model has no answer.
+        """Return t(p) in whole seconds, at least 1; 0 where the model has no time.
 
         On a machine of another speed, max(1, ⌈round(t(p) / speed, 6)⌉).
         """

@@ -1,12 +1,12 @@
-"""The availability list: what a scheduler says it has free, and until when (`gas guide formats`).
+"""The availability list: the free processors of a scheduler in every future time frame (`gas guide formats`).
 
 The paper's section 4.3 lists frames (from, to, free processors); here they adjoin, half-open, and the last one has no
 end. `AvailabilityList` is what the planner reads; `AvailabilityList.from_wire` refuses everything that breaks the
 format, naming the frame.
 
-Schedulers that give jobs nodes, as Slurm does, plan with nodes: `NodeAvailability` says which are free when, and not
-only how many processors. A list of counts is then too hopeful about one request in five; it is a projection for the
-eye, and for users who need no more.
+Schedulers that allocate nodes, as Slurm does, plan with nodes: `NodeAvailability` says which nodes are free when, not
+only how many processors. A list of counts is then too optimistic about one request in five; it serves for display, and
+for users who need no more.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ class AvailabilityList(Shown):
     Attributes
     ----------
     kind
-        "promise": a start that the list shows will not get later (S³); "estimate": it may.
+        "promise": a start that the list shows never gets later (S³); "estimate": it may.
     now
-        The instant (epoch seconds) at which the list was made, and its first frame starts.
+        The instant (epoch seconds) at which the list was made and its first frame starts.
     version
         Changes with the schedule, never with the clock alone.
     starts, free
-        int64, one entry a frame.
+        int64, one entry for each frame.
     """
 
     scheduler: str
@@ -93,7 +93,7 @@ class AvailabilityList(Shown):
         kind: Kind = "promise",
         version: str = "",
     ) -> AvailabilityList:
-        """Return a list from the starts of its frames and what is free in each, checked like one from outside."""
+        """Return a list from the starts of its frames and the free processors in each, checked like any input."""
         start_list, free_list = np.asarray(starts).tolist(), np.asarray(free).tolist()
         if len(start_list) != len(free_list):
             raise BadInput(f"availability: {len(start_list)} starts of frames, but free processors in {len(free_list)}")
@@ -121,7 +121,7 @@ class AvailabilityList(Shown):
 
     @property
     def counts(self) -> AvailabilityList:
-        """The list itself: how much is free at each moment, as `NodeAvailability.counts`."""
+        """The list itself, as `NodeAvailability.counts`."""
         return self
 
     @property
@@ -164,7 +164,7 @@ class AvailabilityList(Shown):
         Raises
         ------
         FieldError
-            Anything that breaks the format; the message starts with `place` and names the frame.
+            The document breaks the format; the message starts with `place` and names the frame.
         """
         fields = Fields(document, place)
         fields.text("schema", choices=[SCHEMA])
@@ -254,16 +254,16 @@ class Spans:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NodeAvailability(Shown):
-    """What is free of each node from now on; the planner reads it as it does an `AvailabilityList`.
+    """The free units of each node from now on; the planner reads it like an `AvailabilityList`.
 
     Attributes
     ----------
     capacity
-        int64, units of each node: processors, or 1 where jobs get whole nodes.
+        int64, units of each node: processors, or 1 if jobs get whole nodes.
     taken
-        When how much of a node is not free. More than there is may be taken; then nothing is free.
+        Spans in which units of a node are not free. They may exceed the units of the node; then nothing is free.
     names
-        Of the nodes; empty if they have none.
+        Names of the nodes; empty if they have none.
     """
 
     scheduler: str
@@ -323,16 +323,16 @@ class NodeAvailability(Shown):
         return found
 
     def said(self, processors: int, walltime: int, layout: Layout | None = None) -> str:
-        """Return in a sentence how sure the start of a request is that `anchors` was asked for; empty if unknown."""
+        """Return in a sentence how certain the start of a request is that `anchors` returned; empty if unknown."""
         return ""
 
     def why_never(self, processors: int, walltime: int, layout: Layout | None = None) -> str:
-        """Return in words why a request that `anchors` finds no start for never starts; empty if nothing is known."""
+        """Return in words why a request without a start in `anchors` never starts; empty if unknown."""
         return ""
 
     @cached_property
     def counts(self) -> AvailabilityList:
-        """How much is free at each moment, on whichever nodes: an upper bound of what a job can get for a while."""
+        """Free units at each moment, over all nodes: an upper bound on what a job can get for a while."""
         from gas.profile.flat import ENDLESS
 
         gaps = self.gaps
@@ -350,13 +350,13 @@ class NodeAvailability(Shown):
 
 @runtime_checkable
 class LaidOut(Protocol):
-    """An availability that knows more of a request than a number of processors.
+    """An availability that plans more of a request than a number of processors: its unit, layout and resources.
 
-    It plans in the unit, and with what [resources] bring along, that its scheduler was asked for.
+    Unit and resources are those for which the scheduler was queried.
     """
 
     def largest_node(self, device: str) -> int:
-        """Return how many units its largest node has, of a type of GPU only if one is named."""
+        """Return the units of its largest node; with a type of GPU, of the largest node with that type."""
 
     def anchors_of(
         self, sizes: Sequence[int], walltimes: Sequence[int], layouts: Sequence[Layout | None], first: int

@@ -79,7 +79,7 @@ class Infeasible(GasError):
 
 
 class Unreachable(GasError):
-    """A scheduler did not answer, or not in its format."""
+    """A scheduler did not answer, or its answer cannot be understood."""
 
 
 class StalePlan(GasError):
@@ -99,7 +99,7 @@ class Draining(Conflict):
 
 
 class StoreDamaged(Conflict):
-    """The contents of the store are damaged: a disk, a copy or a person has changed them."""
+    """The contents of the store are damaged: changed by a disk fault, a bad copy or a person."""
 
 
 class Unauthorized(GasError):
@@ -139,7 +139,7 @@ class StoreFailed(GasError):
 class StoreInDoubt(StoreFailed):
     """A change may or may not have been made durable: the disk failed while it was written.
 
-    Repeating the request with the same key settles it. Until a write succeeds, a crash may lead to either.
+    Repeating the request with the same key settles it. Until a write succeeds, a crash may lead to either outcome.
     """
 
 

@@ -1,10 +1,9 @@
-"""The planner: of all requests that an application could make, the one that finishes first.
+"""The planner: finds the request that finishes first, of all that an application can make.
 
 For every allowed processor count p, with walltime w(p), it takes the earliest start s such that the availability list
-has p free throughout [s, s + w(p)); the candidate finishes at s + t(p). Where it matters over how many nodes a size is
-laid out, each of its layouts is such a request. The least finish wins; ties go to fewer processors, then fewer nodes,
-then the earlier start, then the order in which schedulers were named (`gas guide formats`). It is exact, and pure:
-lists in, `Plan` out.
+has p free throughout [s, s + w(p)); the candidate finishes at s + t(p). If the layout of a size over nodes matters,
+each layout is such a request. The earliest finish wins; ties go to fewer processors, then fewer nodes, then the earlier
+start, then the order in which schedulers were named (`gas guide formats`). It is exact, and pure: lists in, `Plan` out.
 """
 
 from __future__ import annotations
@@ -54,14 +53,14 @@ RejectionKind = Literal["constraint", "machine", "no time", "limit", "no hole", 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One request that could be made; times in epoch seconds, durations in seconds on that scheduler's machine.
+    """A possible request; times in epoch seconds, durations in seconds on that scheduler's machine.
 
     Attributes
     ----------
     processors
         The size, in units: processors, unless `unit` says otherwise.
     layout
-        Over which nodes it is laid out; None where the scheduler chooses.
+        Its layout over nodes; None if the scheduler chooses.
     """
 
     scheduler: str
@@ -89,7 +88,7 @@ class Candidate:
 
     @property
     def processor_seconds(self) -> int:
-        """What the run is expected to use up of an allocation."""
+        """The expected cost of the run: processors × execution time."""
         return self.processors * self.execution_time
 
     def to_wire(self) -> dict[str, Any]:
@@ -112,7 +111,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A processor count that was looked at and is impossible, and why."""
+    """A processor count that is not possible, and why."""
 
     scheduler: str
     processors: int
@@ -123,13 +122,13 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a scheduler accepts from one request, beyond the size of its machine, and how fast that is.
+    """Limits of a scheduler on one request, in addition to the size of its machine, and the machine's speed.
 
     Attributes
     ----------
     speed
-        How many times as fast an application runs there as its file says, from `SLOWEST` to `FASTEST`: its execution
-        times are divided by this, and walltimes follow from them.
+        Speed of the machine relative to the times in application files, from `SLOWEST` to `FASTEST`: execution times
+        are divided by it, and walltimes follow from them.
     """
 
     max_processors: int | None = None
@@ -142,10 +141,10 @@ class Limits:
 
 @dataclass(frozen=True, repr=False)
 class Plan(Shown):
-    """What the planner found: `best` (None if nothing is possible) and everything that it looked at.
+    """A plan: `best` (None if no request is possible), all other candidates, and the rejected requests.
 
-    `candidates` stand best first, by finish, processors, start and the order of the schedulers; `best` is the first
-    of them unless a tolerance asked for a smaller one. `lists` are what it was made from.
+    `candidates` are sorted, best first, by finish, processors, start and the order of the schedulers; `best` is the
+    first of them, unless a tolerance selects a smaller one. `lists` are the availability lists of the plan.
     """
 
     application: str
@@ -171,7 +170,7 @@ class Plan(Shown):
 
     @property
     def likely_starts(self) -> Mapping[Candidate, tuple[int, int, int]]:
-        """Of candidates that are predicted: between which instants their starts lie, and the mean between them."""
+        """Of predicted candidates: the start and the end of the interval of their starts, and the mean start."""
         return {}
 
     def turnaround(self, candidate: Candidate) -> int:
@@ -179,14 +178,14 @@ class Plan(Shown):
         return candidate.finish - self.now
 
     def score(self, candidate: Candidate) -> int:
-        """Return what is to be least: when it finishes."""
+        """Return the criterion to minimise: the finish."""
         return candidate.finish
 
     @property
     def undominated(self) -> list[Candidate]:
-        """The candidates than which none both finishes as early and uses as few processor-hours, by finish.
+        """The trade-offs, by finish: candidates that no other beats in both finish and processor-hours.
 
-        Of two that are alike in both, the first is one.
+        Of two candidates that are equal in both, the first is included.
         """
         front: list[Candidate] = []
         for candidate in sorted(self.candidates, key=lambda c: (self.score(c), c.processor_seconds)):
@@ -195,7 +194,7 @@ class Plan(Shown):
         return front
 
     def why_lost(self, candidate: Candidate) -> str:
-        """Return in words what the best candidate has over this one."""
+        """Return in words why the best candidate is better than this one."""
         best = self.best
         if best is None or candidate == best:
             return "best"
@@ -247,10 +246,10 @@ def plan(
     Parameters
     ----------
     availability
-        One list or several; the order decides ties. Nothing starts before the latest of their instants, so that an old
-        list gains nothing from its age.
+        One list or several; their order decides ties. No start is before the latest of their instants, so an old list
+        has no advantage.
     not_before, deadline
-        Epoch seconds: no start before, no expected finish after.
+        Earliest start and latest expected finish, in epoch seconds.
     max_processor_hours
         Upper limit on processors × execution time, in hours.
     tolerance
@@ -258,7 +257,7 @@ def plan(
     algorithm
         "exact", or "walk" for the paper's Fig. 4.3.
     limits
-        By scheduler: its limits on one request, and its speed.
+        The limits of each scheduler on one request, and its speed, by name.
 
     Raises
     ------

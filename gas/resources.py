@@ -70,7 +70,7 @@ class Resources:
                 raise fields.fail(key, f'belongs to {wanted}, and this application has unit = "{unit}"')
         given = [key for key in MEMORY if key in fields]
         if len(given) > 1:
-            raise fields.fail(given[1], f"and {given[0]} exclude each other on Slurm; leave one out")
+            raise fields.fail(given[1], f"and {given[0]} cannot be used together on Slurm; leave one out")
         memory = (given[0], _megabytes(fields, given[0])) if given else None
         counts = {key: fields.integer(key, None, minimum=1, maximum=MOST) for key in COUNTS}
         found = cls(unit, memory, gpu_types=_types(fields), gpus_per_node=_per_node(fields), **counts)

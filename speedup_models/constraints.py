@@ -43,26 +43,26 @@ MOST_COUNTS: Final = 2**24
 
 
 class ConstraintError(ModelError):
-    """A constraint that no processor count meets, or that is put together wrongly."""
+    """A constraint that no processor count meets, or whose parts do not fit together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """The counts of one kind within bounds; at least one count, or it is refused.
+    """The counts of one kind within bounds; there must be at least one.
 
     Attributes
     ----------
     minimum, maximum
-        Bounds, both included; None is the machine.
+        Bounds, both included; None stands for the size of the machine.
     multiple
-        Of what the counts are multiples; for that kind only.
+        The number of which the counts are multiples; for the kind "multiple" only.
     sizes
         The counts themselves, for the kind "list" only; kept in ascending order.
 
     Raises
     ------
     ConstraintError
-        On construction, if no count is left or the parts do not belong together.
+        On construction, if no count is left or the parts do not fit together.
     """
 
     kind: Kind
@@ -95,7 +95,7 @@ class Constraint:
             raise ConstraintError(f"no count{limits} is {self._noun()}; {self._nearest_counts()}")
 
     def allowed(self, machine: int) -> NDArray[np.int64]:
-        """Return the accepted counts on a machine of so many processors, ascending; possibly none.
+        """Return the accepted counts on a machine with this many processors, ascending; possibly none.
 
         All are laid out in memory, 8 bytes each; more than `MOST_COUNTS` are refused.
         """

@@ -102,7 +102,7 @@ class Downey(SpeedupModel):
 
     @classmethod
     def observed(cls, processors: float, seconds: float, A: float, sigma: float, *, whole: bool = False) -> Downey:  # noqa: N803
-        """Return the application of this A and sigma that was seen to take `seconds` on so many processors.
+        """Return the application with this A and sigma that took `seconds` on this many processors.
 
         L is S(n) times the observed time; with `whole`, rounded up to whole seconds as in the simulator of Cirne
         and Berman, who also round each L / S(n) up (as `execution_times` does).
@@ -118,7 +118,7 @@ class Downey(SpeedupModel):
 
     @property
     def largest_useful_size(self) -> int:
-        """Return the least count on which it runs as fast as it ever will (2**53 if there is none below)."""
+        """Return the smallest count with the shortest execution time (2**53 if there is none below)."""
         bound = self.A + max(self.sigma, 1.0) * (self.A - 1)
         if bound >= LARGEST:
             return LARGEST

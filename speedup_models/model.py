@@ -38,46 +38,46 @@ class ModelError(Unusable):
 
 
 class SpeedupModel(Protocol):
-    """How long an application runs on n processors. A formula derives from this class: it takes every count."""
+    """The execution time of an application on n processors. By default, a derived model accepts every count."""
 
     @property
     def name(self) -> str:
-        """Return what a person calls it, in a few words."""
+        """Return its name for display."""
 
     @property
     def constraint(self) -> Constraint | None:
-        """Return which counts the application itself accepts, None if it says nothing about that."""
+        """Return the counts that the application itself accepts; None for any."""
         return None
 
     @property
     def sizes(self) -> tuple[int, ...] | None:
         """Return the only counts that the model knows, ascending; None for a formula or an interpolation.
 
-        Also a model without `sizes` may answer NaN for some counts (outside the range of an interpolation).
+        A model without `sizes` may also return NaN for some counts (outside the range of an interpolation).
         """
         return None
 
     def seconds(self, processors: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the expected execution time in seconds on each count, NaN where the model has no answer."""
+        """Return the expected execution time in seconds on each count; NaN where the model has none."""
 
 
 SizeUnit = Literal["processors", "gpus", "nodes"]
-"""What a size counts."""
+"""The unit of a size."""
 
 UNITS: Final[tuple[SizeUnit, ...]] = get_args(SizeUnit)
 
 
 class Layout(NamedTuple):
-    """Where the units of a size are: so many on each of so many nodes.
+    """The layout of a size over nodes.
 
     Attributes
     ----------
     nodes
-        How many nodes.
+        Number of nodes.
     per_node
-        GPUs of each node (processors of each node, for an application that counts these); 0 where a node has none.
+        GPUs per node (processors per node, for an application that counts processors); 0 for nodes without GPUs.
     device
-        The type of GPU, as its site calls it ("a100"); empty for any.
+        Type of GPU, as the site names it ("a100"); empty for any.
     """
 
     nodes: int
@@ -85,7 +85,7 @@ class Layout(NamedTuple):
     device: str = ""
 
     def __str__(self) -> str:
-        """Return it as people write it: ``2x4 a100``, ``3 nodes``."""
+        """Return it as text: ``2x4 a100``, ``3 nodes``."""
         if not self.per_node:
             return f"{self.nodes} node{'' if self.nodes == 1 else 's'}"
         return f"{self.nodes}x{self.per_node}{f' {self.device}' if self.device else ''}"
@@ -93,21 +93,21 @@ class Layout(NamedTuple):
 
 @runtime_checkable
 class LayoutModel(Protocol):
-    """A speed-up model whose times depend on the layout: f(size, layout), where others are f(size).
+    """A speed-up model whose times depend on the layout: f(size, layout) instead of f(size).
 
     Attributes
     ----------
     devices
-        The types of GPU for which it knows times; empty if it does not go by types.
+        The types of GPU for which it has times; empty if types do not matter.
     layouts
-        The only layouts that it knows; None for a formula.
+        The layouts for which it has times; None for a formula.
     """
 
     devices: tuple[str, ...]
     layouts: tuple[Layout, ...] | None
 
     def seconds_on(self, sizes: NDArray[np.int64], layouts: Sequence[Layout]) -> NDArray[np.float64]:
-        """Return the expected execution time in seconds on each size in its layout, NaN without an answer."""
+        """Return the expected execution time in seconds of each size in its layout; NaN where it has none."""
 
 
 def processor_counts(processors: ArrayLike) -> NDArray[np.int64]:

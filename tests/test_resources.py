@@ -87,7 +87,7 @@ def test_memory_is_in_megabytes(text, megabytes):
     [
         ("gpus", {"memory_per_gpu": "lots"}, 'not an amount of memory; write it like "500M"'),
         ("gpus", {"memory_per_gpu": "0G"}, "not an amount of memory"),
-        ("gpus", {"memory_per_gpu": "1G", "memory_per_node": "1G"}, "and memory_per_gpu exclude each other"),
+        ("gpus", {"memory_per_gpu": "1G", "memory_per_node": "1G"}, "and memory_per_gpu cannot be used together"),
         ("processors", {"gpu_type": "a100"}, 'belongs to unit = "gpus" or unit = "nodes"'),
         ("nodes", {"cpus_per_gpu": 2}, 'belongs to unit = "gpus"'),
         ("gpus", {"gpus_per_node": 0}, r"is not a number of GPUs; write 4, or \[1, 2, 4\]"),

@@ -38,9 +38,9 @@ PACKAGES = {
 
 WELCOME = """# Gas
 
-Your application can run on 16, 64 or 256 processors: small requests start soon and run long, large requests wait and
-run short. Gas reads from each scheduler how many processors are free and when, combines that with the speed-up of your
-application, and finds the request – machine, processors, walltime – that **finishes first**.
+Your application can run on 16, 64 or 256 processors: small requests start soon but run long, large requests wait longer
+but run faster. Gas reads from each scheduler how many processors are free and when, combines that with the speed-up of
+your application, and finds the request – machine, processors, walltime – that **finishes first**.
 
 """
 

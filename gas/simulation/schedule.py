@@ -71,7 +71,7 @@ NOT_CANCELLED = 2**62
 
 
 class Reservation(NamedTuple):
-    """Processors asked for from an instant on; nothing moves them once they are granted."""
+    """Processors requested from an instant on; once granted, they are never moved."""
 
     submit: int
     """The second in which they are asked for."""
@@ -85,7 +85,7 @@ class Reservation(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule(Shown):
-    """Jobs and when they ran, in seconds of their log; arrays have one value a job, in the order of `jobs`.
+    """Jobs with their starts and ends, in seconds of the log; arrays have one value per job, in the order of `jobs`.
 
     Attributes
     ----------
@@ -94,20 +94,20 @@ class Schedule(Shown):
     start
         `NEVER_STARTED` for a job that was cancelled while it waited.
     end
-        When it gave its processors back; when it was cancelled, if it never started. `NEVER_STARTED` for a job that
-        has not ended, in a simulation that stands before its end.
+        When it released its processors, or was cancelled without having started. `NEVER_STARTED` for a job that has
+        not ended, in a simulation that has stopped before its end.
     promise
-        The start that each job was promised when it was submitted; None under policies that promise nothing.
+        The start promised to each job at its submission; None under policies that promise nothing.
     policy
-        Its name: a `Policy`, or that of one written in Python (`gas.policies.deciding`).
+        The name of the policy: a `Policy`, or that of one written in Python (`gas.policies.deciding`).
     reserved
-        The start that each reservation was given; `NEVER_STARTED` for one that has not been asked for yet.
+        The start of each reservation; `NEVER_STARTED` for one that has not been requested yet.
     priority
-        That of each job; None where all had the same.
+        The priority of each job; None if all were the same.
     queue, adjustment
-        In what order they waited, and for which adjusted walltimes were planned with; None: for none.
+        The order of the queue, and the jobs that were planned with adjusted walltimes; None: none.
     engine_seconds
-        How long the event loop took.
+        Duration of the event loop.
     """
 
     jobs: RigidJobs

@@ -104,16 +104,16 @@ def simulate(
 
 
 class Simulation:
-    """A simulation that stands between two events, and can be asked, changed, copied and gone on with there.
+    """A simulation that can be stopped between two events, inspected, changed, copied and continued.
 
     ::
 
         simulation = Simulation(jobs, "s3", ask=np.flatnonzero(jobs.id == 17))
-        place = simulation.run()                 # where job 17 stands in `jobs`: it arrives, and waits for an answer
-        other = simulation.copy()                # what if …
+        place = simulation.run()                 # stops at the arrival of job 17; its place in `jobs`
+        other = simulation.copy()
         simulation.answer(processors=16, estimate=3600, run_time=3000)
-        simulation.run()                         # None: all is over
-        other.answer()                           # … it asks for what it did in the log
+        simulation.run()                         # None: the simulation has ended
+        other.answer()                           # what if it requests the same as in the log?
         other.run()
         simulation.schedule().end[place] - other.schedule().end[place]
 
@@ -122,32 +122,32 @@ class Simulation:
     jobs
         In submission order.
     cancellations
-        For each job the second in which its user withdraws it, `NOT_CANCELLED` for those that are not; integers. One
-        that is withdrawn while it runs ends then; at or before its submission, it never enters. Under order `event`
-        each cancellation is followed by a revision of its own, as each completion is; under `instant` all of a second
-        by one.
+        For each job the second in which its user cancels it, or `NOT_CANCELLED`; integers. A job that is cancelled
+        while it runs ends then; one cancelled at or before its submission never enters. Under order `event`, a
+        revision follows each cancellation, as it does each completion; under `instant`, one revision follows all
+        cancellations of a second.
     reservations
-        Processors asked for in advance: each gets its earliest fit from its start on when it is submitted, and nothing
-        moves it.
+        Processors requested in advance: at its submission, each gets its earliest fit from its start on, and is never
+        moved.
     queue
-        Whom `easy` looks at first in each pass: "fcfs", who was submitted first; "wfp", who has the highest priority
+        The order in which `easy` considers jobs in each pass: "fcfs", by submission; "wfp", by priority
         (`gas.simulation.ranking`).
     priorities
-        For each job an integer, under policies that plan every job. Higher ones stand in front of the queue, in whose
-        order jobs are moved to earlier starts; no promise gets later (`gas.s3.placing`).
+        For each job an integer, under policies that plan every job. Jobs move to earlier starts in the order of the
+        queue, in which higher priorities come first; no promise gets later (`gas.s3.placing`).
     adjustment
-        Lets an answer name the walltime by which the scheduler plans a job (`gas.simulation.queueing`, under `easy`):
-        while it waits and while it runs ("regular"), or while it waits alone ("selective").
+        Lets an answer give the walltime by which the scheduler plans a job (`gas.simulation.queueing`, under `easy`):
+        while it waits and while it runs ("regular"), or only while it waits ("selective").
     ask
-        Jobs about which `run` stops when they arrive: their places in `jobs`, from 0, not their numbers (`jobs.id`).
+        Jobs at whose arrival `run` stops: their places in `jobs`, from 0, not their numbers (`jobs.id`).
     machine_code
-        Compile the event loop, where numba is installed. The same source, and the same schedule, without.
+        Compile the event loop, if numba is installed. The schedule is the same without.
 
     Raises
     ------
     BadInput
-        For a policy or rule that is not known, for a machine, cancellations, reservations or places that cannot be, or
-        for instants and estimates so large that their sums could reach 2**61 s.
+        A policy or rule is not known; a machine, cancellations, reservations or places are invalid; or instants and
+        estimates are so large that their sums could reach 2**61 s.
     """
 
     def __init__(
@@ -191,12 +191,12 @@ class Simulation:
 
     @property
     def now(self) -> int:
-        """The instant of the last event, in seconds of the log; before any, that at which the first may happen."""
+        """The instant of the last event, in seconds of the log; before any event, the earliest possible one."""
         return int(self._state.now[NOW])
 
     @property
     def events(self) -> int:
-        """How many events were handled."""
+        """The number of events handled."""
         return int(self._state.now[DONE])
 
     def run(
@@ -206,7 +206,7 @@ class Simulation:
         events: int | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> int | None:
-        """Go on until all is over, and return None; or return the place in `jobs` of one that has to be answered.
+        """Continue to the end and return None, or return the place in `jobs` of a job that waits for an answer.
 
         Parameters
         ----------
@@ -250,19 +250,19 @@ class Simulation:
 
     @property
     def next_instant(self) -> int | None:
-        """When something happens next; None when all is over."""
+        """The instant of the next event; None at the end."""
         instant = int(next_instant(self._state))
         return None if instant == ENDLESS else instant
 
     def starts(self, places: ArrayLike) -> NDArray[np.int64]:
-        """Return the starts of jobs by their places; `NEVER_STARTED` for one that has not, so far."""
+        """Return the starts of jobs by their places; `NEVER_STARTED` for one that has not started yet."""
         at = self._place[np.asarray(places, np.int64)]
         work = self._state.work
         found: NDArray[np.int64] = np.where(work[W_STATUS, at] <= WAITING, NEVER_STARTED, work[W_START, at])
         return found
 
     def ends(self, places: ArrayLike) -> NDArray[np.int64]:
-        """Return the ends of jobs by their places; `NEVER_STARTED` for one that has not ended, so far."""
+        """Return the ends of jobs by their places; `NEVER_STARTED` for one that has not ended yet."""
         found: NDArray[np.int64] = self._state.work[W_END, self._place[np.asarray(places, np.int64)]]
         return found
 
@@ -276,7 +276,7 @@ class Simulation:
         return places, self._state.work[W_START, self._place[places]], status[places] > WAITING
 
     def cancel(self, place: int, at: int | None = None) -> None:
-        """Let its user withdraw a job that has not started: now, or at a later instant, or before it was submitted.
+        """Cancel a job that has not started: now, at a later instant, or before its submission.
 
         What follows is what follows in a simulation that knew it from the start, except where others have been
         handled at the present instant already: then it comes after them.
@@ -306,7 +306,7 @@ class Simulation:
         reserved_from: int | None = None,
         submits: bool = True,
     ) -> None:
-        """Say what is submitted in place of the job that `run` returned; what is not said stays as in the log.
+        """Submit a request in place of the job that `run` returned; values that are not given stay as in the log.
 
         With `submits` False nothing is: it is withdrawn as it arrives.
 
@@ -339,7 +339,7 @@ class Simulation:
         self._waits_for_answer = False
 
     def outcomes(self, processors: ArrayLike, estimates: ArrayLike, run_times: ArrayLike) -> NDArray[np.int64]:
-        """Return what each of some answers would lead to for the job that waits for one: rows of start and end.
+        """Return the outcomes of several answers for the job that waits for one: rows of start and end.
 
         Each is followed, all others going on as in the log, until the job starts, which is when its end is known.
         The simulation itself stays where it is.
@@ -373,7 +373,7 @@ class Simulation:
         return Asked(known, int(self.jobs.machine), self.overrun, self._reach)
 
     def availability(self, scheduler: str = "simulation") -> AvailabilityList:
-        """Return what is free from now on, beside all jobs that run and wait.
+        """Return the free processors from now on, beside all running and waiting jobs.
 
         A promise under the planning policies but `conservative-replan`. Policies without a plan are asked as if
         no other job came and each used up its estimate, or adjusted walltime, in the order of the queue.
@@ -401,7 +401,7 @@ class Simulation:
         return other
 
     def schedule(self) -> Schedule:
-        """Return what has come of the jobs so far; ends (and starts) that are not known yet are `NEVER_STARTED`."""
+        """Return the schedule so far; ends (and starts) that are not known yet are `NEVER_STARTED`."""
         work, place = self._state.work, self._place
         promises = self.policy not in ("fcfs", "easy", "conservative-replan")
         jobs = self.jobs
