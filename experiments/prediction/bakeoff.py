@@ -65,7 +65,7 @@ class Score:
     more: bool | None = False
 
     def of(self, found: Waits, method: str, *, level: float = 0.9) -> Interval:
-        """Return the score of a method, with its interval over months."""
+        """Return the score of a method, with its interval over months; its mean is NaN where no job counts for it."""
         return self._over(self.values(found.wait, *found.predicted(method)), found.months, level)
 
     def apart(self, found: Waits, method: str, other: str, share: float = 1.0, *, level: float = 0.9) -> Interval:
@@ -85,6 +85,8 @@ class Score:
 
     def _over(self, values: Column, months: Sequence[str], level: float) -> Interval:
         known = np.isfinite(values)
+        if not known.any():
+            return Interval(float("nan"), None)
         if not self.median:
             return by_months(values[known], [months[i] for i in np.flatnonzero(known).tolist()], level=level)
         return _of_medians(known, months, lambda where: float(np.median(values[where])), level)
@@ -92,8 +94,6 @@ class Score:
 
 def _of_medians(known: NDArray[np.bool_], months: Sequence[str], of: Callable[[Any], float], level: float) -> Interval:
     """Return a median, and how sure it is by those of the months, each counting the same."""
-    if not known.any():
-        return Interval(float("nan"), None)
     names = np.array(months)
     each = [of(here) for month in dict.fromkeys(months) if (here := known & (names == month)).sum() >= 5]
     return Interval(
@@ -206,14 +206,11 @@ class Waits:
         part._said = {name: rows[chosen] for name, rows in self._said.items()}
         return part
 
-    def first(self, score: Score) -> str:
-        """Return the method that has most, or least, of a score."""
+    def first(self, score: Score) -> str | None:
+        """Return the method that has most, or least, of a score; None if no job counts for it."""
         values = {name: score.of(self, name).mean for name in self.methods}
-        values = {name: value for name, value in values.items() if np.isfinite(value) and self._says(score, name)}
-        return (max if score.more else min)(values, key=lambda name: values[name])
-
-    def _says(self, score: Score, method: str) -> bool:
-        return bool(np.isfinite(score.values(self.wait, *self.predicted(method))).any())
+        values = {name: value for name, value in values.items() if np.isfinite(value)}
+        return (max if score.more else min)(values, key=lambda name: values[name], default=None)
 
 
 @cache

@@ -17,6 +17,7 @@ from gas.endpoints.slurm.answer_records import Record, count
 from gas.endpoints.slurm.configuration import hidden, release, scheduling, with_default_memory
 from gas.endpoints.slurm.details import DETAILS, detailed, unclear_shares, with_details
 from gas.endpoints.slurm.notation import duration, node_names, tasks, words
+from gas.endpoints.slurm.resources import by_name
 from gas.endpoints.slurm.scontrol_records import licence, node, partition, reservation
 from gas.endpoints.slurm.setting_answers import config_values, read_settings
 from gas.endpoints.slurm.stand_ins import shown_or_stand_ins
@@ -151,10 +152,10 @@ def read_cluster(
     kept = _optional(answers, "reservations", "ReservationName", zone, failed)
     reservations = tuple(reservation(record, cores) for record in kept or ())
     counted = _optional(answers, "licences", "LicenseName", zone, failed)
-    licences = None if counted is None else tuple(map(licence, counted))
+    licences, several = by_name(map(licence, counted or ()))
     distinct = release(config["SLURM_VERSION"]) < SHARING_APART
     jobs, skipped = _read_jobs(answers["jobs"], zone, mark, distinct) if "jobs" in answers else ((), [])
-    cautions = (*hiding, *_skipped(skipped), *_missing(failed, private))
+    cautions = (*hiding, *_skipped(skipped), *_missing(failed, private), *several)
     return Cluster(
         name,
         asked if now is None else now,
@@ -167,7 +168,7 @@ def read_cluster(
         planned,
         "jobs" not in private,
         cautions,
-        licences,
+        None if counted is None else licences,
         read_settings(config),
     )
 

@@ -20,7 +20,7 @@ from gas.endpoints.slurm.json_entries import VERSIONS, Entry
 from gas.endpoints.slurm.json_jobs import job
 from gas.endpoints.slurm.json_machine import licence, node, partition, reservation
 from gas.endpoints.slurm.notation import LATEST
-from gas.endpoints.slurm.resources import is_default_per_gpu, memory_per_gpu
+from gas.endpoints.slurm.resources import by_name, is_default_per_gpu, memory_per_gpu
 from gas.endpoints.slurm.setting_answers import json_values, read_json_settings
 from gas.endpoints.slurm.stand_ins import shown_or_stand_ins
 from gas.errors import BadInput, Unreachable
@@ -245,6 +245,7 @@ def _optional(
     reasons = {kind: why for kind, why in failed.items() if kind in OPTIONAL}
     config: dict[str, str] = {}
     found: tuple[Licence, ...] | None = None
+    several: list[str] = []
     try:
         if "conf" in answers:
             config = json_values(Entry(_document(answers, "conf").find("slurm_conf"), "conf, slurm_conf").value)
@@ -252,12 +253,12 @@ def _optional(
         reasons["conf"] = str(error)
     try:
         if "licenses" in answers:
-            found = tuple(map(licence, _entries(answers, "licenses", "LicenseName")))
+            found, several = by_name(map(licence, _entries(answers, "licenses", "LicenseName")))
     except Unreachable as error:
         reasons["licenses"] = str(error)
     if "conf" not in answers:
         reasons.setdefault("conf", "this version does not publish its configuration")
-    return config, found, [f"{OPTIONAL[kind]} ({why})" for kind, why in reasons.items()]
+    return config, found, [*(f"{OPTIONAL[kind]} ({why})" for kind, why in reasons.items()), *several]
 
 
 def read_jobs(answers: Mapping[str, str | bytes], threads: Mapping[str, int] | None = None) -> tuple[Job, ...]:

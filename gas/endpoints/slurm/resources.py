@@ -7,16 +7,17 @@ The same GPUs are written ``gpu:a100:4(S:0-1)`` of a node, ``gpu:a100:2(IDX:0-1)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from documents.fields import quoted
 from gas.endpoints.slurm.notation import NOTHING
 from gas.errors import BadInput
-from gas.slurm.cluster import Gres
+from gas.slurm.cluster import Gres, Licence
 
 __all__ = [
     "amounts",
+    "by_name",
     "gres",
     "is_default_per_gpu",
     "licences",
@@ -173,3 +174,25 @@ def memory_per_gpu(text: str) -> int | None:
         if name.partition(":")[0] == "gpu":
             return megabytes(count)
     return None
+
+
+def by_name(found: Iterable[Licence]) -> tuple[tuple[Licence, ...], list[str]]:
+    """Return the licences of each name once, and the effect of those that are counted several times.
+
+    Slurm 25.05 and later list a hierarchical resource (resources.yaml) once for each group of nodes that has a count of
+    its own. Which groups a job needs is not listed, so only what exceeds all together is surely too much.
+    """
+    sums: dict[str, Licence] = {}
+    several: dict[str, None] = {}
+    for one in found:
+        other = sums.get(one.name)
+        if other is None:
+            sums[one.name] = one
+            continue
+        several[one.name] = None
+        sums[one.name] = Licence(
+            one.name, other.total + one.total, other.used + one.used, other.reserved + one.reserved
+        )
+    names = ", ".join(map(quoted, several))
+    cautions = [f"licences {names} are counted by groups of nodes: jobs that request some may start later than shown"]
+    return tuple(sums.values()), cautions if several else []

@@ -5,6 +5,7 @@ two V100, n08 with four GPUs without a type; of n05 and n06 100 MB are the syste
 job there. Names and comments of two jobs look like records, columns and keys.
 """
 
+import json
 from dataclasses import fields
 
 import pytest
@@ -12,6 +13,7 @@ from slurm_answers import recorded
 
 from gas.endpoints.slurm import json_answers
 from gas.endpoints.slurm.command_line import detailed, read_cluster
+from gas.endpoints.slurm.interpretation import interpret
 from gas.slurm.cluster import Gres, Licence
 
 VERSIONS = ["v22.05", "v24.11", "v26.05"]
@@ -111,6 +113,25 @@ def test_accounts_qualities_features_and_licences(cluster, jobs):
     assert jobs["multi"].licences == {"matlab": 3}
     assert jobs["range"].licences == {"matlab": 8, "abaqus@srv": 1}
     assert set(cluster.licences) == {Licence("matlab", 10, 3), Licence("abaqus@srv", 4)}
+
+
+def test_licences_that_are_listed_once_for_each_group_of_nodes_count_together(jobs):
+    """As Slurm 25.05 and later list a hierarchical resource: jobs have one of its name, whichever the group."""
+    said, rest = recorded("v26.05-gpus"), recorded("v0.0.45-gpus")
+    line = "LicenseName=matlab Total=2 Used=1 Free=1 Reserved=1 Remote=no Nodes=n[01-02]\n"
+    listed = json.loads(rest["licenses"])
+    listed["licenses"].append({"LicenseName": "matlab", "Total": 2, "Used": 1, "Free": 1, "Reserved": 1})
+    answers = {**said, "licences": said["licences"] + line}
+    found = [
+        detailed(read_cluster(answers, name="x", mark="mark"), said["details"]),
+        json_answers.read_cluster({**rest, "licenses": json.dumps(listed)}, name="x"),
+    ]
+    for one in found:
+        assert set(one.licences) == {Licence("matlab", 12, 4, 1), Licence("abaqus@srv", 4)}
+        assert [said for said in one.cautions if "licences" in said] == [
+            'licences "matlab" are counted by groups of nodes: jobs that request some may start later than shown'
+        ]
+        assert interpret(one).availability.outlook(4, 1200).expected is not None
 
 
 def test_tasks_and_their_cpus(jobs):

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from experiments.framework.logs import find_logs
-from experiments.prediction.bakeoff import wait_runs
-from experiments.prediction.bakeoff_report import bakeoff_claims, bakeoff_sections
+from experiments.prediction.bakeoff import SCORES, wait_runs
+from experiments.prediction.bakeoff_report import bakeoff_claims, bakeoff_lead, bakeoff_sections
 from experiments.prediction.results import FULL, Results
 
 MONTHS = [f"1997-{month:02}" for month in range(1, 9)]
@@ -32,3 +32,17 @@ def test_claims_and_tables_are_of_months_that_judge(made_logs):
         "KTH: the recorded starts, test months",
         "KTH: the recorded starts, tuning months",
     ]
+
+
+def test_where_no_job_waited_for_ten_minutes_no_method_is_first_within_a_factor_of_two(made_logs):
+    """Logs of a user's own may have no queue, and no recorded wait then counts for that score."""
+    (log,) = (one for one in find_logs(made_logs)[0] if one.source.trace == "KTH")
+    runs = [replace(wait_runs([log], 50, 10, 0)[0][0], truth="recorded", method=of) for of in ("gas", "boosting")]
+    both = [result(of, [[0, 0, 5]] * 80, [0] * 80) for of in ("gas", "boosting")]
+    study = Results(FULL, [], [], [], [], waits=list(zip(runs, both, strict=True)))
+    assert study.compared(log, "recorded").first(SCORES["factor"]) is None
+    assert any(section.title == "KTH: the recorded starts, test months" for section in bakeoff_sections(study))
+    (near,) = (claim for claim in bakeoff_claims(study) if "waits above ten minutes" in claim.text)
+    assert (near.holds, near.here) == (None, "no such job")
+    (lead,) = bakeoff_lead(study)
+    assert "100% within ten minutes, 100% in 90% intervals" in lead
