@@ -49,9 +49,6 @@ from workloads import LogError
 
 __all__ = ["Predictor"]
 
-MOST_SHAPES = 12
-"""Number of other shapes of a waiting job that are simulated."""
-
 FRESH_SECONDS = 3_600.0
 """Seconds for which a scheduler's records of its past are reused, if one job is planned repeatedly."""
 
@@ -283,7 +280,7 @@ class Predictor:
                 self._ledgers.clear()
         history = self._history(endpoint) if isinstance(endpoint, (PlacedEndpoint, RequeueingEndpoint)) else None
         if isinstance(endpoint, PlacedEndpoint) and history is not None:
-            shapes = [found.current, *worth_following(found, MOST_SHAPES)]
+            shapes = [found.current, *worth_following(found)]
             starts: NDArray[np.int64] | None = self._starts_in_place(endpoint, id, history, shapes, not_before)
         elif isinstance(endpoint, RequeueingEndpoint) and history is not None:
             shapes = [found.current, *worth_following(found, BY_THEMSELVES - 1)]

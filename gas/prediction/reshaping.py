@@ -24,6 +24,9 @@ from gas.times import duration_text
 
 __all__ = ["LikelyReshaping", "likely_reshaping", "starts_in_place", "worth_following"]
 
+MOST_SHAPES = 12
+"""How many shapes are followed beside the job as it is, at most."""
+
 
 def starts_in_place(
     snapshot: Snapshot,
@@ -91,7 +94,7 @@ def _with_job(
     )
 
 
-def worth_following(found: Reshaping, most: int) -> list[Candidate]:
+def worth_following(found: Reshaping, most: int = MOST_SHAPES) -> list[Candidate]:
     """Return the shapes of a plan that may be worth a change, at most so many: those planned to finish first.
 
     One that would finish later than the job as it is even if it started at once is not among them, nor its own shape.

@@ -9,7 +9,7 @@ from gas.prediction.forward import PLANNING
 from gas.prediction.snapshot import Snapshot
 from gas.simulation.simulate import Simulation
 
-__all__ = ["snapshot_of"]
+__all__ = ["snapshot_of", "snapshot_without"]
 
 
 def snapshot_of(simulation: Simulation) -> Snapshot:
@@ -27,7 +27,7 @@ def snapshot_of(simulation: Simulation) -> Snapshot:
             f"{len(simulation.reservations)} reservations: a simulation with reservations cannot be predicted"
         )
     places, start, running = simulation.standing()
-    jobs = simulation.jobs
+    jobs = simulation.shapes
     return Snapshot(
         now=simulation.now,
         machine=jobs.machine,
@@ -39,3 +39,9 @@ def snapshot_of(simulation: Simulation) -> Snapshot:
         submit=jobs.submit[places],
         name=np.array(jobs.executable[places]),
     )
+
+
+def snapshot_without(simulation: Simulation, place: int) -> tuple[Snapshot, int]:
+    """Return the snapshot without a waiting job, by its place in `jobs`, and how many of its jobs stand before that."""
+    before = int(np.searchsorted(simulation.standing()[0], place))
+    return snapshot_of(simulation).without(before), before

@@ -6,6 +6,7 @@ Predictions need nothing else of a scheduler; live endpoints and simulations can
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +96,20 @@ class Snapshot:
 
     def __len__(self) -> int:
         return len(self.running)
+
+    def without(self, at: int) -> Snapshot:
+        """Return the snapshot without the job in this place."""
+
+        def kept(column: NDArray[Any] | None) -> Any:
+            return None if column is None else np.delete(column, at)
+
+        columns = ("fixed", "not_before", "submit", "name", "queue")
+        return Snapshot(
+            self.now,
+            self.machine,
+            *(kept(getattr(self, name)) for name in ("processors", "walltime", "start", "running", "user")),
+            **{name: kept(getattr(self, name)) for name in columns},
+        )
 
     @property
     def settled(self) -> NDArray[np.bool_]:

@@ -18,8 +18,10 @@ The main path is `simulate.simulate`, with `engine.run` under it. Its modules, f
     queueing    `fcfs` and `easy`
     engine      the event loop, in both orders
     withdrawal  who is withdrawn, decided on the way
+    reshaping   another shape for a job that waits
     branching   what each of several answers would lead to for a job that arrives
     answers     what takes part in place of a job that arrives, or why that cannot be
+    standing    what a simulation shows of where it stands
     simulate    a log simulated whole, or up to an instant or an arrival, to ask, branch and go on
     conditional some jobs asked before they are moved to earlier starts, as S³ does it
     adjusting   EASY with walltimes that the scheduler adjusts by what has ended so far

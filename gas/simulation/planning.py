@@ -45,7 +45,17 @@ from gas.simulation.state import (
     State,
 )
 
-__all__ = ["begin", "create_completion", "create_start", "enter", "leave_plan", "revise", "start_due", "withdraw"]
+__all__ = [
+    "begin",
+    "create_completion",
+    "create_start",
+    "enter",
+    "leave_plan",
+    "place_in_queue",
+    "read_starts",
+    "revise",
+]
+__all__ += ["start_due", "withdraw"]
 
 
 @lean_kernel
@@ -59,7 +69,7 @@ def enter(state: State, job: int) -> None:
     now[SPANS] += 1
     if work[W_FIXED, job] == 0:
         numbers, earliest, priority = state.plan.numbers, work[W_EARLIEST, job], work[W_PRIORITY, job]
-        at, level = _place_of(state, job), min(level_of(processors), numbers[LEVELS] - 1)
+        at, level = place_in_queue(state, job), min(level_of(processors), numbers[LEVELS] - 1)
         insert(state.queue, at, job, priority, processors, estimate, earliest, start, level, numbers[STAMP])
         now[ALIVE] += 1
     if state.rules[ORDER] == EVENT:
@@ -121,7 +131,7 @@ def leave_plan(state: State, job: int) -> bool:
 def withdraw(state: State, job: int) -> None:
     """Take a waiting job out of queue and plan."""
     work = state.work
-    state.queue.jobs[Q_START, _place_of(state, job)] = -ENDLESS
+    state.queue.jobs[Q_START, place_in_queue(state, job)] = -ENDLESS
     give_back(state.plan, work[W_START, job], work[W_START, job] + work[W_ESTIMATE, job], work[W_PROCESSORS, job])
     work[W_STATUS, job] = GONE
     state.now[ALIVE] -= 1
@@ -129,7 +139,7 @@ def withdraw(state: State, job: int) -> None:
 
 
 @lean_kernel
-def _place_of(state: State, job: int) -> int:
+def place_in_queue(state: State, job: int) -> int:
     """Return how many stand in the queue before a job; jobs are numbered in the order of their arrival."""
     jobs, priority = state.queue.jobs, state.work[W_PRIORITY, job]
     low, high = 0, state.queue.used[COUNT]
@@ -159,7 +169,7 @@ def revise(state: State) -> None:
     elif policy == REPLAN:
         moves = _replan(state)
     if moves > 0:
-        _read_starts(state)
+        read_starts(state)
 
 
 @lean_kernel
@@ -182,7 +192,7 @@ def _replan(state: State) -> int:
 
 
 @lean_kernel
-def _read_starts(state: State) -> None:
+def read_starts(state: State) -> None:
     """Bring the jobs up to date with the queue's planned starts."""
     queue, work, now = state.queue, state.work, state.now
     due = ENDLESS

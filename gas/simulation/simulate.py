@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gas.availability import AvailabilityList
 from gas.compiled import announce, available, compiled
 from gas.errors import BadInput
-from gas.profile.blocks import profile_in
+from gas.profile.blocks import with_rows
 from gas.profile.flat import ENDLESS
 from gas.simulation.answers import Asked, checked_adjusted, checked_answer, checked_answers, checked_reserved
 from gas.simulation.branching import Scratch
-from gas.simulation.engine import ASKS, FINISHED, FULL, NO_JOB, next_instant, run
+from gas.simulation.engine import ASKS, FINISHED, FULL, NO_JOB, run
 from gas.simulation.inputs import (
     checked_cancellations,
     checked_machine,
@@ -26,9 +25,8 @@ from gas.simulation.inputs import (
     reach_of,
     whole,
 )
-from gas.simulation.queueing import expected
+from gas.simulation.reshaping import move_clock, reshape
 from gas.simulation.schedule import (
-    NEVER_STARTED,
     Adjustment,
     Order,
     Policy,
@@ -37,29 +35,20 @@ from gas.simulation.schedule import (
     Schedule,
     checked_rules,
 )
+from gas.simulation.standing import Standing
 from gas.simulation.state import (
-    ABSENT,
     ANSWERED,
-    CONSERVATIVE,
-    DONE,
-    GONE,
     NEXT,
-    NOW,
-    POLICY,
     W_ASKED,
     W_EARLIEST,
-    W_END,
     W_ESTIMATE,
     W_FIXED,
     W_HOLDS,
     W_PROCESSORS,
-    W_PROMISE,
     W_RUN_TIME,
     W_START,
-    W_STATUS,
     W_SUBMIT,
     W_WAITS,
-    WAITING,
     copy_state,
     initial_state,
     with_room,
@@ -68,6 +57,8 @@ from gas.simulation.withdrawal import cancelled_at, never_entering
 from workloads import Overrun, RigidJobs, apply_overrun
 
 __all__ = ["Simulation", "simulate"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _ANSWER = (W_PROCESSORS, W_ESTIMATE, W_RUN_TIME, W_WAITS, W_HOLDS)
 
@@ -103,7 +94,7 @@ def simulate(
     return simulation.schedule()
 
 
-class Simulation:
+class Simulation(Standing):
     """A simulation that can be stopped between two events, inspected, changed, copied and continued.
 
     ::
@@ -189,16 +180,6 @@ class Simulation:
         self._scratch: Scratch | None = None
         self._run(self._state, 0, 0, NO_JOB)  # compiled, or loaded, before anything is timed
 
-    @property
-    def now(self) -> int:
-        """The instant of the last event, in seconds of the log; before any event, the earliest possible one."""
-        return int(self._state.now[NOW])
-
-    @property
-    def events(self) -> int:
-        """The number of events handled."""
-        return int(self._state.now[DONE])
-
     def run(
         self,
         *,
@@ -248,33 +229,6 @@ class Simulation:
             elif why == FINISHED or left <= 0 or self.events - done < some:
                 return None
 
-    @property
-    def next_instant(self) -> int | None:
-        """The instant of the next event; None at the end."""
-        instant = int(next_instant(self._state))
-        return None if instant == ENDLESS else instant
-
-    def starts(self, places: ArrayLike) -> NDArray[np.int64]:
-        """Return the starts of jobs by their places; `NEVER_STARTED` for one that has not started yet."""
-        at = self._place[np.asarray(places, np.int64)]
-        work = self._state.work
-        found: NDArray[np.int64] = np.where(work[W_STATUS, at] <= WAITING, NEVER_STARTED, work[W_START, at])
-        return found
-
-    def ends(self, places: ArrayLike) -> NDArray[np.int64]:
-        """Return the ends of jobs by their places; `NEVER_STARTED` for one that has not ended yet."""
-        found: NDArray[np.int64] = self._state.work[W_END, self._place[np.asarray(places, np.int64)]]
-        return found
-
-    def standing(self) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the places of the jobs that wait or hold processors, their starts so far, and which hold processors.
-
-        Of one that waits, the start is the planned one, under a policy that plans.
-        """
-        status = self._state.work[W_STATUS, self._place]
-        places = np.flatnonzero((status > ABSENT) & (status < GONE))
-        return places, self._state.work[W_START, self._place[places]], status[places] > WAITING
-
     def cancel(self, place: int, at: int | None = None) -> None:
         """Cancel a job that has not started: now, at a later instant, or before its submission.
 
@@ -295,6 +249,47 @@ class Simulation:
             reach = reach._replace(furthest=instant, name=f"the cancellation of {name} at").checked()
         self._state = cancelled_at(self._state, int(self._place[job]), instant, name)
         self._reach, self._scratch = reach, None
+
+    def stand_at(self, instant: int) -> int | None:
+        """Go on to an instant, with all that happens in it, and let it be now; or return who has to be answered first.
+
+        Raises
+        ------
+        BadInput
+            The instant is past.
+        """
+        if whole(instant, "instant") < self.now:
+            raise BadInput(f"instant {instant}: the simulation is at {self.now}, and cannot go back; keep a copy")
+        while (following := self.next_instant) is not None and following <= instant:
+            if (place := self.run(before=instant + 1)) is not None:
+                return place
+        self._made(move_clock)(self._state, instant)
+        return None
+
+    def reshape(
+        self,
+        place: int,
+        *,
+        processors: int | None = None,
+        estimate: int | None = None,
+        run_time: int | None = None,
+    ) -> int:
+        """Give a job that waits another shape now, under a policy that plans every job, and return its promised start.
+
+        It keeps its place in the queue; what is not said stays as it is (`gas.simulation.reshaping`).
+
+        Raises
+        ------
+        BadInput
+            The job does not wait, the policy plans none, or the shape is none for `answer`. Then nothing has changed.
+        """
+        at = self._waiting(place)
+        size, limit, lasts, reach = checked_answer(self._asked(at), processors, estimate, run_time)
+        state = with_room(self._state)
+        self._state = state._replace(plan=with_rows(state.plan, 4))
+        self._made(reshape)(self._state, at, size, limit, lasts)
+        self._reach, self._scratch = reach, None
+        return int(self._state.work[W_START, at])
 
     def answer(
         self,
@@ -364,34 +359,19 @@ class Simulation:
             self._scratch = Scratch(self._state, machine_code=self._run is not run)
         return self._scratch.outcomes(self._state, answers)
 
-    def _asked(self) -> Asked:
-        """Return what an answer has to keep to."""
+    def _made(self, kernel: F) -> F:
+        """Return a kernel in machine code, if the event loop is."""
+        return kernel if self._run is run else compiled(kernel)
+
+    def _asked(self, job: int | None = None) -> Asked:
+        """Return what an answer has to keep to, or another shape of a job, by its place in the work."""
         known = None
-        if self._waits_for_answer:
-            size, limit, lasts = self._state.work[[W_PROCESSORS, W_ESTIMATE, W_RUN_TIME], self._state.now[NEXT]]
+        if job is None and self._waits_for_answer:
+            job = int(self._state.now[NEXT])
+        if job is not None:
+            size, limit, lasts = self._state.work[[W_PROCESSORS, W_ESTIMATE, W_RUN_TIME], job]
             known = int(size), int(limit), int(lasts)
         return Asked(known, int(self.jobs.machine), self.overrun, self._reach)
-
-    def availability(self, scheduler: str = "simulation") -> AvailabilityList:
-        """Return the free processors from now on, beside all running and waiting jobs.
-
-        A promise under the planning policies but `conservative-replan`. Policies without a plan are asked as if
-        no other job came and each used up its estimate, or adjusted walltime, in the order of the queue.
-        """
-        planned = int(self._state.rules[POLICY]) >= CONSERVATIVE
-        profile = profile_in(self._state.plan) if planned else expected(self._state)
-        count = int(profile.used[0])
-        starts = np.maximum(profile.starts[:count], self.now)
-        last = int(np.searchsorted(starts, self.now, side="right")) - 1
-        return AvailabilityList(
-            scheduler=scheduler,
-            kind="promise" if planned and self.policy != "conservative-replan" else "estimate",
-            now=self.now,
-            processors=self.jobs.machine,
-            version=str(self.events),
-            starts=starts[last:],
-            free=profile.free[last:count],
-        )
 
     def copy(self) -> Simulation:
         """Return an independent copy, as it stands."""
@@ -399,31 +379,3 @@ class Simulation:
         other.__dict__.update(self.__dict__)
         other._state, other._scratch = copy_state(self._state), None
         return other
-
-    def schedule(self) -> Schedule:
-        """Return the schedule so far; ends (and starts) that are not known yet are `NEVER_STARTED`."""
-        work, place = self._state.work, self._place
-        promises = self.policy not in ("fcfs", "easy", "conservative-replan")
-        jobs = self.jobs
-        if work[W_ASKED].any():
-            jobs = replace(
-                jobs,
-                processors=work[W_PROCESSORS, place],
-                estimate=work[W_ESTIMATE, place],
-                run_time=work[W_RUN_TIME, place],
-            )
-        return Schedule(
-            jobs=jobs,
-            start=np.where(work[W_STATUS, place] <= WAITING, NEVER_STARTED, work[W_START, place]),
-            end=work[W_END, place],
-            promise=work[W_PROMISE, place] if promises else None,
-            policy=self.policy,
-            order=self.order,
-            overrun=self.overrun,
-            reservations=self.reservations,
-            reserved=work[W_START, self._reserved],
-            engine_seconds=self.engine_seconds,
-            queue=self.queue,
-            adjustment=self.adjustment,
-            priority=self.priorities,
-        )
