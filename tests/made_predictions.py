@@ -23,8 +23,11 @@ def predicted(start, low, high, promise=1000, processors=10):
     return row | {f"{end}_{share:g}": at for share in SHARES for end, at in (("low", low), ("high", high))}
 
 
-def outcome(static, gas, predicting, best=1):
+def outcome(static, gas, predicting, best=1, watched=None):
+    """Return a run; without another time, nothing comes of watching."""
     row = {"static": static, "gas": gas, "predicting": predicting, "best": best, "promised": gas, "user": 1}
+    row |= {"watched": predicting if watched is None else watched, "changes": int(watched is not None)}
+    row |= {"watched_by_plans": gas}
     row |= {"gas_size": 2, "best_size": 1, "predicting_size": 4, "load_ratio": 1.0, "benchmark": "EP"}
     return row | {"problem_class": "A", "submit": 0, "static_size": 1, "still_loses": []}
 
@@ -66,7 +69,9 @@ def _outcomes(generator, strength, jobs=40):
     static = generator.integers(500, 1500, jobs)
     month = generator.normal(0, 30)
     gas, predicting = (static + generator.normal(by, 300, jobs).astype(int) for by in (month, month - 200 * strength))
-    return [outcome(int(a), int(b), int(c)) for a, b, c in zip(static, gas, predicting, strict=True)]
+    watched = predicting + generator.normal(generator.normal(0, 30) - 600 * strength, 100, jobs).astype(int)
+    columns = (one.tolist() for one in (static, gas, predicting, watched))
+    return [outcome(a, b, c, watched=d) for a, b, c, d in zip(*columns, strict=True)]
 
 
 def _waits(run, actual, generator, strength):

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
@@ -30,9 +29,6 @@ from workloads.selection import in_months
 __all__ = ["Outcome", "entropy", "month_result", "month_with_substitutes", "outcomes", "rows_of", "stops"]
 
 
-Predicted: TypeAlias = Callable[[Simulation, tuple[NDArray[np.int64], ...], int], int]
-
-
 class Stop(NamedTuple):
     """A job that a benchmark replaces: the simulation stands at its submission.
 
@@ -46,6 +42,29 @@ class Stop(NamedTuple):
     simulation: Simulation
     application: Application
     asked: Requests
+
+
+class Predicting(NamedTuple):
+    """What comes of a Gas that predicts, where a benchmark replaces a job; turn-around times as in `Outcome`.
+
+    Attributes
+    ----------
+    size
+        Processors of the request that it chooses.
+    watched, changes
+        Turn-around time if it watches that request while it waits, and how often the request is changed.
+    watched_by_plans
+        That of the request of a Gas that does not predict, watched without predictions.
+    """
+
+    size: int
+    watched: int
+    changes: int
+    watched_by_plans: int
+
+
+Predicted: TypeAlias = Callable[[Stop, int], Predicting]
+"""What a Gas that predicts makes of a stop, and of the size that is planned without predictions."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +87,8 @@ class Outcome:
         Where Gas lost: the worlds of `experiments.moldable.losses` in which it still does.
     predicting, predicting_size
         Turn-around time and processors of the request of a Gas that predicts, if there was one.
+    watched, changes, watched_by_plans
+        See `Predicting`.
     """
 
     benchmark: str
@@ -85,6 +106,9 @@ class Outcome:
     still_loses: tuple[str, ...] = ()
     predicting: int | None = None
     predicting_size: int | None = None
+    watched: int | None = None
+    changes: int | None = None
+    watched_by_plans: int | None = None
 
     @property
     def regret(self) -> int:
@@ -111,12 +135,12 @@ def outcomes(
     Parameters
     ----------
     predicted
-        How a Gas that predicts chooses a size, from where the simulation stands, the requests that are possible, and
-        the size that is planned without.
+        What comes of a Gas that predicts.
     """
     schedule = simulate(jobs, policy)
     found = []
-    for one, simulation, app, (sizes, times, walltimes) in stops(jobs, placed, form, policy):
+    for stop in stops(jobs, placed, form, policy):
+        one, simulation, app, (sizes, times, walltimes) = stop
         best = plan(app, simulation.availability()).best
         assert best is not None, "S³'s last frame is the whole machine, so every size has a slot"
         submit = int(jobs.submit[one.place])
@@ -131,7 +155,7 @@ def outcomes(
         if by_size[gas] > by_size[static]:
             why = still_loses(jobs, schedule, one.place, asked[gas], asked[static], policy)
         hindsight = int(np.argmin(turnaround))
-        other = None if predicted is None else predicted(simulation, (sizes, times, walltimes), gas)
+        other = None if predicted is None else predicted(stop, gas)
         found.append(
             Outcome(
                 one.benchmark,
@@ -147,8 +171,7 @@ def outcomes(
                 load_ratio(jobs, [one], form),
                 int(jobs.user[one.place]),
                 tuple(why),
-                None if other is None else by_size[other],
-                other,
+                *(() if other is None else (by_size[other.size], *other)),
             )
         )
     return found

@@ -5,6 +5,7 @@ learners  two more, by scikit-learn
 waits     waits of jobs of a log as each method predicts them
 bakeoff   what the methods score, in which months, and which is first
 bakeoff_report  the part of the report on that
+watching  jobs that are watched while they wait
 run       predicted and true starts of jobs of a log, and what comes of choosing by predictions
 results   which runs there are, and what came out
 claims    whether predictions are right and sharp, and whether they help

@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.substitution import OPPONENTS
-from experiments.prediction.pictures import draw_choices
+from experiments.prediction.pictures import WAYS, draw_choices, draw_watching
 from experiments.prediction.results import Choices, Results
 from experiments.prediction.run import MOST_SIZES
 from experiments.published import PAPER_LOSES
@@ -20,6 +20,10 @@ __all__ = ["choice_sections"]
 _PAIRED = "± is half the width of a 90% Student interval of paired differences, with months as batches."
 
 
+_EXTREME = 3
+"""Runs of a log that are left out to see whether they make the result: those with the largest regret of any way."""
+
+
 def _of_both(group: str) -> tuple[Column, ...]:
     return heads("Gas", "Gas with predictions", group=group)
 
@@ -29,7 +33,8 @@ _MEANS = heads("static", "Gas", "Gas with predictions", "best in hindsight", gro
 
 def choice_sections(study: Results) -> list[Section]:
     """Return the sections; none if nothing was chosen."""
-    return [_turnaround(study), _losing(study), _others(study), _months(study)] if len(study.outcomes()) else []
+    sections = (_turnaround, _losing, _others, _watching, _months)
+    return [section(study) for section in sections] if len(study.outcomes()) else []
 
 
 def _parts(study: Results) -> dict[str, Choices]:
@@ -137,6 +142,50 @@ def _others(study: Results) -> Section:
         *heads("mean", "median", group="later by (s)"),
     )
     return Section("Runs in which predictions change the size", (Table(columns, tuple(rows)),))
+
+
+def _watching(study: Results) -> Section:
+    logs = {name: found for name, found in _parts(study).items() if name in ("all", *study.traces)}
+    rows = []
+    for name, found in logs.items():
+        regrets = {way: getattr(found, way) - found.best for way in WAYS}
+        usual = np.ones(len(found), np.bool_)
+        usual[np.argsort(np.maximum.reduce(list(regrets.values())), kind="stable")[-_EXTREME:]] = False
+        best = np.maximum(found.best, 1)
+        for way, words in WAYS.items():
+            ends = getattr(found, way)
+            late = np.maximum(ends - found.static, 0)
+            rows.append(
+                (
+                    name,
+                    words,
+                    f"{ends.mean():,.0f}",
+                    f"{regrets[way].mean():,.0f}",
+                    f"{100 * found.left(ends):.0f}%",
+                    f"{100 * found.left(ends, usual):.0f}%" if usual.any() else "",
+                    f"{100 * (np.exp(np.log(np.maximum(ends, 1) / best).mean()) - 1):.1f}%",
+                    f"{100 * (ends > found.static).mean():.1f}%",
+                    f"{late.mean():,.0f}",
+                    f"{100 * (found.changes > 0).mean():.1f}%" if way == "watched" else "",
+                )
+            )
+    columns = (
+        *heads("log", "request", left=True),
+        *heads("mean turn-around time (s)", "mean regret (s)"),
+        *heads("all runs", f"without the {_EXTREME} most extreme", group="% of the regret of promises"),
+        Column("longer than the best (geometric mean)"),
+        *heads("runs", "mean loss over all runs (s)", group="loses to static"),
+        Column("jobs reshaped"),
+    )
+    text = (
+        "Gas plans a watched job again every ten minutes (less often after longer waits), in its place in the queue, "
+        "as `gas watch` does. It requests another size if the job then finishes sooner by at least a minute and by 5% "
+        "of the time to its finish. The best in hindsight is the best size that is kept until the start, so a reshaped "
+        "job can finish even sooner."
+    )
+    drawn = draw_watching(logs)
+    picture = Picture("prediction-watching", drawn, "Regret of each way to choose, in % of the regret of promises.")
+    return Section("Watching the job while it waits", (Text(text), picture, Table(columns, tuple(rows))))
 
 
 def _share(part: Any, whole: Any) -> str:

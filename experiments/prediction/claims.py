@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,16 @@ from experiments.prediction.run import REVEALED
 from experiments.published import PAPER_LOSES
 from gas.intervals import FEWEST, Interval, jackknife_by_months, signed
 
-__all__ = ["COVERED", "SHARE", "SHARP", "claims", "ratio", "ratio_of_medians"]
+__all__ = ["COVERED", "LEFT", "SHARE", "SHARP", "claims", "ratio", "ratio_of_medians"]
 
 SHARE: Final = 0.9
 """Probability of the intervals that are judged."""
 
 COVERED: Final = (85.0, 95.0)
 """Per cent of these intervals that may contain the truth."""
+
+LEFT: Final = 1 / 3
+"""How much of the regret of promises may be left."""
 
 SHARP: Final = 0.5
 """How wide they may be in the median, of the promised wait: from submission to the promised start."""
@@ -36,6 +39,8 @@ def claims(study: Results) -> list[Claim]:
         *(_is_sharp(study, trace) for trace in study.traces),
         *(_is_sooner(study, trace) for trace in ("", *study.traces)),
         *(_loses_less(study, trace) for trace in ("", *study.traces)),
+        *(_is_sooner_watched(study, trace) for trace in ("", *study.traces)),
+        *(_leaves_little(study, trace) for trace in ("", *study.traces)),
     ]
 
 
@@ -109,11 +114,33 @@ def _loses_less(study: Results, trace: str) -> Claim:
     return _paired(study, trace, text, lambda found: found.loses_more, here, " points", 1)
 
 
+def _is_sooner_watched(study: Results, trace: str) -> Claim:
+    def here(found: Choices) -> str:
+        return f"{found.watched.mean():,.0f} s against {found.predicting.mean():,.0f} s"
+
+    text = f"{_where(trace)}: the mean turn-around time is lower if Gas also watches the job and reshapes it"
+    return _paired(study, trace, text, lambda found: found.watched - found.predicting, here, " s")
+
+
+def _leaves_little(study: Results, trace: str) -> Claim:
+    text = f"{_where(trace)}: choosing by predictions and watching leaves at most a third of the regret of promises"
+    found = study.outcomes(trace)
+    if not len(found):
+        return Claim(text, None, "no month was simulated for the choice")
+
+    def part(level: float) -> Interval:
+        return jackknife_by_months(lambda kept: 100 * found.left(found.watched, kept), found.months, level=level)
+
+    shown = part(LEVEL)
+    here = f"{shown.text(1)}%, without watching {100 * found.left(found.predicting):.1f}%"
+    return _claim(text, decided({trace: part}, between(0, 100 * LEFT)), here, shown)
+
+
 def _paired(
     study: Results,
     trace: str,
     text: str,
-    difference: Callable[[Choices], NDArray[np.float64]],
+    difference: Callable[[Choices], NDArray[Any]],
     words: Callable[[Choices], str],
     unit: str,
     digits: int = 0,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from experiments.framework.charts import BLUE, GREEN, ORANGE, PINK, as_svg
-from experiments.prediction.claims import COVERED, SHARE
+from experiments.prediction.claims import COVERED, LEFT, SHARE
 from experiments.prediction.results import Choices, Predictions
 from experiments.prediction.run import SHARES
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BINS", "draw_choices", "draw_ranks", "draw_reliability", "draw_starts"]
+__all__ = ["BINS", "WAYS", "draw_choices", "draw_ranks", "draw_reliability", "draw_starts", "draw_watching"]
 
 # From Okabe and Ito's palette, distinct with any kind of colour vision.
 _COLOURS: Final = (BLUE, ORANGE, GREEN, PINK)
@@ -28,6 +28,14 @@ _CHOICES: Final = {
     "best": (GREEN, "best in hindsight", "^", (-3, 11), "right"),
 }
 """Colour, name, mark, and where its figure stands."""
+
+WAYS: Final = {
+    "gas": "by promises",
+    "watched_by_plans": "by promises, watched",
+    "predicting": "by predictions",
+    "watched": "by predictions, watched",
+}
+"""Ways to choose a request, and whether the job is watched."""
 
 BINS: Final = 10
 """Classes of ranks."""
@@ -144,6 +152,31 @@ def draw_choices(parts: Mapping[str, Choices]) -> bytes:
         figure.legend(loc="outside upper left", frameon=False, ncols=len(_CHOICES), fontsize=9)
 
     return as_svg((7.5, 0.75 * len(parts) + 1.3), draw)
+
+
+def draw_watching(parts: Mapping[str, Choices]) -> bytes:
+    """Return the regret of each way to choose, in per cent of that of promises: a group of bars for each log."""
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots(1, 1)
+        rows, height = np.arange(len(parts))[::-1], 0.2
+        for i, (way, words) in enumerate(WAYS.items()):
+            left = [100 * found.left(_column(found, way)) for found in parts.values()]
+            at = rows + (1.5 - i) * height
+            axes.barh(at, left, 0.9 * height, color=_COLOURS[i], label=words)
+            beside: dict[str, Any] = {"xytext": (3, 0), "textcoords": "offset points", "va": "center", "fontsize": 8.5}
+            for share, y in zip(left, at.tolist(), strict=True):
+                axes.annotate(f"{share:.0f}%", (max(share, 0), y), **beside)
+        axes.axvline(100 * LEFT, color="0.3", linewidth=0.9, linestyle="--", zorder=0)
+        axes.set_yticks(rows, [f"{name}\n{len(found):,} runs" for name, found in parts.items()])
+        axes.set_xlabel("regret, % of that of promises (dashed: a third)")
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.tick_params(left=False)
+        axes.grid(axis="x", linewidth=0.4, alpha=0.6)
+        axes.set_axisbelow(True)
+        figure.legend(loc="outside upper left", frameon=False, ncols=2, fontsize=9)
+
+    return as_svg((7.5, 0.95 * len(parts) + 1.3), draw)
 
 
 def _within(at: float, limits: tuple[float, float]) -> bool:

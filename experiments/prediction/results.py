@@ -227,6 +227,14 @@ class Choices(Outcomes):
         super().__init__(rows)
         self.months = months
         self.predicting, self.predicting_size = self._column("predicting"), self._column("predicting_size")
+        self.watched, self.changes = self._column("watched"), self._column("changes")
+        self.watched_by_plans = self._column("watched_by_plans")
+
+    def left(self, ends: NDArray[np.int64], kept: NDArray[np.bool_] | None = None) -> float:
+        """Return how much of the regret of promises is left with these turn-around times; 0 if there was none."""
+        rows = slice(None) if kept is None else kept
+        regret = float(self.regret[rows].sum())
+        return float((ends - self.best)[rows].sum()) / regret if regret else 0.0
 
     @property
     def predicting_loses(self) -> NDArray[np.bool_]:

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
 from experiments.moldable.benchmarks import Form
-from experiments.moldable.outcomes import month_result, outcomes, rows_of
+from experiments.moldable.outcomes import Predicting, Stop, month_result, outcomes, rows_of
 from experiments.moldable.substitution import Substitute
 from experiments.prediction.waits import wait_run
+from experiments.prediction.watching import by_plans, by_predictions, watched
 from gas.prediction.calibration import ends_of
 from gas.prediction.forecast import forecast
 from gas.prediction.ledger import LONGER, Ledger
@@ -143,14 +144,20 @@ def choice_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
     def with_predictions(jobs: RigidJobs, placed: list[Substitute], form: Form) -> list[dict[str, Any]]:
         past = past_before(rigid_jobs(log, configuration["processors"]), ends(log), jobs, policy)
 
-        def predicted(simulation: Simulation, requests: tuple[NDArray[np.int64], ...], planned: int) -> int:
-            sizes, times, walltimes = requests
+        samples, seed = configuration["samples"], configuration["seed"]
+
+        def predicted(stop: Stop, planned: int) -> Predicting:
+            sizes, times, walltimes = stop.asked
             among = _thinned(sizes, planned)
             made = forecast(
-                snapshot_of(simulation), past, sizes[among], walltimes[among], times[among],
-                samples=configuration["samples"], seed=configuration["seed"], policy=policy, alone=len(among),
+                snapshot_of(stop.simulation), past, sizes[among], walltimes[among], times[among],
+                samples=samples, seed=seed, policy=policy, alone=len(among),
             )  # fmt: skip
-            return int(sizes[among[int(np.argmin(made.scores()))]])
+            size = int(sizes[among[int(np.argmin(made.scores()))]])
+            # The samples are the same for all shapes of a job, so half as many tell as well which is sooner.
+            likely = watched(stop, size, by_predictions(past, max(samples // 2, 1), seed, policy))
+            plain = watched(stop, planned, by_plans)
+            return Predicting(size, likely.turnaround, likely.changes, plain.turnaround)
 
         return rows_of(outcomes(jobs, placed, form, policy, predicted))
 

@@ -41,6 +41,19 @@ def test_other_sizes_are_told_apart_by_what_came_of_them(made_study):
     assert (found[6], found[8]) == ("20", "10")
 
 
+def test_what_each_way_leaves_of_the_regret_of_promises_is_said_with_what_watching_adds(made_study):
+    usual, extreme = run(100, 80, 60, 40) | {"watched": 45, "changes": 2}, run(500, 900, 600, 400) | {"watched": 400}
+    study = made_study([], [usual, extreme], months=1)
+    (table,) = [block for block in choice_sections(study)[3].blocks if isinstance(block, Table)]
+    found = {row[1]: row[2:] for row in table.rows if row[0] == "all"}
+    assert found["by promises"][:3] == ("490", "270", "100%")
+    assert found["by predictions"][:3] == ("330", "110", "41%")
+    assert found["by predictions, watched"][:3] == ("222", "2", "1%")
+    assert found["by predictions, watched"][4:] == ("6.1%", "0.0%", "0", "50.0%")
+    assert found["by promises"][4:6] == ("112.1%", "50.0%")
+    assert "without the 3 most extreme" in [column.title for column in table.columns]
+
+
 def test_every_month_is_a_row(made_study):
     (*_, section) = choice_sections(made_study([], [run(9, 8, 7, 6)]))
     (table,) = section.blocks

@@ -39,5 +39,16 @@ def test_half_of_the_way_is_wide_enough(made_study, width, verdict):
 )
 def test_predicting_helps_where_it_is_sooner_and_loses_less(made_study, outcomes, sooner, loses_less):
     found = claims(made_study([predicted(150, 100, 200)], outcomes))
-    assert {claim.holds for claim in found if "mean turn-around" in claim.text} == {sooner}
+    assert {claim.holds for claim in found if "with predictions than without" in claim.text} == {sooner}
     assert {claim.holds for claim in found if "less often" in claim.text} == {loses_less}
+
+
+@pytest.mark.parametrize(
+    ("watched", "sooner", "little"), [(30, True, True), (33, True, True), (35, True, False), (51, False, False)]
+)
+def test_watching_helps_where_it_is_sooner_and_is_enough_where_a_third_is_left(made_study, watched, sooner, little):
+    found = claims(made_study([], [outcome(500, 101, 50, watched=watched + 1)]))
+    assert {claim.holds for claim in found if "watches the job" in claim.text} == {sooner}
+    few = [claim for claim in found if "a third of the regret" in claim.text]
+    assert {claim.holds for claim in few} == {little}
+    assert all(claim.here.startswith(f"{watched}.0 ± 0.0%, without watching 49.0%") for claim in few)

@@ -26,6 +26,7 @@ def test_the_report_says_what_is_predicted_how_right_it_is_and_what_comes_of_it(
         "Choosing by predictions: turn-around time",
         "Losing to static",
         "Runs in which predictions change the size",
+        "Watching the job while it waits",
         "The choice by month",
         "Reproducing this report",
     ):
@@ -33,11 +34,11 @@ def test_the_report_says_what_is_predicted_how_right_it_is_and_what_comes_of_it(
     assert "> Not the full study" in text
     assert "SDSC-SP2-1998" in text  # a log that is not at hand
     assert "KTH: held out 1996-11 to 1996-12, not held out 1996-09 to 1996-10." in text
-    assert "Fewer than 4 months give no interval" in text
+    assert "With fewer than 4 months there is no interval" in " ".join(text.split())
     assert text.index("promised wait, the time from submission to the promised start") == text.index("promised wait")
     assert "(paper: 4.6%)" in out
     assert "log: KTH-SP2-1996-2.1-cln, by courtesy of Lars Made-Up" in err
-    for name in ("reliability", "ranks", "starts", "turnaround"):
+    for name in ("reliability", "ranks", "starts", "turnaround", "watching"):
         assert (folder / f"prediction-{name}.svg").exists()
     assert "Traceback" not in out + err
 

@@ -67,6 +67,25 @@ def loses_more(row):
     return 100.0 * ((predicting > static) - (gas > static))
 
 
+def sooner_watched(row):
+    watched, predicting = number(row, "watched", "predicting")
+    return watched - predicting
+
+
+def regret_left(rows):
+    """Return the regret of watching in per cent of that of promises."""
+    watched, gas, best = (sum(float(row[name]) for row in rows) for name in ("watched", "gas", "best"))
+    return 100 * (watched - best) / (gas - best)
+
+
+def left(rows):
+    batches = months_of(rows)
+    without = [
+        regret_left([row for at, of in enumerate(batches) if at != out for row in of]) for out in range(len(batches))
+    ]
+    return jackknife(regret_left(rows), without)
+
+
 def expected(study):
     """Return the verdicts on starts and choices, in the order of the report."""
     starts = chosen(table(study, TABLES, "prediction-starts"), told="nothing", held_out=True)
@@ -80,6 +99,8 @@ def expected(study):
         *(verdict([sharp(of(starts, name))], high=0.5) for name in LOGS),
         *(verdict([averaged(of(choices, name), later)], high=0) for name in ("", *LOGS)),
         *(verdict([averaged(of(choices, name), loses_more)], high=0) for name in ("", *LOGS)),
+        *(verdict([averaged(of(choices, name), sooner_watched)], high=0) for name in ("", *LOGS)),
+        *(verdict([left(of(choices, name))], low=0, high=100 / 3) for name in ("", *LOGS)),
     ]
 
 
