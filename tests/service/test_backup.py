@@ -467,6 +467,29 @@ def test_a_store_whose_values_changed_is_refused_and_what_is_sound_can_be_saved(
     assert machine.live.submit(asks("alice", "true"))[0].id == 4
 
 
+def test_an_index_that_contradicts_its_table_is_found_by_a_check(machine):
+    machine.live.submit(asks("alice", "true", key="needle-1", start=2**31))
+    machine.stop()
+    path = machine.state / STORE
+    content = path.read_bytes()
+    assert content.count(b"aliceneedle-1") == 1  # of the index over users and keys; all rows are sound
+    path.write_bytes(content.replace(b"aliceneedle-1", b"aliceneedle-2"))
+    problems, sound = check(machine.state)
+    assert sound == 1
+    assert any("missing from index keys" in problem for problem in problems), problems
+
+
+def test_a_file_whose_structure_is_wrong_is_refused_though_all_rows_are_sound(machine):
+    machine.live.submit(asks("alice", "true", start=2**31))
+    machine.stop()
+    path = machine.state / STORE
+    content = bytearray(path.read_bytes())
+    content[36:40] = (7).to_bytes(4, "big")  # pages that are free, by the header of an SQLite file
+    path.write_bytes(content)
+    with pytest.raises(StoreDamaged, match="(?i)freelist"):
+        machine.start()
+
+
 def test_requests_for_another_shape_are_saved_with_their_jobs(machine, tmp_path):
     for user in ("alice", "bob"):
         machine.live.submit(asks(user, "true", start=2**31))
