@@ -254,7 +254,13 @@ def _backtested(
         remark(f"{part.name}: {many(count, 'job')} left out: {reason}")
     places = recorded.places(None if asked.all_jobs else asked.jobs or JOBS)
     possible = len(recorded.places(None))
-    extent = Extent(len(recorded), recorded.unlimited, recorded.left_out, possible, asked.samples)
+    overfull, most_used = recorded.overfull()
+    extent = Extent(
+        len(recorded), recorded.unlimited, recorded.left_out, possible, asked.samples, recorded.jobs.machine,
+        most_used, overfull,
+    )  # fmt: skip
+    if extent.doubt:
+        remark(f"{part.name}: {extent.doubt}")
     kept = partial_file(recorded, places, remark, samples=asked.samples, seed=asked.seed)
     try:
         outcomes = _outcomes(recorded, places, asked.samples, asked.seed, asked.threads, kept)

@@ -15,6 +15,9 @@ from gas.printable import many
 
 __all__ = ["Extent", "bad_sentences", "good_sentences", "of_few", "percent", "seconds_text", "share_text"]
 
+_OVERFULL = 0.05
+"""A log in which more is in use than its machine has, for a larger share of the time, is of a larger machine."""
+
 _NAMED = 6
 """So many classes are named among those for whom predictions are not good."""
 
@@ -32,6 +35,10 @@ class Extent:
         Those of them that could be predicted, after the first had ended.
     samples
         How often each queue was to be simulated.
+    machine, most_used
+        Its processors, and the most that were in use at once.
+    overfull
+        The share of the time in which more were in use than it has.
     """
 
     jobs: int
@@ -39,6 +46,23 @@ class Extent:
     left_out: int
     possible: int
     samples: int
+    machine: int = 0
+    most_used: int = 0
+    overfull: float = 0.0
+
+    @property
+    def doubt(self) -> str:
+        """Why the number of processors may be wrong; "" where nothing speaks against it.
+
+        A few logs count more in use than there are where jobs follow each other, for up to 3% of the time.
+        """
+        if self.overfull <= _OVERFULL:
+            return ""
+        return (
+            f"For {self.overfull:.0%} of the time the log has more than {many(self.machine, 'processor')} in use, up "
+            f"to {self.most_used:,}. If the machine has more than that (--processors), predictions and savings are "
+            "wrong."
+        )
 
     def sentences(self, outcomes: Sequence[Outcome]) -> list[str]:
         """Return what was predicted, and what was cut."""
@@ -63,6 +87,8 @@ class Extent:
             found.append(f"{many(self.left_out, 'job')} left out: no wait or run time, or cancelled while waiting.")
         if self.unlimited:
             found.append(f"{many(self.unlimited, 'job')} without walltime: taken as {shortly(UNLIMITED)}.")
+        if self.doubt:
+            found.append(self.doubt)
         return found
 
 

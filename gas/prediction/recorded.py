@@ -211,6 +211,15 @@ class RecordedQueue:
             found[at] = np.searchsorted(ends_of_user[first:last], submit[place], side="right")
         return found
 
+    def overfull(self) -> tuple[float, int]:
+        """Return the share of its time in which more processors were in use than the machine has, and the most."""
+        times = np.concatenate([self.end, self.start])  # at one instant ends come first
+        order = np.argsort(times, kind="stable")
+        used = np.cumsum(np.concatenate([-self.jobs.processors, self.jobs.processors])[order])
+        lasts = np.diff(times[order])
+        above = int(lasts[used[:-1] > self.jobs.machine].sum())
+        return above / max(int(lasts.sum()), 1), int(used[:-1][lasts > 0].max(initial=0))
+
     def digest(self) -> str:
         """Return a name for all that predictions are made from: equal for equal jobs, machines and zeros."""
         jobs = self.jobs

@@ -53,7 +53,7 @@ def test_what_choosing_would_have_saved_and_whom():
     worse = replace(SAVINGS.classes[0], saved=Interval(-25.0, 10.0))
     assert "25 ± 10% longer" in savings_sentences(Savings((worse,)))[0]
     assert savings_sentences(Savings()) == [
-        "No predicted job was submitted while 1 to 400 others waited: nothing to choose."
+        "No predicted job was submitted while 1 to 400 others waited: there was nothing to choose."
     ]
     few = replace(worse, jobs=20, kind="partition", name="gpu")
     rows = savings_table(Savings((SAVINGS.classes[0], few))).cells

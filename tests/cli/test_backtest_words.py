@@ -87,3 +87,13 @@ def test_what_was_cut_is_said():
         "Gas predicted 4,000 submissions: all but the first of the log.",
         "7 jobs left out: no wait or run time, or cancelled while waiting.",
     ]
+
+
+def test_a_machine_that_is_too_small_for_its_log_is_said():
+    """With the wrong number of processors, the replay would promise savings of another machine."""
+    small = replace(EXTENT, machine=16, most_used=64, overfull=0.58)
+    assert small.sentences(outcomes_of(2000))[1:] == [
+        "For 58% of the time the log has more than 16 processors in use, up to 64. If the machine has more than that "
+        "(--processors), predictions and savings are wrong."
+    ]
+    assert replace(small, overfull=0.03).doubt == ""  # as jobs that follow each other count twice for a moment

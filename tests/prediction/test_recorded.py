@@ -33,6 +33,13 @@ def test_a_machine_has_as_many_processors_as_the_log_says_are_in_use():
     assert queue.snapshot(2).machine == 16
 
 
+def test_for_how_long_more_processors_are_in_use_than_the_machine_has():
+    """Three jobs of four: the second from half of the first on, the third when both have ended."""
+    log = log_of([(0, 0, 100, 100, 4), (50, 0, 50, 100, 4), (100, 0, 100, 100, 4)])
+    assert RecordedQueue(log, 8).overfull() == (0.0, 8)
+    assert RecordedQueue(log, 4).overfull() == (0.25, 8)
+
+
 def test_jobs_without_wait_or_run_time_are_left_out_and_counted():
     queue = RecordedQueue(log_of([(0, 0, 5, 10, 1), (1, -1, 5, 10, 1), (2, 0, -1, 10, 1)]))
     assert (len(queue), queue.left_out) == (1, 2)
