@@ -165,6 +165,7 @@ def draw_watching(parts: Mapping[str, Choices]) -> bytes:
             at = rows + (1.5 - i) * height
             axes.barh(at, left, 0.9 * height, color=_COLOURS[i], label=words)
             beside: dict[str, Any] = {"xytext": (3, 0), "textcoords": "offset points", "va": "center", "fontsize": 8.5}
+            beside["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
             for share, y in zip(left, at.tolist(), strict=True):
                 axes.annotate(f"{share:.0f}%", (max(share, 0), y), **beside)
         axes.axvline(100 * LEFT, color="0.3", linewidth=0.9, linestyle="--", zorder=0)

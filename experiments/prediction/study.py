@@ -35,7 +35,7 @@ def prediction_options(
     Part waits: all methods predict recorded and simulated waits of the same jobs (--log also takes a folder). Part
     starts: starts in simulations of S³. Part choice: moldable jobs choose their requests by predictions, as in `gas
     experiment power`, and are watched while they wait. No prediction is scored on data that tuned it. All parts: two to
-    four hours; --quick: minutes.
+    three hours; --quick: minutes.
     """
     if only and only not in PARTS:
         raise BadInput(f"--only {only}: is not a part of this study, which has {', '.join(PARTS)}")
