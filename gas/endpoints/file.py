@@ -19,8 +19,8 @@ __all__ = ["FileEndpoint"]
 class FileEndpoint(Endpoint):
     """The list in a file; ``-`` is standard input.
 
-    One that a configuration names must be a regular file: a pipe may never end, and the configuration may be
-    any user's.
+    A file named in a configuration must be a regular file: a pipe may never end, and the configuration may be another
+    user's.
     """
 
     name: str

@@ -49,15 +49,15 @@ class S3Endpoint(S3Calls):
     Parameters
     ----------
     name
-        What the user calls it.
+        Its name in messages and plans.
     url
-        Where it is, for example ``http://127.0.0.1:8642``.
+        Its address, for example ``http://127.0.0.1:8642``.
     timeout
         Seconds for one exchange: the connection and the whole answer.
     retries
-        How often a request that only reads, or cancels, is repeated if it got no answer.
+        How often a request that only reads, or cancels, is repeated if it gets no answer.
     patience
-        Seconds for which a request to submit or reserve is repeated that got none.
+        Seconds for which a request to submit or reserve is repeated if it gets no answer.
     access
         The token and the certificates; by default those of the environment (`Access.of`).
 

@@ -67,9 +67,9 @@ def sbatch_arguments(
     job
         Its command becomes ``--wrap``; without one, a script's name may follow the arguments.
     unit
-        What a processor is on that machine: a task (``--ntasks``), a cpu of one task (``--cpus-per-task``) or a node.
+        What a processor is there: a task (``--ntasks``), a CPU of one task (``--cpus-per-task``) or a node.
     parsable
-        Let sbatch print the job's number alone.
+        Let sbatch print only the number of the job.
     """
     arguments = ["--parsable"] if parsable else []
     size = {"tasks": ["--ntasks={}"], "cpus": ["--ntasks=1", "--cpus-per-task={}"], "nodes": ["--nodes={}"]}
@@ -101,11 +101,11 @@ def psij_job_spec(
     Parameters
     ----------
     stdout, stderr
-        Where the job writes; PSI/J's executors throw away what has no file.
+        Output files; PSI/J's executors discard output without a file.
     launcher
-        What starts the processes: "single" (PSI/J's default, once), "multiple", "mpirun", "srun" and so on.
+        Launcher of the processes: "single" (PSI/J's default, once), "multiple", "mpirun", "srun" and so on.
     threads
-        One process with so many cores, rather than so many processes.
+        One process with this many cores, instead of this many processes.
     shape
         Its tasks, nodes and GPUs, where the request is more than a number of processors; the job is filled in already.
 
@@ -166,12 +166,12 @@ def dask_jobs(
         Of one job, as dask-jobqueue reads it: "16 GB". No plan knows it; dask-jobqueue needs it here or in its own
         configuration.
     cores
-        At most so many of one job, those of a node; by default the whole request is one job. It takes the fewest jobs,
-        and in each the fewest cores, that hold all processors.
+        Most cores of one job, usually those of a node; by default the whole request is one job. Gas uses the fewest
+        jobs that hold all processors, and the fewest cores in each.
     processes
-        Workers into which a job is cut; dask-jobqueue's default is about the root of its cores.
+        Workers per job; dask-jobqueue's default is about the square root of its cores.
     system
-        Whose cluster it is, which decides how the walltime is written.
+        The batch system of the cluster, which determines the format of the walltime.
     """
     _at_least_one(cores, "cores")
     if system not in get_args(BatchSystem):
@@ -201,7 +201,7 @@ def snakemake_resources(request: Sized, *, threads: bool = False) -> dict[str, i
     Parameters
     ----------
     threads
-        One task with so many cpus, rather than so many tasks.
+        One task with this many CPUs, instead of this many tasks.
     """
     count = request.processors
     return {
@@ -225,10 +225,10 @@ def parsl_arguments(
     Parameters
     ----------
     cores_per_node
-        At most so many of one node; by default the request is on one node. The block takes the fewest nodes, and of
-        each the fewest cores, that hold all processors.
+        Most cores of one node; by default the request is on one node. The block uses the fewest nodes that hold all
+        processors, and the fewest cores of each.
     provider
-        Whose keywords; "local" has neither a walltime nor cores.
+        The provider; "local" has neither a walltime nor cores.
     """
     _at_least_one(cores_per_node, "cores_per_node")
     if provider not in get_args(ParslProvider):
@@ -249,7 +249,7 @@ def parsl_arguments(
 def converted(
     found: Plan, form: Form, job: JobDescription | None = None, resources: Resources | None = None
 ) -> str | dict[str, Any]:
-    """Return the best request of a plan in another's words, to be printed.
+    """Return the best request of a plan in the form of another program, for printing.
 
     ``sbatch`` is a command line, the others are JSON objects: ``psij`` a JobSpec that PSI/J's serializer reads,
     ``submitit`` what its ``update_parameters`` takes, ``dask`` with ``arguments`` and ``jobs``, ``snakemake`` and
@@ -258,16 +258,16 @@ def converted(
     Parameters
     ----------
     job
-        What is to run, if that is known already.
+        The job to run, if it is known already.
     resources
-        What a unit of its sizes brings along; by default nothing.
+        Resources of each unit of its sizes; by default none.
 
     Raises
     ------
     BadInput
-        The other side has no words for it.
+        The other program cannot express the request.
     Infeasible
-        The plan found nothing.
+        The plan has no possible request.
     Missing
         ``psij``: it is not installed.
     """
