@@ -24,7 +24,8 @@ def malleate_options(
 ) -> Options:
     """Compare choosing sizes at submission with malleable jobs.
 
-    Draws speed-ups for jobs of real logs; a share of them choose sizes as with Slurm, OAR or Gas, or grow and shrink.
+    Draws speed-ups for the jobs of real logs. A share of the jobs choose sizes as with Slurm, OAR or Gas, or grow and
+    shrink while they run.
 
     With five logs and two processors it takes about half an hour.
     """

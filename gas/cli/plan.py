@@ -47,7 +47,7 @@ def plan_command(
 ) -> None:
     """Find the request that finishes first.
 
-    Compares all possible requests: each scheduler, number of processors and walltime.
+    Compares all possible requests: every scheduler, number of processors and walltime.
 
     gas plan --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m
 

@@ -24,8 +24,9 @@ def why_command(
 
     gas why 12
 
-    Shows the jobs ahead of it, its priority factors, the limits that hold it and its expected start. Also shows when
-    the job would start with a shorter time limit, fewer processors, another partition or another QOS. Changes nothing.
+    Shows the jobs ahead of it, its priority factors, the limits that hold it back, and its expected start. Also shows
+    when the job would start with a shorter time limit, fewer processors, another partition or another QOS. Changes
+    nothing.
     """
     where, number = job_of(job, endpoint, config)
     record = where.job(number)

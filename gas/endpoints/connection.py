@@ -203,7 +203,7 @@ class Connection:
         except (ValueError, KeyError, TypeError):
             kind = message = None
         if not isinstance(kind, str) or not isinstance(message, str):
-            return NoAnswer(f"{self.called} answered HTTP {status}; is it an S³ service?", again=status >= 500)
+            return NoAnswer(f"{self.called} returned HTTP {status}; is it an S³ service?", again=status >= 500)
         text = f"{self.name}: {message}"
         if kind == "TooMany":
             return TooMany(text, _seconds(answer.headers.get("Retry-After")))

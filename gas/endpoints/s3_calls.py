@@ -149,7 +149,7 @@ class S3Calls(JobEndpoint):
         try:
             return answer.json()
         except ValueError as error:
-            raise Unreachable(f"{self.connection.called} answered something that is not JSON ({error})") from None
+            raise Unreachable(f"{self.connection.called} returned something that is not JSON ({error})") from None
 
     def job_in(self, answer: Answer) -> dict[str, Any]:
         """Return the job of an answer, or raise `Unreachable`."""

@@ -122,5 +122,5 @@ def _entry(name: str, job: Mapping[str, Any], users: Mapping[str, int]) -> Entry
 def _integer(name: str, answer: Mapping[str, Any], key: str) -> int:
     value = answer.get(key)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise Unreachable(f"{name}: answered {key} {value!r} where a whole number belongs; is it an S³ service?")
+        raise Unreachable(f"{name}: returned {key} {value!r} instead of a whole number; is it an S³ service?")
     return value

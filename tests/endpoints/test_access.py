@@ -251,7 +251,7 @@ def test_a_token_follows_no_redirection(start_scripted, status):
     endpoint = S3Endpoint("kth", service.url, retries=0, patience=0, access=Access(SECRET, "GAS_TOKEN"))
     for ask in (endpoint.availability, lambda: endpoint.submit(Request(1, 1), JobDescription("a", run_time=1), "k")):
         service.answers = [(status, b"", {"Location": f"{other.url}/v1/availability"})]
-        with pytest.raises(Unreachable, match=f"answered HTTP {status}"):
+        with pytest.raises(Unreachable, match=f"returned HTTP {status}"):
             ask()
     assert len(service.asked) == 2
     assert other.asked == []

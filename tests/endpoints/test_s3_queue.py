@@ -94,7 +94,7 @@ def test_jobs_that_wait_for_a_time_are_not_taken_to_start_before_it():
     ],
 )
 def test_an_answer_that_is_none_of_s3_is_named(machine, wrong):
-    with pytest.raises(Unreachable, match="s3: answered .* where a whole number belongs"):
+    with pytest.raises(Unreachable, match="s3: returned .* instead of a whole number"):
         of(job("queued", **wrong), machine=machine)
 
 
@@ -142,7 +142,7 @@ def test_where_no_job_has_ended_by_itself_there_is_no_history(known):
 
 @pytest.mark.parametrize("wrong", [{"submitted": None}, {"finished": "soon"}, {"start": None}, {"processors": True}])
 def test_a_past_that_is_none_of_s3_is_named(wrong):
-    with pytest.raises(Unreachable, match="s3: answered .* where a whole number belongs"):
+    with pytest.raises(Unreachable, match="s3: returned .* instead of a whole number"):
         history_of("s3", [{**ended("completed"), **wrong}])
 
 

@@ -69,7 +69,7 @@ def parsed(answer: str, source: str) -> Any:
         unclosed = isinstance(error, json.JSONDecodeError) and error.msg.startswith("Unterminated")
         if text[0] in "{[" and (at >= len(text) - 1 or unclosed):
             raise Unreachable(f"{source}: the answer is cut off after {quoted(text[-40:])}") from None
-        raise Unreachable(f"{source}: answered {quoted(text[:200])}, which is not JSON") from None
+        raise Unreachable(f"{source}: returned {quoted(text[:200])}, which is not JSON") from None
 
 
 def records_of(content: Any, source: str) -> list[Mapping[str, Any]]:
@@ -80,14 +80,14 @@ def records_of(content: Any, source: str) -> list[Mapping[str, Any]]:
     if isinstance(found, Mapping):
         found = list(found.values())
     if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
-        raise Unreachable(f"{source}: answered {quoted(str(content)[:200])}; is it OAR?")
+        raise Unreachable(f"{source}: returned {quoted(str(content)[:200])}; is it OAR?")
     return found
 
 
 def page_of(content: Any, source: str) -> tuple[list[Mapping[str, Any]], int, int | None]:
     """Return the objects of one page of the REST API, their number on all pages, and the time of the query."""
     if not isinstance(content, Mapping) or not isinstance(content.get("items"), list):
-        raise Unreachable(f"{source}: answered no list of items; is it the REST API of OAR?")
+        raise Unreachable(f"{source}: returned no list of items; is it the REST API of OAR?")
     page = _Record(source, content)
     records = records_of(content, source)
     return records, page.whole("total", len(records)) or 0, page.whole("api_timestamp", None)
@@ -147,7 +147,7 @@ def usage_in(table: str, source: str) -> Usage:
         if match is None:
             if not line.strip() or "----" in line or "First window" in line:
                 continue
-            raise Unreachable(f"{source}: answered {quoted(line[:80])}, which is not a line of OAR's accounting")
+            raise Unreachable(f"{source}: returned {quoted(line[:80])}, which is not a line of OAR's accounting")
         used, asked = users.get(match["user"], (0, 0))
         users[match["user"]] = used + int(match["used"]), asked + int(match["asked"])
     return Usage(users, LONGEST_USER)
@@ -159,7 +159,7 @@ def usage_of(records: Iterable[Mapping[str, Any]], source: str) -> Usage:
     for one in records:
         consumed = one.get("consumptions")
         if not isinstance(consumed, Mapping):
-            raise Unreachable(f"{source}: answered a project without its usage; is it the REST API of OAR?")
+            raise Unreachable(f"{source}: returned a project without its usage; is it the REST API of OAR?")
         for place, kind in enumerate(("USED", "ASKED")):
             seconds = consumed.get(kind) or {}
             if not isinstance(seconds, Mapping):

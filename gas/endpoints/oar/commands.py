@@ -90,7 +90,7 @@ class CommandTransport:
         source = f"{self.name}: oarstat --gantt"
         chart = parsed(self._run(["oarstat", "-J", "--gantt", window]), source)
         if not isinstance(chart, Mapping) or not {"resources", "jobs"} <= chart.keys():
-            raise Unreachable(f"{source}: answered no Gantt chart; is it OAR?")
+            raise Unreachable(f"{source}: returned no Gantt chart; is it OAR?")
         resources = resources_of(records_of(chart["resources"], source), source)
         planned = jobs_of(records_of(chart["jobs"], source), source)
         if self._properties is not None:

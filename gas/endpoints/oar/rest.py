@@ -207,7 +207,7 @@ class RestTransport:
         status = answer.status_code
         if 200 <= status < 300 and isinstance(id, int) and id > 0:
             return id
-        said = f"{self.name}: {words}" if words else f"{self.name}: {self.address} answered HTTP {status}"
+        said = f"{self.name}: {words}" if words else f"{self.name}: {self.address} returned HTTP {status}"
         made = submitted_as(words)
         if made is not None:
             raise RefusedAs(f"{self.name}: oarsub created job {made}, but ended with: {complaint_of(words)}", made)
@@ -341,7 +341,7 @@ class RestTransport:
             return Forbidden(f"{self.name}: {said}")
         if status == 404 and words:
             return NotFound(f"{self.name}: {said}")
-        return Unreachable(f"{self.name}: {self.address} answered {said}; is it the REST API of OAR?")
+        return Unreachable(f"{self.name}: {self.address} returned {said}; is it the REST API of OAR?")
 
 
 def _content(answer: Answer) -> tuple[Any, str]:

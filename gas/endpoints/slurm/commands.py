@@ -177,7 +177,7 @@ class CommandTransport:
         said = self._run(sbatch_line(batch), batch.script, sends=True)
         found = re.match(r"(\d+)(;|\s|$)", said)
         if found is None:
-            raise Unclear(f"{self.name}: sbatch answered {quoted(said.strip()[:200])} instead of a number")
+            raise Unclear(f"{self.name}: sbatch printed {quoted(said.strip()[:200])} instead of a number")
         return int(found[1])
 
     def cancel(self, id: int) -> None:

@@ -305,7 +305,7 @@ class RestTransport(RestClient):
         id = job_number(document)
         if not id:
             said = beginning(json.dumps(document))
-            raise Unclear(f"{self._connection.called} answered {said}, without a job's number")
+            raise Unclear(f"{self._connection.called} returned {said}, without a job's number")
         return id
 
     def cancel(self, id: int) -> None:

@@ -145,7 +145,7 @@ def test_an_api_that_knows_nobody_is_asked_about_tags_in_vain(api):
 
 @pytest.mark.parametrize(
     ("fault", "problem"),
-    [("500", "answered HTTP 500; is it the REST API of OAR"), ("cut", "connection was lost"),
+    [("500", "returned HTTP 500; is it the REST API of OAR"), ("cut", "connection was lost"),
      ("hang", "has not answered for 0.3 s"), ("half", "cut off|is not JSON")],
 )  # fmt: skip
 def test_an_answer_that_is_none_is_unreachable(api, fault, problem):
