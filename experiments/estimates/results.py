@@ -222,9 +222,9 @@ class Results(LogResults[Options, LogRun]):
         return interval([result[policy][measure] for result in found]) if found else None
 
     def change(self, log: Found, policy: str, measure: Measure, before: Terms, after: Terms) -> Change | None:
-        """Return what going from some terms to others changes, None if not both were run."""
+        """Return what going from some terms to others changes, None if not both were run or the mean was 0."""
         first, then = ([result[policy] for result in self.simulations(log, terms)] for terms in (before, after))
-        if not first or not then:
+        if not first or not then or not all(one[measure] for one in first):
             return None
         pairs = [(first[i % len(first)], then[i % len(then)]) for i in range(max(len(first), len(then)))]
         percent = [100 * (two[measure] / one[measure] - 1) for one, two in pairs]

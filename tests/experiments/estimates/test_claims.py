@@ -1,7 +1,12 @@
 """The paper's statements on estimates: each has a verdict where its logs are at hand."""
 
+from dataclasses import replace
+
 from experiments.estimates.claims import claims
-from experiments.estimates.results import Options, Results
+from experiments.estimates.own import own_section
+from experiments.estimates.results import DOUBLED, EXACT, USERS, LogRun, Options, Results, uniform
+from experiments.framework.logs import find_logs
+from experiments.published import FACTORS
 
 
 def test_statements_have_verdicts_where_their_logs_are_at_hand(study):
@@ -17,3 +22,17 @@ def test_counts_of_another_version_of_a_log_are_not_judged(study):
     (found,) = [claim for claim in claims(study) if "the counts of KTH" in claim.text]
     assert (found.holds, found.verdict) == (None, "not judged")
     assert "of 7" in found.here
+
+
+def test_jobs_that_take_no_time_and_never_wait_leave_no_change_in_per_cent(made_logs):
+    """A log of a user's own may consist of them: their mean response is 0 under all estimates."""
+    (log,) = (one for one in find_logs(made_logs)[0] if one.source.trace == "KTH")
+    own = replace(log, own=True)
+    means = {"response": 0.0, "slowdown": 1.0, "sums": {"response": [0.0], "slowdown": [9.0]}}
+    result = {"jobs": 9, "easy": means, "conservative": means}
+    runs = [LogRun(own, "simulation", terms) for terms in (EXACT, USERS, DOUBLED, *map(uniform, FACTORS))]
+    study = Results(Options(), runs, [result] * len(runs))
+    assert study.change(own, "easy", "response", EXACT, USERS) is None
+    assert study.change(own, "easy", "slowdown", EXACT, USERS).percent.mean == 0
+    assert all(claim.holds is None for claim in claims(study) if claim.text.startswith("other logs"))
+    assert own_section(study) is not None
