@@ -157,9 +157,9 @@ class Agent:
         key: str | None = None,
         before: Callable[[PlannedTogether], object] | None = None,
     ) -> SubmittedTogether:
-        """Plan over one machine or several, and submit what finishes first; all parts or none.
+        """Plan on one machine or several, and submit what finishes first: all parts or none.
 
-        `submit` has the parameters and errors, `gas.agent.coallocating` says how.
+        Parameters and errors are those of `submit`; `gas.agent.coallocating` describes how it works.
         """
         from uuid import uuid4
 
@@ -211,23 +211,23 @@ class Agent:
         processors: int | None = None,
         dry_run: bool = False,
     ) -> Reshaped:
-        """Give a waiting job another shape if it then finishes sooner; it keeps its number and its place.
+        """Give a waiting job another shape if it then finishes sooner; it keeps its number and its place in the queue.
 
         Parameters
         ----------
         on
-            The name of its scheduler, where there are several.
+            The name of its scheduler, if there are several.
         processors
             Change to this number of processors, even without a gain.
         dry_run
-            Decide, and change nothing.
+            Return the change without making it.
 
         Raises
         ------
         Conflict
-            The job does not wait any more.
+            The job is no longer waiting.
         BadInput
-            Its scheduler cannot change jobs, or it cannot run on so many processors.
+            Its scheduler cannot change jobs, or the job cannot run on this number of processors.
         """
         from gas.agent.reshaping import reshape, reshaping_endpoint
 
@@ -248,22 +248,22 @@ class Agent:
         dry_run: bool = False,
         forecasting: Forecasting | None = None,
     ) -> dict[str, Any]:
-        """Reshape a waiting job at every change of its queue until it has started or ended, and return it then.
+        """Reshape a waiting job whenever its queue changes, until it has started or ended; then return the job.
 
         Parameters
         ----------
         report
-            Called with what was done, and why.
+            Called with each decision and its reason.
         on
-            The name of its scheduler, where there are several.
+            The name of its scheduler, if there are several.
         every
-            Seconds from one look at the queue to the next.
+            Seconds between two checks of the queue.
         until_end
-            Go on until it has ended.
+            Continue until it has ended.
         dry_run
             Change nothing.
         forecasting
-            Decide by what is likely, where the scheduler shows the job's place in its queue; None by its plans.
+            Decide by predictions, if the scheduler shows the job's place in its queue; None: by its plans.
         """
         from gas.agent.reshaping import reshaping_endpoint
         from gas.agent.watching import Watch
@@ -298,7 +298,7 @@ class Agent:
         return found
 
     def gather(self, options: PlanOptions | None = None) -> list[Answer]:
-        """Ask the schedulers; who does not answer has an error in place of a list."""
+        """Query the schedulers; one that does not answer has an error instead of a list."""
         options = options or PlanOptions()
         return gather(self._schedulers_for(None), choices=options.choices, stale_ok=options.stale_ok)
 
