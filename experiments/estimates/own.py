@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.estimates.claims import NAMES, SCHEMES, changed, estimates
+from experiments.estimates.claims import LOST, NAMES, SCHEMES, changed, estimates
 from experiments.estimates.results import DOUBLED, EXACT, USERS, Change, Results, Terms, uniform
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.logs import Found
@@ -70,4 +70,10 @@ def own_section(study: Results) -> Section | None:
         "are from users' own, with jobs killed at their original estimate in both. In brackets: with a 90% interval "
         "over months."
     )
+    for log in study.own_logs:
+        if (lost := study.run_time_lost(log)) > LOST:
+            text += (
+                f" {log.source.trace}: jobs are killed at users' estimates and lose {lost:.0%} of their run time, so "
+                "that changes from exact estimates to these are not of estimates alone."
+            )
     return Section("Other logs: means by estimates", (Text(text), table_of(rows, _COLUMNS)))

@@ -230,6 +230,10 @@ class Results(LogResults[Options, LogRun]):
         percent = [100 * (two[measure] / one[measure] - 1) for one, two in pairs]
         return Change(interval(percent), scaled(of_sums(_sums(then, measure), _sums(first, measure)), 100, -100))
 
+    def run_time_lost(self, log: Found) -> float:
+        """Return the share of a log's run time that its jobs lose where they are killed at their users' estimates."""
+        return max((float(result["run_time_lost"]) for result in self.simulations(log, USERS)), default=0.0)
+
     def above_drawn(self, log: Found, policy: str, measure: Measure) -> Part | None:
         """Return by how many per cent users' own estimates give a higher mean than drawn ones, all f above 1 alike."""
         own = [result[policy] for result in self.simulations(log, USERS)]

@@ -118,10 +118,12 @@ def _simulation(configuration: Configuration, log: Log) -> Result:
     except (LogError, ValueError) as error:  # the log lacks what a model of estimates needs
         return {"jobs": 0, "left_out": str(error)}
     labels, month = months_of(jobs.submit, log.epoch)
+    lost = np.maximum(jobs.run_time - jobs.estimate, 0) * (configuration["overrun"] == "kill")
     return {
         "jobs": len(jobs),
         "skipped": dict(jobs.skipped),
         "overruns": int(np.count_nonzero(jobs.run_time > jobs.estimate)),
+        "run_time_lost": float(lost.sum() / max(jobs.run_time.sum(), 1)),
         "months": labels,
         "jobs_by_month": np.bincount(month).tolist(),
         **{policy: _figures(simulated(jobs, policy, configuration), month) for policy in POLICIES},

@@ -24,15 +24,31 @@ def test_counts_of_another_version_of_a_log_are_not_judged(study):
     assert "of 7" in found.here
 
 
+def same_under_all_estimates(log, response, lost=0.0):
+    means = {"response": response, "slowdown": 1.0, "sums": {"response": [9 * response] * 4, "slowdown": [9.0] * 4}}
+    result = {"jobs": 36, "easy": means, "conservative": means, "run_time_lost": lost}
+    runs = [LogRun(log, "simulation", terms) for terms in (EXACT, USERS, DOUBLED, *map(uniform, FACTORS))]
+    return Results(Options(), runs, [result] * len(runs))
+
+
 def test_jobs_that_take_no_time_and_never_wait_leave_no_change_in_per_cent(made_logs):
     """A log of a user's own may consist of them: their mean response is 0 under all estimates."""
     (log,) = (one for one in find_logs(made_logs)[0] if one.source.trace == "KTH")
     own = replace(log, own=True)
-    means = {"response": 0.0, "slowdown": 1.0, "sums": {"response": [0.0], "slowdown": [9.0]}}
-    result = {"jobs": 9, "easy": means, "conservative": means}
-    runs = [LogRun(own, "simulation", terms) for terms in (EXACT, USERS, DOUBLED, *map(uniform, FACTORS))]
-    study = Results(Options(), runs, [result] * len(runs))
+    study = same_under_all_estimates(own, response=0.0)
     assert study.change(own, "easy", "response", EXACT, USERS) is None
     assert study.change(own, "easy", "slowdown", EXACT, USERS).percent.mean == 0
     assert all(claim.holds is None for claim in claims(study) if claim.text.startswith("other logs"))
     assert own_section(study) is not None
+
+
+def test_estimates_that_end_much_of_the_work_are_not_compared_with_those_that_end_none(made_logs):
+    """Where walltimes are not enforced; a machine ends jobs a little late, which is no other work."""
+    (log,) = (one for one in find_logs(made_logs)[0] if one.source.trace == "KTH")
+    own = replace(log, own=True)
+    for lost, verdict in ((0.003, "not resolved"), (0.2, "not judged")):
+        study = same_under_all_estimates(own, response=100.0, lost=lost)
+        (found,) = (claim for claim in claims(study) if "users' own estimates give a higher mean" in claim.text)
+        assert found.verdict == verdict
+        text = str(own_section(study).blocks[0])
+        assert ("lose 20% of their run time" in text) == (lost > 0.01)
