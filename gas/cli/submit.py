@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,7 +19,7 @@ from gas.cli.planning import Everything, Explain, Planning, Plot, Spreading, age
 from gas.cli.scripts import Subject
 from gas.cli.states import report_end
 from gas.cli.tables import note, print_json, say, try_output, writing
-from gas.endpoints import JobDescription
+from gas.endpoints import JobDescription, ReshapingEndpoint
 from gas.errors import BadInput
 from gas.placeholders import check
 from gas.planner import Plan
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from gas.agent.submission import Prepared, Submitted
 
 __all__ = ["submit_command"]
+
+_SOON = 60
+"""Seconds: a job that starts within them needs no watching."""
 
 
 @grouped
@@ -169,10 +173,23 @@ def submit_command(
         elif not wait:
             _show_job(app, made)
             say(f"follow it: gas wait {made.reference}")
+            if work.script is None and subject.application not in (None, "-") and _may_be_reshaped(made):
+                watch = f"gas watch {made.reference} {quote(str(subject.application))}"
+                say(f"change its size while it waits, whenever that makes it finish sooner: {watch}")
     if plot is not None and made.planned is not None:
         draw(made.planned.plan, made.planned.answers, plot)
     if finished is not None:
         report_end(finished, quiet=json)
+
+
+def _may_be_reshaped(made: Submitted) -> bool:
+    """Whether a job waits where its size can be changed, and other sizes are possible."""
+    if made.planned is None or not isinstance(made.endpoint, ReshapingEndpoint):
+        return False
+    found, job = made.planned.plan, made.job
+    start = job.get("promise") or job.get("expected") or (None if found.best is None else found.best.start)
+    waits = start is None or int(start) > found.now + _SOON
+    return waits and len({one.processors for one in found.candidates if one.scheduler == made.scheduler}) > 1
 
 
 def _to_wire(made: Submitted, finished: dict[str, Any] | None) -> dict[str, Any]:

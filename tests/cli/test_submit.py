@@ -1,5 +1,6 @@
 import errno
 import io
+import shlex
 
 import pytest
 
@@ -40,6 +41,21 @@ def test_dry_run_sends_nothing(gas, lu, s3):
     as_json = gas("submit", lu, "-e", s3.url, "--dry-run", "--json", "--", "x", "{walltime}").json
     assert as_json["command"] == ["x", "127"]
     assert s3.get("/v1/jobs?ended=9").json()["jobs"] == []
+
+
+def test_a_job_that_waits_is_offered_to_be_watched_by_a_command_that_works(gas, lu, s3, tmp_path):
+    at_once = gas("submit", lu, "-e", s3.url, "--simulate")
+    assert "follow it: gas wait 1" in at_once.out
+    assert "gas watch" not in at_once.out
+    s3.simulated(10, 1000)
+    waits = gas("submit", lu, "-e", s3.url, "--simulate")
+    (offered,) = [line for line in waits.out.splitlines() if "gas watch" in line]
+    gas_, watch, *command = shlex.split(offered.partition("finish sooner: ")[2])
+    assert (gas_, watch, command) == ("gas", "watch", ["3", "-e", s3.url, lu])
+    assert gas("reshape", *command, "--dry-run").code == 0  # which takes the same job and application
+    rigid = tmp_path / "rigid.toml"
+    rigid.write_text('[speedup]\nmodel = "table"\ntimes = { 4 = 20 }\n')
+    assert "gas watch" not in gas("submit", str(rigid), "-e", s3.url, "--simulate").out
 
 
 def test_a_stale_plan_is_made_again_and_then_sent(gas, lu, s3, monkeypatch):
