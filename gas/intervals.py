@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["FEWEST", "Interval", "by_months", "from_error", "interval", "jackknife_by_months", "jackknifed"]
-__all__ += ["ratio_by_months", "signed", "sums_by_month", "sure", "sureness"]
+__all__ += ["ratio_by_months", "share_by_months", "signed", "sums_by_month", "sure", "sureness"]
 
 FEWEST: Final = 4
 """Months that `by_months` takes. Two or three may be alike by chance, and the interval as narrow as one likes."""
@@ -74,6 +74,18 @@ def by_months(values: NDArray[Any], months: Sequence[Hashable], *, level: float 
     if not len(values):
         return Interval(0.0, None)
     return ratio_by_months(*sums_by_month(months, values, np.ones(len(values))), level=level)
+
+
+def share_by_months(hits: NDArray[Any], months: Sequence[Hashable], *, level: float = 0.9) -> Interval:
+    """Return the per cent of values that are true, with its interval after Student with months as batches.
+
+    If all values are the same, no month differs from another, but that does not make the share certain: half of the
+    interval is then the share of others of which so many values would show none with the probability (1 - level) / 2.
+    """
+    found = by_months(np.where(hits, 100.0, 0.0), months, level=level)
+    if found.half_width is None or 0 < np.count_nonzero(hits) < len(hits):
+        return found
+    return Interval(found.mean, 100 * (1 - ((1 - level) / 2) ** (1 / len(hits))))
 
 
 def sums_by_month(months: Sequence[Hashable], *columns: NDArray[Any]) -> list[NDArray[Any]]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gas.intervals import Interval, by_months, interval, jackknife_by_months, signed, sure
+from gas.intervals import Interval, by_months, interval, jackknife_by_months, share_by_months, signed, sure
 
 
 def test_an_interval_over_seeds_is_students():
@@ -39,3 +39,22 @@ def test_a_difference_is_sure_where_its_interval_excludes_zero(mean, half_width,
 
 def test_a_difference_has_a_sign():
     assert (signed(Interval(3.0, None)), signed(Interval(-3.0, 1.0), 1)) == ("+3", "-3.0 ± 1.0")
+
+
+def test_a_share_is_the_mean_of_its_hits_and_misses():
+    hits = np.random.default_rng(0).uniform(size=200) < 0.9
+    months = [i // 40 for i in range(200)]
+    assert share_by_months(hits, months) == by_months(np.where(hits, 100.0, 0.0), months)
+
+
+@pytest.mark.parametrize(("hit", "mean"), [(True, 100.0), (False, 0.0)])
+def test_a_share_of_all_or_none_is_as_certain_as_so_few_values_make_it(hit, mean):
+    months = [i // 10 for i in range(50)]
+    found = share_by_months(np.full(50, hit), months)
+    assert found.mean == mean
+    others = found.half_width / 100
+    assert (1 - others) ** 50 == pytest.approx(0.05)  # so many values of one kind only
+    assert share_by_months(np.full(50, hit), months, level=0.98).half_width > found.half_width
+    assert share_by_months(np.full(5000, hit), [i // 100 for i in range(5000)]).half_width < 0.1
+    assert share_by_months(np.full(3, hit), [1, 2, 3]) == Interval(mean, None)
+    assert share_by_months(np.zeros(0, bool), []) == Interval(0.0, None)

@@ -21,7 +21,7 @@ from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, jobs_by_month, load_log
 from experiments.prediction.methods import LEVELS
 from experiments.prediction.waits import LEARNERS, METHODS, RECORDED, TRUTHS
-from gas.intervals import Interval, by_months, ratio_by_months
+from gas.intervals import Interval, by_months, ratio_by_months, share_by_months
 
 __all__ = ["NAMES", "SCORES", "Score", "WaitRun", "Waits", "judging_from", "split", "wait_runs"]
 
@@ -57,16 +57,24 @@ class Score:
         Whether it is their median; else it is their mean.
     more
         Whether more of it is better; None if neither is.
+    share
+        Whether it is a share of jobs: the values are 0 or 100.
     """
 
     title: str
     values: Valued
     median: bool = False
     more: bool | None = False
+    share: bool = False
 
     def of(self, found: Waits, method: str, *, level: float = 0.9) -> Interval:
         """Return the score of a method, with its interval over months; its mean is NaN where no job counts for it."""
-        return self._over(self.values(found.wait, *found.predicted(method)), found.months, level)
+        values = self.values(found.wait, *found.predicted(method))
+        known = np.isfinite(values)
+        if self.share and known.any():
+            months = [found.months[i] for i in np.flatnonzero(known).tolist()]
+            return share_by_months(values[known] > 0, months, level=level)
+        return self._over(values, found.months, level)
 
     def apart(self, found: Waits, method: str, other: str, share: float = 1.0, *, level: float = 0.9) -> Interval:
         """Return how much more of it a method has than a share of another's, over the jobs of which both say something.
@@ -130,12 +138,12 @@ def _width(_: Column, low: Column, __: Column, high: Column) -> Column:
     return np.asarray((high - low) / _UNIT)
 
 
-COVERED: Final = Score("in 90% intervals (%)", _covered, more=None)
+COVERED: Final = Score("in 90% intervals (%)", _covered, more=None, share=True)
 
 SCORES: Final = {
-    "minute": Score("within 1 min (%)", _within(60), more=True),
-    "ten": Score("within 10 min (%)", _within(600), more=True),
-    "factor": Score("within factor 2 (%)", _factor, more=True),
+    "minute": Score("within 1 min (%)", _within(60), more=True, share=True),
+    "ten": Score("within 10 min (%)", _within(600), more=True, share=True),
+    "factor": Score("within factor 2 (%)", _factor, more=True, share=True),
     "median": Score("median error (min)", _error, median=True),
     "mean": Score("mean error (min)", _error),
     "pinball": Score("pinball loss (min)", _pinball),

@@ -75,7 +75,7 @@ def _near(where: str, waits: Waits) -> Claim:
     text = f"{where}: at least {_NEAR:.0f}% of the waits above ten minutes are predicted within a factor of two"
     if not np.isfinite(SCORES["factor"].of(waits, "gas").mean):
         return Claim(text, None, "no such job")
-    return decided_claim(text, {"Gas": _part(SCORES["factor"], waits)}, between(_NEAR, 100))
+    return decided_claim(text, {"Gas": _part(SCORES["factor"], waits)}, between(_NEAR, float("inf")))
 
 
 def _half(where: str, waits: Waits) -> list[Claim]:

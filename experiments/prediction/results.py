@@ -28,7 +28,7 @@ from experiments.moldable.terms import BASE
 from experiments.prediction.bakeoff import NAMES, WaitRun, Waits, judging_from, wait_runs
 from experiments.prediction.run import REVEALED
 from gas.errors import BadInput
-from gas.intervals import Interval, by_months
+from gas.intervals import Interval, by_months, share_by_months
 from gas.prediction.past import STREAMS
 
 __all__ = ["FULL", "PARTS", "POLICY", "QUICK", "SIZES", "Calibration", "Choice", "Choices", "Month", "Options"]
@@ -217,7 +217,7 @@ class Predictions:
 
     def coverage(self, share: float, *, level: float = 0.9) -> Interval:
         """Return the per cent that started between the bounds, with its interval over months."""
-        return by_months(np.where(self.inside(share), 100.0, 0.0), self.months, level=level)
+        return share_by_months(self.inside(share), self.months, level=level)
 
 
 class Choices(Outcomes):

@@ -3,7 +3,7 @@
 A class is judged by two figures: how many of its 90% intervals held, and, of its jobs that waited for more than ten
 minutes, how many were predicted within a factor of two. Either is compared with a bound, and counts as missed only if
 its own interval lies below: jobs of a busy afternoon share their fate, so consecutive parts of the log are the batches
-of that interval (`gas.intervals.by_months`), not single jobs.
+of that interval (`gas.intervals.share_by_months`), not single jobs.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.intervals import Interval, by_months
+from gas.intervals import Interval, share_by_months
 from gas.prediction.backtest import Outcome
 from gas.prediction.learnt import SHORT
 from gas.prediction.recorded import RecordedQueue
@@ -121,14 +122,20 @@ def classes_of(recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequ
                 name,
                 int(of.sum()),
                 int(delayed.sum()),
-                by_months(inside[of], part[of].tolist()),
-                by_months(near[delayed], part[delayed].tolist()) if possible else None,
+                _share(inside[of], part[of]),
+                _share(near[delayed], part[delayed]) if possible else None,
                 float(np.median(error[of])),
-                by_months((nearer[told_apart] + 1) / 2, part[told_apart].tolist()) if told_apart.any() else None,
+                _share(nearer[told_apart] > 0, part[told_apart]) if told_apart.any() else None,
                 int(told_apart.sum()),
             )
         )
     return found
+
+
+def _share(hits: NDArray[Any], part: NDArray[np.int64]) -> Interval:
+    """Return a share, from 0 to 1, with its interval over parts."""
+    found = share_by_months(hits, part.tolist())
+    return Interval(found.mean / 100, None if found.half_width is None else found.half_width / 100)
 
 
 def parts_of(count: int) -> NDArray[np.int64]:
