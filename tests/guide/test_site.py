@@ -59,14 +59,15 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
 
 @pytest.mark.process
 @pytest.mark.thorough
-def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path):
+def test_the_site_is_built_by_one_command_without_a_warning_and_loads_nothing_from_elsewhere(gas, tmp_path):
     pytest.importorskip("mkdocs", reason="the extra docs is not installed")
     pytest.importorskip("mkdocstrings", reason="the extra docs is not installed")
     earlier = tmp_path / "site" / "an-earlier-page.html"
     earlier.parent.mkdir()
     for path in (earlier, earlier.with_name("sitemap.xml")):
         path.write_text("of the site that is replaced")
-    build_site(tmp_path / "site")
+    made = gas("guide", "--site", tmp_path / "site")
+    assert (made.code, made.out.strip()) == (0, str(tmp_path / "site" / "index.html")), made.err
     assert not earlier.exists()
     for name in pages():
         html = (tmp_path / "site" / f"{name}.html").read_text()
