@@ -171,7 +171,7 @@ def interpret(
     if not at and units:
         raise Infeasible(f"{where} has {_instead(cluster, units, options)}")
     if not at:
-        raise Infeasible(f"{where} has no node on which a job starts (all are down, drained or reserved)")
+        raise Infeasible(f"{where} has no node on which a job starts: {_why_unusable(cluster, there)}")
     capacity = np.array([units[place] for place in at], np.int64)
     rows = list(_reserved(cluster, state.names, at, capacity, own, user))
 
@@ -234,6 +234,17 @@ def _instead(cluster: Cluster, places: Iterable[int], options: Options) -> str:
     wanted = " or ".join(sorted(gpu_types(options)))
     there = ", ".join(f"{kind or 'without a type'} ({count})" for kind, count in sorted(kinds.items()))
     return f"no GPUs of type {wanted}; there are {there}"
+
+
+def _why_unusable(cluster: Cluster, names: set[str]) -> str:
+    """Return in words the states of nodes on which no job starts."""
+    states: Counter[str] = Counter()
+    for one in cluster.nodes:
+        if one.name in names:
+            states[" and ".join(one.why_not) or ("reserved" if one.reserved else "otherwise unavailable")] += 1
+    counted = ", ".join(f"{count} {state.lower().replace('_', ' ')}" for state, count in sorted(states.items()))
+    passes = any("POWERING_DOWN" in state for state in states)
+    return counted + ("; nodes that power down can soon be used again" if passes else "")
 
 
 def _alike(cluster: Cluster, limits: Limits) -> tuple[int, int]:

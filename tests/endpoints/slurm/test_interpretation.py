@@ -344,6 +344,18 @@ def test_a_partition_that_starts_nothing_is_refused():
         interpret(replace(machine(), nodes=(Node("n0", 4, why_not=("DOWN",)),)))
 
 
+def test_where_no_job_starts_on_any_node_their_states_are_named():
+    def refused(*states):
+        nodes = tuple(replace(one, why_not=why) for one, why in zip(machine(nodes=3).nodes, states, strict=True))
+        with pytest.raises(Infeasible) as raised:
+            interpret(replace(machine(nodes=3), nodes=nodes), None, "cpus")
+        return str(raised.value).partition("no node on which a job starts: ")[2]
+
+    assert refused(("DOWN",), ("DRAIN", "NOT_RESPONDING"), ("DOWN",)) == "2 down, 1 drain and not responding"
+    passes = "3 powering down; nodes that power down can soon be used again"
+    assert refused(*3 * [("POWERING_DOWN",)]) == passes
+
+
 def test_types_of_gpu_that_there_are_are_named_where_there_are_none_of_a_type():
     kinds = (Gres("gpu", "a100", 4), Gres("gpu", "", 1))
     of = replace(machine(), nodes=(Node("n0", 4, gres=kinds), Node("n1", 4, gres=kinds[:1])))
