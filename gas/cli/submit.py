@@ -175,6 +175,8 @@ def submit_command(
             say(f"follow it: gas wait {made.reference}")
             if work.script is None and subject.application not in (None, "-") and _may_be_reshaped(made):
                 watch = f"gas watch {made.reference} {quote(str(subject.application))}"
+                if planning.predict not in (None, "-"):
+                    watch += f" --predict {quote(planning.predict)}"
                 say(f"change its size while it waits, whenever that makes it finish sooner: {watch}")
     if plot is not None and made.planned is not None:
         draw(made.planned.plan, made.planned.answers, plot)

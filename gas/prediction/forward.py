@@ -22,12 +22,12 @@ from gas.errors import BadInput
 from gas.heap import empty_heap, push
 from gas.prediction.parts import in_parts
 from gas.prediction.snapshot import UNPLANNED, Snapshot
-from gas.profile.blocks import empty_blocks, with_rows
+from gas.profile.blocks import GIVEN_MOST, GIVEN_UNTIL, empty_blocks, with_rows
 from gas.profile.changes import take
 from gas.profile.flat import ENDLESS
 from gas.profile.holes import first_fit
 from gas.s3.placing import place
-from gas.s3.queue import append, empty_queue
+from gas.s3.queue import COUNT, NOT_LOOKED_AT, Q_SEEN, append, empty_queue
 from gas.simulation.branching import copy_into
 from gas.simulation.engine import FULL, run
 from gas.simulation.schedule import POLICIES, Policy
@@ -301,6 +301,9 @@ def state_of(snapshot: Snapshot, policy: Policy, arrivals: Arrivals, machine: Ca
         if not settled[i]:
             machine(append)(queue, plan, i, size, walltime, int(work[W_EARLIEST, i]), start)
             due = min(due, start)
+    if policy == "conservative":  # it walks its queue once, so jobs may be left where they need not stay
+        queue.jobs[Q_SEEN, : queue.used[COUNT]] = NOT_LOOKED_AT
+        plan.numbers[GIVEN_MOST], plan.numbers[GIVEN_UNTIL] = snapshot.machine, work[W_START, :count].max(initial=now)
     numbers[[NOW, ARRIVING, NEXT, DUE, ALIVE, SPANS]] = now, 1, count, due, int(queue.used[0]), count
     return state._replace(plan=plan, queue=queue, ends=empty_heap(2 * count + later + 64))
 

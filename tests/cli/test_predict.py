@@ -293,7 +293,8 @@ def test_submit_sends_what_is_predicted_to_be_best_with_its_promise(gas, app, bu
 
 def test_submit_says_last_when_the_job_is_predicted_to_start(gas, app, busy, tenth):
     result = gas("submit", app, "-e", busy.url, "--simulate", "--samples", "50", "--predict", tenth)
-    *_, job, _ = result.out.splitlines()
+    *_, job, _, watch = result.out.splitlines()
+    assert watch.endswith(f": gas watch 2 -e {busy.url} {app} --predict {tenth}")
     assert re.match(r"job \d+ on s3, promised to start in \S+ at the latest \(.*\); predicted to start in \S+$", job)
 
 

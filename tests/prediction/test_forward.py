@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_logs import logs, random_log, standing_at
+from small_logs import Case, logs, random_log, standing_at
 from thorough import examples, some
 
 from gas.compiled import compiled
@@ -34,6 +34,18 @@ def test_each_candidate_starts_when_the_simulation_starts_it(case, data, policy)
     found = starts_of_each(snapshot, run_times, candidates, arrivals, policy=policy, machine_code=False)
     outcomes = simulation.outcomes(candidates[0], candidates[1], candidates[1])
     assert found[0].tolist() == outcomes[:, 0].tolist()
+
+
+def test_a_walk_that_left_a_job_later_than_need_be_goes_on_as_in_the_simulation():
+    # The eighth could start a second earlier ever since the seventh ended early, but one walk had passed it by then.
+    rows = [(0, 1, 1, 1)] * 4 + [(0, 1, 4, 4), (0, 2, 1, 1), (0, 2, 4, 0), (0, 3, 2, 2), (1, 1, 1, 1), (2, 1, 2, 0)]
+    case = Case(3, (*rows, (4, 1, 1, 1)))
+    simulation, snapshot, run_times, arrivals = standing_at(case, 10, "conservative")
+    found = starts_of_each(
+        snapshot, run_times, np.array([[1], [5]]), arrivals, policy="conservative", machine_code=False
+    )
+    assert found.tolist() == [[7]]
+    assert simulation.outcomes([1], [5], [5])[0, 0] == 7
 
 
 @pytest.mark.thorough(but=3)
