@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from workloads.jobs import RigidJobs
 from workloads.log import Log
 
-__all__ = ["most_in_use", "offered_load", "scale_interarrivals", "scale_to_load", "submit_at_load"]
+__all__ = ["most_in_use", "offered_load", "processors_in_use", "scale_interarrivals", "scale_to_load", "submit_at_load"]
 
 
 def offered_load(jobs: RigidJobs) -> float:
@@ -28,10 +28,20 @@ def most_in_use(log: Log) -> int:
     size = np.where(log.allocated_processors > 0, log.allocated_processors, log.requested_processors)
     ran = np.flatnonzero((log.wait >= 0) & (log.run_time > 0) & (size > 0))
     start = np.trunc(log.submit[ran]) + np.trunc(log.wait[ran])
-    end = start + np.trunc(log.run_time[ran])
-    changes = np.concatenate([size[ran], -size[ran]])
-    order = np.lexsort((changes, np.concatenate([start, end])))  # what ends at an instant is given back first
-    return int(np.cumsum(changes[order]).max(initial=0))
+    _, used = processors_in_use(start, start + np.trunc(log.run_time[ran]), size[ran])
+    return int(used.max(initial=0))
+
+
+def processors_in_use(
+    start: NDArray[Any], end: NDArray[Any], processors: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the instants at which jobs end and start, ascending, and how many processors they hold from each on.
+
+    Each end and each start counts by itself; what ends at an instant is given back first.
+    """
+    times = np.concatenate([end, start])
+    order = np.argsort(times, kind="stable")
+    return times[order], np.cumsum(np.concatenate([-processors, processors])[order])
 
 
 def scale_interarrivals(submit: ArrayLike, factor: float) -> NDArray[np.int64]:

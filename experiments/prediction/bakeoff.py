@@ -69,12 +69,7 @@ class Score:
 
     def of(self, found: Waits, method: str, *, level: float = 0.9) -> Interval:
         """Return the score of a method, with its interval over months; its mean is NaN where no job counts for it."""
-        values = self.values(found.wait, *found.predicted(method))
-        known = np.isfinite(values)
-        if self.share and known.any():
-            months = [found.months[i] for i in np.flatnonzero(known).tolist()]
-            return share_by_months(values[known] > 0, months, level=level)
-        return self._over(values, found.months, level)
+        return self._over(self.values(found.wait, *found.predicted(method)), found.months, level, share=self.share)
 
     def apart(self, found: Waits, method: str, other: str, share: float = 1.0, *, level: float = 0.9) -> Interval:
         """Return how much more of it a method has than a share of another's, over the jobs of which both say something.
@@ -91,12 +86,14 @@ class Score:
             both, found.months, lambda where: float(np.median(one[where]) - share * np.median(two[where])), level
         )
 
-    def _over(self, values: Column, months: Sequence[str], level: float) -> Interval:
+    def _over(self, values: Column, months: Sequence[str], level: float, *, share: bool = False) -> Interval:
         known = np.isfinite(values)
         if not known.any():
             return Interval(float("nan"), None)
         if not self.median:
-            return by_months(values[known], [months[i] for i in np.flatnonzero(known).tolist()], level=level)
+            of = [months[i] for i in np.flatnonzero(known).tolist()]
+            kept = values[known]
+            return share_by_months(kept > 0, of, level=level) if share else by_months(kept, of, level=level)
         return _of_medians(known, months, lambda where: float(np.median(values[where])), level)
 
 

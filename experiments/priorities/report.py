@@ -104,7 +104,7 @@ def _lead(study: Results) -> str:
 
     return (
         "S³ promises each job a start when it is submitted. When earlier starts become free, urgent jobs (those of a "
-        "higher class) move first. No promise is broken for them: they gain only starts that were promised to nobody. "
+        "higher class) move first. No promise is broken for them: they only gain starts that no job was promised. "
         f"In {many(len(months), 'month')} of {many(len(study.logs), 'log')}, if {few.percent}% of the jobs are "
         f"urgent, their mean wait changes by {means('urgent', 'wait')} (by log), and that of the others by "
         f"{means('others', 'wait')}. Of {promised:,} promises in all simulations, {broken:,} were broken."

@@ -16,6 +16,7 @@ from gas.prediction.similar import Similar
 from gas.prediction.snapshot import UNPLANNED, Snapshot
 from gas.printable import many
 from workloads import Log, RigidJobs, rigid_jobs
+from workloads.load import processors_in_use
 from workloads.replay import ends
 
 __all__ = ["FEWEST", "UNLIMITED", "RecordedQueue"]
@@ -213,10 +214,8 @@ class RecordedQueue:
 
     def overfull(self) -> tuple[float, int]:
         """Return the share of its time in which more processors were in use than the machine has, and the most."""
-        times = np.concatenate([self.end, self.start])  # at one instant ends come first
-        order = np.argsort(times, kind="stable")
-        used = np.cumsum(np.concatenate([-self.jobs.processors, self.jobs.processors])[order])
-        lasts = np.diff(times[order])
+        times, used = processors_in_use(self.start, self.end, self.jobs.processors)
+        lasts = np.diff(times)
         above = int(lasts[used[:-1] > self.jobs.machine].sum())
         return above / max(int(lasts.sum()), 1), int(used[:-1][lasts > 0].max(initial=0))
 

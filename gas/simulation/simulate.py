@@ -260,9 +260,8 @@ class Simulation(Standing):
         """
         if whole(instant, "instant") < self.now:
             raise BadInput(f"instant {instant}: the simulation is at {self.now}, and cannot go back; keep a copy")
-        while (following := self.next_instant) is not None and following <= instant:
-            if (place := self.run(before=instant + 1)) is not None:
-                return place
+        if (place := self.run(before=instant + 1)) is not None:
+            return place
         self._made(move_clock)(self._state, instant)
         return None
 
