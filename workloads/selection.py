@@ -190,7 +190,10 @@ def _months_since_year_0(seconds: int, epoch: Epoch, name: str) -> int:
     except (OverflowError, ValueError, OSError):
         local = datetime.min
     if not 2 <= local.year <= 9998:
-        way_out = "correct that job, or leave it out (--from DATE, --until DATE)"
+        way_out = (
+            "correct that job or UnixStartTime in the header, or leave the job out (gas convert with --from DATE or "
+            "--until DATE)"
+        )
         raise LogError(name, f"second {seconds} is outside of the calendar, so it has no month; {way_out}")
     return 12 * local.year + local.month - 1
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 
-from experiments.framework.logs import Found, Source
-from gas.cli.logs import check_readable, machine_of, read_log_and_digest
+from experiments.framework.logs import SOURCES, Found, Source
+from gas.cli.logs import GIVEN, check_readable, machine_of, read_log_and_digest, runnable, without_estimates
+from gas.cli.tables import note
 from gas.errors import BadInput
+from workloads import Log
 from workloads.sacct_header import Unit
 
-__all__ = ["log_of_file"]
+__all__ = ["log_of_file", "studied_log"]
+
+_CONVERTED = "write a log with it for the study: gas convert LOG NEW.swf --processors N"
+"""What to do where the header does not say how large the machine is, as studies have no option for that."""
 
 
-def log_of_file(path: Path, *, unit: Unit = "cpus", processors: int | None = None, strict: bool = False) -> Found:
+def log_of_file(path: Path, *, unit: Unit = "cpus", processors: int | None = None) -> Found:
     """Return the log in a file of any format that Gas reads, on the machine of its header; what it lacks is said.
 
     Parameters
@@ -21,18 +29,58 @@ def log_of_file(path: Path, *, unit: Unit = "cpus", processors: int | None = Non
         What processors are, where sacct printed both.
     processors
         Of the machine, where that is not as the header says.
-    strict
-        Refuse a log with malformed lines.
 
     Raises
     ------
     BadInput
         It cannot be read, or does not say how many processors the machine has.
     """
+    found, _ = _read(path, unit=unit, processors=processors)
+    return found
+
+
+def studied_log(path: Path, taken: Collection[str] = ()) -> tuple[Found, list[str]]:
+    """Return the log in a file for a study, and in words what its results do not show: jobs left out or changed.
+
+    Parameters
+    ----------
+    taken
+        Names of other logs. It gets none of them, nor that of a paper's log, whose machine and figures are known.
+
+    Raises
+    ------
+    BadInput
+        It cannot be read or has a malformed line, or its machine, which its header must name, can run none of its jobs.
+    """
+    found, log = _read(path, strict=True, way_out=_CONVERTED)
+    jobs, remarks = runnable(log, found.source.processors)
+    _, words = without_estimates(log, jobs)
+    remarks += [words] if words else []
+    for words in remarks:
+        note(f"gas: {words}")
+    trace = _name_of(path, {*taken, *(source.trace for source in SOURCES)})
+    return replace(found, source=replace(found.source, trace=trace)), remarks
+
+
+def _name_of(path: Path, taken: Collection[str]) -> str:
+    """Return a name of a file that is not taken."""
+    stem = Path(path.name.removesuffix(".gz")).stem
+    names = chain((stem, path.name, f"{stem} ({path.resolve().parent.name})"), (f"{stem} ({n})" for n in count(2)))
+    return next(name for name in names if name not in taken)
+
+
+def _read(
+    path: Path,
+    *,
+    unit: Unit = "cpus",
+    processors: int | None = None,
+    strict: bool = False,
+    way_out: str = GIVEN,
+) -> tuple[Found, Log]:
     check_readable([str(path)])
     if not path.is_file():
         raise BadInput(f"{path}: is not a regular file; a study reads its log again and again, so write it to one")
     log, sha256 = read_log_and_digest(str(path), unit=unit, strict=strict, thanked={""})
     stem = Path(path.name.removesuffix(".gz")).stem
-    source = Source(stem, stem, machine_of(log, processors), "users", len(log))
-    return Found(source, stem, path, sha256, log.header, own=True)
+    source = Source(stem, stem, machine_of(log, processors, way_out), "users", len(log))
+    return Found(source, stem, path, sha256, log.header, own=True), log

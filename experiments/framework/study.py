@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from experiments.framework.claims import Claim
 from experiments.framework.console import tell, tell_claims
 from experiments.framework.execution import computed, part_of, write_cost
-from experiments.framework.files import log_of_file
+from experiments.framework.files import studied_log
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import SOURCES, Found, Source, find_logs
 from experiments.framework.origin import Origin, origin_of
@@ -71,13 +71,14 @@ class AtHand:
     not_chosen: Sequence[Source] = ()
     left_out: Sequence[str] = ()
     """Files that look like one of them and are none, and why."""
+    remarks: Sequence[str] = ()
+    """On jobs of the user's own logs that do not take part, or not as recorded."""
 
     @property
     def absent(self) -> list[str]:
         """Those that are missing, in words."""
-        return [f"no log {source.stem}-*.swf.gz" for source in self.missing] + [
-            f"{source.trace} was not chosen" for source in self.not_chosen
-        ]
+        not_chosen = dict.fromkeys(f"{source.trace} was not chosen" for source in self.not_chosen)
+        return [*(f"no log {source.stem}-*.swf.gz" for source in self.missing), *not_chosen]
 
 
 O = TypeVar("O")  # noqa: E741
@@ -238,6 +239,8 @@ def perform(study: Study[Any, Any, Any], given: Mapping[str, Any], where: Where,
         report = replace(report, sections=(*report.sections, columns_section(tables)))
         if chosen.words:
             report = replace(report, banner=f"{report.banner} Restricted to {', '.join(chosen.words)}.".strip())
+        for words in at_hand.remarks:
+            report = replace(report, banner=f"{report.banner} {words}.".strip())
         _write(study, found, report, tables, where.output)
         if failed := study.failed(found):
             raise BadInput("; ".join(failed))
@@ -286,9 +289,14 @@ def logs_at_hand(
     chosen = replace(chosen, logs=list(dict.fromkeys(versions.get(log, log) for log in chosen.logs)))
     known = list(dict.fromkeys(source.trace for source in sources))
     files = [trace for trace in chosen.logs if trace not in known and Path(trace).suffix]
+    remarks: list[str] = []
     for trace in chosen.logs:
         if trace in files and study.own_logs:
-            named = [*named, log_of_file(Path(trace), strict=True)]
+            own, more = studied_log(Path(trace), [*known, *(one.source.trace for one in named)])
+            if same := next((one for one in named if one.sha256 == own.sha256), None):
+                note(f"gas: left out: {trace}: has the same content as {same.path}")
+                continue
+            named, remarks = [*named, own], [*remarks, *more]
         elif trace not in known:
             other = (
                 ", or a file or a folder"
@@ -322,7 +330,7 @@ def logs_at_hand(
         raise BadInput(f"no log to study; name a folder that holds one of these with --traces: {stems}")
     unwanted = [source for source in sources if source not in given and source not in wanted]
     logs = [replace(log, months=tuple(chosen.months)) for log in logs]
-    return AtHand(logs, missing, unwanted, left_out)
+    return AtHand(logs, missing, unwanted, left_out, remarks)
 
 
 def _version_taken(log: Found) -> str:

@@ -190,16 +190,21 @@ def _together(verdicts: Sequence[bool | None], parts: int) -> bool | None:
 
 
 def decided_claim(text: str, parts: Mapping[str, Part], test: Test, *, digits: int = 1, unit: str = "%") -> Claim:
-    """Return a statement with its verdict and the value of each part, or of the extreme ones where there are many."""
+    """Return a statement with its verdict and the value of each part, or of the extreme ones where there are many.
+
+    Without any part, it was not run.
+    """
     found = judged(parts, test)
     values = {name: f"{name} {value.text(digits)}{unit}" for name, (value, _) in found.items()}
     verdicts = [holds for _, holds in found.values()]
-    here = "; ".join(values.values()) or "not run"
+    here = "; ".join(values.values())
     if len(found) > _NAMED:
         ends = (of(found, key=lambda name: found[name][0].mean) for of in (min, max))
         words: dict[bool | None, str] = {True: "confirm", False: "contradict", None: "not resolved"}
         counts = ", ".join(f"{verdicts.count(holds)} {word}" for holds, word in words.items() if holds in verdicts)
         here = f"{len(found)} parts: {counts}; from {' to '.join(values[name] for name in ends)}"
-    if found and (missing := [name for name in parts if name not in found]):
-        here += f"; without a value: {', '.join(missing[:_NAMED])}"
-    return Claim(text, _together(verdicts, len(parts)), here, untested="not resolved" if found else "no verdict")
+    if missing := [name for name in parts if name not in found]:
+        here += ("; " if here else "") + f"without a value: {', '.join(missing[:_NAMED])}"
+    return Claim(
+        text, _together(verdicts, len(parts)), here or "not run", untested="not resolved" if found else "no verdict"
+    )

@@ -10,7 +10,7 @@ from experiments.framework.claims import Claim
 from experiments.framework.logs import Found
 from experiments.framework.verdicts import Part, Test, above, below, between, decided_claim
 from experiments.malleate.fairness import CLASSES
-from experiments.malleate.results import AMDAHL, Case, Results
+from experiments.malleate.results import AMDAHL, BASE, Case, Results, Setting
 from gas.intervals import Interval
 
 __all__ = ["MALLEABLE", "PUBLISHED", "claims"]
@@ -36,8 +36,9 @@ def claims(study: Results) -> Sequence[Claim]:
     def change(percent: int, strategy: str, group: str = "all") -> Value:
         return lambda of, log: of.change(Case(log, of.base, percent, strategy, group=group))
 
-    def one(text: str, value: Value, test: Test, digits: int = 1, unit: str = "%") -> Claim:
-        parts = {log.source.trace: _of(study, value, log) for log in study.logs}
+    def one(text: str, value: Value, test: Test, digits: int = 1, unit: str = "%", setting: Setting = BASE) -> Claim:
+        logs = [log for log in study.logs if setting == BASE or study.results_of(log, setting, 100)]
+        parts = {log.source.trace: _of(study, value, log) for log in logs}
         return decided_claim(text, parts, test, digits=digits, unit=unit)
 
     def of_classes(text: str, strategy: str) -> Claim:
@@ -129,11 +130,13 @@ def claims(study: Results) -> Sequence[Claim]:
             "If all jobs choose by predictions and speed up by Amdahl's law, the mean falls, too.",
             lambda of, log: of.change(Case(log, AMDAHL, 100, "gas-predicted")),
             below(0),
+            setting=AMDAHL,
         ),
         one(
             "If all jobs are malleable and speed up by Amdahl's law, the mean falls, too.",
             lambda of, log: of.change(Case(log, AMDAHL, 100, MALLEABLE)),
             below(0),
+            setting=AMDAHL,
         ),
     ]
 

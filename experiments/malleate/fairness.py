@@ -40,9 +40,11 @@ def evenness(
 ) -> dict[str, float | list[float] | None]:
     """Return Jain's index of users' slowdowns, and those without each month in turn.
 
-    Users with fewer than ten jobs do not count; without ten jobs outside of a month, a user does not count there. None
-    where no user counts.
+    Jobs of unknown users (-1) do not count: they are nobody's, not those of one user. Users with fewer than ten jobs do
+    not count; without ten jobs outside of a month, a user does not count there. None where no user counts.
     """
+    known_user = user >= 0
+    user, slowdown, month = user[known_user], slowdown[known_user], month[known_user]
     _, which = np.unique(user, return_inverse=True)
     users = int(which.max(initial=-1)) + 1
     cell = which * months + month

@@ -16,7 +16,7 @@ from experiments.malleate.claims import MALLEABLE, claims
 from experiments.malleate.fairness import CLASSES
 from experiments.malleate.pictures import draw_changes, draw_shares
 from experiments.malleate.recipes import RECIPES
-from experiments.malleate.results import AMDAHL, FULL_SEEDS, Case, Results, strategy_names
+from experiments.malleate.results import AMDAHL, FEWEST_JOBS, FULL_SEEDS, Case, Results, strategy_names
 from experiments.malleate.rules import STRATEGIES
 from experiments.malleate.run import ON_S3
 from experiments.published import Measure, overall
@@ -77,6 +77,16 @@ def _span(values: Sequence[float]) -> str:
     return f"{low:,.0f}%" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}%"
 
 
+def _shorter(saved: Sequence[float]) -> str:
+    """Return by how many per cent means are shorter, or longer where these are negative."""
+    low, high = min(saved), max(saved)
+    if round(low) >= 0:
+        return f"{_span(saved)} shorter"
+    if round(high) <= 0:
+        return f"{_span([-value for value in saved])} longer"
+    return f"{-low:,.0f}% longer to {high:,.0f}% shorter"
+
+
 def _lead(study: Results) -> str:
     most = _most(study)
     saved = {
@@ -90,17 +100,20 @@ def _lead(study: Results) -> str:
         for log in study.logs
         if (found := study.share(Case(log, study.base, most, "gas-predicted"), MALLEABLE)) is not None
     ]
-    if not saved[MALLEABLE] or not shares:
+    if not study.logs:
         return "No log was simulated."
+    if not saved[MALLEABLE]:
+        return f"Nothing is compared: no log has a month with {FEWEST_JOBS} jobs or more that was simulated."
     return (
         "A moldable job can run on several sizes (numbers of processors), one of which is chosen before it starts. A "
         "malleable job changes its size while it runs; for that, its application, its runtime and the scheduler must "
         "be changed. How much of what malleable jobs save is possible with existing schedulers, if Gas chooses the "
         f"size of each job? In simulations of {many(len(study.logs), 'log')} of real machines, jobs get further sizes "
         "at random, and are compared with the same jobs at the sizes of the log. If all jobs are malleable, the mean "
-        f"turn-around time, from submission to end, is {_span(saved[MALLEABLE])} shorter. If each job is submitted "
+        f"turn-around time, from submission to end, is {_shorter(saved[MALLEABLE])}. If each job is submitted "
         "with the size that Gas predicts to finish first, the mean is "
-        f"{_span(saved['gas-predicted'])} shorter: depending on the log, {_span(shares)} of what malleable jobs save. "
+        f"{_shorter(saved['gas-predicted'])}"
+        f"{f': depending on the log, {_span(shares)} of what malleable jobs save' if shares else ''}. "
         f"Not every job gains: {_later(study, 'gas-predicted')} of them end more than a minute later if Gas chooses, "
         f"{_later(study, MALLEABLE)} if all are malleable. All this depends on how much faster jobs run on more "
         "processors. Logs do not contain this, so it is drawn at random, too; Gas is assumed to know it for the job "

@@ -19,7 +19,7 @@ from experiments.malleate.rules import STRATEGIES
 from experiments.malleate.run import BASELINE, ON_S3
 from gas.intervals import Interval, jackknifed, ratio_by_months
 
-__all__ = ["AMDAHL", "BASE", "FULL_SEEDS", "PERCENTS", "VARIANTS", "Case", "Options", "Results", "Run"]
+__all__ = ["AMDAHL", "BASE", "FEWEST_JOBS", "FULL_SEEDS", "PERCENTS", "VARIANTS", "Case", "Options", "Results", "Run"]
 __all__ += ["Setting", "malleate_runs", "strategy_names", "summarised"]
 
 PERCENTS: Final = (20, 40, 60, 80, 100)
@@ -27,7 +27,7 @@ PERCENTS: Final = (20, 40, 60, 80, 100)
 
 FULL_SEEDS: Final = 10
 
-_FEWEST_JOBS: Final = 50
+FEWEST_JOBS: Final = 50
 """Of a month that counts."""
 
 
@@ -81,9 +81,8 @@ class Run:
     @property
     def processors(self) -> int:
         """Of the machine: of a baseline as in the paper that has the figure, else as in the Gas paper."""
-        known = {site.trace: site.processors for site in SITES}
-        source = self.log.source
-        return source.processors if self.policy else known.get(source.trace, source.processors)
+        known = {} if self.log.own or self.policy else {site.trace: site.processors for site in SITES}
+        return known.get(self.log.source.trace, self.log.source.processors)
 
     @property
     def configuration(self) -> Configuration:
@@ -259,7 +258,7 @@ class Results(LogResults[Options, Run]):
             return np.asarray(of.sum(axis=0), np.float64)
 
         jobs = over_seeds("rigid", "jobs")
-        kept = (over_seeds("rigid", "jobs", "all") >= _FEWEST_JOBS * len(results)) & (jobs > 0)
+        kept = (over_seeds("rigid", "jobs", "all") >= FEWEST_JOBS * len(results)) & (jobs > 0)
         if not kept.any():
             return None
         return _Sums(over_seeds(case.strategy, case.what)[kept], over_seeds("rigid", case.what)[kept], jobs[kept])

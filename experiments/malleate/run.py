@@ -149,6 +149,7 @@ def _figures(
 
 def _users_later(user: NDArray[np.int64], turnaround: NDArray[np.int64], before: NDArray[np.int64]) -> float | None:
     """Return the share of users whose mean turn-around time is more than 5% above that with rigid jobs."""
+    user, turnaround, before = (column[user >= 0] for column in (user, turnaround, before))  # no user has unknown ones
     _, which, count = np.unique(user, return_inverse=True, return_counts=True)
     after = np.bincount(which, weights=turnaround)[count >= _ACTIVE]
     then = np.bincount(which, weights=before)[count >= _ACTIVE]

@@ -15,7 +15,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from gas.cli.tables import note, remark
+from gas.cli.tables import many, note, remark
 from gas.errors import BadInput
 from workloads import Log, LogError, machine_size
 from workloads.formats import format_of, parse_log, read_log_file
@@ -23,9 +23,11 @@ from workloads.load import most_in_use
 
 if TYPE_CHECKING:
     from gas.prediction.history import History
+    from workloads import RigidJobs
     from workloads.sacct_header import Unit
 
 __all__ = [
+    "GIVEN",
     "LARGEST_MACHINE",
     "check_readable",
     "courtesy",
@@ -34,7 +36,12 @@ __all__ = [
     "read_history",
     "read_log",
     "read_log_and_digest",
+    "runnable",
+    "without_estimates",
 ]
+
+GIVEN = "give the number of processors of the machine with --processors"
+"""What to do where the header does not say how large the machine is."""
 
 LARGEST_MACHINE = 2**31 - 1
 """Processors; a larger number in a header is taken as an error of the header."""
@@ -240,8 +247,43 @@ def _what_else(path: str, or_else: str, data: bytes | None) -> str:
     return ""
 
 
-def machine_of(log: Log, processors: int | None) -> int:
+def runnable(log: Log, machine: int) -> tuple[RigidJobs, list[str]]:
+    """Return the jobs of a log that a machine can run, and in words how many are left out and why.
+
+    Raises
+    ------
+    BadInput
+        It can run none.
+    """
+    from workloads import rigid_jobs
+
+    jobs = rigid_jobs(log, machine)
+    left_out = [
+        f"{log.name}: {count:,} of {many(len(log), 'job')} left out: {reason}" for reason, count in jobs.skipped.items()
+    ]
+    if len(jobs) == 0:
+        for words in left_out:
+            note(f"gas: {words}")
+        which = "its one job cannot" if len(log) == 1 else f"none of its {len(log):,} jobs can"
+        raise BadInput(f"{log.name}: {which} run on {many(jobs.machine, 'processor')}")
+    return jobs, left_out
+
+
+def without_estimates(log: Log, jobs: RigidJobs) -> tuple[int, str]:
+    """Return how many of the jobs have no estimate, also in words; these are empty if all have one."""
+    count = int((~(log.requested_time[jobs.row] > 0)).sum())
+    has, its = ("has", "its run time is") if count == 1 else ("have", "their run times are")
+    words = f"{log.name}: {count:,} of {many(len(jobs), 'job')} {has} no estimate; {its} used instead"
+    return count, words if count else ""
+
+
+def machine_of(log: Log, processors: int | None, way_out: str = GIVEN) -> int:
     """Return the size of the machine: as given by --processors, else as the header says.
+
+    Parameters
+    ----------
+    way_out
+        What to do if it does not.
 
     Raises
     ------
@@ -257,14 +299,9 @@ def machine_of(log: Log, processors: int | None) -> int:
             what = f"its header has {_quoted(said)}, which is not a number of processors"
         used = most_in_use(log)
         hint = f"; at most {used:,} were in use at once" if used else ""
-        raise BadInput(
-            f"{log.name}: {what}; give the number of processors of the machine with --processors{hint}"
-        ) from None
+        raise BadInput(f"{log.name}: {what}; {way_out}{hint}") from None
     if size > LARGEST_MACHINE:
-        raise BadInput(
-            f"{log.name}: its header has {_quoted(said)}, above the limit of {LARGEST_MACHINE:,}; "
-            "give the number of processors with --processors"
-        )
+        raise BadInput(f"{log.name}: its header has {_quoted(said)}, above the limit of {LARGEST_MACHINE:,}; {way_out}")
     if processors is None and said[0][0] == "MaxProcs" and size != log.header.max_procs:
         note(f"gas: {log.name}: {_quoted(said[:1])} is not a number of processors; MaxNodes is used, {size:,}")
     return size

@@ -15,7 +15,14 @@ import typer
 
 from documents.extras import way_to_install
 from gas.cli.log_files import stem_of
-from gas.cli.logs import LARGEST_MACHINE, check_readable, machine_of, read_log_and_digest
+from gas.cli.logs import (
+    LARGEST_MACHINE,
+    check_readable,
+    machine_of,
+    read_log_and_digest,
+    runnable,
+    without_estimates,
+)
 from gas.cli.policy_options import conditional_of, knows_classes, refuse_by_event, tell_of_ignored
 from gas.cli.progress import progress
 from gas.cli.selection import First, From, Month, ScaleLoad, Strict, Units, Until, check_load, scaled, selected
@@ -352,26 +359,22 @@ def _prepared(trace: str, asked: _Asked, thanked: set[str]) -> tuple[Log, RigidJ
     """Return the selected part of a log, its jobs, and facts about them, which are also printed as notes."""
     import numpy as np
 
-    from workloads import offered_load, rigid_jobs
+    from workloads import offered_load
     from workloads.selection import parts_of
 
     whole, digest = read_log_and_digest(trace, strict=asked.strict, thanked=thanked, unit=asked.unit)
     log = selected(whole, asked.month, asked.since, asked.until, asked.first)
-    jobs = rigid_jobs(log, machine_of(log, asked.processors))
-    for reason, count in jobs.skipped.items():
-        note(f"gas: {log.name}: {count:,} of {many(len(log), 'job')} left out: {reason}")
-    if len(jobs) == 0:
-        which = "its one job cannot" if len(log) == 1 else f"none of its {len(log):,} jobs can"
-        raise BadInput(f"{log.name}: {which} run on {many(jobs.machine, 'processor')}")
+    jobs, left_out = runnable(log, machine_of(log, asked.processors))
+    for words in left_out:
+        note(f"gas: {words}")
     factor = None
     if asked.scale_load is not None:
         jobs, before, factor = scaled(jobs, asked.scale_load)
         scaling = f"Load scaled from {before:.6g} to {asked.scale_load:.12g}"
         log = log.with_header(log.header.with_note(f"{scaling}: interarrival times multiplied by {factor:.12g}"))
-    unknown = int(np.count_nonzero(~(log.requested_time[jobs.row] > 0)))
-    if unknown:
-        has, its = ("has", "its run time is") if unknown == 1 else ("have", "their run times are")
-        note(f"gas: {log.name}: {unknown:,} of {many(len(jobs), 'job')} {has} no estimate; {its} used instead")
+    unknown, words = without_estimates(log, jobs)
+    if words:
+        note(f"gas: {words}")
     longer = int(np.count_nonzero(jobs.run_time > jobs.estimate))
     if longer:
         what = {

@@ -92,6 +92,7 @@ def sources(monkeypatch):
 
 
 BY_MONTH = replace(STUDY, by_month=True)
+WITH_OWN = replace(STUDY, own_logs=True)
 
 
 def asked(*arguments):
@@ -277,3 +278,62 @@ def test_kept_results_are_named_by_their_configurations(made_logs, tmp_path):
     asked("--traces", made_logs, "--output", tmp_path, "--workers", 1, "--seeds", 1)
     kept = [json.loads(path.read_text()) for path in Path(tmp_path / "runs").iterdir()]
     assert sorted(one["configuration"]["log"] for one in kept) == ["CTC-SP2-1996-3.1-cln", "KTH-SP2-1996-2.1-cln"]
+
+
+def own_log(path, *jobs, machine=8):
+    """Write a log of jobs, each of a size, a run time and a requested time."""
+    path.parent.mkdir(exist_ok=True)
+    rows = [
+        f"{number} {60 * number} 0 {ran} {size} -1 -1 {size} {asked} -1 1 1 1 1 1 1 -1 -1"
+        for number, (size, ran, asked) in enumerate(jobs, 1)
+    ]
+    path.write_text("\n".join([*([f"; MaxProcs: {machine}"] if machine else []), *rows]) + "\n")
+    return str(path)
+
+
+def test_what_of_an_own_log_does_not_take_part_is_in_the_report(tmp_path, capsys):
+    log = own_log(tmp_path / "own.swf", (2, 60, 90), (2, 60, -1), (9, 60, 90), (2, -1, 90))
+    perform(WITH_OWN, usual(STUDY), Where(None, tmp_path / "out", 1), Chosen([log]))
+    page = (tmp_path / "out" / "counting.md").read_text()
+    err = capsys.readouterr().err
+    for words in (
+        "own.swf: 1 of 4 jobs left out: more processors than the machine",
+        "own.swf: 1 of 4 jobs left out: no run time",
+        "own.swf: 1 of 2 jobs has no estimate; its run time is used instead",
+    ):
+        assert f"{words}." in page
+        assert f"gas: {words}" in " ".join(err.split())
+
+
+def test_an_own_log_of_which_no_job_can_run_is_refused(tmp_path):
+    log = own_log(tmp_path / "own.swf", (9, 60, 90), (2, -1, 90))
+    with pytest.raises(BadInput, match="own.swf: none of its 2 jobs can run on 8 processors"):
+        logs_at_hand(WITH_OWN, None, chosen=Chosen([log]))
+
+
+def test_an_own_log_without_a_machine_is_refused_with_a_way_out_that_a_study_has(tmp_path):
+    log = own_log(tmp_path / "own.swf", (2, 60, 90), machine=0)
+    with pytest.raises(BadInput, match="gas convert LOG NEW.swf --processors N; at most 2 were in use at once"):
+        logs_at_hand(WITH_OWN, None, chosen=Chosen([log]))
+
+
+def test_an_own_log_is_not_taken_for_that_of_a_paper_because_of_its_name(tmp_path):
+    """By the name of a paper's log, studies know its machine and its figures."""
+    log = own_log(tmp_path / "KTH.swf", (2, 60, 90))
+    (found,) = logs_at_hand(WITH_OWN, None, chosen=Chosen([log])).logs
+    assert (found.source.trace, found.source.processors) == ("KTH.swf", 8)
+
+
+def test_own_logs_of_one_name_are_told_apart_and_a_log_counts_once(tmp_path, capsys):
+    logs = [own_log(tmp_path / part / "x.swf", (size, 60, 90)) for size, part in enumerate("abc", 1)]
+    (tmp_path / "same.swf").write_text(Path(logs[0]).read_text())
+    found = logs_at_hand(WITH_OWN, None, chosen=Chosen([*logs, str(tmp_path / "same.swf")])).logs
+    assert [log.source.trace for log in found] == ["x", "x.swf", "x (c)"]
+    assert f"left out: {tmp_path}/same.swf: has the same content as {logs[0]}" in capsys.readouterr().err.replace(
+        "\n", ""
+    )
+
+
+def test_of_a_paper_of_two_logs_that_were_not_chosen_it_is_said_once(made_logs):
+    at_hand = logs_at_hand(replace(STUDY, traces={"KTH", "Par"}), made_logs, chosen=Chosen(["KTH"]))
+    assert at_hand.absent == ["Par was not chosen"]

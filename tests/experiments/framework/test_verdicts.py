@@ -69,6 +69,9 @@ def test_a_claim_names_each_part_and_that_it_is_not_resolved():
     claim = decided_claim("it falls", parts(Interval(-5, 1), Interval(1, 2)), below(0))
     assert (claim.verdict, claim.here) == ("not resolved", "0 -5.0 ± 1.0%; 1 1.0 ± 2.0%")
     assert decided_claim("it falls", {}, below(0)).verdict == "no verdict"
+    assert decided_claim("it falls", {}, below(0)).here == "not run"
+    nothing = decided_claim("it falls", parts(None, None), below(0))
+    assert (nothing.verdict, nothing.here) == ("no verdict", "without a value: 0, 1")
     lacking = decided_claim("it falls", parts(Interval(-5, 1), None), below(0))
     assert (lacking.verdict, lacking.here) == ("not resolved", "0 -5.0 ± 1.0%; without a value: 1")
 

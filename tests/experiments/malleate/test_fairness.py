@@ -39,6 +39,13 @@ def test_users_with_few_jobs_do_not_count():
     assert even([[2] * 9])["whole"] is None
 
 
+def test_jobs_of_unknown_users_are_not_those_of_one_user():
+    user = np.repeat([0, -1, 1], 10)
+    slowdown = np.repeat([1.0, 500.0, 1.0], 10)
+    assert evenness(user, slowdown, np.zeros(30, np.int64), 1)["whole"] == pytest.approx(1)
+    assert evenness(np.full(30, -1), slowdown, np.zeros(30, np.int64), 1) == {"whole": None, "without": None}
+
+
 def test_each_month_is_left_out_in_turn():
     found = even([[1] * 10, [1] * 10], [[1] * 10, [5] * 10])
     assert found["without"] == pytest.approx([36 / (2 * 26), 1])  # slowdowns of 1 and 5, then of 1 and 1

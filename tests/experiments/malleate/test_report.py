@@ -6,9 +6,12 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from made_malleate import made_study
 from scipy.special import stdtrit  # scipy.stats has the same, but takes long to import
 
+from experiments.framework.origin import Origin
 from experiments.malleate.fairness import CLASSES
+from experiments.malleate.report import malleate_report
 
 
 @pytest.fixture(scope="module")
@@ -160,3 +163,37 @@ def test_the_first_page_says_what_is_compared_and_how_much_is_gained(reported):
     )
     assert re.search(r"shorter: depending on the log, .* of what malleable jobs save", lead)
     assert "Logs do not contain this" in lead
+
+
+def lead_of(study):
+    return malleate_report(study, Origin("1", "0" * 64, (), "gas")).lead
+
+
+def test_the_first_page_of_logs_on_which_all_strategies_lose_says_so():
+    lead = lead_of(made_study(1, effect=1.5))
+    assert re.search(r"the mean turn-around time, from submission to end, is [\d to]+% longer\. If each job", lead)
+    assert re.search(r"finish first, the mean is [\d to]+% longer\. Not every job gains", lead)
+
+
+def test_the_first_page_of_logs_that_gain_and_logs_that_lose_names_both():
+    study = made_study(1, effect=0.5)
+    for run, result in study.pairs:
+        if run.log.name == "one":
+            sums = result["strategies"]["malleable-own"]["all"]
+            sums["turnaround"] = [4 * seconds for seconds in sums["turnaround"]]
+    assert re.search(r"from submission to end, is \d+% longer to \d+% shorter\. If each job", lead_of(study))
+
+
+def test_without_months_of_enough_jobs_the_report_says_that_and_not_that_nothing_was_simulated():
+    study = made_study(1, effect=0.5)
+    for result in study.results:
+        for of in result["strategies"].values():
+            of["all"]["jobs"] = [49] * len(result["months"])
+    report = malleate_report(study, Origin("1", "0" * 64, (), "gas"))
+    assert report.lead == "Nothing is compared: no log has a month with 50 jobs or more that was simulated."
+    (verdicts,) = [section for section in report.sections if section.title == "Verdicts"]
+    here = {row[1]: row[2] for row in verdicts.blocks[0].rows}
+    assert here["Choosing by predictions leaves the mean lower than choosing by walltimes."] == (
+        "without a value: one, two, three"
+    )
+    assert here["If all jobs are malleable and speed up by Amdahl's law, the mean falls, too."] == "not run"

@@ -69,6 +69,17 @@ def test_classes_are_all_jobs_and_the_load_is_that_of_rigid_jobs(result_of, log)
     assert result["strategies"]["rigid"]["busy"] == pytest.approx((jobs.processors * jobs.run_time).sum() / (64 * span))
 
 
+def test_without_known_users_none_has_lost_and_their_evenness_is_unknown(log, tmp_path):
+    path = tmp_path / "log.swf"
+    whole = read_swf(log)
+    write_swf(whole.with_columns(user=np.full(len(whole), -1)), path)
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    given = {"log": sha256, "processors": 64, "estimates": "users", "recipe": "survey", "percent": 50, "seed": 1}
+    result = malleate_run({**given, "cost": 15, "load": 1.0, "months": [], "s3": False}, files={sha256: str(path)})
+    assert {of["users_later"] for of in result["strategies"].values()} == {None}
+    assert {of["even"]["whole"] for of in result["strategies"].values()} == {None}
+
+
 def test_a_higher_load_brings_jobs_closer_together(result_of):
     waits = [total(result_of(load=load), "rigid", "wait") for load in (0.7, 1.0, 1.3)]
     assert waits == sorted(waits)
