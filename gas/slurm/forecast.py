@@ -11,6 +11,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from gas.slurm.beyond import Beyond, plan_beyond
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.node_weights import alike_at_submission, set_weights, weights_stay
@@ -20,6 +22,7 @@ from gas.slurm.outlook import Outlook, outlook_of
 from gas.slurm.passes import Pass, Planned, copied, plans_of, run_pass, with_published
 from gas.slurm.preemption import Preempts, preempting
 from gas.slurm.state import State, state_of
+from gas.slurm.together import Together
 from gas.slurm.why import Why, why_of
 
 __all__ = ["Forecast", "forecast", "outlooks", "trust"]
@@ -112,6 +115,10 @@ def forecast(
         like=before,
     )  # fmt: skip
     set_weights(state, submitted=submitted)
+    together = Together(cluster, records)
+    if together.any:  # which a cycle looks at where a job starts now
+        jobs = {(one.id, None): one for one in state.running_jobs}
+        state = replace(state, sets=together.behind(np.arange(len(records)), state.rows, state.sets, jobs))
     turn = out_of_turn(cluster, state) if probes else {}
     passes = None
     weighted = len(state.machine.near) > 0 and bool(state.rows.gres.any())  # each search leaves its weights to the next

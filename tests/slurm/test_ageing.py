@@ -48,9 +48,10 @@ def test_who_may_not_start_yet_does_not_age():
 
 
 def test_calculations_are_counted_from_when_slurmctld_started():
+    """Seen on 22.05 and 26.05: a pass in the same second of a minute still sees the priorities of before."""
     found = ageing(waiting(1, priority=500), age=86400, values={"BOOT_TIME": str(NOW - 250)})
-    assert after(found, 49) == [500]
-    assert after(found, 50) == [550]
+    assert after(found, 50) == [500]
+    assert after(found, 51) == [551]
 
 
 @pytest.mark.parametrize(("enforced", "expected"), [("limits", [1000, 2000]), ("associations", [2000, 2000])])

@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import pytest
 from made_clusters import job
-from slurm_standing import NOW, a_cluster, an_accounting
+from slurm_standing import NOW, a_cluster, an_accounting, running
+from slurm_standing import job as asked
 
 from gas.slurm.accounting import Bounds
+from gas.slurm.at_start import outlooks_at_start
 from gas.slurm.forward import run_forward
+from gas.slurm.held_back import limits_in
 
 GROUP, USER = Bounds(group_tres={"node": 3.0}), Bounds(user_tres={"node": 3.0})
 MINE, OTHER = {"user": "me"}, {"user": "other"}
@@ -55,3 +58,14 @@ def test_the_backfill_scheduler_prefers_them_too():
     """The one before it waits, and closes the partition for the main scheduler."""
     made = a_cluster(an_accounting(mine=GROUP))
     assert nodes(made, (2, OTHER), (3, MINE), (40, OTHER), (2, MINE | {"time_limit": 300}))[2] == ("n1", "n2")
+
+
+@pytest.mark.parametrize(("bounds", "expected"), [(Bounds(group_tres={"node": 1.0}), "n1"), (Bounds(), "n2")])
+def test_what_is_asked_before_submission_prefers_them_too(bounds, expected):
+    """A node of mine has three CPUs free and another's two: the tighter one would be one node too many."""
+    made = a_cluster(an_accounting(mine=bounds), jobs=[
+        running(1, 1, 600, cpus_on={"n1": 1}),
+        running(2, 2, 600, user="other", nodes=("n2",), cpus_on={"n2": 2}),
+    ])  # fmt: skip
+    (found,) = outlooks_at_start(made, [asked(2, tasks_asked=2)], said=limits_in(made))
+    assert (found.planned, found.nodes) == (NOW, (expected,))

@@ -43,6 +43,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import pytest
+from in_step import in_step
 from private_slurm import RELEASES
 from recorded_runs import COVERING, CYCLE, Key, Recorded, record
 from sites import Aspect
@@ -81,6 +82,10 @@ class Judged:
         Of the machine, in the mean.
     by_seconds
         The least and the largest mean wait of its queue in runs of the engine with other seconds (`SECONDS`).
+    stepped
+        When the engine starts it in one run from the snapshot that is in step with Slurm (`in_step`).
+    in_step
+        Whether that is as Slurm starts it, whatever has become of those before.
     """
 
     release: str
@@ -102,13 +107,15 @@ class Judged:
     alone: int | None = None
     load: float = 0.0
     by_seconds: tuple[float, float] = (0.0, 0.0)
+    stepped: int | None = None
+    in_step: bool = False
 
-    @property
-    def waits(self) -> tuple[int, int] | None:
-        """How long it waited, and would have by that one run; None if it starts in one of them only."""
-        if self.slurm is None or self.alone is None:
+    def waits(self, *, stepped: bool = False) -> tuple[int, int] | None:
+        """Return how long it waited, and would have by one run; None if it starts in one of them only."""
+        own = self.stepped if stepped else self.alone
+        if self.slurm is None or own is None:
             return None
-        return self.slurm - self.submitted, self.alone - self.submitted
+        return self.slurm - self.submitted, own - self.submitted
 
 
 def seconds_of(found: Recorded, late: int | None = None) -> dict[int, int | list[int]]:
@@ -234,6 +241,7 @@ def judge(found: Recorded, *, causes: bool = True) -> list[Judged]:
     base, submitted = found.cluster.now, {job.id: at for at, job in found.arrivals}
     load = round(mean(found.load or [0.0]), 2)
     by_seconds = mean_waits(found) if causes else (0.0, 0.0)
+    stepped = {(one.job, one.task): one for one in in_step(found, seconds_of(found)).starts}
     unaided: dict[Key, Start] = {}
     while len(judged) < len(found.waiting):
         known = {key: known_of(found, key) for key in judged if key in found.starts}
@@ -256,6 +264,7 @@ def judge(found: Recorded, *, causes: bool = True) -> list[Judged]:
                 "" if agrees or not causes else cause_of(found, key, known), found.words.get(key[0], ""),
                 found.kinds, agree(found, key, unaided.get(key)), submitted.get(key[0], base) - base,
                 unaided[key].start - base if key in unaided else None, load, by_seconds,
+                stepped[key].start - base if key in stepped else None, agree(found, key, stepped.get(key)),
             )  # fmt: skip
             if not agrees or judged[key].same_nodes is False:
                 break
@@ -354,8 +363,9 @@ def table(found: Sequence[Judged]) -> str:
 def _releases(found: Sequence[Judged]) -> list[str]:
     """Return the lines of a table of how many agree, by release."""
     lines = [
-        "| release | clusters | jobs | agree | or cause known | same nodes | unaided | mean wait | of the engine |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| release | clusters | jobs | agree | or cause known | same nodes | unaided | mean wait | of the engine "
+        "| in step | of the engine in step |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for release in [*sorted({one.version for one in found}), "all"]:
         own = [one for one in found if release in (one.version, "all")]
@@ -365,7 +375,8 @@ def _releases(found: Sequence[Judged]) -> list[str]:
             f"| {_part(sum(one.agrees for one in own), len(own))} "
             f"| {_part(sum(one.agrees or one.cause not in UNKNOWN for one in own), len(own))} "
             f"| {_part(sum(bool(one.same_nodes) for one in placed), len(placed))} "
-            f"| {_part(sum(one.unaided for one in own), len(own))} | {_mean_waits(own)} |"
+            f"| {_part(sum(one.unaided for one in own), len(own))} | {_mean_waits(own)} "
+            f"| {_part(sum(one.in_step for one in own), len(own))} | {_mean_wait_of_engine(own, stepped=True)} |"
         )
     return lines
 
@@ -379,8 +390,9 @@ HEAD = """\
 ({cycle} s) of when Slurm starts it, in the same partition, or in neither run, behind predecessors that agree: where one
 does not, the engine begins anew with all that has started so far where Slurm started it. *Unaided*: in one run from the
 snapshot, whatever came before; the engine's mean wait is that of this one run; *by seconds*: those of runs in which
-epilogs take 0 to 2 s and cycles begin 0 to 4 s later. The load average is of a machine of 2 cores, which others used
-too: what that delays, cycles of both schedulers, is among the causes.
+epilogs take 0 to 2 s and cycles begin 0 to 4 s later. *In step*: in one run from the snapshot, too, in which jobs end
+and schedulers run at the instants of Slurm's log, not only in their seconds (`in_step.py`). The load average is of a
+machine of 2 cores, which others used too: what that delays, cycles of both schedulers, is among the causes.
 `tests/endpoints/slurm/runs.py` says more; this page is made by `python tests/endpoints/slurm/runs.py record FOLDER`,
 `... compare FOLDER -o found.jsonl` and `... page found.jsonl -o measured_runs.md`.
 
@@ -409,8 +421,9 @@ def page_of(
     )  # fmt: skip
     lines = [
         "", "## By queue", "",
-        "| queue | what there is | load | jobs | agree | or cause known | mean wait | of the engine | by seconds |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
+        "| queue | what there is | load | jobs | agree | or cause known | mean wait | of the engine | by seconds "
+        "| in step | of the engine in step |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]  # fmt: skip
     for release, seed in dict.fromkeys((one.release, one.seed) for one in found):
         own = [one for one in found if (one.release, one.seed) == (release, seed)]
@@ -418,7 +431,8 @@ def page_of(
         lines.append(
             f"| {release} {seed} | {', '.join(own[0].kinds)} | {own[0].load:g} | {len(own)} "
             f"| {_part(sum(one.agrees for one in own), len(own))} | {_part(known, len(own))} | {_mean_waits(own)} "
-            f"| {own[0].by_seconds[0]:.0f} to {own[0].by_seconds[1]:.0f} s |"
+            f"| {own[0].by_seconds[0]:.0f} to {own[0].by_seconds[1]:.0f} s "
+            f"| {_part(sum(one.in_step for one in own), len(own))} | {_mean_wait_of_engine(own, stepped=True)} |"
         )
     lines += ["", "## By what there is at the site", "", "| kind | clusters | jobs | agree |", "|---|---:|---:|---:|"]
     kinds = sorted({kind for one in found for kind in one.kinds})
@@ -461,11 +475,18 @@ def _before_and_after(found: Sequence[Judged], before: Sequence[Judged], from_se
 
 def _mean_waits(own: Sequence[Judged]) -> str:
     """Return how long those waited that start in both, and by how much that is less or more in the engine's one run."""
-    waits = [one.waits for one in own if one.waits is not None]
+    waits = [waits for one in own if (waits := one.waits()) is not None]
+    theirs = f"{mean(one for one, _ in waits):.0f} s" if waits else "-"
+    return f"{theirs} | {_mean_wait_of_engine(own)}"
+
+
+def _mean_wait_of_engine(own: Sequence[Judged], *, stepped: bool = False) -> str:
+    """Return the mean wait in one run of the engine, of those that start in both, against Slurm's."""
+    waits = [waits for one in own if (waits := one.waits(stepped=stepped)) is not None]
     if not waits:
-        return "- | -"
+        return "-"
     theirs, ours = mean(one for one, _ in waits), mean(one for _, one in waits)
-    return f"{theirs:.0f} s | {ours:.0f} s ({ours / max(theirs, 1) - 1:+.1%})"
+    return f"{ours:.0f} s ({ours / max(theirs, 1) - 1:+.1%})"
 
 
 def _at(second: int | None, by: str) -> str:

@@ -41,6 +41,15 @@ def test_behind_one_that_starts_otherwise_the_engine_begins_anew():
     assert second == (2, 81, 81, True, False, ""), "unaided it would have started it at 31"
 
 
+def test_in_step_with_slurm_the_engine_looks_when_slurm_did():
+    log = [(NOW + 33.4, "JobId=1 done")]
+    found = ran(3, 35, passes=[(NOW + 3.002, False), (NOW + 35.003, False)], log=log, cycles=[NOW + 200.5])
+    judged = runs.judge(found)
+    assert [(one.alone, one.stepped, one.in_step) for one in judged] == [(3, 3, True), (34, 35, True)]
+    line = next(line for line in runs.page_of(judged).splitlines() if line.startswith("| all "))
+    assert line.endswith("| 2 (100.0%) | 19 s (+0.0%) |")
+
+
 def test_who_never_starts_agrees_if_it_does_not_in_the_engine():
     (found,) = judged(ran(None))
     assert found[3:] == (False, False, "Slurm does not start it")

@@ -1,0 +1,131 @@
+"""The engine in step with a recorded Slurm: it gets the instants of Slurm's log, not only their seconds.
+
+The engine counts whole seconds. Whether a job has ended when a cycle begins in the same second, or whether a pass of
+the main scheduler follows in that second or in the next, is an accident of real time, and one second may change the
+order of a queue for minutes. Here the schedulers run when the log says that Slurm's did, and a job that starts as in
+Slurm ends at the instant at which it did there: what differs then, differs by a rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from heapq import heapify, heappush
+
+from recorded_runs import Key, Recorded
+
+from gas.slurm.beginning import Beginning
+from gas.slurm.forward import FIRST_TASK, Forward
+from gas.slurm.starts import Run
+
+__all__ = ["in_step"]
+
+SEEN = 0.012
+"""Seconds from the end of a job until all of its nodes have said so, on a machine that plays a dozen of them."""
+WITHIN = 0.3
+"""Seconds that a pass takes at the most."""
+BEFORE = 1e-4
+
+
+def in_step(found: Recorded, seconds: Mapping[int, int | list[int]], until: int | None = None) -> Run:
+    """Run the engine from the snapshot with the instants of a recording."""
+    steps: dict[int, list[tuple[float, bool, bool]]] = {}
+    for at in found.cycles:
+        steps.setdefault(int(at), []).append((at, False, False))
+    for at, full in found.passes:
+        one = _as_slurm_read_it(found, at)
+        steps.setdefault(int(one), []).append((one, True, full))
+    base = found.cluster.now
+    there = [second for second in steps if second >= base]
+    opened = min([*there, *found.starts.values()]) if there else base
+    steps = {second: sorted(there) for second, there in steps.items() if second >= opened}
+    return InStep(found, seconds, opened, steps).run(until)
+
+
+def _as_slurm_read_it(found: Recorded, at: float) -> float:
+    """Return the instant of a pass by the clock that gives jobs their starts.
+
+    That clock is read to a few milliseconds: at the beginning of a second it may show the one before, in which the jobs
+    of the pass have started then.
+    """
+    for instant, words in found.log:
+        match = re.match(r"(?:sched: )?Allocate JobId=(\d+)(?:_(\d+))?", words)
+        if match and at <= instant < at + WITHIN:
+            start = found.starts.get((int(match[1]), int(match[2]) if match[2] else None))
+            return int(at) - BEFORE if start == int(at) - 1 else at
+    return at
+
+
+class InStep(Forward):
+    """The machine at one second; what happens within it is sorted by the instants of a recording."""
+
+    def __init__(
+        self, found: Recorded, seconds: Mapping[int, int | list[int]], opened: int,
+        steps: Mapping[int, list[tuple[float, bool, bool]]],
+    ) -> None:  # fmt: skip
+        super().__init__(Beginning.of(replace(found.cluster, now=opened), found.arrivals), seconds)
+        self.found, self.steps, self.last_step = found, steps, max(steps, default=0)
+        self.began: dict[Key, int] = {}
+        self.ended_at: dict[Key, float] = {}
+        self.came_at: dict[int, float] = {}
+        for at, words in found.log:
+            if match := re.match(r"(?:_job_complete: )?JobId=(\d+)(?:_(\d+))?(?:\(\d+\))? done$", words):
+                self.ended_at[int(match[1]), int(match[2]) if match[2] else None] = at
+            elif match := re.match(r"(?:\w+: )?JobId=(\d+)\b.* InitPrio=", words):
+                self.came_at[int(match[1])] = at
+
+    def _instant(self) -> None:
+        clock, now = self.clock, self.clock.now
+        if now > self.last_step:
+            super()._instant()
+            return
+        for at, main, full in self.steps.get(now, ()):
+            self._advance(at)
+            if main:
+                self._main(0 if full else clock.depth)
+                clock.last, clock.asked = now, False
+                clock.full = now + clock.every if full else clock.full
+            else:
+                self._backfill()
+                clock.backfill = now + clock.interval
+        if self._advance(now + 1 - BEFORE):
+            clock.changed = clock.asked = True
+
+    def _advance(self, at: float) -> bool:
+        """Let jobs end and come until an instant of this second; return whether any did."""
+        now, waiting = self.clock.now, self.waiting
+        later = [one for one in self.ends if self._end_of(one) > at]
+        self.ends = [one for one in self.ends if self._end_of(one) <= at]
+        heapify(self.ends)
+        ended = self._end()
+        for one in later:
+            heappush(self.ends, one)
+        released = self._release()
+        waiting.age(now)
+        for place, job in enumerate(waiting.jobs):
+            came = self.came_at.get(job.id)
+            if came is not None and not waiting.arrived[place]:
+                waiting.comes_at[place] = now if came <= at else max(int(came), now + 1)
+        return any((ended, released, *(True for _ in waiting.arriving(now))))
+
+    def _end_of(self, one: tuple[int, int, int | None]) -> float:
+        """Return when the nodes of a job are free: half a second into its last one, if it did not start so."""
+        end, job, task = one
+        key = (job, None if task == FIRST_TASK else task)
+        if key in self.ended_at and self.began.get(key) == self.found.starts.get(key):
+            return self.ended_at[key] + SEEN
+        return end + 0.5
+
+    def _started(self, record: int, at: int, by: str) -> None:
+        super()._started(record, at, by)
+        own = self.starts[-1]
+        self.began[own.job, own.task] = own.start
+
+    def _following(self, event: int | None) -> int | None:
+        if self.clock.now >= self.last_step:
+            return super()._following(event)
+        return self.clock.now + 1
+
+    def _stands_still(self, event: int | None) -> bool:
+        return self.clock.now >= self.last_step and super()._stands_still(event)
