@@ -117,7 +117,7 @@ def forecast(
     set_weights(state, submitted=submitted)
     together = Together(cluster, records)
     if together.any:  # which a cycle looks at where a job starts now
-        jobs = {(one.id, None): one for one in state.running_jobs}
+        jobs: dict[tuple[int, int | None], Job] = {(one.id, None): one for one in state.running_jobs}
         state = replace(state, sets=together.behind(np.arange(len(records)), state.rows, state.sets, jobs))
     turn = out_of_turn(cluster, state) if probes else {}
     passes = None

@@ -5,8 +5,8 @@ order of their starts, the earlier one of both. One after the other is started w
 engine begins anew: by how much less all wait together then is what this job adds to the engine's waits, by its own
 start and by what others do behind it. All of these together are the whole difference.
 
-`... attributed.py repeats FOLDER FOLDER` compares recordings of the same queues with each other, as the engine is
-compared with each of them: mean waits, and starts within a cycle.
+`... attributed.py repeats FOLDER FOLDER ... -o page.md` compares recordings of the same queues with each other, and the
+engine with each of them: mean waits, and starts within a cycle.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import pickle
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -23,12 +24,13 @@ from statistics import mean
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from in_step import in_step
 from recorded_runs import CYCLE, Key, Recorded
-from runs import engine, known_of
+from runs import engine, known_of, seconds_of
 
-from gas.slurm.starts import Start
+from gas.slurm.starts import Known, Run, Start
 
-__all__ = ["Added", "added_by_job", "waits_of"]
+__all__ = ["Added", "Pair", "added_by_job", "page_of", "waits_of"]
 
 NEVER = 1 << 40
 
@@ -50,7 +52,7 @@ class Added:
     """
 
     key: Key
-    slurm: int | None
+    slurm: int
     engine: int | None
     by: str
     engine_by: str
@@ -67,26 +69,26 @@ def waits_of(found: Recorded, begun: Mapping[Key, int]) -> dict[Key, int]:
 
 
 def added_by_job(found: Recorded) -> list[Added]:
-    """Return what each job adds, in the order in which they were looked at; those that add nothing are left out."""
-    known, left, added = {}, set(found.waiting), list[Added]()
-    mine = _starts(found, {})
+    """Return what each job adds, in the order in which they were looked at; those that start as in Slurm are left out.
+
+    A job that does not start in one of both counts for nothing, as in mean waits.
+    """
+    known: dict[Key, Known] = {}
+    left, added, mine = set(found.starts), list[Added](), _by_key(engine(found, {}))
     base = found.cluster.now
     while left:
 
         def first(key: Key, mine: Mapping[Key, Start] = mine) -> tuple[int, int, int]:
-            own = mine[key].start if key in mine else NEVER
-            return min(found.starts.get(key, NEVER), own), key[0], key[1] or 0
+            return min(found.starts[key], mine[key].start if key in mine else NEVER), key[0], key[1] or 0
 
         key = min(left, key=first)
         left.remove(key)
-        theirs, own = found.starts.get(key), mine.get(key)
-        if theirs is None:
-            continue
+        theirs, own = found.starts[key], mine.get(key)
         known[key] = known_of(found, key)
         same = own is not None and {*own.nodes} == {*found.nodes[key]} and own.partition == found.partitions[key]
         if own is not None and own.start == theirs and same:
             continue
-        then = _starts(found, known)
+        then = _by_key(engine(found, dict(known)))
         both = [one for one in found.starts if one in mine and one in then]
         seconds = sum(mine[one].start - then[one].start for one in both)
         of_own = own.start - theirs if own is not None else 0
@@ -98,29 +100,9 @@ def added_by_job(found: Recorded) -> list[Added]:
     return added
 
 
-def _starts(found: Recorded, known: Mapping) -> dict[Key, Start]:
-    return {(one.job, one.task): one for one in engine(found, dict(known)).starts}
-
-
-def jobs(asked: argparse.Namespace) -> None:
-    """Print what jobs add."""
-    for path in _paths([asked.folder]):
-        found = Recorded(**vars(pickle.loads(path.read_bytes())))
-        own = _starts(found, {})
-        theirs = waits_of(found, {key: at for key, at in found.starts.items() if key in own})
-        ours = waits_of(found, {key: own[key].start for key in theirs})
-        added = added_by_job(found)
-        print(f"{path.stem}: {len(theirs)} jobs wait {mean(theirs.values()):.1f} s, in the engine "
-              f"{mean(ours.values()):.1f} s; {sum(ours.values()) - sum(theirs.values()):+} s together, "
-              f"{sum(one.seconds for one in added):+} s by these")  # fmt: skip
-        for one in sorted(added, key=lambda one: -abs(one.seconds))[: asked.most]:
-            print(f"    {one.key} adds {one.seconds:+} s, {one.others:+} s of others: Slurm {one.slurm} ({one.by}), "
-                  f"engine {one.engine} ({one.engine_by}){'' if one.same_nodes else ', other nodes'}: {one.words}")  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Pair:
-    """Two runs of one queue: of how many jobs that started in both, how many within a cycle, and both mean waits."""
+    """Two runs of one queue: how many jobs started in both, how many of these within a cycle, and both mean waits."""
 
     jobs: int
     near: int
@@ -129,57 +111,154 @@ class Pair:
 
     @classmethod
     def of(cls, one: Mapping[Key, int], other: Mapping[Key, int]) -> Pair:
-        """Compare waits of jobs."""
+        """Compare the waits of jobs in two runs."""
         both = [key for key in one if key in other]
         near = sum(abs(one[key] - other[key]) <= CYCLE for key in both)
         return cls(len(both), near, mean(one[key] for key in both), mean(other[key] for key in both))
 
 
-def repeats(asked: argparse.Namespace) -> None:
-    """Print how far recordings of the same queue are from each other, and the engine from each."""
-    queues: dict[str, list[Recorded]] = {}
-    for path in _paths(asked.folders):
-        queues.setdefault(path.stem, []).append(Recorded(**vars(pickle.loads(path.read_bytes()))))
-    lines = ["| queue | jobs | mean wait in each | of the engine for each | Slurm within a cycle of itself | the engine of it |",
-             "|---|---:|---:|---:|---:|---:|"]  # fmt: skip
-    whole: dict[bool, list[Pair]] = {True: [], False: []}
-    for name, recorded in queues.items():
-        if len(recorded) < 2:
-            continue
+@dataclass(frozen=True)
+class Repeated:
+    """Recordings of one queue, compared with each other, and the engine with each: alone, and in step."""
+
+    version: str
+    queue: str
+    waits: tuple[float, ...]
+    slurm: tuple[Pair, ...]
+    alone: tuple[Pair, ...]
+    stepped: tuple[Pair, ...]
+
+    @classmethod
+    def of(cls, queue: str, recorded: Sequence[Recorded]) -> Repeated:
+        """Compare the recordings of a queue."""
         waits = [waits_of(found, found.starts) for found in recorded]
-        own = [waits_of(found, {key: one.start for key, one in _starts(found, {}).items()}) for found in recorded]
-        among = [Pair.of(one, other) for one, other in combinations(waits, 2)]
-        engines = [Pair.of(one, other) for one, other in zip(waits, own, strict=True)]
-        whole[True] += among
-        whole[False] += engines
+        alone = [_waits(found, engine(found, {})) for found in recorded]
+        stepped = [_waits(found, in_step(found, seconds_of(found))) for found in recorded]
+        return cls(
+            recorded[0].cluster.version, queue, tuple(mean(one.values()) for one in waits),
+            tuple(Pair.of(one, other) for one, other in combinations(waits, 2)),
+            tuple(map(Pair.of, waits, alone)), tuple(map(Pair.of, waits, stepped)),
+        )  # fmt: skip
+
+
+HEAD = """\
+# Slurm against itself
+
+{queues} of the random queues of `recorded_runs.py`, each run {times} times by the same private Slurm on the same
+machine until {date}: every job is submitted in the same second after the opening and sleeps as long. What differs are
+fractions of seconds: whether a job has ended when a cycle of the backfill scheduler begins, which of two jobs' nodes
+are free first. Each recording is compared with each other one of its queue, and the engine with each: in one run from
+the snapshot, and in one in step with Slurm (`in_step.py`). *Within a cycle*: starts that are at most {cycle} s apart.
+*Apart*: by how much mean waits of a queue differ, up or down, in the mean over queues; *on balance*: by how much the
+engine's is more than Slurm's, of all jobs. This page is made by `python tests/endpoints/slurm/attributed.py repeats
+FOLDER FOLDER ... -o measured_repeats.md`.
+"""
+
+
+def page_of(found: Sequence[Repeated]) -> str:
+    """Return the page about recordings of the same queues."""
+    times = sorted({len(one.waits) for one in found})
+    date = time.strftime("%Y-%m-%d", time.gmtime())
+    head = HEAD.format(queues=len(found), cycle=CYCLE, times=" or ".join(map(str, times)), date=date)
+    lines = [
+        head,
+        "| release | queues | Slurm within a cycle of itself | apart | the engine of Slurm | apart | on balance "
+        "| in step | apart | on balance |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for version in [*sorted({one.version for one in found}), "all"]:
+        own = [one for one in found if version in (one.version, "all")]
+        slurm, alone, stepped = ([pair for one in own for pair in getattr(one, name)] for name in PARTS)
         lines.append(
-            f"| {name} | {len(waits[0])} | {', '.join(f'{mean(one.values()):.0f}' for one in waits)} s "
-            f"| {', '.join(f'{one.other:.0f}' for one in engines)} s | {_near(among)} | {_near(engines)} |"
+            f"| {version} | {len(own)} | {_near(slurm)} | {_apart(slurm)} | {_near(alone)} | {_apart(alone)} "
+            f"| {_balance(alone)} | {_near(stepped)} | {_apart(stepped)} | {_balance(stepped)} |"
         )
-    lines.append(f"| all | | | | {_near(whole[True])} | {_near(whole[False])} |")
-    print("\n".join(lines))
+    lines += [
+        "", "## By queue", "",
+        "| queue | jobs | mean waits | of the engine | in step "
+        "| Slurm within a cycle of itself | the engine of Slurm |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]  # fmt: skip
+    for one in found:
+        lines.append(
+            f"| {one.queue} | {one.alone[0].jobs} | {_seconds(one.waits)} "
+            f"| {_seconds([pair.other for pair in one.alone])} | {_seconds([pair.other for pair in one.stepped])} "
+            f"| {_near(one.slurm)} | {_near(one.alone)} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+PARTS = ("slurm", "alone", "stepped")
+
+
+def _by_key(run: Run) -> dict[Key, Start]:
+    return {(one.job, one.task): one for one in run.starts}
+
+
+def _waits(found: Recorded, run: Run) -> dict[Key, int]:
+    return waits_of(found, {key: one.start for key, one in _by_key(run).items()})
 
 
 def _near(pairs: Sequence[Pair]) -> str:
-    """Return the part that starts within a cycle, and by how much the mean wait differs, in the mean over queues."""
-    near, jobs = sum(one.near for one in pairs), sum(one.jobs for one in pairs)
-    apart = mean(abs(one.other - one.one) for one in pairs) / max(mean((one.one + one.other) / 2 for one in pairs), 1)
-    return f"{near / max(jobs, 1):.1%}, mean wait {apart:.1%}"
+    return f"{sum(one.near for one in pairs) / max(sum(one.jobs for one in pairs), 1):.1%}"
 
 
-def _paths(folders: Sequence[str]) -> list[Path]:
-    return [path for folder in folders for path in sorted(Path(folder).glob("*.pickle"))]
+def _apart(pairs: Sequence[Pair]) -> str:
+    """Return by how much mean waits differ in the mean over queues."""
+    both = mean((one.one + one.other) / 2 for one in pairs)
+    return f"{mean(abs(one.other - one.one) for one in pairs) / max(both, 1):.1%}"
+
+
+def _balance(pairs: Sequence[Pair]) -> str:
+    """Return by how much the others' waits are longer, of all jobs."""
+    theirs = sum(one.jobs * one.one for one in pairs)
+    return f"{sum(one.jobs * one.other for one in pairs) / max(theirs, 1) - 1:+.1%}"
+
+
+def _seconds(waits: Sequence[float]) -> str:
+    return f"{', '.join(f'{one:.0f}' for one in waits)} s"
+
+
+def _read(folders: Sequence[str]) -> list[tuple[str, Recorded]]:
+    paths = [path for folder in folders for path in sorted(Path(folder).glob("*.pickle"))]
+    return [(path.stem, Recorded(**vars(pickle.loads(path.read_bytes())))) for path in paths]
+
+
+# -- commands
+
+
+def jobs(asked: argparse.Namespace) -> None:
+    """Print what jobs add."""
+    for name, found in _read(asked.folders):
+        pair = Pair.of(waits_of(found, found.starts), _waits(found, engine(found, {})))
+        added = added_by_job(found)
+        print(f"{name}: {pair.jobs} jobs wait {pair.one:.1f} s, in the engine {pair.other:.1f} s, "
+              f"{pair.jobs * (pair.other - pair.one):+.0f} s together")  # fmt: skip
+        for one in sorted(added, key=lambda one: -abs(one.seconds))[: asked.most]:
+            nodes = "" if one.same_nodes else ", other nodes"
+            print(f"    {one.key} adds {one.seconds:+} s, {one.others:+} s of others: Slurm {one.slurm} ({one.by}), "
+                  f"engine {one.engine} ({one.engine_by}){nodes}: {one.words}")  # fmt: skip
+
+
+def repeats(asked: argparse.Namespace) -> None:
+    """Write the page about recordings of the same queues."""
+    queues: dict[str, list[Recorded]] = {}
+    for name, found in _read(asked.folders):
+        queues.setdefault(name.replace("-", " "), []).append(found)
+    compared = [Repeated.of(name, recorded) for name, recorded in sorted(queues.items()) if len(recorded) > 1]
+    Path(asked.output).write_text(page_of(compared))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     commands = parser.add_subparsers(required=True)
     one = commands.add_parser("jobs", help="what each job adds to the engine's waits")
-    one.add_argument("folder")
+    one.add_argument("folders", nargs="+")
     one.add_argument("--most", type=int, default=12, help="how many jobs of a queue are named")
     one.set_defaults(run=jobs)
     two = commands.add_parser("repeats", help="recordings of the same queues, compared with each other")
     two.add_argument("folders", nargs="+")
+    two.add_argument("-o", "--output", required=True)
     two.set_defaults(run=repeats)
     asked = parser.parse_args()
     asked.run(asked)
