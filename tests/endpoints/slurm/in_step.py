@@ -19,13 +19,28 @@ from gas.slurm.beginning import Beginning
 from gas.slurm.forward import FIRST_TASK, Forward
 from gas.slurm.starts import Run
 
-__all__ = ["in_step"]
+__all__ = ["in_step", "opened_at"]
 
 SEEN = 0.012
 """Seconds from the end of a job until all of its nodes have said so, on a machine that plays a dozen of them."""
 WITHIN = 0.3
 """Seconds that a pass takes at the most."""
 BEFORE = 1e-4
+OPENING = 4
+"""Seconds from the snapshot until the partitions are open at the latest, and a pass has followed."""
+
+
+def opened_at(found: Recorded) -> int:
+    """Return when Slurm first did something: partitions are opened one by one, which takes seconds.
+
+    What looked at the queue in these seconds, before anything started, looked at partitions that were not open.
+    """
+    base = found.cluster.now
+    first = min(found.starts.values(), default=base + OPENING)
+    looked = [int(at) for at in (*found.cycles, *(at for at, _ in found.passes)) if at >= base]
+    if not looked:
+        return min(base, first)
+    return min([first, *(at for at in looked if at >= min(first, base + OPENING))])
 
 
 def in_step(found: Recorded, seconds: Mapping[int, int | list[int]], until: int | None = None) -> Run:
@@ -36,9 +51,7 @@ def in_step(found: Recorded, seconds: Mapping[int, int | list[int]], until: int 
     for at, full in found.passes:
         one = _as_slurm_read_it(found, at)
         steps.setdefault(int(one), []).append((one, True, full))
-    base = found.cluster.now
-    there = [second for second in steps if second >= base]
-    opened = min([*there, *found.starts.values()]) if there else base
+    opened = opened_at(found)
     steps = {second: sorted(there) for second, there in steps.items() if second >= opened}
     return InStep(found, seconds, opened, steps).run(until)
 

@@ -43,7 +43,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import pytest
-from in_step import in_step
+from in_step import in_step, opened_at
 from private_slurm import RELEASES
 from recorded_runs import COVERING, CYCLE, Key, Recorded, record
 from sites import Aspect
@@ -144,17 +144,14 @@ def engine(
     found: Recorded, known: dict[Key, Known], epilog: int = EPILOG, later: int = 0, until: int | None = None,
     late: int | None = None,
 ) -> Run:  # fmt: skip
-    """Run the engine from the snapshot, with both schedulers in step with Slurm's at first.
+    """Run the engine from the snapshot, with both schedulers beginning in the seconds in which Slurm's did.
 
-    It begins when Slurm first does something: partitions are opened one by one, which takes seconds.
-    To see what depends on seconds, epilogs take so long, the first cycle is so much later, and the ends in a certain
-    second are noticed in the next one.
+    It begins when Slurm first does something (`in_step.opened_at`). To see what depends on seconds, epilogs take so
+    long, the first cycle is so much later, and the ends in a certain second are noticed in the next one.
     """
-    base = found.cluster.now
-    cycle = next((int(one) for one in found.cycles if one >= base), base)
-    full = next((int(at) for at, of_all in found.passes if of_all and at >= base), None)
-    opened = min([cycle, *(int(at) for at, _ in found.passes if at >= base), *found.starts.values()])
-    cycle += later
+    opened = opened_at(found)
+    cycle = next((int(one) for one in found.cycles if one >= opened), opened) + later
+    full = next((int(at) for at, of_all in found.passes if of_all and at >= opened), None)
     return run_forward(
         replace(found.cluster, now=opened), seconds_of(found, late), found.arrivals, known=known, first_cycle=cycle,
         first_pass=full, epilog=epilog, until=until,
