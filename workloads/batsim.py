@@ -114,6 +114,13 @@ def _document(data: bytes, name: str) -> dict[str, Any]:
         raise LogError(name, f"is not JSON: {error}; a workload of Batsim is one object") from None
     if not isinstance(document, dict):
         raise LogError(name, "is not a Batsim workload, an object with jobs, profiles and nb_res")
+    first = next(iter(jobs), None) if isinstance(jobs := document.get("jobs"), list) else None
+    if "profiles" not in document and isinstance(first, dict) and "job_id" in first:
+        raise LogError(
+            name,
+            "looks like what Slurm prints as JSON, which is no log here; print it as text: sacct -aXP -o JobID,User,"
+            "Account,Partition,Timelimit,ElapsedRaw,Submit,Eligible,Start,End,AllocCPUS,AllocNodes,State",
+        )
     for key, kind in (("jobs", list), ("profiles", dict)):
         if not isinstance(document.get(key), kind):
             raise LogError(name, f'has no "{key}"; a workload of Batsim has jobs, profiles and nb_res')

@@ -72,6 +72,11 @@ def test_other_json_is_refused_in_words(text, message):
         parse_batsim(text.encode())
 
 
+def test_of_what_slurm_prints_as_json_it_is_said_how_it_is_read():
+    with pytest.raises(LogError, match="what Slurm prints as JSON.*print it as text: sacct -aXP -o JobID,User,Acc"):
+        parse_batsim(b'{"meta": {}, "jobs": [{"job_id": 7, "time": {"elapsed": 3}}], "errors": []}')
+
+
 def test_others_extra_data_is_not_taken_for_fields():
     log = read(job(extra_data="not json"), job(extra_data={"user": "ann", "wait": True, "run_time": [1]}))
     assert log.user.tolist() == [-1, -1]
