@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 
 from gas.errors import BadInput
-from workloads import Header, Log
+from workloads import Header, Log, rigid_jobs
 from workloads.formats import format_of, parse_log
 from workloads.sacct_header import Unit
 from workloads.selection import months_of
@@ -208,9 +208,11 @@ def load_log(path: Path, sha256: str, unit: Unit | None = None) -> Log:
 
 
 def jobs_by_month(log: Found) -> dict[str, int]:
-    """Return how many jobs were submitted in each month of a log, as "1996-10"."""
+    """Return how many jobs were submitted in each month of a log, as "1996-10"; of a user's own, those that can run."""
     content = load_log(log.path, log.sha256)
     labels, index = months_of(content.submit, content.epoch, name=log.name)
+    if log.own:
+        index = index[rigid_jobs(content, log.source.processors).row]
     return dict(zip(labels, np.bincount(index, minlength=len(labels)).tolist(), strict=True))
 
 

@@ -164,7 +164,12 @@ def _verdict(study: Results, game: Game) -> str:
     resolved = sign(study.gained(game, SHARES[0]))
     if resolved <= 0:
         waiting = _shown(study.gained(game, SHARES[0], "waiting"))
-        words = "loses" if resolved else "neither gains nor loses significantly"
+        gained = study.gained(game, SHARES[0])(LEVEL)
+        words = "neither gains nor loses significantly"
+        if gained is None or gained.half_width is None:
+            words = "gains or loses, which so few months cannot tell"
+        elif resolved:
+            words = "loses"
         return (
             f"“{game.name}”: the first user to deviate {words} ({_shown(study.gained(game, SHARES[0]))} s on average; "
             f"{min(gains):,.0f} to {max(gains):,.0f} s over all shares of users who deviate; {waiting} s for the first "

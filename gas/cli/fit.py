@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from gas.cli import fit_report
+from gas.cli.logs import LARGEST_MACHINE
 from gas.cli.tables import check_outputs, note, print_json_line
 from gas.errors import BadInput
 from speedup_models.fitting import fit as fit_models
@@ -74,7 +75,12 @@ def fit(
     ] = None,
     gpus_per_node: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="GPUs (or processors) per node, if each measured run filled its nodes."),
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=LARGEST_MACHINE,
+            help="GPUs (or processors) per node, if each measured run filled its nodes.",
+        ),
     ] = None,
     model: Annotated[
         Choice, typer.Option(help="Model to write; auto takes the better fit, or the timings if none fits.")

@@ -4,7 +4,8 @@ import gzip
 
 import pytest
 
-from experiments.framework.logs import SOURCES, find_logs, load_log
+from experiments.framework.files import log_of_file
+from experiments.framework.logs import SOURCES, find_logs, jobs_by_month, load_log
 from gas.errors import BadInput
 from gas.simulation.files import format_schedule_swf
 from gas.simulation.simulate import simulate
@@ -113,3 +114,11 @@ def test_a_log_that_changes_meanwhile_is_noticed(tmp_path):
     load_log.cache_clear()
     with pytest.raises(BadInput, match="changed while the study ran"):
         load_log(log.path, log.sha256)
+
+
+def test_of_an_own_log_months_have_the_jobs_that_can_run(tmp_path):
+    """Only those can be replaced or compared."""
+    jobs = "1 0 -1 10 1 -1 -1 1 20 -1 1 1\n2 9 -1 -1 1 -1 -1 1 20 -1 1 1\n3 9999999 -1 10 99 -1 -1 99 20 -1 1 1\n"
+    text = HEADER + jobs.replace(" 1 1\n", " 1 1 1 -1 -1 -1 -1 -1\n")
+    put(tmp_path, "own.swf", text=text)
+    assert list(jobs_by_month(log_of_file(tmp_path / "own.swf")).values()) == [1, 0]

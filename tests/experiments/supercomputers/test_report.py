@@ -2,6 +2,9 @@
 
 import csv
 
+import made_supercomputers
+
+from experiments.supercomputers.report import _lead
 from experiments.supercomputers.results import GAMES
 
 
@@ -58,3 +61,11 @@ def test_rows_hold_what_all_applications_did(reported):
         by_setting.setdefault(row["setting"], set()).add(row["mean"])
     assert len(chosen) == 2 * len(by_setting)
     assert all(len(means) == 1 for means in by_setting.values())
+
+
+def test_of_too_few_months_for_an_interval_nothing_is_called_significant(monkeypatch):
+    assert "neither gains nor loses significantly" in _lead(made_supercomputers.made_study(0, 0))
+    monkeypatch.setattr(made_supercomputers, "MONTHS", made_supercomputers.MONTHS[:3])
+    lead = _lead(made_supercomputers.made_study(0, 0))
+    assert "significantly" not in lead
+    assert lead.count("the first user to deviate gains or loses, which so few months cannot tell (") == len(GAMES)
