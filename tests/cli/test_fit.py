@@ -268,7 +268,13 @@ def test_what_does_not_go_together_is_refused(gas, timings, tmp_path):
         ([timings, "--batch", 8], "--batch 8: the timings have no batches"),
         ([timings, "--steps", 8], "--steps 8: times are of the whole run"),
         ([timings, "--model", "goodput"], "the number of nodes of each size is missing"),
-        ([timings, "--gpus-per-node", 10**20], "is not in the range 1<=x<=2147483647"),
         ([STEPS, "--batch", 512], "give the length of the run with --steps or --samples"),
     ]:
         assert message in str(gas(*arguments).exception)
+
+
+def test_more_gpus_per_node_than_any_machine_has_are_refused(gas, timings):
+    refused = gas(timings, "--gpus-per-node", 10**20)
+    assert refused.exit_code == 2
+    assert "1<=x<=2147483647" in refused.output
+    assert gas(timings, "--gpus-per-node", 2**31 - 1).exit_code == 0
