@@ -197,6 +197,10 @@ def wire_of(
     return {
         "schema": "gas.backtest/1",
         "log": log.name,
+        "processors": extent.machine,
+        "most_used": extent.most_used,
+        "overfull": extent.overfull,
+        "doubt": extent.doubt,
         "jobs": extent.jobs,
         "without_walltime": extent.unlimited,
         "left_out": extent.left_out,

@@ -70,3 +70,11 @@ def test_json_has_the_classes_and_the_words():
         "partition", "gpu", {"mean": 0.5, "half_width": 0.02}, True,
     )  # fmt: skip
     assert document["in_words"][0].startswith("90% intervals held")
+    assert document["doubt"] == ""
+
+
+def test_json_says_where_the_machine_may_be_larger_than_was_given():
+    small = replace(EXTENT, machine=16, most_used=64, overfull=0.58)
+    document = wire_of(busy_log(10, 8, seed=1), small, outcomes_of(100), [ALL], SAVINGS)
+    assert [document[name] for name in ("processors", "most_used", "overfull")] == [16, 64, 0.58]
+    assert "has more than 16 processors in use, up to 64" in document["doubt"]
