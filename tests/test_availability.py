@@ -299,6 +299,7 @@ def test_a_file_damaged_anywhere_is_read_or_refused(junk, at):
     read_or_refused(text[:at] + junk + text[at + len(junk) :])
 
 
+@pytest.mark.thorough
 def test_reading_is_strict_and_quick_at_once():
     # A hundred thousand frames, each looked at.
     count = 100_000

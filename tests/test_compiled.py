@@ -184,6 +184,7 @@ def test_processes_that_need_it_at_the_same_time_compile_it_once(sources, tmp_pa
     assert sorted(one.done() for one in runs) == [(30, 0), (30, 1), (30, 1)]
 
 
+@pytest.mark.thorough
 def test_what_two_kernels_call_is_compiled_once(sources, tmp_path):
     cache = tmp_path / "cache"
     assert run(sources, cache) == (30, 0)
@@ -373,6 +374,7 @@ def test_kernels_answer_numpy_and_machine_integers_alike():
         assert compiled(earliest_fit)(profile, processors, 5, 0) == earliest_fit(profile, processors, 5, 0) == 0
 
 
+@pytest.mark.thorough
 def test_settings_of_numba_in_the_current_folder_are_not_read(tmp_path):
     (tmp_path / ".numba_config.yaml").write_text("cache_locator_classes: planted.X\n")
     (tmp_path / "yaml.py").write_text("raise SystemExit('the folder was imported from')\n")

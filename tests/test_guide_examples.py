@@ -11,6 +11,8 @@ SLOW: dict[str, str] = {
     "agent": "an S³ is started, as on the first page",
     "fit": "each fit draws two hundred samples for its intervals",
     "gallery": "every picture is drawn",
+    "gpus": "two fits, and a plan over three machines",
+    "parsl": "the real Parsl starts, where it is installed",
     "policies": "each simulation takes a process or two, and the kernel is compiled",
     "python": "jobs of Python functions, pandas and matplotlib",
     "simulate": "a replay is a study, with worker processes of its own",

@@ -95,6 +95,7 @@ def hits(function):
 code_of = attrgetter("library")
 
 
+@pytest.mark.thorough
 def test_a_program_answers_as_the_plain_kernel_and_so_does_it_when_it_is_loaded(anew):
     for _ in range(2):
         assert compiled(upper)(7) == upper(7) == 27

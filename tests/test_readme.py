@@ -44,6 +44,7 @@ def test_it_is_read_in_two_minutes():
     assert len(README.split()) < 900
 
 
+@pytest.mark.thorough
 def test_the_picture_is_the_one_that_the_example_draws(checkout):
     from matplotlib.image import imread
 

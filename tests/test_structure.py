@@ -272,6 +272,7 @@ def test_studies_have_one_command_among_them():
     assert sum(len(path.read_text().splitlines()) for path in commands) < 200, "what parses them and starts studies"
 
 
+@pytest.mark.thorough
 def test_a_study_takes_three_or_four_files_and_no_copied_lines():
     assert {path.name for path in (ROOT / "experiments" / "walk").glob("*.py")} == {
         "__init__.py", "report.py", "run.py", "study.py",

@@ -168,6 +168,7 @@ def killed(sites, method, after, key, lead=SPREAD.lead):
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize(("method", "after"), [("reserve", 1), ("reserve", 2), ("submit", 1), ("submit", 2)])
 def test_after_kill_9_the_same_key_leaves_one_whole_coallocation(sites, agent, method, after):
     before, spread = settled(sites), Spread(lead=15)  # what is left is found before it lapses, on a busy machine too
@@ -193,6 +194,7 @@ def test_after_kill_9_without_a_key_the_next_call_releases_what_was_taken(sites,
     assert of_others(sites) == before
 
 
+@pytest.mark.thorough
 def test_what_nobody_comes_back_to_lapses_at_the_common_start(sites):
     before = settled(sites)
     killed(sites, "reserve", 2, "lost")
@@ -206,6 +208,7 @@ def test_what_nobody_comes_back_to_lapses_at_the_common_start(sites):
     assert parts(sites) == [[("job", 4)], [("job", 4)]]
 
 
+@pytest.mark.thorough
 def test_parts_that_started_without_the_others_are_cancelled_and_said(sites, agent):
     settled(sites)
     killed(sites, "submit", 1, "lost")
@@ -252,6 +255,7 @@ main()
 """
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize(("before", "code"), [("SIG_DFL", 130), ("SIG_IGN", 0)])  # ignored under nohup
 def test_a_terminal_that_closes_between_reservations_releases_them_unless_that_is_ignored(
     sites, tmp_path, before, code

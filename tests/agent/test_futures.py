@@ -79,6 +79,7 @@ def test_who_cancels_it_elsewhere_cancels_the_future(s3, submit):
     assert job.cancelled()
 
 
+@pytest.mark.thorough
 def test_several_are_waited_for_as_calls_are(submit):
     jobs = [submit("sh", "-c", f"echo {n}") for n in range(5)]  # more than are requested one by one
     done, waiting = concurrent.futures.wait(jobs, timeout=30)

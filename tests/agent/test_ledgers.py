@@ -73,6 +73,7 @@ def kept(endpoint):
     return ledger_of(endpoint.target, print).read()
 
 
+@pytest.mark.thorough
 def test_the_first_user_of_a_machine_has_what_its_past_teaches_and_the_next_one_too(taught, remarks, monkeypatch):
     give_past(monkeypatch, 400)
     first = Agent(APP, [taught], remark=remarks.append).plan(AUTO).plan

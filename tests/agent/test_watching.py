@@ -216,6 +216,7 @@ def test_by_plans_a_job_gives_up_a_start_that_would_have_come_soon(habit, monkey
     assert (kinds[0], last["processors"]) == ("changed", 4)
 
 
+@pytest.mark.thorough
 def test_by_predictions_it_waits_for_that_and_the_outcome_is_noted(habit, monkeypatch):
     waiting = habit.simulated(16, 1_200, 1_000)
     said = []
@@ -248,6 +249,7 @@ def test_by_predictions_a_job_is_changed_as_surely_as_is_asked_and_what_was_pred
     assert sum(one.start == last["start"] for one in outcomes) == 1
 
 
+@pytest.mark.thorough
 def test_a_job_that_starts_while_it_is_looked_at_is_told_of_as_started(habit, monkeypatch):
     waiting = habit.simulated(16, 1_200, 1_000)
     endpoint = S3Endpoint("kth", habit.url)
@@ -264,6 +266,7 @@ def test_a_job_that_starts_while_it_is_looked_at_is_told_of_as_started(habit, mo
     assert (kinds[-1], last["state"]) == ("started", "running")
 
 
+@pytest.mark.thorough
 def test_a_look_that_failed_is_made_again_though_the_queue_has_not_changed(habit, monkeypatch):
     waiting = habit.simulated(16, 1_200, 1_000)
     endpoint, looks = S3Endpoint("kth", habit.url), []
@@ -291,6 +294,7 @@ def test_what_was_predicted_of_the_shape_before_is_void_also_where_plans_decide(
     assert ledger_of(endpoint.target, print).read().outcomes == []
 
 
+@pytest.mark.thorough
 def test_where_the_history_is_not_to_be_had_again_what_it_said_before_holds(habit, monkeypatch):
     monkeypatch.setattr(agent_prediction, "FRESH_SECONDS", -1.0)
     waiting = habit.simulated(16, 1_200, 1_000)

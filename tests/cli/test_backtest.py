@@ -89,6 +89,7 @@ def test_an_interrupted_backtest_goes_on_where_it_was_and_says_the_same(run, log
     assert "continuing" not in run(log, "--jobs", "40", "--samples", "3", "--json").stderr
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_written_costs_no_predictions(run, log, tmp_path):
     asked = (log, "--jobs", "20", "--samples", "3", "--json")
     failed = run(*asked, "--output", tmp_path)
@@ -152,6 +153,7 @@ def test_what_is_no_history_is_refused_with_what_is_missing(run, tmp_path, chang
     assert re.search(message, str(refused.exception))
 
 
+@pytest.mark.thorough
 def test_jobs_without_limits_and_with_enormous_ones_are_predicted_too(run, tmp_path):
     lines = made_sacct(300, seed=3).splitlines()
     at = lines[0].split("|").index("Timelimit")
@@ -220,6 +222,7 @@ def test_a_folder_is_backtested_log_by_log_and_what_was_skipped_is_named(run, fo
     assert "has no machine size; Gas assumes" in result.stderr
 
 
+@pytest.mark.thorough
 def test_each_log_of_a_folder_has_a_report_of_its_own(run, folder, tmp_path):
     (folder / "a.swf").unlink()
     (folder / "history.txt").unlink()
@@ -227,6 +230,7 @@ def test_each_log_of_a_folder_has_a_report_of_its_own(run, folder, tmp_path):
     assert {path.stem for path in tmp_path.glob("*.html")} == {"packed", "headless"}
 
 
+@pytest.mark.thorough
 def test_only_other_files_in_a_folder_are_no_failure_and_json_is_one_object(run, folder):
     for name in ("cut.swf.gz", "empty.swf"):
         (folder / name).unlink()
@@ -237,6 +241,7 @@ def test_only_other_files_in_a_folder_are_no_failure_and_json_is_one_object(run,
     assert (document["failed"], len(document["passed_over"])) == ([], 3)
 
 
+@pytest.mark.thorough
 def test_of_several_logs_none_takes_the_others_with_it_and_what_was_simulated_is_kept_until_all_is_done(
     run, log, tmp_path, monkeypatch
 ):

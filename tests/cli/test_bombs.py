@@ -114,6 +114,7 @@ def test_a_program_that_prints_without_end_is_given_up(tmp_path, does):
     assert held < MOST_BYTES
 
 
+@pytest.mark.thorough
 def test_a_server_that_takes_a_request_by_the_byte_is_given_up(tmp_path):
     (tmp_path / "a.toml").write_text('[speedup]\nmodel = "table"\ntimes = { 1 = 5 }\n')
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -56,6 +56,7 @@ def test_where_nothing_is_possible_the_exit_code_says_so(coallocate):
     assert "no combination of up to 2 machines has room for it either" in result.err
 
 
+@pytest.mark.thorough
 def test_the_picture_shows_the_parts_on_their_machines(coallocate, tmp_path):
     result = coallocate("--plot", str(tmp_path / "plan.svg"))
     assert (result.code, f"drawn: {tmp_path / 'plan.svg'}" in result.err) == (0, True)

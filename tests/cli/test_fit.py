@@ -248,6 +248,7 @@ def test_the_front_is_drawn(gas, tmp_path):
     assert (tmp_path / "front.png").stat().st_size > 10_000
 
 
+@pytest.mark.thorough
 def test_where_no_model_fits_the_table_is_proposed(gas, tmp_path):
     odd, output = tmp_path / "odd.csv", tmp_path / "odd.toml"
     odd.write_text("cores,time\n1,100\n2,30\n4,80\n8,20\n16,70\n32,90\n")

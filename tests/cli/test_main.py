@@ -122,11 +122,13 @@ def test_a_reader_that_has_seen_enough_is_no_error(lu):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.thorough
 def test_a_closed_standard_output_is_no_error():
     done = subprocess.run(["bash", "-c", f"{sys.executable} -m gas --help >&-"], capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.thorough
 def test_but_no_job_is_made_whose_number_cannot_be_said(s3, lu):
     submit = f"{sys.executable} -m gas submit {lu} --simulate -e {s3.url}"
     closed = subprocess.run(["bash", "-c", f"{submit} >&-"], capture_output=True, text=True, timeout=60)

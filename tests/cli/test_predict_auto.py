@@ -111,6 +111,7 @@ def test_a_slurm_without_accounting_says_so_and_what_helps(gas, app, slurm, tmp_
     assert ("--predict FILE" in result.err) == ("has no jobs" not in told)
 
 
+@pytest.mark.thorough
 def test_who_cannot_be_asked_for_their_past_keep_their_planned_starts(gas, app, slurm, start_s3, tmp_path):
     accounted(slurm.folder / "accounting", jobs=30)  # so few that nothing has to be compiled first
     s3 = start_s3(10)

@@ -140,6 +140,7 @@ def test_a_store_of_another_size_is_refused(gas, tmp_path, lu):
     assert (other.code, "belongs to a machine of 4 processors" in other.err) == (1, True)
 
 
+@pytest.mark.thorough
 def test_a_running_service_is_drained_and_stops_when_its_last_job_has_ended(tmp_path, gas):
     state = str(tmp_path / "state")
     service, url = start("--processors", "2", "--state", state)
@@ -258,6 +259,7 @@ def test_the_clock_is_reset_only_while_nothing_is_scheduled(tmp_path, gas):
     stop(service)
 
 
+@pytest.mark.thorough
 def test_a_state_without_its_tokens_is_not_opened_to_everybody(tmp_path, gas):
     state = tmp_path / "state"
     gas("token", "add", "alice", "--state", str(state))

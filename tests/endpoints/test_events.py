@@ -48,6 +48,7 @@ def test_an_id_stays_until_there_is_another():
     assert [e.id for e in reader.feed(b"data: {}\n\nid: a-8\ndata: {}\n\ndata: {}\n\n")] == ["a-7", "a-8", "a-8"]
 
 
+@pytest.mark.thorough(but=3)
 @pytest.mark.parametrize(
     "stream",
     [

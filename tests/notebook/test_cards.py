@@ -46,6 +46,7 @@ def test_what_a_line_shows_is_short(name, most):
     assert "\n" not in repr(ALL[name])
 
 
+@pytest.mark.thorough
 def test_the_sentence_of_a_plan_is_its_best_request():
     assert repr(PLAN) == (
         "<Plan of ocean: 32 processors on cluster, starts in 27m36s, finishes in 2h13m (6 candidates, 1 rejected)>"

@@ -112,6 +112,7 @@ def test_all_kinds_of_logs_can_be_drawn(log, tmp_path):
     assert (tmp_path / "x.png").stat().st_size > 5000
 
 
+@pytest.mark.thorough
 def test_the_curve_of_many_jobs_stays_small_in_a_file(tmp_path):
     log = log_of([1] * 100_000, np.arange(100_000))
     draw_run_times([log], tmp_path / "x.svg")

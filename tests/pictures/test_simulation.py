@@ -107,6 +107,7 @@ def test_every_part_by_itself_names_policy_and_thanks(tmp_path, draw):
     assert "acknowledgement: Ada and Charles" in " ".join(texts)
 
 
+@pytest.mark.thorough
 def test_every_policy_has_a_chart_a_line_and_a_mean(tmp_path):
     pair = [made("easy"), made("conservative", seed=4)]
     texts = drawn(tmp_path, pair)
@@ -153,6 +154,7 @@ def test_thousands_of_jobs_make_a_picture_of_bounded_size(tmp_path):
     assert any("means over" in text for text in svg_texts(tmp_path / "x.svg"))
 
 
+@pytest.mark.thorough
 def test_a_log_without_dates_or_thanks_is_drawn_in_days(tmp_path):
     texts = drawn(tmp_path, [passing()], log=Log.from_columns({"submit": [0.0]}, name="model"))
     assert "easy: day 0 00:00 to day 0 00:03" in texts
@@ -168,6 +170,7 @@ def test_odd_schedules_are_drawn(tmp_path, jobs):
         draw([schedule_of(jobs, machine=1)], tmp_path / "x.svg", log=LOG)
 
 
+@pytest.mark.thorough
 def test_names_are_text_and_not_formulas(tmp_path):
     header = Header.of([("Computer", "$\\frac$ $x$"), ("Acknowledge", "A$_$B")])
     texts = drawn(tmp_path, [passing()], log=Log.from_columns({"submit": [0.0]}, header=header, name="$x_\n$.swf"))

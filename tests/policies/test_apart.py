@@ -37,6 +37,7 @@ def of_file(tmp_path):
     return lambda name: find_policy(f"{path}:{name}")
 
 
+@pytest.mark.thorough
 def test_the_schedule_comes_over_and_what_it_prints_is_no_result(of_file, capfd):
     schedule = simulate_apart(JOBS, of_file("InOrder"))
     assert schedule.start.tolist() == simulate(JOBS, "fcfs", machine_code=False).start.tolist()

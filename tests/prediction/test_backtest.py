@@ -106,6 +106,7 @@ def test_the_interval_heals_where_a_scheduler_is_later_than_any_plan():
     assert corrected - held > (0.9 - held) / 3  # a third of what is missing, at least
 
 
+@pytest.mark.thorough
 def test_what_a_simulation_cannot_know_is_learnt_from_past_waits():
     """The machine is all but empty, and yet the scheduler lets large jobs wait for an hour."""
     rows = [(400 * i, 3600 * (i % 2), 60, 600, 1 + 7 * (i % 2)) for i in range(200)]
@@ -139,6 +140,7 @@ def test_threads_and_interruptions_change_nothing(busy):
     assert all(kept[place] is one for place, one in simulated.items())  # none was simulated again
 
 
+@pytest.mark.thorough
 def test_a_queue_of_more_than_some_hundred_jobs_is_not_simulated_and_what_was_learnt_is_said_alone():
     crowd = RecordedQueue(log_of([(i, i * 30, 25, 100, 10) for i in range(1200)]))  # each waits for all before it
     outcomes = list(backtest(crowd, crowd.places(40)))
@@ -199,6 +201,7 @@ def test_a_rehearsal_that_is_short_of_time_leaves_jobs_out_evenly_and_comes_to_i
     assert rehearsed(queue, Ledger(), lambda share: False, most=50, samples=5) == []
 
 
+@pytest.mark.thorough
 def test_where_starts_are_later_than_any_simulation_says_an_interval_reaches_as_far_after_a_rehearsal(busy):
     late = busy.with_columns(wait=np.where(busy.wait >= 0, busy.wait + 7200, busy.wait))
     ledger, nobody = Ledger(), np.zeros(20, np.int64)

@@ -96,6 +96,7 @@ def test_prices_fall_with_certainty(found, seconds, share):
         assert best.processor_seconds in paid
 
 
+@pytest.mark.thorough
 def test_of_predictions_that_are_right_as_many_come_true_as_is_said():
     """Waits are predicted three times too short, which outcomes correct."""
     generator = np.random.default_rng(1)

@@ -138,7 +138,7 @@ def test_kinds_learn_apart():
     assert ledger.coverage("at once").held < LEAST
 
 
-@pytest.mark.thorough(but=1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("habit", [0.2, 5.0])
 def test_coverage_returns_within_a_hundred_starts_after_users_changed_their_habits(habit):
     """Waits become a fifth, or five times, of what is predicted: intervals heal as outcomes come in."""
@@ -179,6 +179,7 @@ def test_where_only_a_part_of_a_machine_is_seen_an_interval_is_all_that_is_possi
     assert shown(partly, 0, simulated, 4000)[3] < 1200
 
 
+@pytest.mark.thorough
 def test_it_is_bounded():
     ledger = Ledger()
     for number in range(MOST_OPEN + 5):

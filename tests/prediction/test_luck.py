@@ -44,6 +44,7 @@ def test_who_has_outlived_most_has_good_luck_and_so_has_who_shares_it():
     assert drawn[:, 2].mean() == pytest.approx(0.5, abs=0.03)
 
 
+@pytest.mark.thorough
 def test_a_user_of_thousands_shares_luck_with_neighbours():
     drawn = together(TYPICAL, [1] * 2500, [1] * 2500, list(range(2500)), samples=200)
     assert correlation(drawn, 0, 1) > 0.6

@@ -130,6 +130,7 @@ def test_where_no_sample_is_done_in_time_nothing_is_predicted(monkeypatch, candi
     assert str(found) == "planned start, not predicted: 0 samples in time, 10 are needed"
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("candidates", [1, 5])
 def test_from_fewer_than_ten_samples_in_time_nothing_is_predicted(candidates):
     queue = Queue(cluster(hour_long(1, "n0", cpus=4)), (candidate(),) * candidates)
@@ -224,6 +225,7 @@ def test_a_queue_in_which_nothing_happens_any_more_is_not_followed_for_days(monk
     assert 0 < max(looks) - NOW < 3 * HOUR
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("candidates", [1, 5])
 def test_the_kernel_and_the_schedulers_one_pass_at_a_time_give_the_same_samples(monkeypatch, candidates):
     """Also of arrays, of which several tasks share a run time, and where CPUs are taken by jobs that are not shown."""

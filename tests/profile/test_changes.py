@@ -73,6 +73,7 @@ def test_it_is_so_in_blocks_of_a_few_frames_that_are_split_and_packed_all_the_ti
         assert change_at_random(seed, "plain", span, 250) > 4
 
 
+@pytest.mark.thorough(but=1)
 @forms
 def test_hundreds_of_blocks_split_and_are_packed_and_grow(form):
     both = Both(MACHINE, 0, form=form, room=20_000)

@@ -119,6 +119,7 @@ def test_a_machine_that_has_slept_is_where_it_should_be(clock_shim, serve):
     assert (offset(service), service.health()["status"]) == (0, "ok")
 
 
+@pytest.mark.thorough
 def test_a_walltime_counts_the_machine_s_sleep(clock_shim, serve):
     """By the service's clock as by the wrapper's, so that both see the same end."""
     service = serve()

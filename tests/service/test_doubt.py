@@ -55,6 +55,7 @@ def test_what_was_answered_as_not_done_is_not_done_after_a_kill(start, fsync_shi
     assert service.job(kept["id"])["state"] in ("queued", "running"), "not cancelled, as was answered"
 
 
+@pytest.mark.thorough
 def test_what_may_be_on_disk_is_answered_as_in_doubt_and_the_same_key_finds_out(start, fsync_shim):
     service = start()
     fsync_shim.rules(f"fail 5 fsync {WAL}")

@@ -65,6 +65,7 @@ def start(tmp_path, passed, *options, count=1):
     )
 
 
+@pytest.mark.thorough
 def test_it_answers_on_a_socket_of_systemd_which_outlives_it(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as passed:
         url = url_of(passed)
@@ -89,7 +90,7 @@ def test_it_answers_on_a_socket_of_systemd_which_outlives_it(tmp_path):
             pass  # nobody was turned away
 
 
-@pytest.mark.thorough(but=1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["udp", "unix", "two", "everywhere"])
 def test_a_socket_that_it_cannot_use_is_refused_with_the_reason(kind, tmp_path):
     made = {

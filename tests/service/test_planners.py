@@ -128,6 +128,7 @@ def test_without_processes_it_says_so(made, monkeypatch):
         asyncio.run(made().plan("alice", PlanBody(application=TABLE)))
 
 
+@pytest.mark.thorough
 def test_one_user_waits_in_turn_and_only_so_often(made, monkeypatch):
     ours, body, order = made(), PlanBody(application=TABLE), []
     bobs, bob_is_done = PlanBody(application=TABLE, tolerance=0.5), threading.Event()

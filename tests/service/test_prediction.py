@@ -116,6 +116,7 @@ def test_one_user_s_habit_is_not_another_s(live, hand):
     assert told(live, beside_bob.id)["predicted_start"] - hand.time > 650
 
 
+@pytest.mark.thorough
 def test_it_is_between_now_and_the_promise_at_every_moment(live, hand):
     random = np.random.default_rng(1)
     teach(live, hand, share=0.4)
@@ -418,6 +419,7 @@ def test_a_prediction_that_breaks_leaves_the_answer_whole_and_a_line_in_the_log(
     assert [r.getMessage() for r in caplog.records] == ["starts cannot be predicted: division by zero"]
 
 
+@pytest.mark.thorough
 def test_many_who_ask_share_one_computation_and_nobody_else_waits(start_s3, monkeypatch):
     s3, waiting = learnt(start_s3)
     predict, begun, go_on, times = prediction.predictions_for, threading.Event(), threading.Event(), []

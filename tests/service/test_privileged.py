@@ -287,6 +287,7 @@ def test_what_is_left_of_a_job_whose_wrapper_was_killed_is_ended_by_the_helper(s
         assert found is None or not found.lives
 
 
+@pytest.mark.thorough
 def test_a_restarted_service_finds_the_jobs_and_the_helper_of_the_dead_one_is_gone(site: Site) -> None:
     id = site.submit(site.users.bob, "until [ -e ~/go ]; do sleep 0.05; done; echo went on; exit 4")
     site.started(id)
@@ -382,6 +383,7 @@ def test_a_start_that_could_not_keep_users_apart_is_refused(
         host_of(user, site.state, None, site.state / tokens, insecure=insecure)
 
 
+@pytest.mark.thorough
 def test_a_state_directory_that_root_has_made_for_tokens_becomes_the_service_s_and_no_other_does(
     unix_users: UnixUsers, tmp_path: Path
 ) -> None:

@@ -113,7 +113,7 @@ def test_what_cannot_be_written_is_answered_as_failed_and_does_not_happen(place,
     assert set(accepted) <= {job["id"] for job in service.jobs()}
 
 
-@pytest.mark.thorough(but=1)
+@pytest.mark.thorough
 def test_killed_in_the_fault_it_comes_back_with_everything_that_it_had_answered(place, start):
     service = start()
     process, _, _ = fill_schedule(service)

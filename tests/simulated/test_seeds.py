@@ -33,6 +33,7 @@ def test_whatever_fails_every_answer_stays_true(seeds, record_property):
     assert not summary.failures, "\n\n".join(summary.failures.values())
 
 
+@pytest.mark.thorough
 def test_on_a_machine_without_faults_all_goes_as_promised():
     none = dict.fromkeys(FAULTS, False)
     for seed in range(rounds(10)):

@@ -75,6 +75,7 @@ def test_90_percent_of_the_intervals_hold_the_mean(draw):
     assert abs(hits / 2000 - 0.9) < 4 * np.sqrt(0.9 * 0.1 / 2000)
 
 
+@pytest.mark.thorough
 def test_long_batches_cover_although_neighbours_resemble_each_other():
     # An autoregressive stream, as response times are one; the plain interval of its values would be far too short.
     rng = seeded(2)

@@ -114,7 +114,7 @@ def test_small_logs_with_cancellations_and_reservations(case):
     assert_same(case, machine_code=False)
 
 
-@pytest.mark.thorough(but=2)
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("seed", range(4))
 def test_some_hundred_jobs(seed):
     case = random_log(seed, jobs=(300, 300), most_processors=60)

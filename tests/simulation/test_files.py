@@ -49,6 +49,7 @@ def test_swf_is_the_log_with_the_simulated_jobs_waits_and_run_times():
     assert written.user.tolist() == [40, 41, 43]
 
 
+@pytest.mark.thorough
 def test_writing_a_csv_takes_less_memory_for_each_job_than_its_text(tmp_path):
     def peak(jobs):
         columns = {"submit": np.arange(jobs), "run_time": np.ones(jobs), "requested_processors": np.ones(jobs)}

@@ -130,6 +130,7 @@ def test_aicc_is_that_of_the_textbook():
     assert fitted.aicc == pytest.approx(n * np.log(squares / n) + 2 * k + 2 * k * (k + 1) / (n - k - 1))
 
 
+@pytest.mark.thorough
 def test_cross_validation_predicts_each_count_from_the_others():
     counts = np.array([1, 1, 2, 4, 8])
     seconds = np.array([100, 110, 52, 30, 15.0])
@@ -157,6 +158,7 @@ def test_many_counts_are_left_out_in_twenty_folds():
     assert fit(counts, seconds, bootstrap=0).amdahl.cv_error == pytest.approx(errors.mean(), rel=1e-5)
 
 
+@pytest.mark.thorough
 def test_timings_below_the_parallelism_cannot_fix_downeys_parameters():
     counts = np.array([1, 2, 4, 8, 12, 16, 24, 32])
     report = fit(counts, noisy(Amdahl(1000, 0.005), counts, 0.01), bootstrap=20)
@@ -168,6 +170,7 @@ def test_timings_below_the_parallelism_cannot_fix_downeys_parameters():
     assert report.better == "amdahl"
 
 
+@pytest.mark.thorough
 def test_perfect_scaling_sets_no_upper_limit_to_the_parallelism():
     report = fit(COUNTS, 3600 / COUNTS * (1 + 0.001 * (-1.0) ** np.arange(COUNTS.size)), bootstrap=20)
     assert report.downey.parameters["A"].high == math.inf

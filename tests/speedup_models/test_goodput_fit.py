@@ -57,6 +57,7 @@ def test_exact_steps_give_back_all_seven_parameters():
     assert fitted.notes == ()
 
 
+@pytest.mark.thorough
 def test_intervals_hold_the_true_parameters():
     inside, total = held(range(1))
     assert total == 7

@@ -34,6 +34,7 @@ def test_other_kinds_of_sizes_are_kept_too(sizes):
     assert not app.constraint.permits(max(sizes) + 1)
 
 
+@pytest.mark.thorough
 def test_where_no_model_fits_the_times_themselves_are_written():
     sizes, seconds = [1, 2, 4, 8, 16, 32], [100, 30, 80, 20, 70, 90]
     report = fit(sizes, seconds, bootstrap=0)

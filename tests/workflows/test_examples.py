@@ -49,6 +49,7 @@ def test_psij(example, installed, service, tmp_path):
     ]
 
 
+@pytest.mark.thorough
 def test_dask(example):
     pytest.importorskip("dask_jobqueue", reason="needs dask-jobqueue")
     out = example("dask_slurm.py")
@@ -58,6 +59,7 @@ def test_dask(example):
     assert "2 jobs of this machine have 32 threads; 1 + 1 is 2" in out
 
 
+@pytest.mark.thorough
 def test_parsl(example):
     pytest.importorskip("parsl", reason="needs parsl")
     assert example("parsl_blocks.py").splitlines() == [

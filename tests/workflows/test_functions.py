@@ -62,6 +62,7 @@ def test_it_gets_the_size_that_was_chosen_and_returns_what_it_computes(executor,
         made.submit(calls_made.size, 1)
 
 
+@pytest.mark.thorough
 def test_map_is_in_order(executor):
     with executor() as made:
         assert list(made.map(lambda n: n * n, range(3), timeout=60)) == [0, 1, 4]

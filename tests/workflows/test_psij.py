@@ -53,6 +53,7 @@ def program(installed, surroundings, tmp_path):
         process.communicate()
 
 
+@pytest.mark.thorough
 def test_psij_finds_it_in_the_wheel(program, installed, recorder):
     said = program(
         "import gas, importlib.metadata\n"
@@ -114,6 +115,7 @@ def test_each_end_has_its_state(program, recorder):
     assert unstarted == ["QUEUED", "CANCELED"]
 
 
+@pytest.mark.thorough
 def test_many_jobs_are_followed_and_launched_in_several_processes(program, recorder, service, tmp_path):
     said = program(
         "jobs = [job('/bin/sh', '-c', 'echo x', n=2, launcher='multiple', stdout_path=Path.cwd() / f'out{i}')\n"
@@ -127,6 +129,7 @@ def test_many_jobs_are_followed_and_launched_in_several_processes(program, recor
     assert len(service.jobs()) == 20
 
 
+@pytest.mark.thorough
 def test_another_program_attaches_by_native_id(program, recorder, service):
     id = service.submit(
         {"processors": 2, "walltime": 60, "actuator": {"kind": "process", "command": ["sh", "-c", "sleep 2; exit 5"]}}
@@ -146,6 +149,7 @@ def test_another_program_attaches_by_native_id(program, recorder, service):
     assert "only a new one can be attached" in said[4][0]
 
 
+@pytest.mark.thorough
 def test_what_s3_cannot_do_is_refused_and_what_it_cannot_do_now_may_be_tried_again(program, recorder, service):
     service.simulated(8, 1000)
     said = program(
@@ -169,6 +173,7 @@ def test_what_s3_cannot_do_is_refused_and_what_it_cannot_do_now_may_be_tried_aga
     assert jobs == [["1"]]
 
 
+@pytest.mark.thorough
 def test_lost_answers_make_no_second_job_and_an_outage_loses_none(program, recorder, service):
     recorder.lose = 1
     running = program.start(

@@ -187,6 +187,7 @@ def test_an_interrupted_download_leaves_nothing(server, get, tmp_path):
     assert kept(tmp_path) == []
 
 
+@pytest.mark.thorough
 def test_progress_goes_up_to_the_whole(server, get):
     shares = []
     text = TEXT + b"".join(b"; %d\n" % n for n in np.random.default_rng(1).integers(0, 10**15, 50_000))

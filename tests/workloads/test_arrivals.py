@@ -15,6 +15,7 @@ def rng(seed=1):
     return np.random.default_rng(seed)
 
 
+@pytest.mark.thorough
 def test_poisson_interarrival_times_are_exponential():
     drawn = Poisson(120).draw(20_000, rng())
     assert scipy.stats.kstest(drawn, scipy.stats.expon(scale=120).cdf).pvalue > 0.001

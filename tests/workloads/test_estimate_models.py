@@ -315,6 +315,7 @@ def test_a_log_that_was_written_and_read_gets_the_same_estimates():
 # A real log
 
 
+@pytest.mark.thorough
 def test_on_ctc_history_covers_and_underestimates_as_many_jobs_as_published(traces):
     """Mu'alem & Feitelson 2001, section 4.4: 72.1% of the jobs that were not killed, and 19.2%.
 

@@ -147,6 +147,7 @@ def test_an_unknown_unix_start_time_is_none():
     assert "no UnixStartTime" in Header(("; UnixStartTime: -1",)).epoch.assumed[0]
 
 
+@pytest.mark.thorough
 def test_in_real_logs_start_time_and_unix_start_time_agree(traces):
     """StartTime is what the fallback reads; UnixStartTime is the check on it."""
     for path in sorted(traces.glob("*.swf.gz")):

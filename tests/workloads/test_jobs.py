@@ -122,6 +122,7 @@ def test_partial_executions_are_left_out_where_the_line_of_the_whole_job_is_ther
     assert jobs.skipped == {"part of a job with its own line": 3, "no run time": 1}
 
 
+@pytest.mark.thorough
 def test_no_job_of_the_real_logs_is_a_part(traces):
     for path in sorted(traces.glob("*.swf.gz")):
         log = read_swf(path)

@@ -138,6 +138,7 @@ def long_table(rows=40_000):
     return lines
 
 
+@pytest.mark.thorough
 def test_names_are_numbered_and_lines_counted_across_pieces():
     lines = long_table()
     assert read(*lines).user.tolist() == [n % 5 for n in range(40_000)]
@@ -165,12 +166,14 @@ def test_jobs_are_sorted_across_pieces_and_numbered_after_that():
     assert log.job.tolist() == list(range(1, 40_002))
 
 
+@pytest.mark.thorough
 def test_a_damaged_archive_is_the_reason_before_any_line():
     packed = gzip.compress("\n".join([*long_table(), "x,1,1,u0", *long_table()[1:]]).encode())
     with pytest.raises(LogError, match="ends too early"):
         read_csv(io.BytesIO(packed[:-100]))
 
 
+@pytest.mark.thorough
 def test_a_table_is_never_in_memory_whole():
     text = "\n".join([TITLES, *(f"{n},{n % 7},{n % 9 + 1},{n % 5}" for n in range(200_000))]).encode()
     tracemalloc.start()

@@ -23,6 +23,7 @@ def ended(oar, job, state, **more):
     oar.put(**{**found, "state": state, "startTime": 1, "stopTime": 2, **more})
 
 
+@pytest.mark.thorough
 def test_a_job_ends_well_or_fails_or_is_cancelled(oar, submit, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     good, bad, dropped = (submit("./lu", "{processors}") for _ in range(3))

@@ -56,6 +56,7 @@ def test_a_walltime_is_at_most_what_the_site_accepts(jobs):
     assert followed(jobs, [chain], "s3")[chain].walltimes == (2000, 4000, NEEDS)
 
 
+@pytest.mark.thorough
 def test_requests_of_other_jobs_take_no_part():
     jobs = busy_jobs(400, 64, seed=7)  # where a single second of another request on one processor would be felt
     alone = [first_of(jobs, place, 4, 300) for place in (218, 221)]

@@ -63,7 +63,7 @@ def expected(every):
     return found
 
 
-@pytest.mark.thorough(but=1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("strength", [1, 0, -1])
 def test_verdicts_are_those_of_the_table_alone(strength):
     study = made_study(0, strength)

@@ -43,6 +43,7 @@ def test_a_load_at_which_the_runs_stopped_apart_is_marked_and_counts_the_batches
     assert own.rows[1][-2:] == ("27, batches", "100, batches")
 
 
+@pytest.mark.thorough
 def test_a_mean_without_interval_stands_alone():
     (shared, _) = tables(models_section(study((0.8, scheme(100, half=0), scheme(110, half=0)))))
     assert shared.rows[0][2:4] == ("100", "110")

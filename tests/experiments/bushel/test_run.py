@@ -69,6 +69,7 @@ def test_each_asks_for_what_the_planner_says_of_the_list_of_its_moment(placed, b
     assert simulation.schedule().end.tolist() == schedule.end.tolist()
 
 
+@pytest.mark.thorough
 def test_alone_in_the_system_it_is_the_study_of_one(jobs, placed):
     for one, outcome in list(zip(placed, outcomes(jobs, placed, FORM), strict=True))[::20]:
         requests = application(one.benchmark, one.problem_class, FORM).requests(64)

@@ -96,6 +96,7 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.thorough
 def test_verdicts_on_logs_of_ones_own_are_those_of_the_table_alone(gas, made, tmp_path):
     log = tmp_path / "own.swf.gz"
     log.symlink_to(made / "KTH-SP2-1996-2.swf.gz")

@@ -127,6 +127,7 @@ def test_progress_counts_what_is_kept_too(ledger):
     assert counts == [1, 2, 3, 4]
 
 
+@pytest.mark.thorough
 def test_a_worker_that_dies_is_an_error_and_the_rest_is_kept(ledger):
     with pytest.raises(GasError, match="worker process was killed"):
         ledger.run(double, [{"x": 1, "die": True}, {"x": 2, "die": True}], workers=2)

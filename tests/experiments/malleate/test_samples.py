@@ -138,6 +138,7 @@ def best_of_sizes_alone(state, scratch, job):
     return min(ends, key=ends.get)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [1, 2])
 def test_sizes_that_wait_in_one_simulation_start_as_each_would_alone(monkeypatch, seed):
     moldable, waited = moldable_of(seed, count=80, load=1.8), []

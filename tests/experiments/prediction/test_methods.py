@@ -26,6 +26,7 @@ def test_similar_jobs_give_their_quantiles_and_their_mean():
     assert mean.predict(seen(processors=4, walltime=10)) is None
 
 
+@pytest.mark.thorough
 def test_a_bound_takes_59_waits_and_is_above_the_quantile():
     bounds = Bounds()
     for wait in range(58):
@@ -58,6 +59,7 @@ def test_the_nearest_are_those_at_whose_submission_as_many_waited():
     assert nearest.predict(seen(waiting=1)) == (0, 0, 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(bool(WITHOUT), reason="scikit-learn is not installed")
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_model_learns_that_jobs_wait_where_others_do(name):

@@ -49,6 +49,7 @@ def test_an_interval_that_is_the_same_for_all_jobs_is_compared_where_there_are_m
     assert "no such month was simulated" not in text
 
 
+@pytest.mark.thorough
 def test_where_there_is_no_such_month_there_are_no_such_columns_either(made_study):
     study = made_study([predicted(150, 100, 200)], [outcome(10, 20, 5)])
     text = markdown(prediction_report(study, Origin("1", "0" * 64, (), "gas")))

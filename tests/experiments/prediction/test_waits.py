@@ -103,6 +103,7 @@ def run(log, **changes):
     return wait_run(configuration | changes, files={log.sha256: str(log.path)})
 
 
+@pytest.mark.thorough
 def test_all_methods_predict_the_same_jobs(at_hand):
     gas, other = run(at_hand, method="gas"), run(at_hand)
     assert [gas[name] for name in ("jobs", "month", "wait")] == [other[name] for name in ("jobs", "month", "wait")]
@@ -116,6 +117,7 @@ def test_waits_are_recorded_or_those_of_a_policy(at_hand):
     assert s3 != easy
 
 
+@pytest.mark.thorough
 def test_what_came_true_is_simulated_once_for_all_methods(at_hand, monkeypatch):
     simulated = []
     monkeypatch.setattr("experiments.prediction.waits.simulate", lambda *asked: simulated.append(1) or simulate(*asked))

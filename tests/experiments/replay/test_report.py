@@ -58,6 +58,7 @@ def test_a_policy_that_fails_leaves_the_others_their_report(gas, log, tmp_path):
     assert "easy" in text
 
 
+@pytest.mark.thorough
 def test_a_log_without_starts_has_no_record_to_compare_with(gas, log, tmp_path):
     made = generate(40, 32, generator=np.random.default_rng(6), load=0.9)
     write_swf(made.with_columns(wait=np.full(40, -1.0)), tmp_path / "log.swf")

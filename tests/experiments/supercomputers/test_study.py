@@ -21,6 +21,7 @@ def test_two_workers_and_shards_give_the_same_bytes(gas, made_logs, tmp_path):
     assert contents(parts) == contents(once)
 
 
+@pytest.mark.thorough
 def test_a_log_of_ones_own_is_a_machine_among_others(gas, made_logs, tmp_path):
     own = tmp_path / "own.swf.gz"
     own.symlink_to(next(made_logs.glob("KTH-*")))

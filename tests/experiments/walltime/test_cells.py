@@ -21,6 +21,7 @@ def test_every_published_figure_stands_beside_ours_with_a_reason(study):
     assert all(cell.why for cell in (*cells, *gains))
 
 
+@pytest.mark.thorough
 def test_r_varies_less_among_sdscs_similar_jobs_the_more_they_share(traces):
     found = find_logs(traces, [source for source in SOURCES if source.trace == "SDSC"])[0]
     if not found:

@@ -11,6 +11,7 @@ def drawn(as_figures):
     return as_figures(pictures)
 
 
+@pytest.mark.thorough
 def test_a_month_is_drawn_in_per_cent_of_the_one_without_adjustment(drawn, small_study):
     (log,) = small_study.logs
     regular, selective = drawn.draw_months(small_study, log, "wfp").axes[::3]
