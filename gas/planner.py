@@ -266,7 +266,7 @@ def plan(
     """
     lists = [availability] if isinstance(availability, (AvailabilityList, NodeAvailability)) else list(availability)
     if not lists:
-        raise BadInput("no availability list to plan with; name at least one scheduler")
+        raise BadInput("no availability list to plan with; give at least one scheduler")
     names = [a.scheduler for a in lists]
     for name in names:
         if names.count(name) > 1:

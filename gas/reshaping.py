@@ -194,7 +194,7 @@ def reshaping(
     if time <= 0:
         raise BadInput(
             f"the job requests {many(processors, 'processor')}, which {application.name} does not allow "
-            f"({refusal or 'its model has no time for this size'}); name the application file of this job"
+            f"({refusal or 'its model has no time for this size'}); give the application file of this job"
         )
     asked, first = min(walltime or LONGEST, LONGEST), max(now, not_before or now)
     predicted = None

@@ -83,7 +83,7 @@ class Constraint:
         if self.sizes is not None:
             sizes = sorted({_count("a size of the list", size) for size in self.sizes})
             if not sizes:
-                raise ConstraintError("the list of processor counts is empty; name at least one")
+                raise ConstraintError("the list of processor counts is empty; give at least one")
             object.__setattr__(self, "sizes", tuple(sizes))
         if self.maximum is not None and self.minimum > self.maximum:
             raise ConstraintError(

@@ -37,7 +37,7 @@ class LayoutTable:
             twice = next(one for one in self.layouts if self.layouts.count(one) > 1)
             raise ModelError(f"table of layouts: {twice} occurs twice; keep one")
         if self.devices and not all(one.device for one in self.layouts):
-            raise ModelError("table of layouts: some rows name a type and others do not; name it in all or in none")
+            raise ModelError("table of layouts: some rows have a type and others do not; give it in all or in none")
 
     @property
     def name(self) -> str:

@@ -124,7 +124,7 @@ def test_a_job_of_a_size_that_the_application_does_not_run_on_is_another_ones(pr
     application = Application(APP.model, Constraint("power-of-two", 2), name="lu")
     with pytest.raises(BadInput, match=f"requests {processors} processors?, which lu does not allow .*{why}") as raised:
         decided(ALL_FREE, processors, application=application)
-    assert "name the application file of this job" in str(raised.value)
+    assert "give the application file of this job" in str(raised.value)
 
 
 def test_on_a_faster_machine_everything_takes_less():

@@ -154,7 +154,7 @@ def test_imports_point_down():
         for imported in imported_by(path):
             below, where = floor(imported) or (-1, None)
             if imported == "gas":
-                wrong.append(f"{own} imports the package's front door; name the module")
+                wrong.append(f"{own} imports the package's front door; give the module")
             elif where != package and below >= height:
                 wrong.append(f"{own} imports {imported}, which is not below it")
     assert not wrong

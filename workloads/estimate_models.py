@@ -217,7 +217,7 @@ def _tsafrir(log: Log, generator: np.random.Generator, *, longest: float | None 
     if longest is None:
         longest = float(log.requested_time.max(initial=-1))
         if longest <= 0:
-            raise LogError(log.name, "no user asked for a time; name the longest estimate of the machine: longest")
+            raise LogError(log.name, "no user asked for a time; give the longest estimate of the machine: longest")
     most = longest
     return _of_run_times(log, lambda seconds: tsafrir(seconds, generator, longest=most))
 

@@ -31,9 +31,9 @@ def uniform_factor(run_times: ArrayLike, factor: float, generator: np.random.Gen
     """
     seconds = _checked(run_times)
     if not (math.isfinite(factor) and factor >= 1):
-        raise ValueError(f"factor {factor} would put estimates below run times; name a number of at least 1")
+        raise ValueError(f"factor {factor} would put estimates below run times; give a number of at least 1")
     if seconds.size and seconds.max() * factor > _LONGEST:
-        raise ValueError(f"factor {factor} makes estimates beyond 2**53 s; name a smaller one")
+        raise ValueError(f"factor {factor} makes estimates beyond 2**53 s; give a smaller one")
     drawn = seconds + (factor - 1) * seconds * generator.random(seconds.shape)
     return np.maximum(np.ceil(drawn), 1).astype(np.int64)
 
@@ -67,9 +67,9 @@ def mualem_feitelson(
     """
     seconds = _checked(run_times)
     if not 0 <= underestimated <= 1:
-        raise ValueError(f"{underestimated} is not a share of jobs; name a number from 0 to 1")
+        raise ValueError(f"{underestimated} is not a share of jobs; give a number from 0 to 1")
     if not (1 <= longest <= _LONGEST):
-        raise ValueError(f"a longest estimate of {longest} s is not a limit; name a number from 1 to 2**53")
+        raise ValueError(f"a longest estimate of {longest} s is not a limit; give a number from 1 to 2**53")
     too_small = generator.random(seconds.shape) < underestimated
     drawn = 1 - generator.random(seconds.shape)  # from (0, 1]
     np.divide(seconds, drawn, out=drawn)
@@ -88,9 +88,9 @@ def doubled(estimates: ArrayLike, factor: float = 2) -> NDArray[np.int64]:
     if not (seconds > 0).all():
         raise ValueError(f"an estimate of {seconds[~(seconds > 0)][0]} s cannot be multiplied; leave such jobs out")
     if not (math.isfinite(factor) and factor > 0):
-        raise ValueError(f"estimates cannot be multiplied by {factor}; name a number above 0")
+        raise ValueError(f"estimates cannot be multiplied by {factor}; give a number above 0")
     if seconds.size and seconds.max() * factor > _LONGEST:
-        raise ValueError(f"factor {factor} makes estimates beyond 2**53 s; name a smaller one")
+        raise ValueError(f"factor {factor} makes estimates beyond 2**53 s; give a smaller one")
     # Rounding first keeps 100 · 1.1 at 110; in floating point it is 110.00000000000001.
     return np.maximum(np.ceil(np.round(seconds * factor, 6)), 1).astype(np.int64)
 

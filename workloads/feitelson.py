@@ -67,7 +67,7 @@ class FeitelsonModel:
             if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name} {getattr(self, name)} must be a number of at least 0")
         if not 0 <= self.short_share <= 1:
-            raise ValueError(f"short_share {self.short_share} is not a share; name a number from 0 to 1")
+            raise ValueError(f"short_share {self.short_share} is not a share; give a number from 0 to 1")
         for name in ("small_size", "most_repeats"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} {getattr(self, name)} must be 1 or more")

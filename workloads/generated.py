@@ -19,9 +19,9 @@ __all__ = ["check_request", "constants_text", "generated_log"]
 def check_request(jobs: int, processors: int) -> None:
     """Refuse to generate no jobs, or jobs for no machine."""
     if jobs < 1:
-        raise ValueError(f"{jobs} jobs cannot be generated; name 1 or more")
+        raise ValueError(f"{jobs} jobs cannot be generated; give 1 or more")
     if processors < 1:
-        raise ValueError(f"a machine of {processors} processors can run nothing; name 1 or more")
+        raise ValueError(f"a machine of {processors} processors can run nothing; give 1 or more")
 
 
 def generated_log(

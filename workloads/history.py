@@ -61,14 +61,14 @@ class MeanAndDeviation:
     ) -> None:
         if not 0 <= deviations <= _MOST_DEVIATIONS:
             raise ValueError(
-                f"{deviations} standard deviations cannot be added; name a number from 0 to {_MOST_DEVIATIONS}"
+                f"{deviations} standard deviations cannot be added; give a number from 0 to {_MOST_DEVIATIONS}"
             )
         if not age > 0:
-            raise ValueError(f"an age of {age} s leaves nothing to know; name a number above 0")
+            raise ValueError(f"an age of {age} s leaves nothing to know; give a number above 0")
         if forget not in get_args(Forget):
             raise ValueError(f'forget "{forget}" is not known; known: {", ".join(get_args(Forget))}')
         if least < 1:
-            raise ValueError(f"at least {least} jobs is not a history; name 1 or more")
+            raise ValueError(f"at least {least} jobs is not a history; give 1 or more")
         self.deviations, self.age, self.forget, self.sample, self.least = deviations, age, forget, sample, least
         self._of: dict[Hashable, _Record] = {}
         self._all = _Record()

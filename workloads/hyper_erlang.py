@@ -46,7 +46,7 @@ class HyperErlang:
         if self.order < 1:
             raise ValueError(f"order {self.order} of an Erlang distribution must be 1 or more")
         if not 0 <= self.p <= 1:
-            raise ValueError(f"p {self.p} is not a share; name a number from 0 to 1")
+            raise ValueError(f"p {self.p} is not a share; give a number from 0 to 1")
         for name in ("stage1", "stage2"):
             if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
                 raise ValueError(f"{name} {getattr(self, name)} s must be a finite number of at least 0")

@@ -147,7 +147,7 @@ def machine_size(log: Log, processors: int | None = None) -> int:
         if size is not None and size > 0:
             return size
     raise LogError(
-        log.name, "its header has neither MaxProcs nor MaxNodes; name the machine's number of processors yourself"
+        log.name, "its header has neither MaxProcs nor MaxNodes; give the machine's number of processors yourself"
     )
 
 

@@ -50,7 +50,7 @@ def scale_interarrivals(submit: ArrayLike, factor: float) -> NDArray[np.int64]:
     Rounding does not add up: each job is within half a second of where exact multiplication puts it.
     """
     if not (math.isfinite(factor) and factor > 0):
-        raise ValueError(f"interarrival times cannot be multiplied by {factor}; name a number above 0")
+        raise ValueError(f"interarrival times cannot be multiplied by {factor}; give a number above 0")
     times = np.asarray(submit)
     first = np.trunc(times[:1])  # generators scale before they cut off fractions of seconds
     scaled: NDArray[np.int64] = np.rint((times - first) * factor).astype(np.int64)
@@ -80,7 +80,7 @@ def submit_at_load(
     """
     times = np.asarray(submit)
     if not (math.isfinite(load) and load > 0):
-        raise ValueError(f"load {load} cannot be reached; name a number above 0, for example 0.8")
+        raise ValueError(f"load {load} cannot be reached; give a number above 0, for example 0.8")
     present = _load(times, np.asarray(processors), np.asarray(run_time), machine)
     if present == 0:
         raise ValueError(

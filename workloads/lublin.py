@@ -75,7 +75,7 @@ class TypeModel:
                 f"p_serial {self.p_serial} and p_pow2 {self.p_pow2} are not shares that add up to at most 1"
             )
         if not 0 <= self.p_u <= 1:
-            raise ValueError(f"p_u {self.p_u} is not a share; name a number from 0 to 1")
+            raise ValueError(f"p_u {self.p_u} is not a share; give a number from 0 to 1")
         if not 0 <= self.low <= self.med <= self.hi:
             raise ValueError(f"sizes need 0 <= low <= med <= hi, not {self.low}, {self.med}, {self.hi}")
         for name in ("a1", "b1", "a2", "b2", "aarr", "barr", "anum", "bnum", "arar"):
@@ -262,5 +262,5 @@ def _chosen(types: str | Sequence[str]) -> tuple[str, ...]:
     named = (types,) if isinstance(types, str) else tuple(types)
     chosen = tuple(name for name in _QUEUES if name in named)
     if len(chosen) != len(named) or not chosen or ("one" in chosen and len(chosen) > 1):
-        raise ValueError(f'types {types!r} are not known; name "batch", "interactive", both, or "one"')
+        raise ValueError(f'types {types!r} are not known; give "batch", "interactive", both, or "one"')
     return chosen

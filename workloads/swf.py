@@ -183,7 +183,7 @@ def _opened(source: str | Path | BinaryIO) -> tuple[BinaryIO, str]:
     if not isinstance(source, (str, Path)):
         return source, _name_of(source)
     if sys.stdin is None:
-        raise LogError("standard input", "is closed; name a file")
+        raise LogError("standard input", "is closed; give a file")
     return sys.stdin.buffer, "standard input"
 
 

@@ -66,7 +66,7 @@ class TsafrirModel:
         if not 0 < self.head < 100:
             raise ValueError(f"head {self.head} is not a percentage; give a number between 0 and 100")
         if not self.bend_scale > 0:
-            raise ValueError(f"bend_scale {self.bend_scale} puts no value into the tail; name a number above 0")
+            raise ValueError(f"bend_scale {self.bend_scale} puts no value into the tail; give a number above 0")
         rest = self.head_shares(_HEAD)
         if rest.min() <= 0:
             raise ValueError(f"the constants leave the most popular value {rest[0]:.3g}% of the jobs; raise head")
@@ -142,14 +142,14 @@ def estimate_values(
 def distinct_estimates(jobs: int) -> int:
     """Return how many values so many jobs have as estimates, before any in the tail has to give way."""
     if jobs < 1:
-        raise ValueError(f"{jobs} jobs have no estimates; name 1 or more")
+        raise ValueError(f"{jobs} jobs have no estimates; give 1 or more")
     x, y = zip(*_DISTINCT, strict=True)
     return max(int(np.floor(np.interp(jobs, x, y) + 0.5)), 1)
 
 
 def _checked_longest(longest: float) -> int:
     if not _HOUR <= longest <= _LONGEST:
-        raise ValueError(f"a longest estimate of {longest:g} s is outside the model; name one from 3600 s (an hour)")
+        raise ValueError(f"a longest estimate of {longest:g} s is outside the model; give one from 3600 s (an hour)")
     return int(longest)
 
 

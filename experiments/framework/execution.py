@@ -67,7 +67,7 @@ def computed(
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         why = error.strerror or error
-        raise BadInput(f"--output {output}: cannot create the folder: {why}; name one that you can write to") from None
+        raise BadInput(f"--output {output}: cannot create the folder: {why}; give one that you can write to") from None
     ledger = Ledger(output / "runs", version_of(of_configuration))
     run = partial(of_configuration, files={log.sha256: str(log.path) for log in logs})
     wanted = configurations if part is None else configurations[part[0] - 1 :: part[1]]

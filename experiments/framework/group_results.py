@@ -77,7 +77,7 @@ def group_runs(options: Seeded, settings: Sequence[Setting], logs: Sequence[Foun
             seeds = range(options.seed, options.seed + options.seeds)
             found += [GroupRun(log, site, month, seed, chosen) for seed in seeds]
     if not found:
-        raise BadInput(f"no month has {FEWEST} jobs; name another log or other months")
+        raise BadInput(f"no month has {FEWEST} jobs; give another log or other months")
     return found, left_out
 
 

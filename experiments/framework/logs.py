@@ -147,7 +147,7 @@ def find_logs(
     try:
         paths = sorted(path for path in folder.iterdir() if re.fullmatch(r".+\.swf(\.gz)?", path.name))
     except OSError as error:
-        raise BadInput(f"{folder}: cannot be read: {error.strerror}; name the folder of the logs") from None
+        raise BadInput(f"{folder}: cannot be read: {error.strerror}; give the folder of the logs") from None
     found, missing, left_out = [], [], []
     for source in sources:
         alike = [path for path in paths if re.match(rf"{re.escape(source.stem)}(?!\d)", path.name)]

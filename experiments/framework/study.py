@@ -319,7 +319,7 @@ def logs_at_hand(
     for words in left_out:
         note(f"gas: left out: {words}")
     for words in not_there.absent:
-        note(f"gas: {words} {f'in {traces}' if traces else 'found (name a folder with --traces or GAS_TRACES)'}")
+        note(f"gas: {words} {f'in {traces}' if traces else 'found (give a folder with --traces or GAS_TRACES)'}")
     for log in logs:
         if log.others:
             note(f"gas: {_version_taken(log)}")
@@ -327,7 +327,7 @@ def logs_at_hand(
             note(f"log: {log.name}, {thanks}")
     if not logs and not study.without_logs:
         stems = ", ".join(source.stem for source in sources)
-        raise BadInput(f"no log to study; name a folder that holds one of these with --traces: {stems}")
+        raise BadInput(f"no log to study; give a folder that holds one of these with --traces: {stems}")
     unwanted = [source for source in sources if source not in given and source not in wanted]
     logs = [replace(log, months=tuple(chosen.months)) for log in logs]
     return AtHand(logs, missing, unwanted, left_out, remarks)
@@ -346,7 +346,7 @@ def _each(log: str) -> list[str]:
         return [log]
     found = sorted(str(path) for path in folder.iterdir() if re.fullmatch(r".+\.swf(\.gz)?", path.name))
     if not found:
-        raise BadInput(f"--log {log}: has no file NAME.swf or NAME.swf.gz; name a folder of logs, or one file")
+        raise BadInput(f"--log {log}: has no file NAME.swf or NAME.swf.gz; give a folder of logs, or one file")
     return found
 
 

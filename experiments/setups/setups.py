@@ -155,7 +155,7 @@ def named(text: str) -> SetUp:
         words = ", ".join("=".join(part) for part in known)
         raise BadInput(f"--set-up {text}: {'='.join(wrong[0])} is not known; known: {words}")
     if len(dict(given)) < len(given):
-        raise BadInput(f"--set-up {text}: names a choice twice; name each once")
+        raise BadInput(f"--set-up {text}: names a choice twice; give each once")
     return tuple(part for part in known if part in given)
 
 

@@ -192,7 +192,7 @@ def trial_runs(options: Options, logs: Sequence[Found]) -> tuple[list[TrialRun],
         ]
     if len(at_site) < 2:
         raise BadInput(
-            "several supercomputers need at least two logs with months of enough jobs; name the folder of CTC-SP2, "
+            "several supercomputers need at least two logs with months of enough jobs; give the folder of CTC-SP2, "
             "KTH-SP2 and SDSC-SP2 by --traces, or files by --log, or give more applications by --percent"
         )
     together = list(zip(*at_site.values(), strict=False))

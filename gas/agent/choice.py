@@ -203,7 +203,7 @@ def _check_window(options: PlanOptions, now: int, not_before: int | None, deadli
     if options.deadline is None or deadline is None or deadline > earliest:
         return
     given, first = iso_time(deadline), iso_time(earliest)
-    why, way_out = "now", "name a later deadline"
+    why, way_out = "now", "give a later deadline"
     if options.not_before is not None and not_before is not None and not_before > now:
         why, way_out = f"--not-before {Instant.of(options.not_before)}", f"{way_out} or an earlier start"
     written = Instant.of(options.deadline)

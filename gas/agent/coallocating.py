@@ -350,7 +350,7 @@ class Together:
         where = self._known(part)
         if where is None:
             raise Conflict(
-                f"--key {self.key}: has taken processors on {part.scheduler} ({part.address}); name that scheduler too "
+                f"--key {self.key}: has taken processors on {part.scheduler} ({part.address}); give that scheduler too "
                 f"(-e {part.address}), or use another key"
             )
         return where

@@ -245,7 +245,7 @@ class Predictor:
         if self.options.history is None and learnt < LEAST_ENDED:
             raise BadInput(
                 f"{endpoint.name}: only {many(learnt, 'job')} of {history.name} ended before now, and predictions "
-                f"need at least {LEAST_ENDED}; name a file with its history (--predict FILE), or leave out --predict"
+                f"need at least {LEAST_ENDED}; give a file with its history (--predict FILE), or leave out --predict"
             )
         if learnt < FEW:
             few = f"only {many(learnt, 'job')} of {history.name} ended before now"
@@ -405,13 +405,13 @@ def _beside(queue: Queue, history: History, snapshot: Snapshot) -> list[NDArray[
 def _asked(endpoint: Endpoint, name: str, remark: Callable[[str], object]) -> History:
     """Return the records that a scheduler of this name keeps of its past."""
     if not isinstance(endpoint, RememberingEndpoint):
-        raise BadInput(f"{name}: provides no history of jobs; name one: --predict FILE")
+        raise BadInput(f"{name}: provides no history of jobs; give one: --predict FILE")
     try:
         history = endpoint.history()
     except (BadInput, Unreachable, LogError) as error:
         problem = f"{name}'s {error}" if isinstance(error, LogError) else str(error)
         kind = Unreachable if isinstance(error, Unreachable) else BadInput
-        raise kind(f"{problem}; name a file with its history (--predict FILE), or plan without --predict") from None
+        raise kind(f"{problem}; give a file with its history (--predict FILE), or plan without --predict") from None
     for line in history.remarks:
         remark(f"{name}'s {line}")
     return replace(history, name=f"{name}'s {history.name}")

@@ -113,14 +113,14 @@ def _none_configured(configuration: Configuration, *, slurm_here: bool) -> str:
     if configuration.path is not None:
         return (
             f"{configuration.path}: names no scheduler; write an [endpoints.NAME] into it (`gas endpoints --help` "
-            "shows how), or name one with -e NAME or URL"
+            "shows how), or give one with -e NAME or URL"
         )
     if slurm_here:
         return (
-            "there is no Slurm here (no scontrol and sbatch in PATH, or no slurm.conf); name a scheduler with -e NAME "
+            "there is no Slurm here (no scontrol and sbatch in PATH, or no slurm.conf); give a scheduler with -e NAME "
             "or URL"
         )
-    return "no scheduler given: name one with -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
+    return "no scheduler given: use one with -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
 
 
 def _configuration(explicit: Path | None) -> tuple[Configuration, Any]:
@@ -229,7 +229,7 @@ def job_endpoints(names: Sequence[str] | None, config: Path | None) -> list[JobE
         none = next(e for e in chosen if not isinstance(e, tuple | JobEndpoint))
         raise BadInput(f"{none.name}: accepts no jobs; it is only an availability list")
     if not usable:
-        raise BadInput("which scheduler? None in the configuration accepts jobs; name one with -e NAME or URL")
+        raise BadInput("which scheduler? None in the configuration accepts jobs; give one with -e NAME or URL")
     return usable
 
 
@@ -237,7 +237,7 @@ def job_of(text: str, endpoint: str | None, config: Path | None) -> tuple[JobEnd
     """Return the scheduler and number of a job written ``12``, ``kth:12`` or ``http://127.0.0.1:8642:12``."""
     where, separator, number = text.rpartition(":")
     if separator and endpoint is not None and where != endpoint:
-        raise BadInput(f"job {text}: names the scheduler {where}, but -e names {endpoint}; name it once")
+        raise BadInput(f"job {text}: names the scheduler {where}, but -e names {endpoint}; give it once")
     if not (number.isascii() and number.isdigit() and len(number) < 19 and int(number) > 0):
         raise BadInput(f"job {text!r}: is not a job; write NUMBER or SCHEDULER:NUMBER")
     return job_endpoint(where if separator else endpoint, config), int(number)

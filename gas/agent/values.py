@@ -173,7 +173,7 @@ def schedulers_of(
         else:
             raise BadInput(f"scheduler {_shown(one)}: {_SCHEDULERS}")
     if not names and not others:
-        raise BadInput("no scheduler to plan with; name at least one, or leave it out for those of the configuration")
+        raise BadInput("no scheduler to plan with; give at least one, or leave it out for those of the configuration")
     return [*(chosen_endpoints(names, None, path) if names else []), *others]
 
 
@@ -263,7 +263,7 @@ def history_of(given: object) -> History:
             return History.of_accounting(read_sacct(path, lenient=True))
         return History.of_log(read_log_file(path, lenient=True), name=path.name)
     except OSError as error:
-        raise BadInput(f'predict {path}: cannot be read: {error.strerror}; name a log, or write "auto"') from None
+        raise BadInput(f'predict {path}: cannot be read: {error.strerror}; give a log, or write "auto"') from None
 
 
 def _shown(given: object) -> str:

@@ -116,7 +116,7 @@ def audit_command(
 def _refuse_without_log(options: dict[str, bool]) -> None:
     used = [name for name, is_used in options.items() if is_used]
     if used:
-        raise BadInput(f"{used[0]}: applies to the simulated log; name it with --log LOG")
+        raise BadInput(f"{used[0]}: applies to the simulated log; give it with --log LOG")
 
 
 def _show(found: Audit) -> None:

@@ -65,7 +65,7 @@ def guide_command(
         return
     found = {into / name: text for name, text in files_of(known[page]).items()}
     if there := [path for path in found if path.exists()]:
-        raise BadInput(f"--files {into}: {there[0]} exists already; name an empty folder")
+        raise BadInput(f"--files {into}: {there[0]} exists already; give an empty folder")
     for path, text in found.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(str(path), text)

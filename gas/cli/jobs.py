@@ -109,7 +109,7 @@ def status_command(
 def _one(names: list[str] | None) -> str | None:
     """Return the scheduler of -e for commands that take only one; None without -e."""
     if names and len(names) > 1:
-        raise BadInput(f"-e {' -e '.join(names)}: name one scheduler")
+        raise BadInput(f"-e {' -e '.join(names)}: give one scheduler")
     return names[0] if names else None
 
 

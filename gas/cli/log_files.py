@@ -37,7 +37,7 @@ def log_files(paths: Sequence[str]) -> list[str]:
         inside = (one.relative_to(path) for one in Path(path).rglob("*") if one.is_file())
         files = sorted(str(Path(path) / one) for one in inside if not any(part.startswith(".") for part in one.parts))
         if not files:
-            raise BadInput(f"{path}: is an empty folder; name a folder with logs, or a log")
+            raise BadInput(f"{path}: is an empty folder; give a folder with logs, or a log")
         found.update(dict.fromkeys(files))
     return list(found)
 

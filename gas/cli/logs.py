@@ -150,7 +150,7 @@ def read_history(path: str) -> History:
 
     check_readable([path])
     if Path(path).is_dir() and path != "-":
-        raise BadInput(f"{path}: is a directory; name a log, or a file of what sacct printed")
+        raise BadInput(f"{path}: is a directory; give a log, or a file of what sacct printed")
     data = piped(path)
     source = path if data is None else data
     name = "standard input" if path == "-" else Path(path).name
@@ -184,7 +184,7 @@ def read_log_and_digest(
 def piped(path: str) -> bytes | None:
     """Return the contents of standard input (``-``) or a pipe, which can be read only once; None for a file."""
     if path == "-" and sys.stdin is None:
-        raise BadInput("standard input: is closed; name a file")
+        raise BadInput("standard input: is closed; give a file")
     if path != "-" and (not Path(path).exists() or Path(path).is_file() or Path(path).is_dir()):
         return None
     try:

@@ -79,7 +79,7 @@ OneEndpoint = Annotated[
 def named_directory(text: str) -> Path:
     """Return the directory that an option names; an empty value, as of an unset variable, is not the current one."""
     if not text:
-        raise typer.BadParameter("is empty; name a directory (the current one is .)")
+        raise typer.BadParameter("is empty; give a directory (the current one is .)")
     return Path(text)
 
 

@@ -154,7 +154,7 @@ class Planning:
     def refuse_standard_input_of(self, subject: Subject) -> None:
         """Refuse an application and a history that are both to come from standard input."""
         if subject.application == self.predict == "-":
-            raise BadInput("--predict -: standard input is already the application; name a file for one of the two")
+            raise BadInput("--predict -: standard input is already the application; give a file for one of the two")
 
     def options(self) -> PlanOptions:
         """Return the options of a plan, read.

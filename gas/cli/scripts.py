@@ -89,7 +89,7 @@ class Subject:
         if script is None:
             for option, value in (("--sizes", self.sizes), ("--time", self.times), ("--unit", self.unit)):
                 if value is not None:
-                    raise BadInput(f"{option} {value}: belongs to a job script; name it with --script FILE")
+                    raise BadInput(f"{option} {value}: belongs to a job script; give it with --script FILE")
             if application is None:
                 raise BadInput("what should run? Name an application file, or a Slurm job script with --script FILE")
             return Work(read_application(application))

@@ -213,7 +213,7 @@ def serve_command(
     if not 0 < clock_speed <= 1e6:
         raise BadInput(f"--clock-speed {clock_speed:g}: must be more than 0, at most 1000000")
     if at is not None and trace is None:
-        raise BadInput(f"--at {at}: is a time in a log; name the log with --trace")
+        raise BadInput(f"--at {at}: is a time in a log; give the log with --trace")
     if not name.strip() or any(c in name for c in ":/ \t\n"):
         raise BadInput(f"--name {name!r}: use letters, digits, - and _")
     try:

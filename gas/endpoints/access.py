@@ -158,7 +158,7 @@ def _why_withheld(
         )
     if others := [other for other in [*meant, *others] if not same_service(other, address)]:
         return (
-            f"GAS_TOKEN could be for this scheduler or {', '.join(dict.fromkeys(others))}; name one scheduler with -e "
+            f"GAS_TOKEN could be for this scheduler or {', '.join(dict.fromkeys(others))}; give one scheduler with -e "
             "or GAS_ENDPOINT, or set token_file in the table of each"
         )
     return None

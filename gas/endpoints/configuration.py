@@ -87,7 +87,7 @@ class Configuration:
         """
         if name not in self.tables:
             where = f"in {self.path}" if self.path else "because there is no configuration file"
-            hint = nearest(name, self.tables) if self.tables else "; name it by its URL, or write a gas.toml"
+            hint = nearest(name, self.tables) if self.tables else "; give it by its URL, or write a gas.toml"
             raise NotFound(f'there is no endpoint "{name}" {where}{hint}')
         place, rivals = f"{self.path}, [endpoints.{name}]", () if alone else self._rivals(name)
         fields = Table(self.tables[name], place, name=name, rivals=rivals)

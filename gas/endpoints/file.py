@@ -40,6 +40,6 @@ class FileEndpoint(Endpoint):
         path = Path(self.address)
         if self.only_regular and path.exists() and not path.is_file():
             raise BadInput(
-                f"{self.name}: {self.address}: is not a regular file; name one, or use --availability for a pipe"
+                f"{self.name}: {self.address}: is not a regular file; give one, or use --availability for a pipe"
             )
         return read_availability(self.address)

@@ -142,7 +142,7 @@ def locked_file(directory: Path, key: str) -> Iterator[IO[str]]:
     except OSError as error:
         raise BadInput(
             f"{path}: cannot be written ({error.strerror}), and without it a key could be sent to two schedulers; "
-            "name another place in XDG_STATE_HOME"
+            "give another place in XDG_STATE_HOME"
         ) from None
     with file:
         fcntl.flock(file, fcntl.LOCK_EX)

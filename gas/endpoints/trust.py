@@ -177,7 +177,7 @@ class _Entry:
             os.close(descriptor)
         except OSError as error:
             raise BadInput(
-                f"{directory}: cannot be written ({error.strerror}); name another place in XDG_STATE_HOME"
+                f"{directory}: cannot be written ({error.strerror}); give another place in XDG_STATE_HOME"
             ) from None
         if not self.is_allowed():
             raise BadInput(f"{directory}: can be written by other users, so it is not used; run: chmod 700 {directory}")

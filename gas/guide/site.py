@@ -85,7 +85,7 @@ def build_site(folder: Path) -> None:
         raise Missing(f"gas guide --site needs {error.name}: {way_to_install('docs')}") from None
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "sitemap.xml").exists())):
         raise BadInput(
-            f"--site {folder}: contains other files than a site of this guide; name another folder, or an empty one"
+            f"--site {folder}: contains other files than a site of this guide; give another folder, or an empty one"
         )
     with tempfile.TemporaryDirectory() as scratch:
         sources, file = Path(scratch) / "pages", Path(scratch) / "mkdocs.yml"

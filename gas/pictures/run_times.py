@@ -114,7 +114,7 @@ def draw_run_times(
     if not logs:
         raise BadInput("no log to draw the run times of")
     if not 0 < len(classes) <= len(_LINES):
-        raise BadInput(f"{len(classes)} classes of sizes cannot be distinguished in a picture; name 1 to {len(_LINES)}")
+        raise BadInput(f"{len(classes)} classes of sizes cannot be distinguished in a picture; give 1 to {len(_LINES)}")
     headings = [log.name.removesuffix(".gz").removesuffix(".swf") for log in logs] if names is None else list(names)
     if len(headings) != len(logs):
         raise BadInput(f"{len(headings)} names for {len(logs)} logs; give one name for each")

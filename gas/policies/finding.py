@@ -96,7 +96,7 @@ class OwnPolicy:
                 which = f"{len(classes)}: {', '.join(classes)}" if classes else "none"
                 raise BadInput(
                     f"policy {self.named}: a policy is a class with a method start (or a kernel), and the file has "
-                    f"{which}; name one as {path}:CLASS"
+                    f"{which}; give one as {path}:CLASS"
                 )
             wanted = classes[0]
         if not hasattr(module, wanted):
@@ -173,7 +173,7 @@ def find_policy(word: str) -> Policy | OwnPolicy:
         return OwnPolicy(word, word)
     raise BadInput(
         f"--policy {word}: is not known{nearest(word, (*POLICIES, *names, 'all'))} "
-        "(name your own policy by its file, ./FILE.py:CLASS)"
+        "(give your own policy by its file, ./FILE.py:CLASS)"
     )
 
 

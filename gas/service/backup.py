@@ -80,7 +80,7 @@ def back_up(state: Path, target: Path) -> tuple[Path, int]:
     if target.is_dir():
         target = target / f"s3-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.backup"
     if target.exists() and _version(target) is None:
-        raise BadInput(f"{target}: exists already and is not a backup; nothing was written; name another file")
+        raise BadInput(f"{target}: exists already and is not a backup; nothing was written; give another file")
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
@@ -188,7 +188,7 @@ def save_sound(path: Path, target: Path) -> tuple[int, list[str]]:
     """
     path = path / STORE if path.is_dir() else path
     if target.exists():
-        raise BadInput(f"{target}: exists already; nothing was written; name another file")
+        raise BadInput(f"{target}: exists already; nothing was written; give another file")
     left_out: list[str] = []
     jobs: list[Job] = []
     facts: dict[str, str] = {}
@@ -268,7 +268,7 @@ def problems_of(path: Path) -> tuple[list[str], int]:
 def _store_in(state: Path) -> Path:
     path = state / STORE
     if not path.is_file():
-        raise NotFound(f"{path}: there is no store; name its directory with --state")
+        raise NotFound(f"{path}: there is no store; give its directory with --state")
     return path
 
 

@@ -72,7 +72,7 @@ class Cgroups:
             It is no cgroup of version 2, or jobs cannot have one there.
         """
         if not (root / "cgroup.procs").exists():
-            raise BadInput(f"--cgroup {root}: is not a cgroup of version 2; name a directory below its mount point")
+            raise BadInput(f"--cgroup {root}: is not a cgroup of version 2; give a directory below its mount point")
         if not os.access(root, os.W_OK):
             raise BadInput(f"--cgroup {root}: cannot be changed by this service; delegate it, or omit the option")
         with suppress(OSError):

@@ -53,7 +53,7 @@ class Classes:
             if not re.fullmatch(CLASS_NAME, name) or len(name) > 64:
                 raise BadInput(f"--classes: {name!r} cannot be a class; use {CLASS_NAME_IN_WORDS}")
             if self.names.count(name) > 1:
-                raise BadInput(f"--classes: names {name} twice; name each class once, highest first")
+                raise BadInput(f"--classes: names {name} twice; give each class once, highest first")
         for option, named in (
             ("--default-class", [] if self.default is None else [self.default]),
             ("--class-users", self.users),

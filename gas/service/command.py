@@ -40,7 +40,7 @@ class Command:
 
     def __post_init__(self) -> None:
         if not self.arguments or not self.arguments[0]:
-            raise BadInput("command: is empty; name the program to run")
+            raise BadInput("command: is empty; give the program to run")
         for i, argument in enumerate(self.arguments):
             if "\0" in argument:
                 raise BadInput(f"command[{i}]: contains a NUL character, which cannot be passed to a program")
@@ -52,7 +52,7 @@ class Command:
                 )
         if not self.directory or "\0" in self.directory:
             raise BadInput(
-                f"directory {self.directory!r}: is empty or holds a NUL character; name the working directory"
+                f"directory {self.directory!r}: is empty or holds a NUL character; give the working directory"
             )
         self._check_size()
 

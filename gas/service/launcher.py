@@ -127,7 +127,7 @@ def privileged(account: str, state: Path, cgroup: Path | None = None) -> tuple[L
             f"useradd --system --no-create-home --shell /usr/sbin/nologin {account}"
         ) from None
     if own.pw_uid == 0:
-        raise BadInput(f"--user {account}: has uid 0; name an unprivileged account for the service")
+        raise BadInput(f"--user {account}: has uid 0; give an unprivileged account for the service")
     accounts = Accounts(account, lowest_uid())
     jobs = _prepared(state, own.pw_uid, own.pw_gid)
     cgroups = Cgroups.found() if cgroup is None else Cgroups.at(cgroup)

@@ -39,7 +39,7 @@ def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
     except OSError as error:
         listener.close()
         raise Unreachable(
-            f"port {port} on {host}: {error.strerror}; name another with --port, or 0 for a free one"
+            f"port {port} on {host}: {error.strerror}; give another with --port, or 0 for a free one"
         ) from None
     listener.listen(socket.SOMAXCONN)
     return listener

@@ -86,7 +86,7 @@ def hold_state(directory: Path) -> StateHolder:
     """
     if name := network_file_system(directory):
         raise BadInput(
-            f"--state {directory}: is on {name}, where SQLite's locks and writes are not safe; name a local one: "
+            f"--state {directory}: is on {name}, where SQLite's locks and writes are not safe; give a local one: "
             f"--state /var/lib/{directory.name or 's3'} (gas backup can write anywhere)"
         )
     try:

@@ -144,9 +144,9 @@ class Store:
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT:
                 raise damaged(path, str(error)) from None
-            raise Conflict(f"{path}: cannot be used as a store ({error}); name another --state") from None
+            raise Conflict(f"{path}: cannot be used as a store ({error}); give another --state") from None
         except (sqlite3.Error, OSError) as error:
-            raise Conflict(f"{path}: cannot be used as a store ({error}); name another --state") from None
+            raise Conflict(f"{path}: cannot be used as a store ({error}); give another --state") from None
 
     def _open(self, user: str) -> None:
         database, path = self._database, self._path

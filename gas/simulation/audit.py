@@ -138,7 +138,7 @@ def audit(
         rule, expected = _expected(given, log, machine, load, overrun)
         given = _completed(given, expected)
     if log is None and given.started.any() and (given.processors[given.started] == UNKNOWN).all():
-        raise BadInput(f"{given.name}: has no numbers of processors; name the simulated log (--log LOG)")
+        raise BadInput(f"{given.name}: has no numbers of processors; give the simulated log (--log LOG)")
     of_machine = ""
     if processors is None and given.machine is None:
         of_machine = (
@@ -201,7 +201,7 @@ def _machine(given: Recorded, processors: int | None, log: Log | None) -> int:
     machine = machine_size(log, processors) if log is not None else int(processors or 0)
     if machine > _LARGEST_MACHINE:
         raise BadInput(
-            f"{given.name}: a machine of {shortened(str(machine))} processors is beyond {_LARGEST_MACHINE}; name its "
+            f"{given.name}: a machine of {shortened(str(machine))} processors is beyond {_LARGEST_MACHINE}; give its "
             "size (--processors N)"
         )
     return machine

@@ -148,7 +148,7 @@ def terminations(schedule: Schedule, *, drained: bool = False) -> NDArray[np.int
 def counted(values: ArrayLike, size: int, discard: int = 1) -> NDArray[np.float64]:
     """Return the means of the complete batches behind the warm-up."""
     if size < 1:
-        raise ValueError(f"a batch of {size} jobs has no mean; name 1 or more")
+        raise ValueError(f"a batch of {size} jobs has no mean; give 1 or more")
     if discard < 0:
         raise ValueError(f"{discard} batches cannot be thrown away; name 0 or more")
     array = np.asarray(values, dtype=np.float64)

@@ -332,7 +332,7 @@ class Rules:
         blind = int(np.count_nonzero(given.estimate[rows] == UNKNOWN))
         if blind:
             remark = (
-                f"cannot be checked: the estimates of {blind} jobs are not known; name the simulated log (--log), "
+                f"cannot be checked: the estimates of {blind} jobs are not known; give the simulated log (--log), "
                 "or give a schedule that has them (SWF, or CSV with requested_time)"
             )
             return Check(*name, 0, None, None, remark)
@@ -397,7 +397,7 @@ class Rules:
         name = "priority", "no job of lower priority overtakes with at least the same request"
         rows = self.order[(~given.lost & ~given.reserved & (given.processors != UNKNOWN))[self.order]]
         if (given.estimate[rows] == UNKNOWN).any():
-            return Check(*name, 0, None, None, "cannot be checked: estimates are not known; name the log (--log)")
+            return Check(*name, 0, None, None, "cannot be checked: estimates are not known; give the log (--log)")
         columns = (given.submit, given.processors, given.estimate, given.start, given.end, priority)
         found = overtakings(*(column[rows] for column in columns))
         first = None

@@ -51,7 +51,7 @@ def parse_classes(texts: Sequence[str]) -> tuple[JobClass, ...]:
     names = [each.name for each in found]
     for name in names:
         if names.count(name) > 1:
-            raise BadInput(f"--class {name}: occurs twice; name each class once, highest first")
+            raise BadInput(f"--class {name}: occurs twice; give each class once, highest first")
     if sum(each.field is None for each in found) > 1:
         rest = " and ".join(each.name for each in found if each.field is None)
         raise BadInput(f"--class: {rest} both take all other jobs; give one of them a field")

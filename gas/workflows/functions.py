@@ -243,10 +243,10 @@ def _own_folder(folder: Path) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.stat()
     except OSError as error:
-        raise BadInput(f"folder {folder}: cannot be made: {error.strerror}; name another one") from None
+        raise BadInput(f"folder {folder}: cannot be made: {error.strerror}; give another one") from None
     if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise BadInput(
-            f"folder {folder}: other users can write to it, and its contents run under your account; name your own "
+            f"folder {folder}: other users can write to it, and its contents run under your account; give your own "
             f"folder (chmod go-w {folder})"
         )
     return folder

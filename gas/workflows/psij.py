@@ -182,7 +182,7 @@ def request_of(spec: JobSpec) -> Request:
     from psij import ResourceSpecV1
 
     if not spec.executable:
-        raise BadInput("executable: is missing; name what is to run")
+        raise BadInput("executable: is missing; give the program to run")
     resources = spec.resources or ResourceSpecV1()
     if not isinstance(resources, ResourceSpecV1):
         raise BadInput(f"resources: of version {resources.version}; S³ reads version 1")

@@ -154,11 +154,11 @@ def test_errors_name_keywords_not_options_of_the_command_line(monkeypatch, tmp_p
 @pytest.mark.parametrize(
     ("said", "meant"),
     [
-        ("name a scheduler with -e NAME or URL", "name a scheduler with schedulers=NAME or URL"),
+        ("give a scheduler with -e NAME or URL", "give a scheduler with schedulers=NAME or URL"),
         ("old (gas availability --json), or add --stale-ok", "old (gas availability --json), or add stale_ok=True"),
         ("--deadline 9:00: is over (--not-before 10:00)", "deadline 9:00: is over (not_before 10:00)"),
         ("in doubt: gas status --key k -e kth finds out", "in doubt: gas status --key k -e kth finds out"),
-        ("name a log (--predict FILE), or leave --predict", "name a log (predict=FILE), or leave predict"),
+        ("give a log (--predict FILE), or leave --predict", "give a log (predict=FILE), or leave predict"),
         ("submit to it (-e http://kth)", "submit to it (schedulers=http://kth)"),
         ("native: --deadline=3 is Slurm's", "native: --deadline=3 is Slurm's"),
     ],

@@ -69,9 +69,9 @@ def test_what_is_relative_is_so_to_the_latest_of_the_lists():
 
 
 def test_a_deadline_that_no_start_precedes_is_a_slip():
-    with pytest.raises(BadInput, match=r"--deadline @160: is 1970-01-01T00:02:40Z.*\(now\); name a later deadline"):
+    with pytest.raises(BadInput, match=r"--deadline @160: is 1970-01-01T00:02:40Z.*\(now\); give a later deadline"):
         planned(PlanOptions(deadline=160))
-    with pytest.raises(BadInput, match=r"\(--not-before @300\); name a later deadline or an earlier start"):
+    with pytest.raises(BadInput, match=r"\(--not-before @300\); give a later deadline or an earlier start"):
         planned(PlanOptions(deadline=200, not_before=300))
 
 

@@ -432,7 +432,7 @@ def test_a_key_knows_the_machines_of_its_parts_under_other_addresses(sites, agen
     moved = [S3Endpoint(site.embedded.scheduler.name, site.url.replace("127.0.0.1", "localhost")) for site in sites]
     made = Agent(APP, moved, remark=agent.said.append).submit_together(HELD, spread=SPREAD, key="mine")
     assert (made.planned, parts(sites)) == (None, [[("job", 4)], [("job", 4)]])
-    with pytest.raises(Conflict, match="has taken processors on b .* name that scheduler too"):
+    with pytest.raises(Conflict, match="has taken processors on b .* give that scheduler too"):
         Agent(APP, moved[:1]).submit_together(HELD, spread=SPREAD, key="mine")
 
 

@@ -174,7 +174,7 @@ def test_malformed_lines_of_the_log_are_left_out_unless_they_are_to_be_refused(r
 def test_what_chooses_jobs_of_the_log_needs_the_log(run, log, options):
     error = run(log, *options).exception
     assert isinstance(error, BadInput)
-    assert str(error) == f"{options[0]}: applies to the simulated log; name it with --log LOG"
+    assert str(error) == f"{options[0]}: applies to the simulated log; give it with --log LOG"
 
 
 def test_a_policy_that_promises_nothing_is_said_to(run, log):

@@ -87,10 +87,10 @@ def test_nothing_possible_is_exit_3_with_the_reason(gas, example, paper):
         (
             ["--not-before", "+12s", "--deadline", "+10s"],
             "--deadline +10s: is 1970-01-01T00:00:10Z, but no run can start before 1970-01-01T00:00:12Z "
-            "(--not-before +12s); name a later deadline or an earlier start",
+            "(--not-before +12s); give a later deadline or an earlier start",
         ),
         (["--not-before", "+10s", "--deadline", "@10"], "no run can start before 1970-01-01T00:00:10Z"),
-        (["--deadline", "+0s"], "no run can start before 1970-01-01T00:00:00Z (now); name a later deadline\n"),
+        (["--deadline", "+0s"], "no run can start before 1970-01-01T00:00:00Z (now); give a later deadline\n"),
     ],
 )
 def test_a_deadline_before_the_earliest_start_is_a_slip(gas, example, paper, options, said):
@@ -295,7 +295,7 @@ def test_plot_draws_a_file(gas, example, paper, tmp_path):
     [
         (["plan"], "what should run? Name an application file"),
         (["plan", "nowhere.toml"], "nowhere.toml: cannot be read: No such file"),
-        (["plan", "LU"], "no scheduler given: name one"),
+        (["plan", "LU"], "no scheduler given: use one"),
         (["plan", "LU", "-a", "nowhere.json"], "nowhere.json: cannot be read"),
         (["plan", "LU", "-a", "-", "-a", "-"], "only once"),
         (["plan", "LU", "-e", "kth"], 'there is no endpoint "kth"'),

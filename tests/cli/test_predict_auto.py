@@ -55,7 +55,7 @@ def test_an_s3_where_nothing_has_ended_says_so(gas, app, s3):
     s3.simulated(8, 10 * HOUR)
     result = gas("plan", app, "-e", s3.url, "--predict", "auto")
     assert result.code == 2
-    assert ": no job has ended there yet, so there is no history to learn from; name a file" in result.err
+    assert ": no job has ended there yet, so there is no history to learn from; give a file" in result.err
 
 
 def test_a_slurm_is_predicted_by_its_accounting(gas, app, slurm, tmp_path):

@@ -64,7 +64,7 @@ def test_and_to_no_other_which_a_refusal_says(meant):
 def test_where_it_could_be_meant_for_several_none_gets_it():
     found = Access.of(HERE, None, {"GAS_TOKEN": SECRET}, rivals=["http://127.0.0.1:2"])
     assert sent(found) is None
-    assert "could be for this scheduler or http://127.0.0.1:2; name one scheduler" in found.hint
+    assert "could be for this scheduler or http://127.0.0.1:2; give one scheduler" in found.hint
     assert Access.of(HERE, None, {"GAS_TOKEN": SECRET}, rivals=[f"{HERE}/"]).token == SECRET  # the same one
     assert Access.of(HERE, None, {"GAS_TOKEN": SECRET, "GAS_ENDPOINT": f"{HERE} ctc"}).token is None
 

@@ -97,7 +97,7 @@ def test_pages_are_private():
 def test_without_a_place_to_write_there_is_no_page(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    with pytest.raises(BadInput, match="name another place in XDG_STATE_HOME"), open_page("k"):
+    with pytest.raises(BadInput, match="give another place in XDG_STATE_HOME"), open_page("k"):
         pass
 
 

@@ -61,7 +61,7 @@ def test_a_file_may_import_its_neighbours(file):
 
 
 FILES = {
-    "no class": ("x = 1", "", "the file has none; name one as .*mine.py:CLASS"),
+    "no class": ("x = 1", "", "the file has none; give one as .*mine.py:CLASS"),
     "two classes": (GOOD + GOOD.replace("InOrder", "Other"), "", "the file has 2: InOrder, Other"),
     "another class": (GOOD, ":InOder", 'the file has no class InOder; did you mean "InOrder"'),
     "a fault": ("import no_such_module", "", "cannot be loaded: ModuleNotFoundError: .*mine.py, line 1"),

@@ -237,5 +237,5 @@ def test_only_root_can_leave_a_helper_behind(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     with pytest.raises(BadInput, match="--user no-such-user: is not a Unix user of this machine"):
         privileged("no-such-user", tmp_path)
-    with pytest.raises(BadInput, match="--user root: has uid 0; name an unprivileged account for the service"):
+    with pytest.raises(BadInput, match="--user root: has uid 0; give an unprivileged account for the service"):
         privileged("root", tmp_path)

@@ -186,7 +186,7 @@ def test_a_machine_too_large_to_be_one_is_refused():
         audit(recorded(HONEST), processors=10**19)
     header = Header.of([("MaxProcs", 2**31)])
     for log in (None, LOG.with_header(header)):
-        with pytest.raises(BadInput, match="name its size"):
+        with pytest.raises(BadInput, match="give its size"):
             audit(replace(recorded(HONEST), machine=None if log else 2**31), log=log)
     assert audit(recorded(HONEST), processors=2**31 - 1).ok
 

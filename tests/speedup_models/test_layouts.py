@@ -56,7 +56,7 @@ def test_a_type_that_the_application_wants_is_any_to_a_table_without_types():
         ([], "is empty"),
         ({}, "is not a list"),
         ([*ROWS, ROWS[0]], "1x4 occurs twice"),
-        ([*ROWS, {"gpus_per_node": 8, "type": "a100", "seconds": 1}], "name it in all or in none"),
+        ([*ROWS, {"gpus_per_node": 8, "type": "a100", "seconds": 1}], "give it in all or in none"),
         ([{"gpus_per_node": 4}], "row 1 seconds"),
         ([{"gpus": 4, "seconds": 1}], 'row 1: has no key "gpus"'),
         ([{"nodes": 0, "seconds": 1}], "below 1"),

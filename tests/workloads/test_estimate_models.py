@@ -294,7 +294,7 @@ def test_a_log_without_estimates_has_none_to_double():
 
 def test_tsafrir_wants_to_know_the_longest_estimate_where_no_user_says_it():
     log = Log.from_columns({"submit": [0, 1], "run_time": [5, 5]}, name="x.swf")
-    with pytest.raises(LogError, match=r"x\.swf: no user asked for a time; name the longest"):
+    with pytest.raises(LogError, match=r"x\.swf: no user asked for a time; give the longest"):
         with_estimates(log, "tsafrir")
     assert (with_estimates(log, "tsafrir", longest=7200).requested_time > 0).all()
 

@@ -196,5 +196,5 @@ def test_time_does_not_run_backwards(past):
 
 @pytest.mark.parametrize("deviations", [-1, float("nan"), float("inf"), 1e300])
 def test_some_numbers_of_deviations_cannot_be_added(deviations):
-    with pytest.raises(ValueError, match="name a number from 0 to 1000"):
+    with pytest.raises(ValueError, match="give a number from 0 to 1000"):
         MeanAndDeviation(deviations)

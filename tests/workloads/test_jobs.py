@@ -76,7 +76,7 @@ def test_the_machine_is_as_large_as_the_caller_says_else_as_the_header(header, g
 
 
 def test_a_machine_of_unknown_size_is_refused_with_the_way_out():
-    with pytest.raises(LogError, match=r"neither MaxProcs nor MaxNodes; name the machine's number"):
+    with pytest.raises(LogError, match=r"neither MaxProcs nor MaxNodes; give the machine's number"):
         rigid_jobs(log_of(("; Version: 2.2",), job=[1]))
     with pytest.raises(ValueError, match="at least 1"):
         rigid_jobs(log_of(job=[1]), 0)

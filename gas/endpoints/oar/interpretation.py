@@ -314,7 +314,7 @@ def _quotas(
     remarks = []
     if rules.quotas is None and (any("quota_" in one for one in messages) or not any(messages)):
         remarks.append(
-            "its scheduler may have quotas, which cannot be read here (scheduler_quotas.conf; name a copy as `quotas` "
+            "its scheduler may have quotas, which cannot be read here (scheduler_quotas.conf; give a copy as `quotas` "
             "in the endpoint's table): jobs at a quota start later"
         )
     if not known or not machine.user:

@@ -97,7 +97,7 @@ def partition_of(cluster: Cluster, name: str | None = None) -> Partition:
         return known[name]
     chosen = [one for one in cluster.partitions if one.default] or list(cluster.partitions)
     if len(chosen) != 1:
-        raise NotFound(f"{cluster.name} has no default partition; name one of {', '.join(known)}")
+        raise NotFound(f"{cluster.name} has no default partition; give one of {', '.join(known)}")
     return chosen[0]
 
 

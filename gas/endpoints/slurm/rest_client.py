@@ -199,7 +199,7 @@ class RestClient:
             return Unreachable(f"{said}; is it slurmrestd?")
         if self._version in offered:
             return Unreachable(said)
-        return BadInput(f"{said}: it offers {_versions(offered)}; name one of them as version in the endpoint's table")
+        return BadInput(f"{said}: it offers {_versions(offered)}; give one of them as version in the endpoint's table")
 
     def _refusal(self, problems: Sequence[str], *, sends: bool, acts: bool, id: int = 0) -> GasError:
         """Return the error that Slurm's words are."""
@@ -214,7 +214,7 @@ class RestClient:
                 return Unauthorized(f"{called}: Slurm answers: {words}; {self._tokens.hint}")
             if any(mark in words for mark in DOUBTFUL):
                 return self._doubt(words, sends=sends)
-        hint = "; name a directory that exists on its nodes (--directory)" if HOMELESS in words else ""
+        hint = "; give a directory that exists on its nodes (--directory)" if HOMELESS in words else ""
         return kind(f"{called}: Slurm {'refuses' if kind is BadInput else 'answers'}: {words}{hint}")
 
     def _doubt(self, words: str, *, sends: bool) -> GasError:

@@ -168,7 +168,7 @@ class Tokens:
         """Advice for a user whose token was not accepted."""
         if self._rivals:
             return (
-                f"no token was sent: SLURM_JWT could be for this slurmrestd or {', '.join(self._rivals)}; name one "
+                f"no token was sent: SLURM_JWT could be for this slurmrestd or {', '.join(self._rivals)}; give one "
                 "with -e, or set token_file or token_command in the table of each"
             )
         if self.source is None:

@@ -331,7 +331,7 @@ def test_a_partition_is_the_default_one_the_only_one_or_named(cluster):
     assert partition_of(cluster).name == "main"
     assert partition_of(machine()).name == "p"
     unknown = replace(cluster, partitions=tuple(replace(one, default=None) for one in cluster.partitions))
-    with pytest.raises(NotFound, match="name one of main, debug"):
+    with pytest.raises(NotFound, match="give one of main, debug"):
         partition_of(unknown)
     with pytest.raises(NotFound, match='no partition "debgu"; did you mean "debug"'):
         interpret(cluster, "debgu")

@@ -24,7 +24,7 @@ def test_a_version_that_is_not_offered_is_refused_with_those_that_are(server):
     server.offers("v0.0.36", "v0.0.38")
     error = error_of(lambda: transport(server, version="v0.0.40").cluster("x"))
     assert isinstance(error, BadInput)
-    assert "v0.0.40/diag (HTTP 404): it offers v0.0.36, v0.0.38; name one of them as version" in str(error)
+    assert "v0.0.40/diag (HTTP 404): it offers v0.0.36, v0.0.38; give one of them as version" in str(error)
 
 
 def test_no_version_that_is_understood(server):

@@ -254,7 +254,7 @@ def test_options_are_refused_before_logs_are_read(tmp_path):
 
 def test_without_logs_there_is_nothing_to_study(tmp_path):
     with pytest.raises(
-        BadInput, match="name a folder that holds one of these with --traces: CTC-SP2-1996, KTH-SP2-1996"
+        BadInput, match="give a folder that holds one of these with --traces: CTC-SP2-1996, KTH-SP2-1996"
     ):
         perform(STUDY, usual(STUDY), Where(tmp_path, tmp_path / "out"))
 
