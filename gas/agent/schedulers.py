@@ -120,7 +120,7 @@ def _none_configured(configuration: Configuration, *, slurm_here: bool) -> str:
             "there is no Slurm here (no scontrol and sbatch in PATH, or no slurm.conf); give a scheduler with -e NAME "
             "or URL"
         )
-    return "no scheduler given: use one with -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
+    return "no scheduler given: use -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
 
 
 def _configuration(explicit: Path | None) -> tuple[Configuration, Any]:

@@ -295,7 +295,7 @@ def test_plot_draws_a_file(gas, example, paper, tmp_path):
     [
         (["plan"], "what should run? Name an application file"),
         (["plan", "nowhere.toml"], "nowhere.toml: cannot be read: No such file"),
-        (["plan", "LU"], "no scheduler given: use one"),
+        (["plan", "LU"], "no scheduler given: use -e NAME or URL"),
         (["plan", "LU", "-a", "nowhere.json"], "nowhere.json: cannot be read"),
         (["plan", "LU", "-a", "-", "-a", "-"], "only once"),
         (["plan", "LU", "-e", "kth"], 'there is no endpoint "kth"'),
