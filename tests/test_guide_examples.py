@@ -9,6 +9,7 @@ PAGES = pages()
 
 SLOW: dict[str, str] = {
     "agent": "an S³ is started, as on the first page",
+    "dask": "the real Dask starts, where it is installed",
     "fit": "each fit draws two hundred samples for its intervals",
     "gallery": "every picture is drawn",
     "gpus": "two fits, and a plan over three machines",

@@ -232,6 +232,7 @@ def test_by_predictions_it_waits_for_that_and_the_outcome_is_noted(habit, monkey
     assert dict(ledger.open) == {}
 
 
+@pytest.mark.thorough
 def test_by_predictions_a_job_is_changed_as_surely_as_is_asked_and_what_was_predicted_before_is_void(
     habit, monkeypatch
 ):

@@ -210,6 +210,7 @@ def test_jann_can_have_ranges_of_five(gas, tmp_path, log_file):
 # Pictures
 
 
+@pytest.mark.thorough
 def test_the_run_times_can_be_drawn_beside_those_of_logs(gas, tmp_path, log_file):
     picture = tmp_path / "x.svg"
     done = gas("workload", "lublin", "-n", 500, "--plot", picture, "--compare", log_file)

@@ -69,7 +69,7 @@ STUDIES = {
 """By study: what it says of noise that a seed draws; how many draws; words of what noise is surely true or false of."""
 
 
-@pytest.mark.thorough(but=1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("study", STUDIES)
 def test_of_noise_at_least_95_of_100_statements_are_not_resolved(study):
     claims, draws, decided = STUDIES[study]

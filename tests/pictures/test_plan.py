@@ -62,6 +62,7 @@ def test_svg_is_xml(tmp_path):
     assert ET.parse(tmp_path / "plan.svg").getroot().tag == "{http://www.w3.org/2000/svg}svg"
 
 
+@pytest.mark.thorough
 def test_pdf_is_whole(tmp_path):
     draw_plan(EXAMPLE, [PAPER], tmp_path / "plan.pdf")
     data = (tmp_path / "plan.pdf").read_bytes()

@@ -70,7 +70,7 @@ def test_an_outcome_has_its_interval_around_its_median(outcomes):
 def test_what_is_predicted_does_not_depend_on_what_comes_later(busy, outcomes, threads):
     """All that is not known at an instant is made different: waits, run times, who comes and what they ask for."""
     busy = busy.with_columns(partition=np.arange(len(busy)) % 3)
-    at = outcomes[len(outcomes) // 4].submitted
+    at = outcomes[len(outcomes) // 8].submitted
     start = busy.submit + busy.wait
     later = busy.submit > at
     changed = busy.with_columns(
@@ -90,7 +90,7 @@ def test_what_is_predicted_does_not_depend_on_what_comes_later(busy, outcomes, t
         for of in of_both
     )
     known = [one for one in before if one.submitted <= at]
-    assert len(known) > 100
+    assert len(known) > 50
     assert after[: len(known)] == known
     assert after[len(known) + 20 :] != before[len(known) + 20 :]
 
@@ -124,6 +124,7 @@ def test_similar_jobs_are_those_of_like_size_that_have_started(outcomes, busy):
     assert (last.submitted, last.similar, last.weight) == (105, 0.0, 0.5)  # the wait of 9 s was not over
 
 
+@pytest.mark.thorough
 def test_threads_and_interruptions_change_nothing(busy):
     queue = RecordedQueue(busy)
     places = queue.places(80)

@@ -91,6 +91,7 @@ def test_some_samples_and_a_share_are_needed():
             ask()
 
 
+@pytest.mark.thorough
 def test_of_many_candidates_those_that_seem_best_are_followed_by_themselves():
     sizes = np.arange(1, 11)
     lasts = 6000 // sizes

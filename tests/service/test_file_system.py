@@ -61,7 +61,7 @@ def test_a_state_directory_on_one_is_refused_with_the_way_out_and_not_made(monke
     monkeypatch.setattr(file_system, "MOUNTS", table)
     (tmp_path / "link").symlink_to(tmp_path / "real")
     for place in ("s3", "link"):
-        with pytest.raises(BadInput, match=r"is on NFS, .* name a local one: --state /var/lib/"):
+        with pytest.raises(BadInput, match=r"is on NFS, .* give a local one: --state /var/lib/"):
             hold_state(tmp_path / place)
     assert not (tmp_path / "s3").exists()
 

@@ -71,7 +71,7 @@ def test_a_write_happens_whole_or_not_at_all(path):
 
 def test_a_file_that_is_no_store_is_refused(path):
     path.write_bytes(b"not a database" * 1000)
-    with pytest.raises(Conflict, match="cannot be used as a store .*name another --state"):
+    with pytest.raises(Conflict, match="cannot be used as a store .*give another --state"):
         Store(path)
 
 

@@ -95,7 +95,7 @@ def test_long_batches_cover_although_neighbours_resemble_each_other():
 
 @pytest.mark.parametrize(("size", "discard"), [(0, 1), (-3, 1), (10, -1)])
 def test_sizes_that_mean_nothing_are_refused(size, discard):
-    with pytest.raises(ValueError, match="name"):
+    with pytest.raises(ValueError, match="give"):
         batch_means([1, 2, 3], size, discard=discard)
 
 

@@ -191,6 +191,7 @@ def test_swf_that_is_read_again_is_what_was_simulated(case):
     assert found.ok, found
 
 
+@pytest.mark.thorough
 @given(case=schedules())
 def test_csv_that_is_read_again_is_what_was_simulated(case):
     log, schedule = case

@@ -113,7 +113,7 @@ def long_case(seed):
     return jobs, sorted(changes)
 
 
-@pytest.mark.thorough(but=1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 def test_so_it_is_in_machine_code_and_with_many_jobs(seed):
     jobs, changes = long_case(seed)

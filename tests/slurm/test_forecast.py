@@ -108,6 +108,7 @@ def test_no_planned_job_is_in_anothers_way_or_breaks_what_it_asks_for(made, aske
     assert listed(again) == listed(found)
 
 
+@pytest.mark.thorough
 @given(clusters(), st.lists(probes, max_size=3))
 def test_a_probe_changes_nothing_for_others(made, asked):
     assume(not weights_stay(made, asked))  # where its submission leaves weights of nodes

@@ -217,6 +217,7 @@ class TestParsl:
         excess = arguments["nodes_per_block"] * arguments["cores_per_node"] - request.processors
         assert 0 <= excess < arguments["nodes_per_block"]
 
+    @pytest.mark.thorough
     @pytest.mark.parametrize("provider", PROVIDERS)
     def test_parsl_takes_them_and_reads_the_whole_walltime(self, provider):
         providers = pytest.importorskip("parsl.providers", reason="needs parsl")

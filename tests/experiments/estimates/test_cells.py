@@ -13,6 +13,7 @@ from experiments.framework.logs import find_logs
 from experiments.published import FACTORS, table3
 
 
+@pytest.mark.thorough
 def test_every_cell_of_the_paper_has_a_place_and_those_of_absent_logs_are_empty(study):
     cells = means(study)
     assert [(cell.trace, cell.paper) for cell in cells] == [(row.trace, row.mean) for row in table3()]

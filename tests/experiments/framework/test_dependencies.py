@@ -79,7 +79,7 @@ def test_an_edit_in_any_module_that_a_run_reaches_changes_its_version(tmp_path):
     of_power, of_prediction = (
         {relative(path) for path in reached([run.__module__]).values()} for run in (power_run, prediction_run)
     )
-    names = some(sorted(of_power | of_prediction), 10)
+    names = some(sorted(of_power | of_prediction), 5)
     first, changed = edited(tmp_path, names)
     assert {name for name in names if changed[name][0] != first[0]} == of_power.intersection(names)
     assert {name for name in names if changed[name][1] != first[1]} == of_prediction.intersection(names)

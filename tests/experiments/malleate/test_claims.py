@@ -7,6 +7,7 @@ from thorough import rounds
 from experiments.malleate.claims import claims
 
 
+@pytest.mark.thorough
 def test_noise_is_not_resolved_in_95_of_100_statements_or_more():
     verdicts = []
     for seed in range(rounds(90)):

@@ -12,6 +12,7 @@ from experiments.malleate.rules import PLAN_AGAIN, STRATEGIES, Strategy
 from gas.simulation.simulate import simulate
 
 
+@pytest.mark.thorough
 def test_rigid_jobs_start_as_under_easy_backfilling():
     for seed in some(range(12), 2):
         moldable = moldable_of(seed, 600)

@@ -119,6 +119,7 @@ def test_where_no_scheduler_of_dask_answers_nothing_is_computed(made_logs, tmp_p
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.process
 @pytest.mark.parametrize("address", ["foo", "", "inproc://x", "tcp://127.0.0.1", "tcp://127.0.0.1:99999"])
 def test_what_is_no_address_is_refused_in_a_line(gas, made_logs, tmp_path, address):

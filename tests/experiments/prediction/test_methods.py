@@ -40,6 +40,7 @@ def test_a_bound_takes_59_waits_and_is_above_the_quantile():
     assert bounds.predict(seen(queue=2)) is None
 
 
+@pytest.mark.thorough
 def test_three_waits_in_a_row_above_the_bound_are_a_change():
     bounds = Bounds()
     for wait in [10] * 500 + [9_000] * 3:
