@@ -150,7 +150,7 @@ def counted(values: ArrayLike, size: int, discard: int = 1) -> NDArray[np.float6
     if size < 1:
         raise ValueError(f"a batch of {size} jobs has no mean; give 1 or more")
     if discard < 0:
-        raise ValueError(f"{discard} batches cannot be thrown away; name 0 or more")
+        raise ValueError(f"{discard} batches cannot be thrown away; give 0 or more")
     array = np.asarray(values, dtype=np.float64)
     complete = len(array) // size
     means: NDArray[np.float64] = array[: complete * size].reshape(complete, size).mean(axis=1)

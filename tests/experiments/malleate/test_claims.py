@@ -1,6 +1,7 @@
 """Verdicts only where intervals decide: noise is not resolved, and a sure effect is."""
 
 import numpy as np
+import pytest
 from made_malleate import made_study
 from thorough import rounds
 
