@@ -202,6 +202,7 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from workloads.archive import ArchivedLog, fetch
+sys.dont_write_bytecode = True  # half a file would be left
 resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))
 try:
     fetch(ArchivedLog("Some-Log-1999-1", "l_some", ""), base=sys.argv[1], directory=Path(sys.argv[2]))
