@@ -105,7 +105,7 @@ def test_a_table_that_no_model_follows_is_said_not_to_fit():
 @pytest.mark.long
 def test_unseen_sizes_are_predicted_within_a_tenth_where_a_model_fits_at_all():
     known = curves()
-    tried = some(list(known), 12)
+    tried = some(list(known), 8)
     found = [one for name in tried for one in unseen_of_curve(name, *known[name])]
     trained = [one for name, columns in trainings().items() for one in unseen_of_training(name, *columns)]
     share = len(tried) / len(known)
