@@ -42,6 +42,10 @@ class Record:
         value = self.read(key, str.strip)
         return "" if value in ("(null)", "N/A") else value
 
+    def understood(self, key: str, default: str, reader: Callable[[str], T]) -> T:
+        """Return what `reader` makes of a text, or of a default if there is none; else raise as `read` does."""
+        return self.read(key, lambda _: reader(self.text(key) or default)) if key in self.values else reader(default)
+
     def number(self, key: str) -> int:
         """Return a whole number."""
         plain = _plain(self.values.get(key, ""))

@@ -57,8 +57,8 @@ def partition(record: Record, linear: bool) -> Partition:
         record.text("State"),
         record.number("PriorityTier"),
         linear or record.text("OverSubscribe") == "EXCLUSIVE" or exclusive == "NODE",  # the latter from 26.05 on
-        limit(record.text("MaxCPUsPerNode", "UNLIMITED") or "UNLIMITED"),
-        whole(record.text("OverSubscribe").partition(":")[2] or "1"),
+        record.understood("MaxCPUsPerNode", "UNLIMITED", limit),
+        record.understood("OverSubscribe", "NO", lambda text: whole(text.partition(":")[2] or "1")),
         job_factor=_number(record, "PriorityJobFactor") or 0,
         qos=record.text("QoS", ""),
         allowed_accounts=_allowed(record, "AllowAccounts"),
@@ -74,7 +74,7 @@ def partition(record: Record, linear: bool) -> Partition:
         billing_weights=record.read("TRESBillingWeights", weights) if "TRESBillingWeights" in record.values else {},
         tres=record.read("TRES", amounts) if "TRES" in record.values else {},
         selection=_unless_none(record.text("SelectTypeParameters", "")),
-        overtime=_overtime(record.text("OverTimeLimit", "")),
+        overtime=record.understood("OverTimeLimit", "", _overtime),
         shared_with=shared_with,
         memory_per_gpu=memory_per_gpu,
         cpus_per_gpu=cpus_per_gpu,
@@ -87,7 +87,7 @@ def reservation(record: Record, cores: Mapping[str, int]) -> Reservation:
     if start is None or end is None:
         raise Unreachable(f"{record.where} has no times")
     nodes = record.read("Nodes", node_names)
-    reserved = whole(record.text("CoreCnt", "0") or "0")
+    reserved = record.understood("CoreCnt", "0", whole)
     return Reservation(
         record.text("ReservationName"),
         start,

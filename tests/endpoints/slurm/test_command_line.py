@@ -142,6 +142,24 @@ def test_an_answer_that_cannot_be_understood_names_the_command_and_the_place(sai
         read_cluster(said | {answer: text}, name="x")
 
 
+@pytest.mark.parametrize(
+    ("answer", "old", "key"),
+    [
+        ("partitions", "MaxCPUsPerNode=UNLIMITED", "MaxCPUsPerNode"),
+        ("partitions", "OverTimeLimit=NONE", "OverTimeLimit"),
+        ("partitions", "OverSubscribe=NO", "OverSubscribe"),
+        ("reservations", "CoreCnt=64", "CoreCnt"),
+    ],
+)
+def test_a_setting_that_cannot_be_understood_is_named_and_not_the_users_mistake(said, answer, old, key):
+    assert old in said[answer]
+    text = said[answer].replace(old, f"{key}=FORCE:many")
+    with pytest.raises(
+        Unreachable, match=f'scontrol .* show {answer}, "[a-z]+", {key}: "(FORCE:)?many" is not a whole'
+    ):
+        read_cluster(said | {answer: text}, name="x")
+
+
 @pytest.mark.parametrize("kept", [0.2, 0.5, 0.99])
 def test_a_queue_cut_off_anywhere_is_refused(said, kept):
     with pytest.raises(Unreachable, match="squeue"):
