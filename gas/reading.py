@@ -6,6 +6,7 @@ stands what may go wrong before, and that each message names the file.
 
 from __future__ import annotations
 
+import codecs
 import json
 import sys
 import tomllib
@@ -53,7 +54,7 @@ def read_availability(path: str | Path) -> AvailabilityList:
 def parse_toml(text: bytes, place: str) -> dict[str, object]:
     """Return the tables of a TOML document, or raise `BadInput` that says where it breaks."""
     try:
-        return tomllib.loads(text.decode())
+        return tomllib.loads(text.removeprefix(codecs.BOM_UTF8).decode())
     except UnicodeDecodeError as error:
         raise BadInput(f"{place}: not UTF-8 text at byte {error.start}") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -90,4 +91,4 @@ def _text(path: str | Path) -> tuple[bytes, str]:
         raise BadInput(f"{str(path)!r}: cannot be read: not a valid file name") from None
     if len(text) > MOST_BYTES:
         raise BadInput(f"{place}: exceeds the limit of {MOST_BYTES >> 20} MiB")
-    return text, place
+    return text.removeprefix(codecs.BOM_UTF8), place  # some editors begin each file with it

@@ -1,12 +1,13 @@
 """Applications and lists from files and standard input: what cannot be read is named."""
 
+import codecs
 import io
 import json
 
 import pytest
 
 from gas import AvailabilityList, BadInput, read_application, read_availability
-from gas.reading import MOST_BYTES
+from gas.reading import MOST_BYTES, parse_toml
 
 APPLICATION = '[speedup]\nmodel = "amdahl"\nsequential_time = 100\nserial_fraction = 0.1\n'
 LIST = AvailabilityList.of([100, 200], [2, 8]).to_wire()
@@ -46,6 +47,13 @@ def test_a_file_of_any_length_is_not_read(read, tmp_path):
         file.truncate(MOST_BYTES + 1)
     with pytest.raises(BadInput, match="long: exceeds the limit of 64 MiB"):
         read(tmp_path / "long")
+
+
+def test_a_file_that_an_editor_has_begun_with_a_mark_of_its_encoding_is_read(tmp_path):
+    for read, text in ((read_application, APPLICATION), (read_availability, json.dumps(LIST))):
+        (tmp_path / "x").write_bytes(codecs.BOM_UTF8 + text.encode())
+        read(tmp_path / "x")
+    assert parse_toml(codecs.BOM_UTF8 + b"a = 1", "configuration") == {"a": 1}
 
 
 def test_what_is_not_text_of_the_format_is_said_with_its_place(tmp_path):

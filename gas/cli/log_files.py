@@ -28,7 +28,7 @@ def log_files(paths: Sequence[str]) -> list[str]:
     BadInput
         One cannot be read, or a folder is empty.
     """
-    check_readable([path for path in paths if not Path(path).is_dir()])
+    check_readable([path for path in paths if not path or not Path(path).is_dir()])
     found: dict[str, None] = {}
     for path in paths:
         if path == "-" or not Path(path).is_dir():

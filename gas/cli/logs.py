@@ -60,6 +60,8 @@ def check_readable(paths: Sequence[str]) -> None:
     BadInput
         Names each.
     """
+    if "" in paths:
+        raise BadInput("the name of a log is empty; name a file, a folder or - for standard input")
     problems = [
         f"{path}: cannot be read: {why}{_archived(path)}"
         for path in paths

@@ -29,6 +29,9 @@ def run(arguments: list[str] | None = None) -> int:
             return _failed("interrupted", 130)
         return code if isinstance(code, int) else 0
     except SystemExit as leaving:
+        if isinstance(leaving.__context__, BrokenPipeError):  # typer leaves with 1 where it meets one
+            _unwritable(sys.stdout)
+            return 0
         return leaving.code if isinstance(leaving.code, int) else 0 if leaving.code is None else 1
     except KeyboardInterrupt:
         return _failed("interrupted", 130)

@@ -158,7 +158,7 @@ def simulate_command(
     if output == "-" and as_json:
         raise BadInput("-o - and --json: both write to standard output; write the schedule to a file")
     outputs = _files(output, "--output", traces, policies, _SCHEDULES)
-    plots = _files(plot, "--plot", traces, policies, _picture_suffixes() if plot else (), together=True)
+    plots = _files(plot, "--plot", traces, policies, _picture_suffixes() if plot is not None else (), together=True)
     check_readable(traces)
     asked = _Asked(
         order, overrun, processors, month, since, until, first, scale_load, strict, unit, job_class or (), notice

@@ -48,6 +48,14 @@ _FREE_WIDTH = 200  # of tables that go to a file or a pipe
 _COLOURS = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
+class _Console(Console):
+    """Where tables are printed; a reader that has closed the output is met as by any other print."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise what was raised: rich would end the program with an exit code of its own."""
+        raise
+
+
 class OutputLost(GasError):
     """Standard output cannot be written."""
 
@@ -96,7 +104,7 @@ def draw_text(picture: str) -> None:
 
 def show(*parts: Table) -> None:
     """Print tables whose cells come from Gas itself, not from a server, a file or another user."""
-    Console(highlight=False).print(*parts)
+    _Console(highlight=False).print(*parts)
 
 
 def write_output(data: bytes, *, raw: bool) -> None:
@@ -222,7 +230,7 @@ def _print(
         table.add_column(Text(column.title), justify=justify, no_wrap=not column.breaks, vertical="top")
     for i, row in enumerate(rows):
         table.add_row(*map(Text, row), style="bold green" if i == best else None)
-    Console(file=out, width=width, highlight=False, soft_wrap=False).print(table)
+    _Console(file=out, width=width, highlight=False, soft_wrap=False).print(table)
 
 
 def _width(out: TextIO) -> int:

@@ -122,6 +122,17 @@ def test_a_reader_that_has_seen_enough_is_no_error(lu):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    "command", ["plan {lu} -a {examples}/cluster.json --stale-ok", "availability -a {examples}/cluster.json --json"]
+)
+def test_nor_is_one_that_reads_nothing_whatever_prints(lu, command):
+    """Of tables, rich would end the program with exit code 1; of other lines, typer would."""
+    words = command.format(lu=lu, examples=Path(__file__).parent.parent / "examples")
+    command = f"{sys.executable} -m gas {words} | true"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.thorough
 def test_a_closed_standard_output_is_no_error():
     done = subprocess.run(["bash", "-c", f"{sys.executable} -m gas --help >&-"], capture_output=True, timeout=60)

@@ -260,11 +260,21 @@ def test_files_that_cannot_be_written_are_refused_before_anything_is_simulated(g
         ("--output", tmp_path / "x.txt", "must end in .swf, .swf.gz, .csv or .csv.gz"),
         ("--output", tmp_path / "no" / "x.swf", "there is no folder"),
         ("--plot", tmp_path / "x.gif", "must end in .png, .svg or .pdf"),
+        ("--plot", "", "must end in .png, .svg or .pdf"),
         ("--plot", tmp_path / "no" / "x.png", "there is no folder"),
     ]:
         done = gas("simulate", three, option, name)
         assert (done.code, done.out) == (2, "")
         assert message in done.err
+
+
+@pytest.mark.parametrize("command", ["simulate", "backtest"])
+def test_a_log_without_a_name_is_not_the_folder_that_one_is_in(gas, three, monkeypatch, command):
+    """As of a variable of the shell that is not set."""
+    monkeypatch.chdir(three.parent)
+    done = gas(command, "")
+    assert (done.code, done.out) == (2, "")
+    assert "the name of a log is empty; name a file" in done.err
 
 
 def test_a_log_is_not_overwritten_by_its_own_schedule(gas, three):
