@@ -95,6 +95,8 @@ class Needs:
             of_node = gpus
         if self.rules.cpus_of_gpus and each * of_node and not per_node and not of_job:
             row[fitting.BOUND] = max(each * of_node, tasks * per_task if most == 1 else 0)
+        if job.id and job.cpus < tasks * max(job.cpus_per_task, 1) and not per_node:
+            tasks = 0  # it asked for none: what is shown is the least number of nodes; each gives the CPUs of one task
         row[fitting.CPUS] = max(job.cpus, least, tasks * per_task)
         row[fitting.TASK_CPUS] = per_task
         row[fitting.PER_NODE] = per_node

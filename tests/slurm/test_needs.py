@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from made_clusters import MIDDLE, NEW, OLD, cluster, job, with_nodes
+from made_clusters import MIDDLE, NEW, NOW, OLD, cluster, job, with_nodes
 
 from gas.slurm import fitting
 from gas.slurm.builder import Builder
 from gas.slurm.cluster import Gres, Partition
+from gas.slurm.forward import run_forward
 from gas.slurm.machine import BOUNDLESS
 
 GPUS = [(Gres("gpu", "a100", 4),), (Gres("gpu", "", 2),)]
@@ -24,6 +25,15 @@ def needs(asked, partition=None, version=MIDDLE, **given):
 def test_cpus_are_those_of_all_tasks_and_one_of_each_node_at_least():
     assert needs(job(cpus=3, tasks_asked=3, cpus_per_task=2))[0][fitting.CPUS] == 6
     assert needs(job(cpus=1, tasks_asked=1, least_nodes=4))[0][fitting.CPUS] == 4
+
+
+def test_without_a_number_of_tasks_each_node_gives_those_of_one():
+    """Seen on 24.11: -N 4-8 -c 2 shows NumCPUs=2 and NumTasks=4, and gets 2 CPUs of each node."""
+    asked = job(1, 2, tasks_asked=4, cpus_per_task=2, least_nodes=4, most_nodes=8)
+    assert needs(asked)[0][fitting.CPUS] == 4
+    beside = job(2, 16)
+    ran = run_forward(cluster(asked, beside, nodes=8), {}, until=NOW).starts
+    assert [(one.job, len(one.nodes)) for one in ran] == [(1, 8), (2, 8)]
 
 
 @pytest.mark.parametrize(
