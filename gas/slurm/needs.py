@@ -131,6 +131,8 @@ class Needs:
         unasked = least <= max(partition.least_nodes, 1)
         if job.id and self.rules.first_node and not per_node and unasked and least < most == tasks:
             most = BOUNDLESS
+        if job.id and not per_node and unasked and 1 < most == self._filled(job, partition):
+            most = BOUNDLESS
         wanted = 0 if most == BOUNDLESS else most
         if per_node and tasks:
             least = max(least, -(-tasks // per_node))
@@ -143,6 +145,18 @@ class Needs:
             if limit is not None:
                 most, wanted = min(most, limit), min(wanted, limit)
         return least, max(least, wanted), most
+
+    def _filled(self, job: Job, partition: Partition) -> int | None:
+        """Return the number of nodes that a job shows as its most on 24.11 if it was held: those that its CPUs fill.
+
+        Seen: of -n 11 on nodes of 4 CPUs it is NumNodes=3-3, held or released, and seven nodes are taken all the same;
+        never held, it shows NumNodes=3. So does -N 1-3 -n 11, which hardly anybody asks for; a job of one node may as
+        well be one of -N 1. Neither 22.05 nor 26.05 show that.
+        """
+        if not self.rules.own_tasks or self.rules.all_tasks:
+            return None
+        nodes = extent_of(self.cluster, partition).nodes.values()
+        return -(-job.cpus * len(nodes) // max(sum(node.cpus for node in nodes), 1))
 
     def _is_default(self, job: Job, partition: Partition, node: int, gpu: int) -> bool:
         """Return whether the memory of a job is the default for its GPUs: it counts as that, or as all of a node.

@@ -1,5 +1,7 @@
 """What a job asks of a partition: nodes, CPUs, memory, GPUs, as Slurm reads what was asked."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_clusters import MIDDLE, NEW, NOW, OLD, cluster, job, with_nodes
@@ -64,6 +66,16 @@ def test_on_26_05_as_many_nodes_as_tasks_are_wanted_where_a_number_of_nodes_was_
     _, _, build = needs(job(), version=NEW)
     asked = job(7, 5, tasks_asked=5, least_nodes=least, most_nodes=5)
     assert build.needs.numbers_of_nodes(asked, Partition("p", ("n0",))) == numbers
+
+
+@pytest.mark.parametrize(("version", "most"), [(OLD, 3), (MIDDLE, BOUNDLESS), (NEW, 3)])
+def test_on_24_11_a_job_that_was_held_shows_the_nodes_that_its_cpus_fill_and_takes_more(version, most):
+    """Seen: -n 11 --hold shows NumNodes=3-3 on nodes of 4 CPUs, and gets seven."""
+    _, _, build = needs(job(), version=version)
+    asked, partition = job(7, 11, most_nodes=3), Partition("p", ("n0", "n1"))
+    assert build.needs.numbers_of_nodes(asked, partition)[2] == most
+    assert build.needs.numbers_of_nodes(replace(asked, most_nodes=2), partition)[2] == 2
+    assert build.needs.numbers_of_nodes(job(7, 4, most_nodes=1), partition)[2] == 1
 
 
 def test_a_partition_bounds_the_number_of_nodes():

@@ -17,7 +17,15 @@ from typing import Any
 from documents.fields import quoted
 from gas.endpoints.slurm.answer_records import Record, count, ended
 from gas.endpoints.slurm.notation import duration, node_names, tasks
-from gas.endpoints.slurm.resources import amounts, gres, is_default_per_gpu, licences, megabytes, memory_per_gpu
+from gas.endpoints.slurm.resources import (
+    amounts,
+    gres,
+    is_default_per_gpu,
+    licences,
+    megabytes,
+    memory_per_gpu,
+    most_nodes,
+)
 from gas.errors import BadInput, Unreachable
 from gas.slurm.cluster import Cluster, Gres, Job
 
@@ -188,14 +196,14 @@ def _nodes(job: Job, record: Record) -> tuple[int, int | None]:
     """Return the least and the most nodes that a job requests.
 
     For a waiting job, NumNodes is its estimated minimum, or both values are the maximum that it requests; the required
-    minimum is among its resources (seen: ``-N 2-6`` has ``NumNodes=6-6`` and ``TRES=...,node=2``, ``-n 12``
-    ``NumNodes=3`` or, on 26.05, ``3-12``, and ``node=1``).
+    minimum is among its resources.
     """
     least, most = record.read("NumNodes", count)
     key = "ReqTRES" if "ReqTRES" in record.values else "TRES"
     asked = record.read(key, amounts).get("node") if job.pending and key in record.values else None
     if asked:
-        return int(asked), None if most is None or least < most else most
+        of = record.values.get("NumTasks", "")
+        return int(asked), most_nodes(int(asked), least, most, int(of) if of.isdecimal() else None)
     return least, most
 
 

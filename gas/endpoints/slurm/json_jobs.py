@@ -8,7 +8,7 @@ from typing import Any
 
 from gas.endpoints.slurm.json_entries import Entry
 from gas.endpoints.slurm.notation import tasks
-from gas.endpoints.slurm.resources import amounts, gres, is_default_per_gpu, licences, memory_per_gpu
+from gas.endpoints.slurm.resources import amounts, gres, is_default_per_gpu, licences, memory_per_gpu, most_nodes
 from gas.errors import BadInput, Unreachable
 from gas.slurm.cluster import Gres, Job
 
@@ -31,8 +31,8 @@ def job(entry: Entry, threads: Mapping[str, int]) -> Job:
     least = entry.number("node_count")
     most = entry.number("max_nodes", default=None)
     if pending and (asked := entry.understood(amounts, "tres_req_str").get("node")):
-        # node_count is the estimated minimum, or the maximum requested; see `details` on NumNodes
-        most = None if most is None or (least or 0) < most else most
+        # node_count is the estimated minimum, or the maximum requested
+        most = most_nodes(int(asked), least or 0, most, entry.number("tasks", default=None))
         least = int(asked)
     exclusive, shared_with = _sharing(entry, pending)
     exit_status, signal = _ending(entry)

@@ -23,6 +23,7 @@ __all__ = [
     "licences",
     "megabytes",
     "memory_per_gpu",
+    "most_nodes",
     "per_gpu_defaults",
     "weights",
 ]
@@ -196,3 +197,14 @@ def by_name(found: Iterable[Licence]) -> tuple[tuple[Licence, ...], list[str]]:
     names = ", ".join(map(quoted, several))
     cautions = [f"licences {names} are counted by groups of nodes: jobs that request some may start later than shown"]
     return tuple(sums.values()), cautions if several else []
+
+
+def most_nodes(asked: int, shown: int, most: int | None, tasks: int | None) -> int | None:
+    """Return the most nodes that a waiting job requests, of what is shown of it beside its required minimum.
+
+    Seen: ``-N 2-6`` has ``NumNodes=6-6`` and ``TRES=...,node=2``, and ``NumNodes=2-6`` once it was held; ``-n 12`` has
+    ``NumNodes=3`` or, on 26.05, ``3-12``, and ``node=1``: an estimate, and its tasks.
+    """
+    if not most or shown == most:
+        return most or None
+    return most if shown == asked and not (asked <= 1 and most == tasks) else None

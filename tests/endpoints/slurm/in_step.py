@@ -21,7 +21,7 @@ from gas.slurm.starts import Run
 
 __all__ = ["in_step", "opened_at"]
 
-SEEN = 0.012
+SEEN = 0.005
 """Seconds from the end of a job until all of its nodes have said so, on a machine that plays a dozen of them."""
 WITHIN = 0.3
 """Seconds that a pass takes at the most."""

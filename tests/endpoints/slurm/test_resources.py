@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gas.endpoints.slurm.resources import amounts, gres, licences, megabytes, memory_per_gpu, weights
+from gas.endpoints.slurm.resources import amounts, gres, licences, megabytes, memory_per_gpu, most_nodes, weights
 from gas.errors import BadInput
 from gas.slurm.cluster import Gres
 
@@ -85,3 +85,19 @@ def test_memory_for_each_gpu():
     assert memory_per_gpu("gres:gpu:500") == memory_per_gpu("gres/gpu:500") == 500
     assert memory_per_gpu("gres/gpu:a100:2G") == 2048
     assert memory_per_gpu("(null)") is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown", "most", "tasks", "found"),
+    [
+        (2, 6, 6, 2, 6),  # -N 2-6
+        (2, 2, 6, 2, 6),  # the same, held, or held and released
+        (1, 3, None, 12, None),  # -n 12
+        (1, 3, 12, 12, None), (1, 1, 3, 3, None),  # -n 12 and -n 3 on 26.05
+        (1, 1, 1, 4, 1),  # -N 1 -n 4
+        (1, 3, 0, 12, None),  # as JSON says that there is none
+    ],
+)  # fmt: skip
+def test_the_most_nodes_of_a_waiting_job_are_shown_beside_its_least_or_an_estimate(asked, shown, most, tasks, found):
+    """Seen on 22.05, 24.11 and 26.05."""
+    assert most_nodes(asked, shown, most, tasks) == found
