@@ -38,7 +38,7 @@ type, so kernels that call each other repeat long lists of parameters::
     rows          the arrays of a cycle: records, reservations, parameters, plans
     machine       the machine, and what jobs have of it
     fitting       how much of each node a job can have
-    choosing      which of those nodes it gets
+    choosing      which of those nodes it gets; dealing is how many CPUs of each
     will_run      at which end of running jobs
     table         which jobs are planned in which span
     search        the start of one record

@@ -8,17 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
+from gas.slurm.dealing import dealt
 from gas.slurm.fitting import (
     CONTIGUOUS,
     CPUS,
-    FILLED,
     HAS_GRES,
     HAS_REQUIRED,
     LEAST,
     MOST,
     NODE_CPUS,
     OF_JOB,
-    PER_NODE,
     TASK_CPUS,
     WANTED,
     WHOLE,
@@ -138,9 +137,9 @@ def choose_with(
     if count < need[LEAST] or total < need[CPUS]:
         return False
     if first_node and need[MOST] == 1 and not need[HAS_REQUIRED]:
-        return _first(capacity, count, need, gres, machine, use, work, given) and _dealt(need, given)
+        return _first(capacity, count, need, gres, machine, use, work, given) and dealt(need, given)
     if _consecutive(capacity, count, need, gres, required, machine, use, work, given):
-        return _dealt(need, given)
+        return dealt(need, given)
     left = work.left
     for node in range(len(capacity)):
         left[node] = capacity[node]
@@ -170,24 +169,7 @@ def choose_with(
         if count < need[LEAST] or total < need[CPUS]:
             return False
         if _consecutive(left, count, need, gres, required, machine, use, work, given):
-            return _dealt(need, given)
-
-
-@lean_kernel
-def _dealt(need: NDArray[np.int64], given: NDArray[np.int64]) -> bool:
-    """Deal the tasks of a job that asks for tasks per node to its nodes, one after the other (dist_tasks.c)."""
-    if need[PER_NODE] <= 0 or need[WHOLE] or need[NODE_CPUS] > 0:
-        return True
-    nodes = 0
-    for node in range(len(given)):
-        nodes += given[node] > 0
-    tasks, place = need[CPUS] // need[TASK_CPUS], 0
-    for node in range(len(given)):
-        if given[node] > 0:
-            own = need[PER_NODE] if need[FILLED] else tasks // nodes + (place < tasks % nodes)
-            given[node] = max(own, 1) * need[TASK_CPUS]
-            place += 1
-    return True
+            return dealt(need, given)
 
 
 @lean_kernel

@@ -21,7 +21,7 @@ from made_clusters import (
 
 from gas.slurm.beginning import Beginning
 from gas.slurm.cluster import Gres
-from gas.slurm.forward import Forward
+from gas.slurm.forward import Forward, run_forward
 
 
 def test_of_runs_of_neighbours_the_tightest_is_taken():
@@ -190,3 +190,13 @@ def test_on_22_05_a_single_task_needs_a_node_for_as_many_and_gets_its_own():
 def test_on_26_05_a_range_of_nodes_with_tasks_per_node_is_used_up():
     """Seen: -N 2-4 --ntasks-per-node=2, which shows four tasks."""
     assert dealt(4, NEW, tasks_per_node=2, least_nodes=2, most_nodes=4) == [2, 2, 2, 2, 0, 0]
+
+
+@pytest.mark.parametrize("version", [OLD, MIDDLE, NEW])
+def test_a_range_of_nodes_gives_no_more_cpus_than_tasks_need(version):
+    """Seen on 26.05: of 3, 4, 4 and 3 free CPUs -n 11 -N 2-5 has 3, 4, 3 and 1, so that 1 and 2 are left."""
+    busy = [running(8 + at, name, end=900, cpus=1, cpus_on={name: 1}) for at, name in enumerate(("n0", "n3"))]
+    made = cluster(*busy, job(1, 11, least_nodes=2, most_nodes=5), job(2, 3), nodes=4, version=version)
+    assert [(one.job, one.nodes) for one in run_forward(made, {}, until=NOW).starts] == [
+        (1, ("n0", "n1", "n2", "n3")), (2, ("n2", "n3")),
+    ]  # fmt: skip

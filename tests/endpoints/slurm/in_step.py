@@ -23,6 +23,8 @@ __all__ = ["in_step", "opened_at"]
 
 SEEN = 0.005
 """Seconds from the end of a job until all of its nodes have said so, on a machine that plays a dozen of them."""
+STOPPED = 0.08
+"""Seconds from a time limit until the processes of a job have gone."""
 WITHIN = 0.3
 """Seconds that a pass takes at the most."""
 BEFORE = 1e-4
@@ -80,11 +82,14 @@ class InStep(Forward):
         super().__init__(Beginning.of(replace(found.cluster, now=opened), found.arrivals), seconds)
         self.found, self.steps, self.last_step = found, steps, max(steps, default=0)
         self.began: dict[Key, int] = {}
+        self.turning = False
         self.ended_at: dict[Key, float] = {}
         self.came_at: dict[int, float] = {}
         for at, words in found.log:
             if match := re.match(r"(?:_job_complete: )?JobId=(\d+)(?:_(\d+))?(?:\(\d+\))? done$", words):
                 self.ended_at[int(match[1]), int(match[2]) if match[2] else None] = at
+            elif match := re.match(r"Time limit exhausted for JobId=(\d+)(?:_(\d+))?", words):
+                self.ended_at.setdefault((int(match[1]), int(match[2]) if match[2] else None), at + STOPPED)
             elif match := re.match(r"(?:\w+: )?JobId=(\d+)\b.* InitPrio=", words):
                 self.came_at[int(match[1])] = at
 
@@ -96,7 +101,9 @@ class InStep(Forward):
         for at, main, full in self.steps.get(now, ()):
             self._advance(at)
             if main:
+                self.turning = at > now + 1 - 2 * BEFORE
                 self._main(0 if full else clock.depth)
+                self.turning = False
                 clock.last, clock.asked = now, False
                 clock.full = now + clock.every if full else clock.full
             else:
@@ -131,8 +138,11 @@ class InStep(Forward):
         return end + 0.5
 
     def _started(self, record: int, at: int, by: str) -> None:
+        now, theirs = self.clock.now, self.found.starts.get(self.waiting.next_task(record))
+        if self.turning and theirs == now + 1:  # a pass that begins in one second and ends in the next
+            self.clock.now = theirs
         super()._started(record, at, by)
-        own = self.starts[-1]
+        self.clock.now, own = now, self.starts[-1]
         self.began[own.job, own.task] = own.start
 
     def _following(self, event: int | None) -> int | None:
