@@ -124,9 +124,15 @@ def held(cluster: Cluster, job: Job) -> Mapping[str, float]:
 def fills_nodes(job: Job, rules: Rules) -> bool:
     """Return whether each node of a job gets as many tasks as it asks for per node, also if fewer are left.
 
-    One of a single task needs a node for as many, and gets its own (seen on 22.05: -n 1 --ntasks-per-node=4).
+    One of a single task needs a node for as many, and gets its own (seen on 22.05: -n 1 --ntasks-per-node=4). Where no
+    number of tasks was asked for, each gets as many on all releases; what is shown are then those of the least number
+    of nodes (seen on 22.05, 24.11 and 26.05: -N 2-4 --ntasks-per-node=3 shows NumTasks=6 and has 12 CPUs).
     """
-    return bool(job.tasks_per_node) and job.tasks_asked != 1 and (rules.all_tasks or not rules.own_tasks)
+    if not job.tasks_per_node or job.tasks_asked == 1:
+        return False
+    least, most = job.least_nodes, job.most_nodes
+    unasked = bool(job.id) and most is not None and least < most and job.tasks_asked == least * job.tasks_per_node
+    return rules.all_tasks or not rules.own_tasks or unasked
 
 
 def minutes(job: Job, partition: Partition) -> int | None:

@@ -135,6 +135,8 @@ class Needs:
             most = BOUNDLESS
         wanted = 0 if most == BOUNDLESS else most
         if per_node and tasks:
+            if not self.rules.own_tasks and most != BOUNDLESS:  # on no more nodes than tasks (seen on 22.05)
+                most = wanted = min(most, max(tasks, least))
             least = max(least, -(-tasks // per_node))
             if self.rules.all_tasks and most == BOUNDLESS and job.least_nodes <= 1:
                 most = least

@@ -167,8 +167,8 @@ ROWS = (
         "own_tasks",
         (24, 11, 0),
         "job_test.c, _job_test (ncpus), and dist_tasks.c; seen: -n 7 --ntasks-per-node=3 has 3, 3 and 3 CPUs of three "
-        "nodes on 22.05, 3, 2 and 2 on 24.11 (if it was held and released, or without -n, as on 22.05: which it is, is "
-        "not published); -n 2 --ntasks-per-node=3 goes to a node of three free CPUs on 22.05, to the first of more on "
+        "nodes on 22.05, 3, 2 and 2 on 24.11 (as on 22.05 if it was held and released, when NumTasks is 9, or without "
+        "-n); -n 2 --ntasks-per-node=3 goes to a node of three free CPUs on 22.05, to the first of more on "
         "24.11; between unknown",
     ),
     Row(

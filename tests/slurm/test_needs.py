@@ -39,6 +39,23 @@ def test_without_a_number_of_tasks_each_node_gives_those_of_one():
 
 
 @pytest.mark.parametrize(
+    ("version", "range_of", "per_node", "nodes"),
+    [(OLD, (1, 4), 2, 2), (OLD, (2, 4), 3, 4), (OLD, (2, 5), 1, 2), (MIDDLE, (1, 4), 2, 4), (MIDDLE, (2, 4), 3, 4),
+     (MIDDLE, (2, 5), 1, 5), (NEW, (1, 4), 2, 4), (NEW, (2, 4), 3, 4), (NEW, (2, 5), 1, 5)],
+)  # fmt: skip
+def test_of_a_range_of_nodes_each_has_all_tasks_of_a_node_where_no_number_of_tasks_was_asked_for(
+    version, range_of, per_node, nodes
+):
+    """Seen, also which number of nodes: on 22.05 there are no more of them than tasks are shown."""
+    least, most = range_of
+    asked = job(1, least * per_node, tasks_per_node=per_node, least_nodes=least, most_nodes=most)
+    left = 48 - nodes * per_node
+    ran = run_forward(cluster(asked, job(2, left), job(3, 1), nodes=12, version=version), {}, until=NOW).starts
+    assert [one.job for one in ran] == [1, 2]
+    assert len(ran[0].nodes) == nodes
+
+
+@pytest.mark.parametrize(
     ("fields", "numbers"),
     [
         ({"least_nodes": 2, "most_nodes": 6, "tasks_asked": 2}, (2, 6, 6)),

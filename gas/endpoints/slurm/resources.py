@@ -202,9 +202,9 @@ def by_name(found: Iterable[Licence]) -> tuple[tuple[Licence, ...], list[str]]:
 def most_nodes(asked: int, shown: int, most: int | None, tasks: int | None) -> int | None:
     """Return the most nodes that a waiting job requests, of what is shown of it beside its required minimum.
 
-    Seen: ``-N 2-6`` has ``NumNodes=6-6`` and ``TRES=...,node=2``, and ``NumNodes=2-6`` once it was held; ``-n 12`` has
+    Seen: ``-N 2-6`` has ``NumNodes=6-6`` and ``TRES=...,node=2``, and ``NumNodes=2-6`` if it was held; ``-n 12`` has
     ``NumNodes=3`` or, on 26.05, ``3-12``, and ``node=1``: an estimate, and its tasks.
     """
-    if not most or shown == most:
-        return most or None
-    return most if shown == asked and not (asked <= 1 and most == tasks) else None
+    if not most or (shown < most == tasks and (asked <= 1 or shown != asked)):
+        return None
+    return most

@@ -95,6 +95,7 @@ def test_memory_for_each_gpu():
         (1, 3, None, 12, None),  # -n 12
         (1, 3, 12, 12, None), (1, 1, 3, 3, None),  # -n 12 and -n 3 on 26.05
         (1, 1, 1, 4, 1),  # -N 1 -n 4
+        (1, 2, 4, 2, 4),  # -N 1-4 --ntasks-per-node=2 on 22.05
         (1, 3, 0, 12, None),  # as JSON says that there is none
     ],
 )  # fmt: skip
