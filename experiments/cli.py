@@ -65,12 +65,12 @@ def application(study: Study[Any, Any, Any]) -> typer.Typer:
         if "seeds" not in own and (seeds := given.pop("seeds")) != 1:
             raise BadInput(f"--seeds {seeds}: this study takes one seed; leave the option out, or give 1")
         where = Where(*(given.pop(name, None) for name in ("traces", "output", "workers", "shard", "dask")))
-        chosen = Chosen() if study.program else Chosen(given.pop("log", ()), given.pop("month", ()))
+        of_logs = () if study.program else (given.pop("log", ()), given.pop("month", ()), given.get("quick", False))
         if study.quick and given.pop("quick"):
             # One that was given counts, even if it says what is usual.
             source = {name: getattr(context.get_parameter_source(name), "name", "") for name in study.quick}
             given |= {name: value for name, value in study.quick.items() if source[name] == "DEFAULT"}
-        perform(study, given, where, chosen)
+        perform(study, given, where, Chosen(*of_logs))
 
     def option(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

@@ -48,7 +48,7 @@ def banner(study: Results) -> str:
     for site, log in study.logs:
         months = {run.months for run in study.runs if run.log == log}
         absent = len(site.months) - max(len(these) for these in months)
-        if absent:
+        if absent and not log.own:
             less.append(f"{log.name} lacks {absent} of the paper's {len(site.months)} months")
     return not_the_full(less)
 

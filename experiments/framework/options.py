@@ -76,7 +76,7 @@ def of_logs(*, own: bool, by_month: bool) -> list[tuple[str, Any]]:
 
 
 QuickOption: TypeAlias = Annotated[
-    bool, typer.Option("--quick", help="Quick first look: few seeds and runs, and only the main settings.")
+    bool, typer.Option("--quick", help="Quick first look: few seeds, runs and months; only the main settings.")
 ]
 
 FirstSeed: TypeAlias = Annotated[int, whole_seed("First random seed.")]

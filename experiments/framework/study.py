@@ -18,7 +18,7 @@ from experiments.framework.console import tell, tell_claims
 from experiments.framework.execution import computed, part_of, write_cost
 from experiments.framework.files import studied_log
 from experiments.framework.ledger import Configuration, Result
-from experiments.framework.logs import SOURCES, Found, Source, find_logs
+from experiments.framework.logs import SOURCES, Found, Source, find_logs, jobs_by_month
 from experiments.framework.origin import Origin, origin_of
 from experiments.framework.records import Records, Written, columns_section, files_of
 from gas.cli.logs import courtesy
@@ -194,10 +194,13 @@ class Chosen:
         As the papers call them.
     months
         As ``1996-10``.
+    quick
+        Whether a first look is wanted: of a log of the user's own with more, `QUICK_MONTHS` months.
     """
 
     logs: Sequence[str] = ()
     months: Sequence[str] = ()
+    quick: bool = False
 
     @property
     def words(self) -> list[str]:
@@ -206,6 +209,9 @@ class Chosen:
 
 
 EVERYTHING: Final = Chosen()
+
+QUICK_MONTHS: Final = 6
+"""Months of a log of the user's own that a first look takes; papers took 4 to 11 of theirs."""
 
 
 def perform(study: Study[Any, Any, Any], given: Mapping[str, Any], where: Where, chosen: Chosen = EVERYTHING) -> None:
@@ -233,7 +239,8 @@ def perform(study: Study[Any, Any, Any], given: Mapping[str, Any], where: Where,
     )
     if results is not None:
         found = study.summarise(Computed(options, runs, results, at_hand, left_out))
-        origin = origin_of(command_of(study, given, chosen), study.run)
+        of_few_months = not chosen.months and any(log.months for log in at_hand.logs)
+        origin = origin_of(command_of(study, given, chosen) + " --quick" * of_few_months, study.run)
         report = study.report(found, origin)
         tables = [records.of(name, found) for name, records in study.tables.items()]
         report = replace(report, sections=(*report.sections, columns_section(tables)))
@@ -330,7 +337,23 @@ def logs_at_hand(
         raise BadInput(f"no log to study; give a folder that holds one of these with --traces: {stems}")
     unwanted = [source for source in sources if source not in given and source not in wanted]
     logs = [replace(log, months=tuple(chosen.months)) for log in logs]
+    if chosen.quick and study.by_month and study.quick and "months" not in study.quick and not chosen.months:
+        for place, log in enumerate(logs):
+            if log.own and len(months := jobs_by_month(log)) > QUICK_MONTHS:
+                logs[place] = replace(log, months=spread_over(months, QUICK_MONTHS))
+                remarks.append(
+                    f"{log.path.name}: --quick takes {len(logs[place].months)} of its {len(months)} months "
+                    f"({', '.join(logs[place].months)})"
+                )
     return AtHand(logs, missing, unwanted, left_out, remarks)
+
+
+def spread_over(months: Mapping[str, int], most: int) -> tuple[str, ...]:
+    """Return so many months, spread evenly over those that have at least a quarter as many jobs as the middle one."""
+    least = sorted(months.values())[len(months) // 2] / 4
+    enough = [month for month, jobs in months.items() if jobs >= least]
+    count = min(most, len(enough))
+    return tuple(enough[(2 * i + 1) * len(enough) // (2 * count)] for i in range(count))
 
 
 def _version_taken(log: Found) -> str:

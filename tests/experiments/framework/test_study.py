@@ -305,6 +305,28 @@ def test_what_of_an_own_log_does_not_take_part_is_in_the_report(tmp_path, capsys
         assert f"gas: {words}" in " ".join(err.split())
 
 
+def test_of_a_long_log_of_ones_own_quick_takes_some_months_and_says_which(tmp_path):
+    """The last of ten months has a single job."""
+    rows = [(month * 2_700_000 + 60 * i, 2, 60, 90) for month in range(10) for i in range(30 if month < 9 else 1)]
+    lines = [f"{i} {submit} 0 {run} {size} -1 -1 {size} {asked} -1 1 1 1 1 1 1 -1 -1" for i, (submit, size, run, asked)
+             in enumerate(rows, 1)]  # fmt: skip
+    log = tmp_path / "own.swf"
+    log.write_text("\n".join(["; MaxProcs: 8", "; UnixStartTime: 788918400", *lines, ""]))
+    study = replace(BY_MONTH, own_logs=True, report=lambda found, origin: Report("Counting", origin.command, ()))
+    few = Chosen([str(log)], quick=True)
+    (found,) = logs_at_hand(study, None, chosen=few).logs
+    months = ("1995-01", "1995-03", "1995-04", "1995-06", "1995-07", "1995-09")
+    assert found.months == months
+    (found,) = logs_at_hand(study, None, chosen=replace(few, months=["1995-03"])).logs
+    assert found.months == ("1995-03",)
+    (found,) = logs_at_hand(study, None, chosen=replace(few, quick=False)).logs
+    assert found.months == ()
+    perform(study, usual(STUDY), Where(None, tmp_path / "out", 1), few)
+    page = (tmp_path / "out" / "counting.md").read_text().replace("\\", "")
+    assert f"own.swf: --quick takes 6 of its 10 months ({', '.join(months)})." in page
+    assert f"--log {log} --seed 0 --seeds 3 --quick" in page
+
+
 def test_an_own_log_of_which_no_job_can_run_is_refused(tmp_path):
     log = own_log(tmp_path / "own.swf", (9, 60, 90), (2, -1, 90))
     with pytest.raises(BadInput, match="own.swf: none of its 2 jobs can run on 8 processors"):
