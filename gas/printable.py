@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Shown", "as_line", "escaped_json", "first_control", "many", "printable"]
+__all__ = ["Shown", "as_line", "escaped_json", "first_control", "in_other_words", "many", "printable"]
 
 _CONTROL = (
     "[\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
@@ -40,6 +40,19 @@ def printable(text: str) -> str:
 def as_line(text: str) -> str:
     """Return `printable` text in one line, so that nothing in it looks like a line of its own."""
     return printable(text).replace("\n", " ")
+
+
+_IN_ASCII = {
+    "±": "+-", "≤": "<=", "≥": ">=", "→": "->", "–": "-", "—": "-", "−": "-", "…": "...", "×": "x", "³": "3",
+    "“": '"', "”": '"', "‘": "'", "’": "'", "·": "*", "σ": "sigma",
+}  # fmt: skip
+
+
+def in_other_words(error: UnicodeError) -> tuple[str, int]:
+    """Return what stands in place of characters that an encoding lacks, and where to go on: a handler of `codecs`."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_IN_ASCII.get(one, "?") for one in error.object[error.start : error.end]), error.end
 
 
 def many(count: int, thing: str) -> str:

@@ -126,6 +126,8 @@ def main() -> None:
     for name in ("stdout", "stderr"):  # None if the parent process closed it
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
+    if "utf" not in (sys.stdout.encoding or "").lower():
+        _speak_otherwise(sys.stdout)
     try:
         import signal
 
@@ -143,6 +145,19 @@ def main() -> None:
         code = code or _failed(f"standard output cannot be written ({problem})", 1)
     _unwritable(sys.stderr)
     sys.exit(code)
+
+
+def _speak_otherwise(stream: Any) -> None:
+    """Let a stream write in other words what its encoding lacks, as of a locale without UTF-8: it would fail instead.
+
+    Standard error writes escapes already.
+    """
+    import codecs
+
+    from gas.printable import in_other_words
+
+    codecs.register_error("gas.in_other_words", in_other_words)
+    stream.reconfigure(errors="gas.in_other_words")
 
 
 def _hung_up(number: int, frame: object) -> None:

@@ -130,13 +130,13 @@ def remark(text: str) -> None:
 
 def print_json(document: Any) -> None:
     """Print one JSON object."""
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(document, indent=2, ensure_ascii=wants_ascii(), allow_nan=False)
     print(escaped_json(text), flush=True)
 
 
 def print_json_line(document: Any) -> None:
     """Print one JSON object in one line."""
-    print(escaped_json(json.dumps(document, ensure_ascii=False, allow_nan=False)), flush=True)
+    print(escaped_json(json.dumps(document, ensure_ascii=wants_ascii(), allow_nan=False)), flush=True)
 
 
 def print_table(
@@ -247,7 +247,7 @@ def wants_colour() -> bool:
 
 
 def wants_ascii() -> bool:
-    """Return whether standard output cannot show block characters."""
+    """Return whether standard output may lack characters beyond ASCII."""
     return "utf" not in (sys.stdout.encoding or "").lower()
 
 

@@ -1,3 +1,4 @@
+import json
 import os
 import subprocess
 import sys
@@ -160,6 +161,29 @@ def test_a_terminal_that_knows_only_ascii_gets_only_that(tmp_path, lu):
     done = subprocess.run(command, env=environment, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.isascii()
+
+
+@pytest.mark.parametrize(("encoding", "shown"), [("ascii", "S3"), ("latin-1", "S³"), ("utf-8", "S³")])
+def test_what_the_encoding_of_the_output_lacks_is_said_in_other_words(encoding, shown):
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    done = subprocess.run([*GAS, "guide", "how"], env=environment, capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+    page = (Path(__file__).parents[2] / "gas" / "guide" / "how.md").read_text()
+    text = done.stdout.decode(encoding)
+    assert shown in text
+    assert len(text.splitlines()) == len(page.rstrip("\n").splitlines())
+
+
+def test_json_says_the_same_in_any_encoding(tmp_path, lu):
+    listed = {"schema": "gas.availability/1", "scheduler": "Gerät→³", "kind": "promise", "now": 0, "processors": 64,
+              "version": "", "frames": [{"start": 0, "end": None, "free": 64}]}  # fmt: skip
+    (tmp_path / "list.json").write_text(json.dumps(listed))
+    for encoding in ("ascii", "latin-1", "utf-8"):
+        environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+        command = [*GAS, "availability", "-a", str(tmp_path / "list.json"), "--json"]
+        done = subprocess.run(command, env=environment, capture_output=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert "Gerät→³" in str(json.loads(done.stdout.decode(encoding)))
 
 
 def test_no_module_of_the_current_folder_is_imported(tmp_path):
