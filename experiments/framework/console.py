@@ -6,6 +6,7 @@ import shutil
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -14,7 +15,8 @@ from rich.console import Console
 from experiments.framework.claims import Claim
 from experiments.framework.ledger import interrupts_blocked
 from gas.cli.progress import progress
-from gas.cli.tables import note, say
+from gas.cli.tables import many, note, say
+from gas.times import duration_text
 
 __all__ = ["often_reported", "tell", "tell_claims", "tell_verdict"]
 
@@ -29,25 +31,26 @@ _VERDICT = 10
 
 
 @contextmanager
-def often_reported(what: str) -> Iterator[Callable[[float], None]]:
-    """Show how far a study is while the block runs; the block calls what it is given with the share that is done.
+def often_reported(runs: int) -> Iterator[Callable[[int], None]]:
+    """Show how far a study is while the block runs; the block calls what it is given with the runs that are done.
 
     Where standard error is not a terminal, a line comes every ten seconds, whether or not anything was done
-    meanwhile: a single run of a study may take longer than that.
+    meanwhile: a single run of a study may take longer than that, so the line says how long it has been.
     """
+    what = f"simulating {many(runs, 'run')}"
     if Console(stderr=True).is_terminal:
         with progress(what) as show:
-            yield show
+            yield lambda count: show(count / runs)
         return
-    done, over = 0.0, threading.Event()
+    done, over, began = 0, threading.Event(), time.monotonic()
 
-    def show_later(share: float) -> None:
+    def show_later(count: int) -> None:
         nonlocal done
-        done = share
+        done = count
 
     def tell_now_and_then() -> None:
         while not over.wait(_OFTEN):
-            note(f"gas: {what}: {100 * done:.0f}%")
+            note(f"gas: {what}: {done:,} done after {duration_text(round(time.monotonic() - began))}")
 
     thread = threading.Thread(target=tell_now_and_then, daemon=True)
     with interrupts_blocked():  # in the thread, for good: they are for the main one, which may have to put them off

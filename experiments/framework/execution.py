@@ -74,13 +74,13 @@ def computed(
     if dask is None and any(ledger.find(run, one) is None for one in wanted):
         compile_simulator()
     try:
-        with often_reported("simulating") as show, nullcontext() if dask is None else dask_executor(dask) as executor:
+        with often_reported(len(wanted)) as show, nullcontext() if dask is None else dask_executor(dask) as executor:
             results = ledger.run(
                 run,
                 wanted,
                 workers=workers or os.cpu_count() or 1,
                 executor=executor,
-                progress=lambda count, _: show(count / len(wanted)),
+                progress=lambda count, _: show(count),
             )
     except KeyboardInterrupt:
         note(f"gas: results so far are kept in {ledger.folder}; repeat the command to continue")
