@@ -357,7 +357,10 @@ def _show(found: Backtested) -> None:
         say()
         _show_table(table)
     say()
-    say("factor 2: share of the jobs that waited for more than 10 minutes and were predicted within a factor of two")
+    say(
+        "factor 2: share of the jobs that waited for more than 10 minutes and were predicted within a factor of two, a "
+        "minute added to both"
+    )
     say("Gas nearer: share of the jobs for which Gas was closer than the best simple prediction")
     say("!: significantly below the bound; ± is half of a 90% interval over parts of the log")
 

@@ -105,13 +105,18 @@ def good_sentences(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> 
         fewer = f"; this comparison omits {many(without, 'job')} without a simple prediction" if without else ""
         found.append(f"The median error is {seconds_text(gas.median_error)}, against {rival}{fewer}.")
     if everybody.within_factor_2 is not None:
-        waited = [one for one in both if one.wait > FACTOR_FROM]
-        its, others = (scores_of(waited, way).median_error for way in ("median", name))
+        delayed, same = ([one for one in these if one.wait > FACTOR_FROM] for these in (outcomes, both))
+        its, ours, others = (
+            scores_of(these, way).median_error for these, way in ((delayed, "median"), (same, "median"), (same, name))
+        )
         against = beside = ""
         if other.within_factor_2 is not None:
-            where = f"; Gas for the same jobs: {percent(gas.within_factor_2)}" if len(both) < len(outcomes) else ""
+            where = also = ""
+            if len(both) < len(outcomes):
+                where = f"; Gas for the same jobs: {percent(gas.within_factor_2)}"
+                also = f"; Gas for the same jobs: {seconds_text(ours)}"
             against = f" ({NAMES[name]}: {percent(other.within_factor_2)}{where})"
-            beside = f", and half of them to within {seconds_text(its)} ({NAMES[name]}: {seconds_text(others)})"
+            beside = f", and half of them to within {seconds_text(its)} ({NAMES[name]}: {seconds_text(others)}{also})"
         found.append(
             f"Of the {many(everybody.delayed, 'job')} that waited for more than {shortly(FACTOR_FROM)}, "
             f"{of_few(everybody.within_factor_2, everybody.delayed)} were predicted within a factor of two{against}"

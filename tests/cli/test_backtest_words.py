@@ -30,9 +30,15 @@ def test_two_predictions_are_compared_for_the_jobs_of_which_both_said_something(
         "comparison omits 400 jobs without a simple prediction."
     )
     assert sentences[2].endswith(
-        "(last similar jobs: 0%; Gas for the same jobs: 100%), and half of them to within 16m40s "
-        "(last similar jobs: 33m20s)."
+        "(last similar jobs: 0%; Gas for the same jobs: 100%), and half of them to within 0s "
+        "(last similar jobs: 33m20s; Gas for the same jobs: 16m40s)."
     )
+
+
+def test_half_of_the_jobs_that_waited_are_of_all_of_them():
+    far = [replace(one, similar=None, median=one.wait + 99_999.0) for one in outcomes_of(1500)]
+    sentence = good_sentences([*far, *outcomes_of(300)], [ALL])[2]
+    assert "and half of them to within 1d03h (last similar jobs: 33m20s; Gas for the same jobs: 16m40s)." in sentence
 
 
 def test_for_whom_it_is_not_good_is_said_with_counts_first_where_most_is_missing():
