@@ -15,7 +15,7 @@ from gas.agent.states import ENDED
 from gas.endpoints import Endpoint, JobEndpoint, QueueEndpoint
 from gas.endpoints.ledger_file import ledger_of
 from gas.errors import GasError, NotFound
-from gas.prediction.ledger import LEAST, Ledger, Made
+from gas.prediction.ledger import LEAST, SET_BACK, Ledger, Made
 from gas.prediction.snapshot import Snapshot
 from workloads import Log
 
@@ -56,6 +56,7 @@ def brought_up_to_date(
 
     file = ledger_of(endpoint.target, remark)
     ledger = file.read()
+    ahead = ledger.forget_after(snapshot.now)
     known = _starts(endpoint, ledger) if isinstance(endpoint, JobEndpoint) and ledger.open else {}
     learnt = []
     if log is not None and isinstance(endpoint, QueueEndpoint):
@@ -66,9 +67,10 @@ def brought_up_to_date(
             return time.monotonic() - begun <= share * REHEARSAL_SECONDS + FIRST_SECONDS
 
         learnt = rehearsed(recorded, ledger, in_time, samples=REHEARSAL_SAMPLES, policy=endpoint.policy)
-    if not known and len(learnt) < LEAST and ledger.outcomes:
+    if not known and len(learnt) < LEAST and ledger.outcomes and not ahead:
         return ledger
     with file.changing() as ledger:
+        ledger.forget_after(snapshot.now)
         _settle(ledger, known)
         since = max((one.start for one in ledger.outcomes if one.afterwards), default=None)
         ledger.add(one for one in learnt if since is None or one.start > since)
@@ -108,6 +110,8 @@ def note_start(endpoint: Endpoint, job: dict[str, Any], remark: Callable[[str], 
         return ""
     with file.changing() as ledger:
         _settle(ledger, {who: job["start"]})
+    if job["start"] < made.now - SET_BACK:
+        return ""
     held = made.low <= job["start"] - made.now <= made.high
     return f"its start was {'' if held else 'not '}in the predicted interval; {ledger.coverage()}"
 

@@ -33,6 +33,8 @@ __all__ = [
     "LEAST",
     "LONGER",
     "MOST_OPEN",
+    "SET_AHEAD",
+    "SET_BACK",
     "WITHIN_AN_HOUR",
     "Coverage",
     "Ledger",
@@ -55,6 +57,12 @@ LEAST = 20
 
 MOST_OPEN = 1_000
 """So many predictions wait for their outcome at most; the oldest are forgotten."""
+
+SET_BACK = 60
+"""A job that starts by more seconds before its prediction was made was predicted before the clock was set back."""
+
+SET_AHEAD = 86_400
+"""What lies so far ahead of now was noted while the clock was ahead."""
 
 _NOBODY = np.zeros(0, np.int64)
 _OUTSIDE = (1 - INTERVAL) / 2
@@ -266,10 +274,27 @@ class Ledger:
         while self._started and self._started[0][0] < now:
             start, _, who = heappop(self._started)
             made = self._open.pop(who, None)
-            if made is not None:
+            if made is not None and start >= made.now - SET_BACK:
                 self._came_true(made.outcome(start))
                 learnt = True
         return learnt
+
+    def forget_after(self, now: int) -> bool:
+        """Forget what was noted while the clock was far ahead of now; return whether there was anything.
+
+        Its instants would be the last ones for as long.
+        """
+        ahead = [who for who, made in self._open.items() if made.now > now + SET_AHEAD]
+        for who in ahead:
+            del self._open[who]
+        kept = [one for one in self.outcomes if one.start <= now + SET_AHEAD]
+        if len(kept) < len(self.outcomes):
+            self._outcomes.clear()
+            self._levels.clear()
+            self._calibrations.clear()
+            self.add(kept)
+            return True
+        return bool(ahead)
 
     def add(self, outcomes: Iterable[Outcome]) -> None:
         """Take in outcomes of predictions that were made elsewhere."""

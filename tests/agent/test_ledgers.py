@@ -94,6 +94,15 @@ def test_a_scheduler_that_is_named_by_its_address_has_its_ledger_too(taught, rem
     assert found.ledgers["s3"].outcomes == kept(taught).outcomes
 
 
+def test_a_machine_whose_clock_was_far_ahead_learns_from_its_past_all_the_same(taught, remarks):
+    with ledger_of(taught.target, print).changing() as ledger:
+        made = ledger.predict(2**33, np.zeros(5, np.int64), 60, afterwards=True)
+        ledger.add([made.outcome(2**33)])
+    found = Agent(APP, [taught], remark=remarks.append).plan(AUTO).plan
+    assert found.ledgers["s3"].coverage().outcomes == 40
+    assert max(one.start for one in kept(taught).outcomes) < 2**33
+
+
 def test_no_past_waits_are_mixed_in_where_the_scheduler_follows_the_rule_that_is_simulated(busy, remarks):
     exact = Agent(APP, [busy], remark=remarks.append).plan(AUTO).plan
     assert all(one.made.similar.size == 0 for one in exact.predictions.values())

@@ -11,7 +11,7 @@ from thorough import examples
 from gas.errors import BadInput
 from gas.prediction.blend import POINTS
 from gas.prediction.calibration import WINDOW
-from gas.prediction.ledger import KINDS, LEAST, MOST_OPEN, Coverage, Ledger, kind_of
+from gas.prediction.ledger import KINDS, LEAST, MOST_OPEN, SET_AHEAD, SET_BACK, Coverage, Ledger, kind_of
 
 HOUR = 3600
 
@@ -219,3 +219,30 @@ def test_an_interval_is_wider_by_what_the_clock_of_its_scheduler_leaves_open():
     at_once = Ledger().predict(0, np.zeros(50, np.int64), 0, within=3)
     assert (at_once.kind, at_once.low, at_once.high) == ("at once", 0, 3)
     assert at_once.outcome(2).held
+
+
+def test_of_a_prediction_made_before_the_clock_was_set_back_nothing_is_learnt():
+    """The job starts before it was predicted, so no interval could hold."""
+    ledger = Ledger()
+    for who, start in (("set back", 10_000 - SET_BACK - 1), ("by a clock of its own", 10_000 - SET_BACK)):
+        ledger.predicted(who, ledger.predict(10_000, waits(0, 5, 10), 60))
+        ledger.started(who, start)
+    assert ledger.learn(20_000)
+    assert [one.start for one in ledger.outcomes] == [10_000 - SET_BACK]
+    assert not ledger.open
+
+
+def test_what_was_noted_while_the_clock_was_far_ahead_is_forgotten():
+    """Its outcomes would be the last ones, and all later ones older, for years."""
+    ledger, now = Ledger(), 10_000
+    for who, at in (("now", now), ("later today", now + SET_AHEAD), ("in years", now + 10**8)):
+        ledger.predicted(f"open {who}", ledger.predict(at, waits(0, 5, 10), 60))
+        ledger.predicted(who, ledger.predict(at, waits(0, 5, 10), 60))
+        ledger.started(who, at)
+    ledger.learn(10**9)
+    assert ledger.forget_after(now)
+    assert [one.start for one in ledger.outcomes] == [now, now + SET_AHEAD]
+    assert list(ledger.open) == ["open now", "open later today"]
+    before = through_json(ledger).to_wire()
+    assert not ledger.forget_after(now)
+    assert ledger.to_wire() == before
