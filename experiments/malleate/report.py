@@ -103,7 +103,10 @@ def _lead(study: Results) -> str:
     if not study.logs:
         return "No log was simulated."
     if not saved[MALLEABLE]:
-        return f"Nothing is compared: no log has a month with {FEWEST_JOBS} jobs or more that was simulated."
+        return (
+            f"Nothing is compared: no log has a month that was simulated with {FEWEST_JOBS} jobs or more, of which any "
+            "took time."
+        )
     return (
         "A moldable job can run on several sizes (numbers of processors), one of which is chosen before it starts. A "
         "malleable job changes its size while it runs; for that, its application, its runtime and the scheduler must "

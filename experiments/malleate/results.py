@@ -180,10 +180,10 @@ class Results(LogResults[Options, Run]):
     def change(self, case: Case) -> Interval | None:
         """Return the change of a mean against rigid jobs in per cent, with its interval over months.
 
-        Of "log", the sums of logarithms, it is that of geometric means.
+        Of "log", the sums of logarithms, it is that of geometric means. None where the mean of rigid jobs is 0.
         """
         sums = self._sums(case)
-        if sums is None:
+        if sums is None or (case.what != "log" and not sums.rigid.any()):
             return None
         if case.what == "log":
             mean = ratio_by_months(sums.strategy - sums.rigid, sums.jobs, level=self.level)
@@ -206,7 +206,7 @@ class Results(LogResults[Options, Run]):
     def against(self, case: Case, other: str) -> Interval | None:
         """Return by how many per cent a mean with a strategy differs from that with another."""
         one, two = self._sums(case), self._sums(replace(case, strategy=other))
-        if one is None or two is None:
+        if one is None or two is None or not two.strategy.any():
             return None
         return _in_per_cent(ratio_by_months(one.strategy, two.strategy, level=self.level), above=1)
 

@@ -190,10 +190,22 @@ def test_without_months_of_enough_jobs_the_report_says_that_and_not_that_nothing
         for of in result["strategies"].values():
             of["all"]["jobs"] = [49] * len(result["months"])
     report = malleate_report(study, Origin("1", "0" * 64, (), "gas"))
-    assert report.lead == "Nothing is compared: no log has a month with 50 jobs or more that was simulated."
+    assert report.lead == (
+        "Nothing is compared: no log has a month that was simulated with 50 jobs or more, of which any took time."
+    )
     (verdicts,) = [section for section in report.sections if section.title == "Verdicts"]
     here = {row[1]: row[2] for row in verdicts.blocks[0].rows}
     assert here["Choosing by predictions leaves the mean lower than choosing by walltimes."] == (
         "without a value: one, two, three"
     )
     assert here["If all jobs are malleable and speed up by Amdahl's law, the mean falls, too."] == "not run"
+
+
+def test_of_jobs_that_take_no_time_nothing_is_compared():
+    study = made_study(1, effect=1.0)
+    for result in study.results:
+        for of in result["strategies"].values():
+            of["all"] |= dict.fromkeys(("turnaround", "wait", "slowdown", "log"), [0.0] * len(result["months"]))
+    report = malleate_report(study, Origin("1", "0" * 64, (), "gas"))
+    assert report.lead.startswith("Nothing is compared: ")
+    assert not re.search(r"\bnan\b", str(report))
