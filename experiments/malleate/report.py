@@ -218,13 +218,13 @@ def _other_means(study: Results) -> Section:
             )
             median, before = (study.mean_of(log, most, which, "median") for which in (name, "rigid"))
             used = study.mean_of(log, most, name, "used")
-            if wait is None or response is None or slowdown is None or median is None or not before or used is None:
+            if response is None or slowdown is None or median is None or not before or used is None:
                 continue
             rows.append(
                 (
                     _title(name),
                     log.source.trace,
-                    wait.text(1),
+                    _text_of(wait),  # none where no rigid job waits
                     response.text(1),
                     f"{100 * (median / before - 1):.1f}",
                     slowdown.text(1),

@@ -209,3 +209,15 @@ def test_of_jobs_that_take_no_time_nothing_is_compared():
     report = malleate_report(study, Origin("1", "0" * 64, (), "gas"))
     assert report.lead.startswith("Nothing is compared: ")
     assert not re.search(r"\bnan\b", str(report))
+
+
+def test_where_no_rigid_job_waits_the_other_means_are_shown_all_the_same():
+    study = made_study(1, effect=0.5)
+    for result in study.results:
+        for of in result["strategies"].values():
+            of["all"] = {**of["all"], "wait": [0.0] * len(result["months"])}
+    report = malleate_report(study, Origin("1", "0" * 64, (), "gas"))
+    (means,) = [section for section in report.sections if section.title == "Other means"]
+    rows = means.blocks[-1].rows
+    assert {row[1] for row in rows} == {"one", "two", "three"}
+    assert {row[2] for row in rows} == {""}
