@@ -24,7 +24,7 @@ from statistics import mean
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from in_step import in_step
+from in_step import CYCLES, ENDS, PASSES, in_step
 from recorded_runs import CYCLE, Key, Recorded
 from runs import engine, known_of, seconds_of
 
@@ -33,6 +33,11 @@ from gas.slurm.starts import Known, Run, Start
 __all__ = ["Added", "Pair", "added_by_job", "page_of", "waits_of"]
 
 NEVER = 1 << 40
+BY_RULE = {
+    "ends of jobs (noticed in the next second)": (ENDS,), "passes of the main scheduler": (PASSES,),
+    "cycles of the backfill scheduler": (CYCLES,), "all three": (ENDS, PASSES, CYCLES),
+}  # fmt: skip
+"""What is not taken from the log, in runs that show what it counts."""
 
 
 @dataclass(frozen=True)
@@ -127,17 +132,24 @@ class Repeated:
     slurm: tuple[Pair, ...]
     alone: tuple[Pair, ...]
     stepped: tuple[Pair, ...]
+    by_rule: Mapping[str, tuple[Pair, ...]]
 
     @classmethod
     def of(cls, queue: str, recorded: Sequence[Recorded]) -> Repeated:
         """Compare the recordings of a queue."""
         waits = [waits_of(found, found.starts) for found in recorded]
         alone = [_waits(found, engine(found, {})) for found in recorded]
-        stepped = [_waits(found, in_step(found, seconds_of(found))) for found in recorded]
+
+        def stepped(by_rule: Sequence[str] = ()) -> tuple[Pair, ...]:
+            runs = (in_step(found, seconds_of(found), None, by_rule) for found in recorded)
+            return tuple(
+                Pair.of(one, _waits(found, run)) for one, found, run in zip(waits, recorded, runs, strict=True)
+            )
+
         return cls(
             recorded[0].cluster.version, queue, tuple(mean(one.values()) for one in waits),
             tuple(Pair.of(one, other) for one, other in combinations(waits, 2)),
-            tuple(map(Pair.of, waits, alone)), tuple(map(Pair.of, waits, stepped)),
+            tuple(map(Pair.of, waits, alone)), stepped(), {name: stepped(of) for name, of in BY_RULE.items()},
         )  # fmt: skip
 
 
@@ -173,6 +185,11 @@ def page_of(found: Sequence[Repeated]) -> str:
             f"| {version} | {len(own)} | {_near(slurm)} | {_apart(slurm)} | {_near(alone)} | {_apart(alone)} "
             f"| {_balance(alone)} | {_near(stepped)} | {_apart(stepped)} | {_balance(stepped)} |"
         )
+    lines += ["", "In step, but for what comes by the engine's rules and not from the log:", ""]
+    lines += ["| by rule | within a cycle of Slurm | apart | on balance |", "|---|---:|---:|---:|"]
+    for name in BY_RULE:
+        pairs = [pair for one in found for pair in one.by_rule[name]]
+        lines.append(f"| {name} | {_near(pairs)} | {_apart(pairs)} | {_balance(pairs)} |")
     lines += [
         "", "## By queue", "",
         "| queue | jobs | mean waits | of the engine | in step "

@@ -3,13 +3,16 @@
 The engine counts whole seconds. Whether a job has ended when a cycle begins in the same second, or whether a pass of
 the main scheduler follows in that second or in the next, is an accident of real time, and one second may change the
 order of a queue for minutes. Here the schedulers run when the log says that Slurm's did, and a job that starts as in
-Slurm ends at the instant at which it did there: what differs then, differs by a rule.
+Slurm ends at the instant at which it did there: what differs then, differs by a rule. It is not told what started.
+
+Parts of that can be left to the engine's rules instead, which shows what they count: `ENDS` are then noticed in the
+next second, `PASSES` of the main scheduler and `CYCLES` of the backfill scheduler run when they are due.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from heapq import heapify, heappush
 
@@ -19,7 +22,9 @@ from gas.slurm.beginning import Beginning
 from gas.slurm.forward import FIRST_TASK, Forward
 from gas.slurm.starts import Run
 
-__all__ = ["in_step", "opened_at"]
+__all__ = ["CYCLES", "ENDS", "PASSES", "in_step", "opened_at"]
+
+ENDS, PASSES, CYCLES = "ends", "passes", "cycles"
 
 SEEN = 0.005
 """Seconds from the end of a job until all of its nodes have said so, on a machine that plays a dozen of them."""
@@ -45,8 +50,10 @@ def opened_at(found: Recorded) -> int:
     return min([first, *(at for at in looked if at >= min(first, base + OPENING))])
 
 
-def in_step(found: Recorded, seconds: Mapping[int, int | list[int]], until: int | None = None) -> Run:
-    """Run the engine from the snapshot with the instants of a recording."""
+def in_step(
+    found: Recorded, seconds: Mapping[int, int | list[int]], until: int | None = None, by_rule: Collection[str] = ()
+) -> Run:
+    """Run the engine from the snapshot with the instants of a recording, but for what happens by the engine's rules."""
     steps: dict[int, list[tuple[float, bool, bool]]] = {}
     for at in found.cycles:
         steps.setdefault(int(at), []).append((at, False, False))
@@ -55,7 +62,7 @@ def in_step(found: Recorded, seconds: Mapping[int, int | list[int]], until: int 
         steps.setdefault(int(one), []).append((one, True, full))
     opened = opened_at(found)
     steps = {second: sorted(there) for second, there in steps.items() if second >= opened}
-    return InStep(found, seconds, opened, steps).run(until)
+    return InStep(found, seconds, opened, steps, by_rule).run(until)
 
 
 def _as_slurm_read_it(found: Recorded, at: float) -> float:
@@ -77,10 +84,14 @@ class InStep(Forward):
 
     def __init__(
         self, found: Recorded, seconds: Mapping[int, int | list[int]], opened: int,
-        steps: Mapping[int, list[tuple[float, bool, bool]]],
+        steps: Mapping[int, list[tuple[float, bool, bool]]], by_rule: Collection[str],
     ) -> None:  # fmt: skip
-        super().__init__(Beginning.of(replace(found.cluster, now=opened), found.arrivals), seconds)
+        cycle = next((at for at in found.cycles if at >= opened), float(opened))
+        full = next((int(at) for at, of_all in found.passes if of_all and at >= opened), None)
+        begin = Beginning.of(replace(found.cluster, now=opened), found.arrivals)
+        super().__init__(begin, seconds, None, int(cycle), full)
         self.found, self.steps, self.last_step = found, steps, max(steps, default=0)
+        self.by_rule, self.phase = by_rule, cycle % 1
         self.began: dict[Key, int] = {}
         self.turning = False
         self.ended_at: dict[Key, float] = {}
@@ -98,19 +109,29 @@ class InStep(Forward):
         if now > self.last_step:
             super()._instant()
             return
-        for at, main, full in self.steps.get(now, ()):
-            self._advance(at)
+        for at, main, full in self._steps():
+            if self._advance(at):
+                clock.changed = clock.asked = True
             if main:
-                self.turning = at > now + 1 - 2 * BEFORE
-                self._main(0 if full else clock.depth)
-                self.turning = False
-                clock.last, clock.asked = now, False
-                clock.full = now + clock.every if full else clock.full
-            else:
-                self._backfill()
-                clock.backfill = now + clock.interval
+                depth = clock.pass_due() if PASSES in self.by_rule else 0 if full else clock.depth
+                if depth is not None:
+                    self.turning = at > now + 1 - 2 * BEFORE
+                    self._main(depth)
+                    self.turning = False
+                    clock.last, clock.asked = now, False
+                    clock.full = now + clock.every if depth == 0 else clock.full
+            elif CYCLES not in self.by_rule or clock.cycle_due():
+                planned = self._backfill()
+                clock.changed = planned or (bool(self.starts) and self.starts[-1].start == now)
         if self._advance(now + 1 - BEFORE):
             clock.changed = clock.asked = True
+
+    def _steps(self) -> list[tuple[float, bool, bool]]:
+        """Return when the schedulers run in this second, or whether they do is asked: the main one at its beginning."""
+        now = self.clock.now
+        left_out = [main for name, main in ((PASSES, True), (CYCLES, False)) if name in self.by_rule]
+        steps = [one for one in self.steps.get(now, ()) if one[1] not in left_out]
+        return sorted(steps + [(now + 0.004 if main else now + self.phase, main, False) for main in left_out])
 
     def _advance(self, at: float) -> bool:
         """Let jobs end and come until an instant of this second; return whether any did."""
@@ -133,6 +154,8 @@ class InStep(Forward):
         """Return when the nodes of a job are free: half a second into its last one, if it did not start so."""
         end, job, task = one
         key = (job, None if task == FIRST_TASK else task)
+        if ENDS in self.by_rule:
+            return end + 1 - 2 * BEFORE
         if key in self.ended_at and self.began.get(key) == self.found.starts.get(key):
             return self.ended_at[key] + SEEN
         return end + 0.5

@@ -253,12 +253,15 @@ def judge(found: Recorded, *, causes: bool = True) -> list[Judged]:
         for key in sorted((key for key in found.waiting if key not in judged), key=lambda key: (first_of(key), key[0])):
             theirs, own = found.starts.get(key), mine.get(key)
             agrees = agree(found, key, own)
+            cause = "" if agrees or not causes else cause_of(found, key, known)
+            if cause in UNKNOWN[1:] and agree(found, key, stepped.get(key)):
+                cause = "what happened first within one second"
             judged[key] = Judged(
                 found.release, found.cluster.version, found.seed, key[0], key[1],
                 None if theirs is None else theirs - base, None if own is None else own.start - base,
                 found.by.get(key, "submission"), "" if own is None else own.by,
                 None if own is None or theirs is None else {*own.nodes} == {*found.nodes[key]}, agrees,
-                "" if agrees or not causes else cause_of(found, key, known), found.words.get(key[0], ""),
+                cause, found.words.get(key[0], ""),
                 found.kinds, agree(found, key, unaided.get(key)), submitted.get(key[0], base) - base,
                 unaided[key].start - base if key in unaided else None, load, by_seconds,
                 stepped[key].start - base if key in stepped else None, agree(found, key, stepped.get(key)),

@@ -45,6 +45,7 @@ def test_recordings_of_a_queue_are_compared_with_each_other_and_with_the_engine(
     assert made.alone == (attributed.Pair(2, 2, 15.5, 15.5), attributed.Pair(2, 1, 25.5, 15.5))
     page = attributed.page_of([made])
     assert "| all | 1 | 50.0% | 48.8% | 75.0% | 27.8% | -24.4% |" in page
+    assert "| passes of the main scheduler | 75.0% | 31.0% | -26.8% |" in page
     assert "| 24.11 1 | 2 | 16, 26 s | 16, 16 s |" in page
 
 

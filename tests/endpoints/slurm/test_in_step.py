@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).parent))  # beside it; what tests share is ab
 recorded, steps = import_module("recorded_runs"), import_module("in_step")
 
 
-def starts(*, end=30.4, cycles=(), passes=(0.0,), arrivals=(), came=(), said=(), cpus=8):
+def starts(*, end=30.4, cycles=(), passes=(0.0,), arrivals=(), came=(), said=(), cpus=8, by_rule=()):
     """Return when jobs start: one that takes 30 s and ends at an instant, and one of all nodes behind it."""
     first, second = job(1, cpus, priority=9), job(2, 8, priority=8)
     found = recorded.Recorded("24.11", "1", (), cluster(first, second), [(NOW + at, one) for at, one in arrivals])
@@ -20,7 +20,7 @@ def starts(*, end=30.4, cycles=(), passes=(0.0,), arrivals=(), came=(), said=(),
     found.cycles = [NOW + at for at in cycles]
     found.passes = [(NOW + at, False) for at in passes]
     found.log = [(NOW + end, "JobId=1 done"), *((NOW + at, words) for at, words in (*came, *said))]
-    run = steps.in_step(found, {1: 30, 2: 30, 3: 30})
+    run = steps.in_step(found, {1: 30, 2: 30, 3: 30}, None, by_rule)
     return [(one.job, one.start - NOW, one.by) for one in run.starts]
 
 
@@ -46,6 +46,22 @@ def test_a_pass_counts_for_the_second_that_its_starts_have():
     """The clock that gives starts may be some milliseconds late."""
     made = starts(passes=(1.002, 60.0), said=[(1.002, "sched: Allocate JobId=1 NodeList=n[0-1]")])
     assert made[0] == (1, 0, "main")
+
+
+@pytest.mark.parametrize(
+    ("by_rule", "start"),
+    [((), (30, "backfill")), ((steps.ENDS,), (60, "backfill")), ((steps.PASSES,), (30, "backfill")),
+     ((steps.ENDS, steps.PASSES), (31, "main"))],
+)  # fmt: skip
+def test_parts_are_left_to_the_engines_rules(by_rule, start):
+    """The cycle of second 30 comes late enough to see the job that ends then; no pass was recorded behind it."""
+    made = starts(cycles=(10.5, 30.5, 60.5), passes=(0.0, 5.0, 100.0), by_rule=by_rule)
+    assert made[1][1:] == start
+
+
+def test_cycles_by_rule_are_bf_interval_apart():
+    made = starts(cycles=(10.5, 200.5), passes=(0.0, 150.0), by_rule=(steps.CYCLES,))
+    assert made[1][1:] == (40, "backfill")
 
 
 def test_behind_the_log_it_goes_on_by_its_own_clock():
