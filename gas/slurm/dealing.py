@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
-from gas.slurm.fitting import CPUS, FILLED, HAS_GRES, NODE_CPUS, PER_NODE, TASK_CPUS, WHOLE
+from gas.slurm.fitting import CPUS, FILLED, NODE_CPUS, PER_NODE, TASK_CPUS, WHOLE
 
 __all__ = ["dealt"]
 
@@ -15,9 +15,10 @@ __all__ = ["dealt"]
 def dealt(need: NDArray[np.int64], given: NDArray[np.int64]) -> bool:
     """Deal the tasks of a job to its nodes, of which each can give so many CPUs; return that they are.
 
-    Where tasks per node are asked for, they go to the nodes in turn. Else each node gets one, and the nodes are filled
-    in their order: a range of nodes may have taken more of them than the tasks need (seen on 26.05: -n 11 -N 2-5 has 3,
-    4, 3 and 1 CPUs where 3, 4, 4 and 3 are free).
+    They go to the nodes in turn, as far as each has CPUs: a range of nodes, or nodes for the GPUs of a job, may have
+    been given more than the tasks need (seen on 26.05: -n 11 -N 2-5 has 3, 4, 3 and 1 CPUs where 3, 4, 4 and 3 are
+    free; on 22.05, -n 10 --gpus=10 has 7, 2 and 1 of three nodes of 8 CPUs and 4 GPUs). From 24.11 on, tasks go where
+    the GPUs are if there are as many of these, which is not done here.
     """
     if need[WHOLE] or need[NODE_CPUS] > 0:
         return True
@@ -26,14 +27,14 @@ def dealt(need: NDArray[np.int64], given: NDArray[np.int64]) -> bool:
         nodes += given[node] > 0
         total += given[node]
     if need[PER_NODE] > 0:
-        _in_turn(need, given, nodes)
-    elif total > need[CPUS] and not need[HAS_GRES]:
-        _in_order(need, given, max(need[CPUS] - nodes * need[TASK_CPUS], 0))
+        _per_node(need, given, nodes)
+    elif total > need[CPUS]:
+        _in_turn(need, given)
     return True
 
 
 @lean_kernel
-def _in_turn(need: NDArray[np.int64], given: NDArray[np.int64], nodes: int) -> None:
+def _per_node(need: NDArray[np.int64], given: NDArray[np.int64], nodes: int) -> None:
     """Give the nodes a task each, and again; or as many as are asked for per node, also if fewer are left."""
     tasks, place = need[CPUS] // need[TASK_CPUS], 0
     for node in range(len(given)):
@@ -44,10 +45,18 @@ def _in_turn(need: NDArray[np.int64], given: NDArray[np.int64], nodes: int) -> N
 
 
 @lean_kernel
-def _in_order(need: NDArray[np.int64], given: NDArray[np.int64], left: int) -> None:
-    """Give the nodes a task each, and then, one node after the other, as much of the CPUs left as it has."""
+def _in_turn(need: NDArray[np.int64], given: NDArray[np.int64]) -> None:
+    """Take from the nodes what is more than they get if tasks go to them in turn, of as much as each has been given."""
+    level, left, going = 0, need[CPUS], True
+    while going:  # all get as much as this, or all that they have
+        step = 0
+        for node in range(len(given)):
+            step += min(max(given[node] - level, 0), need[TASK_CPUS])
+        going = step > 0 and (step <= left or level == 0)
+        if going:
+            level += need[TASK_CPUS]
+            left -= step
     for node in range(len(given)):
-        if given[node] > need[TASK_CPUS]:
-            more = min(given[node] - need[TASK_CPUS], left)
-            given[node] = need[TASK_CPUS] + more
-            left -= more
+        more = min(max(given[node] - level, 0), need[TASK_CPUS], max(left, 0))
+        given[node] = min(given[node], level) + more
+        left -= more

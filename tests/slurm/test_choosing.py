@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from made_clusters import (
     A100,
@@ -19,6 +20,7 @@ from made_clusters import (
     with_nodes,
 )
 
+from gas.slurm import dealing, fitting
 from gas.slurm.beginning import Beginning
 from gas.slurm.cluster import Gres
 from gas.slurm.forward import Forward, run_forward
@@ -200,3 +202,20 @@ def test_a_range_of_nodes_gives_no_more_cpus_than_tasks_need(version):
     assert [(one.job, one.nodes) for one in run_forward(made, {}, until=NOW).starts] == [
         (1, ("n0", "n1", "n2", "n3")), (2, ("n2", "n3")),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cpus", "tasks", "nodes", "given", "found"),
+    [
+        (1, 11, 2, [3, 4, 4, 1], [3, 4, 3, 1]), (1, 10, 1, [8, 2, 1, 0], [7, 2, 1, 0]),
+        (1, 6, 1, [6, 1, 0, 0], [5, 1, 0, 0]), (2, 1, 1, [2, 2, 2, 2], [2, 2, 2, 2]),
+        (2, 5, 1, [8, 0, 4, 0], [6, 0, 4, 0]), (1, 8, 1, [4, 4, 0, 0], [4, 4, 0, 0]),
+    ],
+)  # fmt: skip
+def test_tasks_are_dealt_in_turn_where_nodes_were_given_more_than_they_need(cpus, tasks, nodes, given, found):
+    """Seen: the first on 26.05, the second and the third on 22.05 with --gpus; each node has one in any case."""
+    need = np.zeros(len(fitting.COLUMNS), np.int64)
+    need[fitting.CPUS], need[fitting.TASK_CPUS], need[fitting.LEAST] = cpus * tasks, cpus, nodes
+    made = np.array(given, np.int64)
+    assert dealing.dealt(need, made)
+    assert made.tolist() == found
