@@ -156,8 +156,8 @@ class Repeated:
 HEAD = """\
 # Slurm against itself
 
-{queues} of the random queues of `recorded_runs.py`, each run {times} times by the same private Slurm on the same
-machine until {date}: every job is submitted in the same second after the opening and sleeps as long. What differs are
+{queues} of the random queues of `recorded_runs.py`, until {date} each run {times} times by the same private Slurm on
+the same machine: every job is submitted in the same second after the opening and sleeps as long. What differs are
 fractions of seconds: whether a job has ended when a cycle of the backfill scheduler begins, which of two jobs' nodes
 are free first. Each recording is compared with each other one of its queue, and the engine with each: in one run from
 the snapshot, and in one in step with Slurm (`in_step.py`). *Within a cycle*: starts that are at most {cycle} s apart.

@@ -384,9 +384,9 @@ def _releases(found: Sequence[Judged]) -> list[str]:
 HEAD = """\
 # Whole queues against real Slurms
 
-{jobs} jobs and tasks of {clusters} random clusters and queues, which private Slurms {versions} ran to their end until
-{date}, with simulated run times; seeds {seeds}. From the snapshot in which the queue begins, the engine (`gas/slurm`,
-`forward`) says when and where each starts. A job *agrees* if it starts within one cycle of the backfill scheduler
+{jobs} jobs and tasks of {clusters} random clusters and queues, which private Slurms {versions} ran to their end
+until {date}, with simulated run times; seeds {seeds}.
+From the snapshot in which the queue begins, the engine (`gas/slurm`, `forward`) says when and where each starts. A job *agrees* if it starts within one cycle of the backfill scheduler
 ({cycle} s) of when Slurm starts it, in the same partition, or in neither run, behind predecessors that agree: where one
 does not, the engine begins anew with all that has started so far where Slurm started it. *Unaided*: in one run from the
 snapshot, whatever came before; the engine's mean wait is that of this one run; *by seconds*: those of runs in which
