@@ -386,10 +386,11 @@ HEAD = """\
 
 {jobs} jobs and tasks of {clusters} random clusters and queues, which private Slurms {versions} ran to their end
 until {date}, with simulated run times; seeds {seeds}.
-From the snapshot in which the queue begins, the engine (`gas/slurm`, `forward`) says when and where each starts. A job *agrees* if it starts within one cycle of the backfill scheduler
-({cycle} s) of when Slurm starts it, in the same partition, or in neither run, behind predecessors that agree: where one
-does not, the engine begins anew with all that has started so far where Slurm started it. *Unaided*: in one run from the
-snapshot, whatever came before; the engine's mean wait is that of this one run; *by seconds*: those of runs in which
+From the snapshot in which the queue begins, the engine (`gas/slurm`, `forward`) says when and where each starts. A job
+*agrees* if it starts within one cycle of the backfill scheduler ({cycle} s) of when Slurm starts it, in the same
+partition, or in neither run, behind predecessors that agree: where one does not, the engine begins anew with all that
+has started so far where Slurm started it. *Unaided*: in one run from the snapshot, whatever came before; the engine's
+mean wait is that of this one run; *by seconds*: those of runs in which
 epilogs take 0 to 2 s and cycles begin 0 to 4 s later. *In step*: in one run from the snapshot, too, in which jobs end
 and schedulers run at the instants of Slurm's log, not only in their seconds (`in_step.py`). The load average is of a
 machine of 2 cores, which others used too: what that delays, cycles of both schedulers, is among the causes.
