@@ -11,8 +11,9 @@ What is not as sacct has it:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from documents.fields import shown
 from gas.endpoints.slurm.json_entries import Entry
@@ -28,32 +29,52 @@ FLAGGED = ("RESIZING", "REQUEUED")
 def accounting_lines(document: Mapping[str, Any]) -> bytes:
     """Return what sacct would print of the jobs in an answer.
 
+    Of a job that cannot be understood the line is the reason: a reader of sacct's lines leaves it out and counts it.
+
     Raises
     ------
     BadInput
         It lists the jobs of several clusters, and does not name the own one.
     Unreachable
-        It cannot be understood; the message names the job and the key.
+        No job can be understood; the message names the first and the key.
     """
-    jobs = _last_runs(_of_one_cluster(list(_jobs(document)), Entry(document, "jobs of the accounting")))
-    return "\n".join([ACCOUNTED.replace(",", "|"), *map(_line, jobs), ""]).encode()
+    jobs = document.get("jobs")
+    if not isinstance(jobs, Sequence) or isinstance(jobs, str):
+        raise Unreachable(f"jobs of the accounting: {shown(jobs)} is not a list")
+    read: list[_Job] = []
+    odd: list[Unreachable] = []
+    for number, value in enumerate(jobs):
+        try:
+            read.append(_job(number, value))
+        except Unreachable as error:
+            odd.append(error)
+    if odd and not read:
+        raise odd[0]
+    kept = _last_runs(_of_one_cluster(read, Entry(document, "jobs of the accounting")))
+    reasons = (re.sub(r"[|\s]+", " ", str(error)) for error in odd)
+    return "\n".join([ACCOUNTED.replace(",", "|"), *(job.line for job in kept), *reasons, ""]).encode()
 
 
-def _jobs(document: Mapping[str, Any]) -> Iterator[Entry]:
-    found = document.get("jobs")
-    if not isinstance(found, Sequence) or isinstance(found, str):
-        raise Unreachable(f"jobs of the accounting: {shown(found)} is not a list")
-    for number, value in enumerate(found):
-        entry = Entry(value, f"jobs[{number}] of the accounting")
-        entry.where += f" ({shown(value.get('job_id'))})"
-        yield entry
+class _Job(NamedTuple):
+    id: int
+    cluster: str | None
+    submitted: int
+    resizing: bool
+    line: str
 
 
-def _of_one_cluster(jobs: list[Entry], document: Entry) -> list[Entry]:
-    clusters = {entry.text("cluster", default="") for entry in jobs}
+def _job(number: int, value: Any) -> _Job:
+    entry = Entry(value, f"jobs[{number}] of the accounting")
+    entry.where += f" ({shown(value.get('job_id'))})"
+    cluster = entry.text("cluster", default="") or None
+    return _Job(entry.sure("job_id"), cluster, _submitted(entry), _state(entry) == "RESIZING", _line(entry))
+
+
+def _of_one_cluster(jobs: list[_Job], document: Entry) -> list[_Job]:
     own = document.text("meta/slurm/cluster", "meta/Slurm/cluster", default="")
     if own:
-        return [entry for entry in jobs if entry.text("cluster", default=own) == own]
+        return [job for job in jobs if job.cluster in (None, own)]
+    clusters = {job.cluster or "" for job in jobs}
     if len(clusters) > 1:
         raise BadInput(
             f"it lists the jobs of several clusters ({', '.join(sorted(clusters))}) and names this one only from "
@@ -62,10 +83,10 @@ def _of_one_cluster(jobs: list[Entry], document: Entry) -> list[Entry]:
     return jobs
 
 
-def _last_runs(jobs: list[Entry]) -> list[Entry]:
+def _last_runs(jobs: list[_Job]) -> list[_Job]:
     """Return the jobs without the earlier runs of those that were requeued; a job that was resized keeps its parts."""
-    last = {entry.sure("job_id"): entry for entry in sorted(jobs, key=_submitted)}  # stable
-    return [entry for entry in jobs if last[entry.sure("job_id")] is entry or _state(entry) == "RESIZING"]
+    last = {job.id: job for job in sorted(jobs, key=lambda job: job.submitted)}  # stable
+    return [job for job in jobs if last[job.id] is job or job.resizing]
 
 
 def _submitted(entry: Entry) -> int:

@@ -173,12 +173,19 @@ def test_several_clusters_are_refused_where_it_is_not_told_which_is_ones_own():
         ({"jobs": "all"}, "is not a list"),
         ({}, "is not a list"),
         ({"jobs": [7]}, r"jobs\[0\] of the accounting: 7 is not an object"),
-        (answer(job(), job(time={"elapsed": "long"})), r"jobs\[1\] of the accounting \(7\), time/elapsed: .*long"),
+        (answer(job(time={"elapsed": "long"})), r"jobs\[0\] of the accounting \(7\), time/elapsed: .*long"),
         (answer(job(state={"current": []})), "state/current is empty"),
         (answer(job(tres={"allocated": "cpu=8"})), "tres/allocated: .* is not a list"),
         (answer({"job_id": 7}), r"jobs\[0\] of the accounting \(7\) has no key time/submission"),
     ],
 )
-def test_what_cannot_be_understood_is_named(wrong, told):
+def test_where_nothing_can_be_understood_the_first_reason_is_named(wrong, told):
     with pytest.raises(Unreachable, match=told):
         accounting_lines(wrong)
+
+
+def test_a_job_that_cannot_be_understood_is_left_out_and_counted():
+    odd = [7, job(job_id="x|y"), job(time={"elapsed": "long"}), job(state={"current": []})]
+    found = parse_sacct(accounting_lines(answer(job(), *odd, job(job_id=8))), lenient=True)
+    assert len(found.log()) == 2
+    assert found.remarks[0].startswith("sacct: 4 malformed lines left out: ")
