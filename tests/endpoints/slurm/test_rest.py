@@ -111,6 +111,11 @@ def test_an_accounting_with_names_that_are_no_utf_8_is_read(server):
     assert transport(server).accounting("main", 90) == HEADER
 
 
+def ended(cluster):
+    times = {"start": 5, "end": 9, "elapsed": 4, "submission": 1, "limit": 10}
+    return {"cluster": cluster, "job_id": 7, "allocation_nodes": 1, "state": {"current": "COMPLETED"}, "time": times}
+
+
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
@@ -120,7 +125,7 @@ def test_an_accounting_with_names_that_are_no_utf_8_is_read(server):
             "Failed connecting to slurmdbd: Unable to connect)",
         ),
         (refused("Protocol authentication error"), "error; does slurmdbd.conf have AuthAltTypes=auth/jwt?)"),
-        (Answer({"jobs": [{"cluster": "ada"}, {"cluster": "bob"}]}), "the jobs of several clusters (ada, bob) and"),
+        (Answer({"jobs": [ended("ada"), ended("bob")]}), "the jobs of several clusters (ada, bob) and"),
     ],
 )
 def test_an_accounting_that_cannot_be_asked_says_why(server, answer, told):
