@@ -137,9 +137,11 @@ def choose_with(
     if count < need[LEAST] or total < need[CPUS]:
         return False
     if first_node and need[MOST] == 1 and not need[HAS_REQUIRED]:
-        return _first(capacity, count, need, gres, machine, use, work, given) and dealt(need, given)
+        return _first(capacity, count, need, gres, machine, use, work, given) and dealt(
+            capacity, need, gres, machine, use, given
+        )
     if _consecutive(capacity, count, need, gres, required, machine, use, work, given):
-        return dealt(need, given)
+        return dealt(capacity, need, gres, machine, use, given)
     left = work.left
     for node in range(len(capacity)):
         left[node] = capacity[node]
@@ -169,7 +171,7 @@ def choose_with(
         if count < need[LEAST] or total < need[CPUS]:
             return False
         if _consecutive(left, count, need, gres, required, machine, use, work, given):
-            return dealt(need, given)
+            return dealt(capacity, need, gres, machine, use, given)
 
 
 @lean_kernel

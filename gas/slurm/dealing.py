@@ -6,19 +6,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
-from gas.slurm.fitting import CPUS, FILLED, NODE_CPUS, PER_NODE, TASK_CPUS, WHOLE
+from gas.slurm.fitting import BY_GPUS, CPUS, FILLED, NODE_CPUS, OF_JOB, PER_NODE, TASK_CPUS, WHOLE
+from gas.slurm.machine import Machine, Use
 
 __all__ = ["dealt"]
 
 
 @lean_kernel
-def dealt(need: NDArray[np.int64], given: NDArray[np.int64]) -> bool:
+def dealt(
+    capacity: NDArray[np.int64],
+    need: NDArray[np.int64],
+    gres: NDArray[np.int64],
+    machine: Machine,
+    use: Use,
+    given: NDArray[np.int64],
+) -> bool:
     """Deal the tasks of a job to its nodes, of which each can give so many CPUs; return that they are.
 
     They go to the nodes in turn, as far as each has CPUs: a range of nodes, or nodes for the GPUs of a job, may have
     been given more than the tasks need (seen on 26.05: -n 11 -N 2-5 has 3, 4, 3 and 1 CPUs where 3, 4, 4 and 3 are
-    free; on 22.05, -n 10 --gpus=10 has 7, 2 and 1 of three nodes of 8 CPUs and 4 GPUs). From 24.11 on, tasks go where
-    the GPUs are if there are as many of these, which is not done here.
+    free; on 22.05, -n 10 --gpus=10 has 7, 2 and 1 of three nodes of 8 CPUs and 4 GPUs, from 24.11 on 4, 4 and 2).
     """
     if need[WHOLE] or need[NODE_CPUS] > 0:
         return True
@@ -28,7 +35,7 @@ def dealt(need: NDArray[np.int64], given: NDArray[np.int64]) -> bool:
         total += given[node]
     if need[PER_NODE] > 0:
         _per_node(need, given, nodes)
-    elif total > need[CPUS]:
+    elif not (need[BY_GPUS] and _by_gpus(capacity, need, gres, machine, use, given)) and total > need[CPUS]:
         _in_turn(need, given)
     return True
 
@@ -42,6 +49,40 @@ def _per_node(need: NDArray[np.int64], given: NDArray[np.int64], nodes: int) -> 
             own = need[PER_NODE] if need[FILLED] else tasks // nodes + (place < tasks % nodes)
             given[node] = max(own, 1) * need[TASK_CPUS]
             place += 1
+
+
+@lean_kernel
+def _by_gpus(
+    capacity: NDArray[np.int64],
+    need: NDArray[np.int64],
+    gres: NDArray[np.int64],
+    machine: Machine,
+    use: Use,
+    given: NDArray[np.int64],
+) -> bool:
+    """Give nodes as many tasks as the job has GPUs there; return False, and change nothing, if one has no room."""
+    column, most = -1, 0
+    for one in range(gres.shape[1]):
+        if column < 0 and gres[OF_JOB, one] > 0:
+            column = one
+    if column < 0:
+        return False
+    for node in range(len(given)):
+        most = max(most, machine.gres[node, column] - use.gres[node, column] if given[node] > 0 else 0)
+    for write in (False, True):
+        left = gres[OF_JOB, column]
+        for free in range(most, -1, -1):  # those with most of them come first
+            for node in range(len(given)):
+                if given[node] > 0 and machine.gres[node, column] - use.gres[node, column] == free:
+                    here = min(left, free)
+                    if here <= 0 or here * need[TASK_CPUS] > capacity[node]:
+                        return False
+                    left -= here
+                    if write:
+                        given[node] = here * need[TASK_CPUS]
+        if left > 0:
+            return False
+    return True
 
 
 @lean_kernel

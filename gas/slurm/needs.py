@@ -97,6 +97,8 @@ class Needs:
             row[fitting.BOUND] = max(each * of_node, tasks * per_task if most == 1 else 0)
         if job.id and job.cpus < tasks * max(job.cpus_per_task, 1) and not per_node:
             tasks = 0  # it asked for none: what is shown is the least number of nodes; each gives the CPUs of one task
+        alone = len(job.gres_per_job) == 1 and not (of_task or of_node or of_job or per_node)
+        row[fitting.BY_GPUS] = self.rules.tasks_by_gpus and alone and gpus == tasks
         row[fitting.CPUS] = max(job.cpus, least, tasks * per_task)
         row[fitting.TASK_CPUS] = per_task
         row[fitting.PER_NODE] = per_node

@@ -81,6 +81,8 @@ class Rules(NamedTuple):
     own_tasks
         With tasks per node, nodes are chosen by what so many tasks need, and get only the tasks that there are; before,
         they are chosen by all that they could give, and each gets as many tasks as are asked for per node.
+    tasks_by_gpus
+        Of as many GPUs in all as tasks, each node has as many tasks as GPUs; before, they go to the nodes in turn.
     all_tasks
         Each gets as many again, and without a number of nodes there are no more than its tasks need.
     """
@@ -108,6 +110,7 @@ class Rules(NamedTuple):
     first_node: bool
     no_lone_task: bool
     own_tasks: bool
+    tasks_by_gpus: bool
     all_tasks: bool
 
     @classmethod
@@ -170,6 +173,12 @@ ROWS = (
         "nodes on 22.05, 3, 2 and 2 on 24.11 (as on 22.05 if it was held and released, when NumTasks is 9, or without "
         "-n); -n 2 --ntasks-per-node=3 goes to a node of three free CPUs on 22.05, to the first of more on "
         "24.11; between unknown",
+    ),
+    Row(
+        "tasks_by_gpus",
+        (24, 11, 0),
+        "seen on all: -n 10 --gpus=10 has 7, 2 and 1 CPUs of three nodes of 8 CPUs and 4 GPUs on 22.05, 4, 4 and 2 on "
+        "24.11 and 26.05; -n 8 --gpus=5 has 7 and 1; between unknown",
     ),
     Row(
         "all_tasks",

@@ -217,5 +217,22 @@ def test_tasks_are_dealt_in_turn_where_nodes_were_given_more_than_they_need(cpus
     need = np.zeros(len(fitting.COLUMNS), np.int64)
     need[fitting.CPUS], need[fitting.TASK_CPUS], need[fitting.LEAST] = cpus * tasks, cpus, nodes
     made = np.array(given, np.int64)
-    assert dealing.dealt(need, made)
+    machine = Beginning.of(cluster(nodes=4, cpus=8)).state
+    gres = np.zeros((3, 1), np.int64)
+    assert dealing.dealt(made.copy(), need, gres, machine.machine, machine.use, made)
     assert made.tolist() == found
+
+
+@pytest.mark.parametrize(
+    ("version", "tasks", "gpus", "given"),
+    [(OLD, 6, 6, {"n0": 5, "n1": 1}), (MIDDLE, 6, 6, {"n0": 4, "n1": 2}), (NEW, 6, 6, {"n0": 4, "n1": 2}),
+     (OLD, 10, 10, {"n0": 7, "n1": 2, "n2": 1}), (NEW, 10, 10, {"n0": 4, "n1": 4, "n2": 2}),
+     (NEW, 8, 5, {"n0": 7, "n1": 1}), (NEW, 12, 6, {"n0": 8, "n1": 4}), (NEW, 3, 6, {"n0": 2, "n1": 1})],
+)  # fmt: skip
+def test_tasks_of_a_job_with_gpus_in_all_are_where_slurm_has_them(version, tasks, gpus, given):
+    """Seen, on nodes of 8 CPUs and 4 GPUs: as many tasks as GPUs go where the GPUs are, from 24.11 on."""
+    made = with_nodes(cluster(nodes=12, cpus=8, version=version), gres=[(Gres("gpu", "", 4),)] * 12)
+    asked = job(1, tasks, gres_per_job=(Gres("gpu", "", gpus),))
+    forward = Forward(Beginning.of(replace(made, jobs=(asked,))), {})
+    forward.run(NOW)
+    assert forward.jobs[1, None].cpus_on == given
