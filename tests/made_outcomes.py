@@ -10,7 +10,7 @@ from gas.prediction.classes import JobClass
 
 def class_of(kind, name, jobs=500, held=0.9, near=0.6, width=0.02, beaten=0.6):
     held, near, beaten = (Interval(share, width) for share in (held, near, beaten))
-    return JobClass(kind, name, jobs, jobs // 2, held, near, 60.0, beaten, jobs)
+    return JobClass(kind, name, jobs, jobs // 2, held, near, 60.0, beaten, jobs, 5400.0)
 
 
 ALL = class_of("", "all", 1000)

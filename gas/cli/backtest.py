@@ -348,7 +348,8 @@ def _show(found: Backtested) -> None:
     from gas.cli.savings_report import savings_sentences
 
     _, extent, outcomes, classes, savings = found
-    for sentences in (good_sentences(outcomes, classes), bad_sentences(classes), savings_sentences(savings)):
+    poor = bad_sentences(classes, more=len(outcomes) < extent.possible)
+    for sentences in (good_sentences(outcomes, classes), poor, savings_sentences(savings)):
         for sentence in sentences:
             say(sentence)
     for sentence in extent.sentences(outcomes):

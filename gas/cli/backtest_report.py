@@ -49,6 +49,7 @@ def tables_of(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> tuple
             one.name if one.kind else "",
             f"{one.jobs:,}",
             _marked(one.held, one.jobs, one.too_narrow),
+            seconds_text(one.width),
             seconds_text(one.median_error),
             f"{one.delayed:,}",
             _marked(one.within_factor_2, one.delayed, one.far_off),
@@ -59,7 +60,8 @@ def tables_of(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> tuple
     columns = (
         Column("jobs by", left=True),
         Column("", left=True),
-        *heads("jobs", "90% intervals held", "median error", "waited > 10 min", "factor 2", "Gas nearer"),
+        *heads("jobs", "90% intervals held", "median width"),
+        *heads("median error", "waited > 10 min", "factor 2", "Gas nearer"),
     )
     return ways, Table(columns, rows)
 
@@ -166,13 +168,14 @@ def report_of(
     where = ", ".join(text for text in (log.header.computer, log.header.installation) if text)
     thanks = "; ".join(" ".join(text.split()) for text in log.acknowledgements)
     source = [text for text in (where and f"Log: {where}.", thanks and f"Acknowledgement: {thanks}") if text]
+    poor = bad_sentences(classes, more=len(outcomes) < extent.possible)
     waits: tuple[Block, ...] = picture("waits", waited), ways, Text(_SIMPLE)
     method = Text(" ".join(extent.sentences(outcomes))), Text(_METHOD), Bullets((*_LIMITS, *source))
     return Report(
         f"Accuracy of predicted starts: {name}",
         " ".join(good_sentences(outcomes, classes)),
         (
-            Section("Where predictions are poor", (Bullets(tuple(bad_sentences(classes))),)),
+            Section("Where predictions are poor", (Bullets(tuple(poor)),)),
             Section("Predicted and recorded waits", waits),
             Section("Classes of jobs", (picture("classes", shown), groups)),
             Section("What choosing by predictions would have saved", savings_blocks(savings)),
@@ -230,6 +233,7 @@ def wire_of(
                 "name": one.name,
                 "jobs": one.jobs,
                 "held": _interval_of(one.held),
+                "median_width": one.width,
                 "median_error": one.median_error,
                 "waited": one.delayed,
                 "within_factor_2": _interval_of(one.within_factor_2),
@@ -243,7 +247,7 @@ def wire_of(
         "savings": savings_wire(savings),
         "in_words": [
             *good_sentences(outcomes, classes),
-            *bad_sentences(classes),
+            *bad_sentences(classes, more=len(outcomes) < extent.possible),
             *savings_sentences(savings),
             *extent.sentences(outcomes),
         ],

@@ -98,12 +98,16 @@ def good_sentences(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> 
     both = answered(outcomes, name)
     gas, other = scores_of(both, "median"), scores_of(both, name)
     held = of_few(everybody.held, everybody.jobs)
-    found = [f"{INTERVAL:.0%} intervals held {held} of {many(len(outcomes), 'recorded start')}."]
+    found = [
+        f"{INTERVAL:.0%} intervals held {held} of {many(len(outcomes), 'recorded start')}; half of them are wider than "
+        f"{seconds_text(everybody.width)}."
+    ]
     if other.jobs:
         rival = f"{seconds_text(other.median_error)} for the best simple prediction ({NAMES[name]})"
         without = len(outcomes) - len(both)
         fewer = f"; this comparison omits {many(without, 'job')} without a simple prediction" if without else ""
-        found.append(f"The median error is {seconds_text(gas.median_error)}, against {rival}{fewer}.")
+        closer = ", which is closer" if (other.median_error or 0) < (gas.median_error or 0) else ""
+        found.append(f"The median error is {seconds_text(gas.median_error)}, against {rival}{closer}{fewer}.")
     if everybody.within_factor_2 is not None:
         delayed, same = ([one for one in these if one.wait > FACTOR_FROM] for these in (outcomes, both))
         its, ours, others = (
@@ -127,8 +131,14 @@ def good_sentences(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> 
     return found
 
 
-def bad_sentences(classes: Sequence[JobClass]) -> list[str]:
-    """Return for whom predictions are not good, beyond doubt; and what cannot be said."""
+def bad_sentences(classes: Sequence[JobClass], *, more: bool = False) -> list[str]:
+    """Return for whom predictions are not good, beyond doubt; and what cannot be said.
+
+    Parameters
+    ----------
+    more
+        Whether more jobs of the log can be predicted.
+    """
     everybody, parts = classes[0], classes[1:]
     if everybody.jobs < FEWEST:
         return [f"Too few predictions to compare classes of jobs: at least {FEWEST} are needed."]
@@ -161,13 +171,17 @@ def bad_sentences(classes: Sequence[JobClass]) -> list[str]:
         if one.within_factor_2 is None and one.delayed and one.jobs >= FEWEST
     ]
     few = sum(one.jobs < FEWEST for one in parts)
-    if not found and few < len(parts):
+    enough = len(parts) - few
+    if not found and enough:
+        which = f"None of the {enough} classes of jobs with at least {FEWEST} predictions is"
         found.append(
-            f"None of {len(parts) - few} classes of jobs is significantly below {HELD:.0%} of the intervals held or "
-            f"{FACTOR_SHARE:.0%} of the waits within a factor of two."
+            f"{which if enough > 1 else f'The only class of jobs with at least {FEWEST} predictions is not'} "
+            f"significantly below {HELD:.0%} of the intervals held or {FACTOR_SHARE:.0%} of the waits within a factor "
+            "of two."
         )
     if few:
-        found.append(f"{few} of {len(parts)} classes have fewer than {FEWEST} predictions and cannot be judged.")
+        hint = "; predict more jobs (--jobs N)" if more else ""
+        found.append(f"{few} of {len(parts)} classes have fewer than {FEWEST} predictions and cannot be judged{hint}.")
     return found
 
 

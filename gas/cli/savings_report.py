@@ -24,15 +24,20 @@ def savings_sentences(savings: Savings) -> list[str]:
     mean = everybody.change(everybody.saved.mean)
     width = everybody.saved.half_width
     within = "" if width is None or everybody.jobs < FEWEST else f" ± {100 * everybody.change(width):.0f}"
-    best = everybody.change(everybody.requested - everybody.best)
+    best, plan = (everybody.change(everybody.requested - one) for one in (everybody.best, everybody.planned))
+    unsure = "" if width is None or abs(everybody.saved.mean) > width else ", which is not significant"
     found = [
         f"Suppose that Gas had chosen by prediction, for {many(everybody.jobs, 'job')} submitted while others waited, "
         "among half, the same and twice their processors. Their mean turn-around time would have been "
-        f"{100 * abs(mean):.0f}{within}% {'shorter' if mean >= 0 else 'longer'} (at best {100 * best:.0f}% shorter); "
-        f"{everybody.later:.0%} would have ended later. This result is from a replay that assumes that twice the "
-        f"processors make a job {FASTER} times as fast, and that the run time at each size is known, as from a "
-        "speed-up model."
+        f"{_change(mean, within)}{unsure} (choosing by plan: {_change(plan)}; the best choice in hindsight: "
+        f"{_change(best)}); {everybody.later:.0%} would have ended later. This result is from a replay that assumes "
+        f"that twice the processors make a job {FASTER} times as fast, and that the run time at each size is known, as "
+        "from a speed-up model."
     ]
+    losers = [one for one in savings.classes[1:] if isinstance(cell := _saved(one), Cell) and cell.mark == "bad"]
+    if losers:
+        each = "; ".join(f"{one.kind} {one.name} ({_change(one.change(one.saved.mean))})" for one in losers)
+        found.append(f"Significantly longer for: {each}.")
     if savings.near is not None and savings.delayed >= FEWEST:
         hint = "; so the saving is only a rough indication" if savings.near < FACTOR_SHARE else ""
         found.append(
@@ -84,6 +89,11 @@ def savings_wire(savings: Savings) -> dict[str, Any]:
             for one in savings.classes
         ],
     }
+
+
+def _change(share: float, within: str = "") -> str:
+    """Return a change of turn-around times in words."""
+    return f"{100 * abs(share):.0f}{within}% {'shorter' if share >= 0 else 'longer'}"
 
 
 def _saved(one: Saving) -> Cell | str:

@@ -70,7 +70,9 @@ class JobClass:
         In seconds.
     beaten
         The share of its jobs for which Gas was nearer than the best baseline of all jobs, of those for which one of
-        them was; None where there are none.
+        them was, `told_apart`; None where there are none.
+    width
+        The median width of the 90% intervals, in seconds.
     """
 
     kind: str
@@ -82,6 +84,7 @@ class JobClass:
     median_error: float
     beaten: Interval | None
     told_apart: int
+    width: float
 
     @property
     def too_narrow(self) -> bool:
@@ -108,6 +111,7 @@ def classes_of(recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequ
     """
     wait, median = waits_of(outcomes, "wait"), waits_of(outcomes, "median")
     error = np.abs(median - wait)
+    width = waits_of(outcomes, "high") - waits_of(outcomes, "low")
     inside = np.array([one.inside for one in outcomes], np.float64)
     near = within_factor_2(median, wait)
     nearer = np.sign(np.abs(waits_of(outcomes, best_baseline(outcomes)) - wait) - error)  # NaN where it said nothing
@@ -127,6 +131,7 @@ def classes_of(recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequ
                 float(np.median(error[of])),
                 _share(nearer[told_apart] > 0, part[told_apart]) if told_apart.any() else None,
                 int(told_apart.sum()),
+                float(np.median(width[of])),
             )
         )
     return found

@@ -10,7 +10,7 @@ from gas.intervals import Interval
 
 def test_how_good_it_is_beside_the_best_simple_prediction():
     assert good_sentences(outcomes_of(1000), [ALL]) == [
-        "90% intervals held 90 ± 2% of 1,000 recorded starts.",
+        "90% intervals held 90 ± 2% of 1,000 recorded starts; half of them are wider than 1h30m.",
         "The median error is 16m40s, against 33m20s for the best simple prediction (last similar jobs).",
         "Of the 500 jobs that waited for more than 10m, 60 ± 2% were predicted within a factor of two "
         "(last similar jobs: 0%), and half of them to within 16m40s (last similar jobs: 33m20s).",
@@ -32,6 +32,13 @@ def test_two_predictions_are_compared_for_the_jobs_of_which_both_said_something(
     assert sentences[2].endswith(
         "(last similar jobs: 0%; Gas for the same jobs: 100%), and half of them to within 0s "
         "(last similar jobs: 33m20s; Gas for the same jobs: 16m40s)."
+    )
+
+
+def test_where_the_simple_prediction_is_closer_that_is_said():
+    outcomes = outcomes_of(300, similar=2900.0)
+    assert good_sentences(outcomes, [ALL])[1] == (
+        "The median error is 16m40s, against 1m40s for the best simple prediction (last similar jobs), which is closer."
     )
 
 
@@ -71,10 +78,14 @@ def test_what_cannot_be_said_is_not_said():
     assert bad_sentences([short]) == ["The log is too short to compare classes of jobs."]
     few, unclear = class_of("partition", "gpu", 40, held=0.1), class_of("partition", "cpu", 900, held=0.84)
     sentences = bad_sentences([ALL, few, unclear])
-    assert sentences[0].startswith("None of 1 classes of jobs is significantly below 85%")
+    assert sentences[0].startswith("The only class of jobs with at least 50 predictions is not significantly below 85%")
+    assert bad_sentences([ALL, few, unclear, replace(unclear, name="all")])[0].startswith(
+        "None of the 2 classes of jobs with at least 50 predictions is significantly below"
+    )
+    assert bad_sentences([ALL, few, unclear], more=True)[1].endswith("cannot be judged; predict more jobs (--jobs N).")
     assert sentences[1:] == ["1 of 2 classes have fewer than 50 predictions and cannot be judged."]
-    assert (
-        good_sentences(outcomes_of(40), [class_of("", "all", 40)])[0] == "90% intervals held 90% of 40 recorded starts."
+    assert good_sentences(outcomes_of(40), [class_of("", "all", 40)])[0].startswith(
+        "90% intervals held 90% of 40 recorded starts; "
     )
 
 
