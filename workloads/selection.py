@@ -26,6 +26,7 @@ __all__ = [
     "in_months",
     "months_of",
     "noted",
+    "part_in_words",
     "parts_of",
 ]
 
@@ -163,6 +164,14 @@ def parts_of(log: Log) -> tuple[str, ...]:
     """Return which part of the original log this is, and how its load was scaled, from Notes of its header."""
     found = (" ".join(note.split()) for note in log.header.notes)
     return tuple(note.removeprefix(_SELECTED) for note in found if note.startswith((_SELECTED, _SCALED)))
+
+
+def part_in_words(part: str) -> str:
+    """Return one of the `parts_of` a log as a phrase: "only jobs submitted in 1996-10", "only the first 50 jobs"."""
+    if part.startswith(_SCALED):
+        return part
+    words, first = re.subn(r"^the first ([0-9]+)", r"the first \1 jobs", part)
+    return f"only {words}" if first else f"only jobs {part}"
 
 
 def _part(log: Log, rows: NDArray[Any], what: str) -> Log:

@@ -335,6 +335,9 @@ def logs_at_hand(
     if not logs and not study.without_logs:
         stems = ", ".join(source.stem for source in sources)
         raise BadInput(f"no log to study; give a folder that holds one of these with --traces: {stems}")
+    for month in chosen.months:
+        if not any(month in jobs_by_month(log) for log in logs):
+            raise BadInput(f"--month {month}: no log has jobs of that month; {'; '.join(map(_span, logs))}")
     unwanted = [source for source in sources if source not in given and source not in wanted]
     logs = [replace(log, months=tuple(chosen.months)) for log in logs]
     if chosen.quick and study.by_month and study.quick and "months" not in study.quick and not chosen.months:
@@ -346,6 +349,11 @@ def logs_at_hand(
                     f"({', '.join(logs[place].months)})"
                 )
     return AtHand(logs, missing, unwanted, left_out, remarks)
+
+
+def _span(log: Found) -> str:
+    months = [*jobs_by_month(log)]
+    return f"{log.name} has jobs from {months[0]} to {months[-1]}" if months else f"{log.name} has none"
 
 
 def spread_over(months: Mapping[str, int], most: int) -> tuple[str, ...]:

@@ -111,7 +111,12 @@ def serve_command(
     ] = None,
     clock_speed: Annotated[
         float,
-        typer.Option("--clock-speed", metavar="K", help="Run the scheduler's clock K times as fast."),
+        typer.Option(
+            "--clock-speed",
+            metavar="K",
+            help="Run the scheduler's clock K times as fast, for demonstrations; real commands reach their walltimes "
+            "that much earlier.",
+        ),
     ] = 1.0,
     reset_clock: Annotated[
         bool,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TextIO
 
 from gas.cli.tables import many, print_table, say
 from gas.simulation.schedule import Policy
+from workloads.selection import part_in_words
 
 __all__ = ["EXPLANATION", "show_results"]
 
@@ -116,7 +117,7 @@ def _show(results: Sequence[dict[str, Any]], months: bool, out: TextIO) -> None:
         f"--order {one['order']} --overrun {one['overrun']}"
     )
     for part in one["parts"]:
-        heading += f"\n{'' if part.startswith('Load') else 'only jobs '}{part}"
+        heading += f"\n{part_in_words(part)}"
     say("\n".join(heading.splitlines()), to=out)
     figures = (*_OF_JOBS, *_OF_MACHINE)
     rows = [[result["policy"], *cells] for result, cells in zip(results, _cells(results, figures), strict=True)]

@@ -18,7 +18,7 @@ from gas.errors import BadInput, Missing
 from gas.printable import as_line
 from gas.simulation.schedule import Schedule
 from workloads import Log
-from workloads.selection import parts_of
+from workloads.selection import part_in_words, parts_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -220,10 +220,9 @@ def add_foot(figure: Figure, log: Log, schedules: Sequence[Schedule], *, remark:
     """Write the rules of the schedules, a remark, and the source and acknowledgement of the log below a figure."""
     where = ", ".join(text for text in (log.header.computer, log.header.installation) if text)
     thanks = "; ".join(" ".join(text.split()) for text in log.acknowledgements)
-    chosen = [part if part.startswith("Load") else f"only jobs {part}" for part in parts_of(log)]
     parts = [
         rules_text(schedules) if schedules else "",
-        *map(_lower, chosen),
+        *(_lower(part_in_words(part)) for part in parts_of(log)),
         remark,
         where and f"log: {where}",
         thanks and f"acknowledgement: {thanks}",

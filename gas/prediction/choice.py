@@ -326,7 +326,7 @@ def _late(found: PredictedPlan, deadline: int) -> dict[Candidate, Rejected]:
     late: dict[Candidate, Rejected] = {}
     for one in sorted((c for c in found.candidates if found.score(c) > deadline), key=found.score):
         likely = found.likely(one)
-        sure = f" ({percent(found.certain[one].share)} sure to finish by it)" if one in found.certain else ""
+        sure = f" (probability of meeting it: {percent(found.certain[one].share)})" if one in found.certain else ""
         by = duration_text(found.score(one) - deadline)
         late[one] = Rejected(one.scheduler, one.processors, f"{likely} {by} after the deadline{sure}", "deadline")
     return late
@@ -345,7 +345,7 @@ def _unsure(found: PredictedPlan, share: float, corrected: Mapping[Candidate, Co
         elif known.reaches(share):
             continue
         else:
-            reason = f"{percent(known.share)} sure to meet the deadline; {asked} is required"
+            reason = f"{percent(known.share)} likely to meet the deadline; {asked} is required"
             if known.most < share:
                 said = f"{many(known.outcomes, 'prediction')} with outcomes on {one.scheduler}"
                 reason += f", and {said} can show {percent(known.most)} at most"

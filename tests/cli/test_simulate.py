@@ -664,7 +664,7 @@ def test_the_table_says_which_jobs_were_chosen_and_how_their_load_was_scaled(gas
     done = gas("simulate", three, "--month", "1996-10", "--first", "2", "--scale-load", "3")
     heading = done.out.splitlines()[:4]
     assert heading[0].startswith("three.swf: 2 jobs")
-    assert heading[1:3] == ["only jobs submitted in 1996-10 (3 of 3)", "only jobs the first 2 (2 of 3)"]
+    assert heading[1:3] == ["only jobs submitted in 1996-10 (3 of 3)", "only the first 2 jobs (2 of 3)"]
     assert heading[3].startswith("Load scaled from ")
     assert "only jobs" not in gas("simulate", three).out
 

@@ -182,7 +182,7 @@ def test_a_deadline_leaves_out_who_is_expected_to_miss_it():
     assert (found.best, found.candidates, found.planned.candidates) == (LARGE, [LARGE], [LARGE])
     assert (found.planned.best, plan.best) == (None, SMALL)
     assert [(r.processors, r.kind, r.reason) for r in found.rejected] == [
-        (4, "deadline", "predicted to finish 1m40s after the deadline (0% sure to finish by it)"),
+        (4, "deadline", "predicted to finish 1m40s after the deadline (probability of meeting it: 0%)"),
         (8, "deadline", "not predicted; would finish 2m50s after the deadline"),
     ]
     nothing = chosen(plan, {4: [0], 8: [100]}, deadline=NOW + 10, promised=None)
@@ -195,7 +195,7 @@ def test_with_a_risk_a_deadline_holds_for_the_finish_at_that_risk():
     assert chosen(plan, starts, deadline=NOW + 300, risk=0.5).best == LARGE
     late = chosen(plan, starts, deadline=NOW + 300, risk=0.95)
     assert late.best is None
-    assert late.rejected[0].reason == "95% sure to finish 4m10s after the deadline (76% sure to finish by it)"
+    assert late.rejected[0].reason == "95% sure to finish 4m10s after the deadline (probability of meeting it: 76%)"
 
 
 # ------------------------------------------------------------------------------------------- certainty of a deadline
@@ -211,7 +211,7 @@ def test_who_wants_to_be_sure_takes_the_cheapest_that_is():
     assert (sure.best, sure.candidates) == (SMALL, [SMALL])
     late = "1970-01-01T00:25:50Z"  # 550 s from now
     assert (
-        sure.rejected[0].reason == f"76% sure to meet the deadline; 95% is required, which takes a deadline of {late}"
+        sure.rejected[0].reason == f"76% likely to meet the deadline; 95% is required, which takes a deadline of {late}"
     )
     assert sure.prices == half.prices == [SMALL, LARGE]
     assert (sure.certain[SMALL].share, round(sure.certain[LARGE].share, 2)) == (1.0, 0.76)
@@ -233,8 +233,8 @@ def test_where_nothing_is_sure_enough_the_surest_is_named_first():
     found = chosen(plan_of(SMALL, LARGE, OTHER), {4: [0] * 2, 8: [0, 400]}, deadline=NOW + 450, sure=0.9)
     assert (found.best, found.candidates) == (None, [])
     assert [r.reason for r in found.rejected] == [
-        "47% sure to meet the deadline; 90% is required, which takes a deadline of 1970-01-01T00:25:50Z",
-        "0% sure to meet the deadline; 90% is required, which takes a deadline of 1970-01-01T00:25:00Z",
+        "47% likely to meet the deadline; 90% is required, which takes a deadline of 1970-01-01T00:25:50Z",
+        "0% likely to meet the deadline; 90% is required, which takes a deadline of 1970-01-01T00:25:00Z",
         "the probability of meeting the deadline is not known (not predicted); 90% is required",
     ]
 
@@ -249,7 +249,7 @@ def test_with_the_deadline_that_is_named_it_is_as_sure_as_is_asked(waits, levels
     plan = plan_of(dataclasses.replace(LARGE, kind=kind))
     ledger = Ledger([Outcome(place, "within an hour", Level(one, one), True) for place, one in enumerate(levels)])
     refused = chosen(plan, {8: waits}, deadline=NOW + 1, sure=sure, ledgers={"s3": ledger}).rejected[0].reason
-    named = re.fullmatch(r"0% sure to meet the deadline; .* is required, which takes a deadline of (.*)", refused)
+    named = re.fullmatch(r"0% likely to meet the deadline; .* is required, which takes a deadline of (.*)", refused)
     deadline = parse_instant(named[1], NOW)
     assert chosen(plan, {8: waits}, deadline=deadline, sure=sure, ledgers={"s3": ledger}).best == plan.best
 
@@ -258,7 +258,7 @@ def test_of_an_estimate_no_more_is_said_than_its_outcomes_can_show():
     plan = plan_of(dataclasses.replace(LARGE, kind="estimate"))
     found = chosen(plan, {8: [0] * 10}, deadline=NOW + 10_000, sure=0.99)
     assert found.rejected[0].reason == (
-        "95% sure to meet the deadline; 99% is required, and 0 predictions with outcomes on s3 can show 95% at most"
+        "95% likely to meet the deadline; 99% is required, and 0 predictions with outcomes on s3 can show 95% at most"
     )
     hundreds = Ledger([Outcome(place, "at once", Level(0.0, 0.9), True) for place in range(300)])
     known = chosen(plan, {8: [0] * 10}, deadline=NOW + 10_000, sure=0.99, ledgers={"s3": hundreds})

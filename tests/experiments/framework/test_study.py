@@ -174,6 +174,7 @@ def test_a_log_that_is_not_of_the_study_is_refused(made_logs):
     [
         (STUDY, "1996-10", "this study simulates whole logs"),
         (BY_MONTH, "1996-13", "is not a month; write it as 1996-10"),
+        (BY_MONTH, "1999-10", "no log has jobs of that month; .*KTH-SP2.* has jobs from 1996-09 to 1996-1[0-2]"),
     ],
 )
 def test_a_month_that_cannot_be_chosen_is_refused(made_logs, study, month, words):
