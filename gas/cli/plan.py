@@ -164,11 +164,11 @@ def how_certain(found: PredictedPlan) -> list[str]:
         if sure != to_the_end:
             lasts = duration_text(best.execution_time)
             run = f" if it runs {lasts}, as its application file says; {to_the_end} if it uses all of its walltime"
-        unchecked = ""
-        if known.share < 1 and best in found.predictions and not found.predictions[best].checked:
+        so_far = ""
+        if unchecked(best, found):
             came = many(known.outcomes, "prediction")
-            unchecked = f" Not checked yet on {best.scheduler}: {came} of such waits with an outcome, {LEAST} needed."
-        lines.append(f"{sure} sure to finish by {iso_time(deadline)}{run}.{unchecked}")
+            so_far = f" Not checked yet on {best.scheduler}: {came} of such waits with an outcome, {LEAST} needed."
+        lines.append(f"{sure} sure to finish by {iso_time(deadline)}{run}.{so_far}")
     hours = counted(found)[1]
     several = len({one.scheduler for one in found.candidates}) > 1
     prices = [
@@ -176,7 +176,7 @@ def how_certain(found: PredictedPlan) -> list[str]:
         f"{one.processor_seconds / 3600:.2f} {hours}"
         for one in found.prices
     ]
-    if len(prices) > 1:
+    if prices and found.prices != [best]:
         lines.append(f"The cost of certainty: {'; '.join(prices)}.")
     return lines
 
@@ -239,6 +239,8 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool = False, 
         show_trade_offs(found, everything=everything)
     else:
         show_best_candidates(found)
+    if (likely := predicted(found)) is not None and any(unchecked(one, likely) for one in found.candidates):
+        say("*: not checked yet, too few predictions of such waits have an outcome")
     for answer in answers:
         if explain:
             for line in _to_know(answer):
@@ -319,10 +321,18 @@ IN_TIME = "in\ntime"
 
 
 def in_time(candidate: Candidate, found: PredictedPlan) -> str:
-    """Return how sure a request is to meet the deadline."""
+    """Return how sure a request is to meet the deadline, marked if that is not checked yet."""
     from gas.prediction.certainty import percent
 
-    return percent(found.certain[candidate].share) if candidate in found.certain else UNKNOWN
+    if candidate not in found.certain:
+        return UNKNOWN
+    return percent(found.certain[candidate].share) + "*" * unchecked(candidate, found)
+
+
+def unchecked(candidate: Candidate, found: PredictedPlan) -> bool:
+    """Return whether its probability of meeting the deadline is from predictions of which too few have an outcome."""
+    known, made = found.certain.get(candidate), found.predictions.get(candidate)
+    return known is not None and known.share < 1 and made is not None and not made.checked
 
 
 def when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
