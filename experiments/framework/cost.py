@@ -27,8 +27,10 @@ _REPEATED = (
 )
 _ENOUGH = 2.0
 """Sizes that differ by less than this factor say nothing of growth."""
+_FEWEST_TIMES = 6
+"""Nor do fewer times, of which the first also compiles."""
 _EXPLAINED = 0.5
-"""Nor do times of which the sizes explain less than this share of the variance."""
+"""And nor do times of which the sizes explain less than this share of the variance."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def growth(entries: Sequence[Entry]) -> tuple[float | None, float | None]:
     Of the least squares fit to the logarithms; None where the sizes hardly differ, or explain little of the times.
     """
     sizes = np.array([(max(one.jobs, 1), max(one.moldable, 1)) for one in entries], np.float64).reshape(-1, 2)
-    if len(entries) < 3:
+    if len(entries) < _FEWEST_TIMES:
         return None, None
     vary = [bool(column.max() > _ENOUGH * column.min()) for column in sizes.T]
     columns = [np.log(column) for column, varies in zip(sizes.T, vary, strict=True) if varies]
@@ -99,8 +101,8 @@ def _by_log(entries: Sequence[Entry], *, moldable: bool) -> Table:
             Shown("jobs", lambda alike: _power(growth(alike)[0]), _POWER),
             *([Shown("moldable jobs", _power_of_moldable, _POWER)] if moldable else []),
         ),
-        "Exponents come from a least-squares fit of log time. A fit that explains less than half of the variance is "
-        "left out.",
+        "Exponents come from a least-squares fit of log time to at least six computations. A fit that explains less "
+        "than half of the variance is left out.",
     )
 
 

@@ -203,6 +203,8 @@ def decided_claim(text: str, parts: Mapping[str, Part], test: Test, *, digits: i
         words: dict[bool | None, str] = {True: "confirm", False: "contradict", None: "not resolved"}
         counts = ", ".join(f"{verdicts.count(holds)} {word}" for holds, word in words.items() if holds in verdicts)
         here = f"{len(found)} parts: {counts}; from {' to '.join(values[name] for name in ends)}"
+    if found and verdicts.count(None) == len(found) and all(value.half_width is None for value, _ in found.values()):
+        here += "; too few months or values for an interval"
     if missing := [name for name in parts if name not in found]:
         here += ("; " if here else "") + f"without a value: {', '.join(missing[:_NAMED])}"
     return Claim(

@@ -72,6 +72,8 @@ def test_a_claim_names_each_part_and_that_it_is_not_resolved():
     assert decided_claim("it falls", {}, below(0)).here == "not run"
     nothing = decided_claim("it falls", parts(None, None), below(0))
     assert (nothing.verdict, nothing.here) == ("no verdict", "without a value: 0, 1")
+    alone = decided_claim("it falls", parts(Interval(-5, None)), below(0))
+    assert (alone.verdict, alone.here) == ("not resolved", "0 -5.0%; too few months or values for an interval")
     lacking = decided_claim("it falls", parts(Interval(-5, 1), None), below(0))
     assert (lacking.verdict, lacking.here) == ("not resolved", "0 -5.0 ± 1.0%; without a value: 1")
 
