@@ -232,7 +232,8 @@ def _show_job(app: Application, made: Submitted) -> None:
 def _start(job: dict[str, Any], found: Plan) -> str:
     """Return in words when a job starts: by promise, or by plan."""
     if (promise := job.get("promise")) is not None:
-        return f"promised to start {relative_text(int(promise), found.now)} at the latest ({iso_time(int(promise))})"
+        when = relative_text(int(promise), found.now)
+        return f"promised to start {when}{'' if when == 'now' else ' at the latest'} ({iso_time(int(promise))})"
     expected = job.get("expected") or (None if found.best is None else found.best.start)
     return "queued" if expected is None else f"planned to start {relative_text(expected, found.now)}, not promised"
 
@@ -289,4 +290,6 @@ def _show_request(prepared: Prepared, *, explain: bool, everything: bool, json: 
         say(f"would submit (nothing was submitted):\n{preview.rstrip()}")
         return
     what = f"run {' '.join(job.command)}" if job.command else f"simulate {job.run_time} s"
-    say(f"would {what} (nothing was submitted); start by {iso_time(request.start_by or 0)}")
+    say(
+        f"would {what}, and be refused if it could not start by {iso_time(request.start_by or 0)} (nothing was submitted)"
+    )
