@@ -290,6 +290,5 @@ def _show_request(prepared: Prepared, *, explain: bool, everything: bool, json: 
         say(f"would submit (nothing was submitted):\n{preview.rstrip()}")
         return
     what = f"run {' '.join(job.command)}" if job.command else f"simulate {job.run_time} s"
-    say(
-        f"would {what}, and be refused if it could not start by {iso_time(request.start_by or 0)} (nothing was submitted)"
-    )
+    late = iso_time(request.start_by or 0)
+    say(f"would {what} (nothing was submitted); if it could not start by {late}, it would be refused")
