@@ -176,7 +176,7 @@ def part_in_words(part: str) -> str:
 
 def _part(log: Log, rows: NDArray[Any], what: str) -> Log:
     part = log.select(rows)
-    return noted(part, f"{_SELECTED}{what} ({len(part)} of {len(log)})")
+    return noted(part, f"{_SELECTED}{what} ({len(part):,} of {len(log):,})")
 
 
 def _span(labels: list[str]) -> str:

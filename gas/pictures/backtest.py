@@ -37,8 +37,8 @@ def draw_backtest(outcomes: Sequence[Outcome], path: str | Path, *, log: Log) ->
     """Draw predictions and what came true into a PNG, SVG or PDF file.
 
     On the left each job by its predicted and its recorded wait, both on logarithmic axes with waits under a second at
-    one second; on the right the share of 90% intervals that held, over the last 200 predictions, in the course of
-    the log.
+    one second; on the right the share of 90% intervals that held, over the last 200 predictions or the last quarter as
+    many as there are, in the course of the log.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def _draw_waits(axes: Axes, outcomes: Sequence[Outcome]) -> None:
 
 def _draw_course(axes: Axes, outcomes: Sequence[Outcome]) -> None:
     inside = np.array([one.inside for one in outcomes], np.float64)
-    last = min(_ROLLING, len(inside))
+    last = min(_ROLLING, max(1, len(inside) // 4))  # a line at all, however few there are
     share = 100 * np.convolve(inside, np.ones(last) / last, mode="valid")
     days = np.array([one.submitted for one in outcomes], np.float64) / 86_400
     axes.axhspan(85, 95, color=FAINT, zorder=0)
