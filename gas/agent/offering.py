@@ -14,7 +14,7 @@ __all__ = ["accept", "checked_notice", "decline", "offer_text", "offering", "wit
 def offering(where: Endpoint, what: str) -> OfferingEndpoint:
     """Return a scheduler as one that offers earlier starts, or raise `BadInput` with `what` that is asked for."""
     if not isinstance(where, OfferingEndpoint):
-        raise BadInput(f"{what}: {where.name} offers no earlier starts, only S³ does; give an S³")
+        raise BadInput(f"{what}: {where.name} offers no earlier starts, only S³ does; use an S³")
     return where
 
 

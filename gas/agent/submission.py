@@ -69,7 +69,7 @@ def prepared(planned: Planned, run: Run, options: PlanOptions) -> Prepared:
     if run.job.job_class is not None and not chosen.takes_classes:
         raise BadInput(
             f"class {run.job.job_class}: {chosen.name} has no classes of jobs, only S³ has; leave the class out, or "
-            f"give an S³ service"
+            f"use an S³ service"
         )
     if run.job.notice is not None:
         offering(chosen, f"notice {duration_text(run.job.notice)}")

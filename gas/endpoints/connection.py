@@ -167,7 +167,7 @@ class Connection:
         unmade = untrusted or never_made(error)
         text = f"{self.called} cannot be reached ({words_of(error)})"
         if untrusted:
-            text += "; give the certificates to trust in ca_file of the endpoint's table, or in GAS_CA_FILE"
+            text += "; put the certificates to trust into ca_file of the endpoint's table, or in GAS_CA_FILE"
         return NoAnswer(text, sent=not unmade, again=not untrusted)
 
     @contextmanager
