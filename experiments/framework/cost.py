@@ -30,7 +30,7 @@ _ENOUGH = 2.0
 _FEWEST_TIMES = 6
 """Nor do fewer times, of which the first also compiles."""
 _EXPLAINED = 0.5
-"""And nor do times of which the sizes explain less than this share of the variance."""
+"""Nor do times of which the sizes explain less than this share of the variance."""
 
 
 @dataclass(frozen=True)

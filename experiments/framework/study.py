@@ -335,9 +335,11 @@ def logs_at_hand(
     if not logs and not study.without_logs:
         stems = ", ".join(source.stem for source in sources)
         raise BadInput(f"no log to study; give a folder that holds one of these with --traces: {stems}")
+    months_of = [(log.name, [*jobs_by_month(log)]) for log in logs if chosen.months]  # each log is read once
     for month in chosen.months:
-        if not any(month in jobs_by_month(log) for log in logs):
-            raise BadInput(f"--month {month}: no log has jobs of that month; {'; '.join(map(_span, logs))}")
+        if not any(month in months for _, months in months_of):
+            spans = "; ".join(_span(name, months) for name, months in months_of)
+            raise BadInput(f"--month {month}: no log has jobs of that month; {spans}")
     unwanted = [source for source in sources if source not in given and source not in wanted]
     logs = [replace(log, months=tuple(chosen.months)) for log in logs]
     if chosen.quick and study.by_month and study.quick and "months" not in study.quick and not chosen.months:
@@ -351,9 +353,8 @@ def logs_at_hand(
     return AtHand(logs, missing, unwanted, left_out, remarks)
 
 
-def _span(log: Found) -> str:
-    months = [*jobs_by_month(log)]
-    return f"{log.name} has jobs from {months[0]} to {months[-1]}" if months else f"{log.name} has none"
+def _span(name: str, months: Sequence[str]) -> str:
+    return f"{name} has jobs from {months[0]} to {months[-1]}" if months else f"{name} has none"
 
 
 def spread_over(months: Mapping[str, int], most: int) -> tuple[str, ...]:

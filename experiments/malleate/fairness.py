@@ -40,7 +40,7 @@ def evenness(
 ) -> dict[str, float | list[float] | None]:
     """Return Jain's index of users' slowdowns, and those without each month in turn.
 
-    Jobs of unknown users (-1) do not count: they are nobody's, not those of one user. Users with fewer than ten jobs do
+    Jobs of unknown users (-1) are left out: they do not belong to one user. Users with fewer than ten jobs do
     not count; without ten jobs outside of a month, a user does not count there. None where no user counts.
     """
     known_user = user >= 0

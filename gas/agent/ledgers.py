@@ -15,7 +15,7 @@ from gas.agent.states import ENDED
 from gas.endpoints import Endpoint, JobEndpoint, QueueEndpoint
 from gas.endpoints.ledger_file import ledger_of
 from gas.errors import GasError, NotFound
-from gas.prediction.ledger import LEAST, SET_BACK, Ledger, Made
+from gas.prediction.ledger import LEAST, Ledger, Made
 from gas.prediction.snapshot import Snapshot
 from workloads import Log
 
@@ -110,7 +110,7 @@ def note_start(endpoint: Endpoint, job: dict[str, Any], remark: Callable[[str], 
         return ""
     with file.changing() as ledger:
         _settle(ledger, {who: job["start"]})
-    if job["start"] < made.now - SET_BACK:
+    if not made.precedes(job["start"]):
         return ""
     held = made.low <= job["start"] - made.now <= made.high
     return f"its start was {'' if held else 'not '}in the predicted interval; {ledger.coverage()}"

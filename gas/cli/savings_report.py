@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gas.intervals import Interval
 from gas.prediction.backtest import LONGEST_QUEUE
 from gas.prediction.classes import FACTOR_SHARE, FEWEST, shortly
 from gas.prediction.savings import FASTER, Saving, Savings
@@ -25,7 +26,7 @@ def savings_sentences(savings: Savings) -> list[str]:
     width = everybody.saved.half_width
     within = "" if width is None or everybody.jobs < FEWEST else f" ± {100 * everybody.change(width):.0f}"
     best, plan = (everybody.change(everybody.requested - one) for one in (everybody.best, everybody.planned))
-    unsure = "" if width is None or abs(everybody.saved.mean) > width else ", which is not significant"
+    unsure = "" if width is None or _sign(everybody.saved) else ", which is not significant"
     found = [
         f"Suppose that Gas had chosen by prediction, for {many(everybody.jobs, 'job')} submitted while others waited, "
         "among half, the same and twice their processors. Their mean turn-around time would have been "
@@ -34,7 +35,7 @@ def savings_sentences(savings: Savings) -> list[str]:
         f"that twice the processors make a job {FASTER} times as fast, and that the run time at each size is known, as "
         "from a speed-up model."
     ]
-    losers = [one for one in savings.classes[1:] if isinstance(cell := _saved(one), Cell) and cell.mark == "bad"]
+    losers = [one for one in savings.classes[1:] if one.jobs >= FEWEST and _sign(one.saved) == "bad"]
     if losers:
         each = "; ".join(f"{one.kind} {one.name} ({_change(one.change(one.saved.mean))})" for one in losers)
         found.append(f"Significantly longer for: {each}.")
@@ -96,10 +97,16 @@ def _change(share: float, within: str = "") -> str:
     return f"{100 * abs(share):.0f}{within}% {'shorter' if share >= 0 else 'longer'}"
 
 
+def _sign(saved: Interval) -> Mark:
+    """Return whether time is saved ("good") or lost ("bad") beyond the interval; "" if that is not resolved."""
+    if saved.half_width is None or abs(saved.mean) <= saved.half_width:
+        return ""
+    return "good" if saved.mean > 0 else "bad"
+
+
 def _saved(one: Saving) -> Cell | str:
     """Return the change in per cent of the requests' mean, with its interval unless it is of few."""
     mean, width = 100 * one.change(one.saved.mean), one.saved.half_width
     if one.jobs < FEWEST or width is None:
         return Cell(f"{mean:.0f}%", "quiet")
-    mark: Mark = "good" if one.saved.mean > width else "bad" if one.saved.mean < -width else ""
-    return Cell(f"{mean:.0f} ± {100 * one.change(width):.0f}%", mark)
+    return Cell(f"{mean:.0f} ± {100 * one.change(width):.0f}%", _sign(one.saved))

@@ -167,7 +167,7 @@ class Connection:
         unmade = untrusted or never_made(error)
         text = f"{self.called} cannot be reached ({words_of(error)})"
         if untrusted:
-            text += "; put the certificates to trust into ca_file of the endpoint's table, or in GAS_CA_FILE"
+            text += "; set ca_file in the endpoint's table, or GAS_CA_FILE, to a file of the certificates to trust"
         return NoAnswer(text, sent=not unmade, again=not untrusted)
 
     @contextmanager

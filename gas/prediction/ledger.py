@@ -100,6 +100,10 @@ class Made:
     similar: NDArray[np.int64] = field(default_factory=lambda: _NOBODY)
     afterwards: bool = False
 
+    def precedes(self, start: int) -> bool:
+        """Return whether it was made before a job started, by a clock that was not set back since."""
+        return start >= self.now - SET_BACK
+
     def outcome(self, start: int) -> Outcome:
         """Return what has come of it."""
         wait = start - self.now
@@ -274,7 +278,7 @@ class Ledger:
         while self._started and self._started[0][0] < now:
             start, _, who = heappop(self._started)
             made = self._open.pop(who, None)
-            if made is not None and start >= made.now - SET_BACK:
+            if made is not None and made.precedes(start):
                 self._came_true(made.outcome(start))
                 learnt = True
         return learnt

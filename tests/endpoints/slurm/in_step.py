@@ -3,7 +3,8 @@
 The engine counts whole seconds. Whether a job has ended when a cycle begins in the same second, or whether a pass of
 the main scheduler follows in that second or in the next, is an accident of real time, and one second may change the
 order of a queue for minutes. Here the schedulers run when the log says that Slurm's did, and a job that starts as in
-Slurm ends at the instant at which it did there: what differs then, differs by a rule. It is not told what started.
+Slurm ends at the instant at which it did there: so any remaining difference comes from a rule. Recorded starts are not
+given.
 
 Parts of that can be left to the engine's rules instead, which shows what they count: `ENDS` are then noticed in the
 next second, `PASSES` of the main scheduler and `CYCLES` of the backfill scheduler run when they are due.

@@ -179,7 +179,7 @@ def test_several_clusters_are_refused_where_it_is_not_told_which_is_ones_own():
         (answer({"job_id": 7}), r"jobs\[0\] of the accounting \(7\) has no key time/submission"),
     ],
 )
-def test_where_nothing_can_be_understood_the_first_reason_is_named(wrong, told):
+def test_if_no_job_can_be_read_the_first_reason_is_named(wrong, told):
     with pytest.raises(Unreachable, match=told):
         accounting_lines(wrong)
 
