@@ -400,7 +400,10 @@ def _plan_one(
         too_long = asked.walltimes > longest
         reject(
             asked.kept(too_long),
-            lambda size, walltime: f"its walltime of {walltime} s is above the scheduler's limit of {longest} s",
+            lambda size, walltime: (
+                f"its walltime of {duration_text(walltime, exact=True)} is above the scheduler's limit of "
+                f"{duration_text(longest, exact=True)}"
+            ),
             "limit",
         )
         asked = asked.kept(~too_long)
@@ -412,7 +415,7 @@ def _plan_one(
         layout = asked.layout(place)
         if s == NEVER:
             said = availability.why_never(p, w, layout) if isinstance(availability, NodeAvailability) else ""
-            said = said or f"never free for {w} s in this list"
+            said = said or f"never free for {duration_text(w)} in this list"
             rejected.append(Rejected(name, p, said if layout is None else f"as {layout}: {said}", "no hole", unit))
         else:
             candidates.append(Candidate(name, p, w, t, s, availability.kind, unit, layout))

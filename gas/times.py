@@ -170,10 +170,17 @@ def iso_time(seconds: int) -> str:
         return f"@{seconds}"
 
 
-def duration_text(seconds: int) -> str:
-    """Return a duration in its two largest units: ``36s``, ``5m30s``, ``2h05m``, ``3d04h``."""
+def duration_text(seconds: int, *, exact: bool = False) -> str:
+    """Return a duration in its two largest units: ``36s``, ``5m30s``, ``2h05m``, ``3d04h``.
+
+    With exact, the smaller units follow unless they are 0: for two durations of which one is longer by a second.
+    """
     if seconds < 0:
-        return "-" + duration_text(-seconds)
+        return "-" + duration_text(-seconds, exact=exact)
+    rest = seconds % (3600 if seconds >= 86400 else 60) if exact and seconds >= 3600 else 0
+    if rest:
+        minutes = f"{rest // 60:02}m" if seconds >= 86400 else ""
+        return f"{duration_text(seconds - rest)}{minutes}{rest % 60:02}s"
     if seconds < 60:
         return f"{seconds}s"
     if seconds < 3600:

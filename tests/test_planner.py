@@ -414,7 +414,7 @@ def test_limits_are_those_of_their_scheduler_only():
         ("strict", 4),
     }
     assert {r.processors: r.reason for r in result.rejected} == {
-        2: "its walltime of 10 s is above the scheduler's limit of 9 s",
+        2: "its walltime of 10s is above the scheduler's limit of 9s",
         8: "above the scheduler's limit of 4 processors",
     }
 
@@ -471,7 +471,7 @@ def test_a_size_without_a_time_is_named():
 def test_a_hole_that_never_comes_is_named():
     application = Application(Table.of({4: 5}), safety=1.1)
     availability = AvailabilityList.of([0, 5], [4, 3])
-    assert reasons(application, availability) == {4: "never free for 6 s in this list"}
+    assert reasons(application, availability) == {4: "never free for 6s in this list"}
 
 
 def test_a_scheduler_that_knows_why_there_is_no_start_says_it():

@@ -296,6 +296,23 @@ def test_durations_in_their_two_largest_units(seconds, text):
     assert duration_text(seconds) == text
 
 
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (59, "59s"),
+        (330, "5m30s"),
+        (3600, "1h00m"),
+        (3601, "1h00m01s"),
+        (7559, "2h05m59s"),
+        (86400, "1d00h"),
+        (3 * 86400 + 4 * 3600 + 59, "3d04h00m59s"),
+        (-3601, "-1h00m01s"),
+    ],
+)
+def test_exact_durations_differ_where_the_seconds_do(seconds, text):
+    assert duration_text(seconds, exact=True) == text
+
+
 def test_instants_as_seen_from_now():
     assert relative_text(NOW, NOW) == "now"
     assert relative_text(NOW + 7500, NOW) == "in 2h05m"

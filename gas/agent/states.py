@@ -16,7 +16,7 @@ ENDED = ("completed", "failed", "timeout", "cancelled", "lost")
 def describe(job: dict[str, Any]) -> str:
     """Return a job in one line; fields that are hidden for other users' jobs are left out."""
     called = f" ({job['name']})" if job["name"] is not None else f" of {job.get('user', 'another user')}"
-    limit = "walltime unlimited" if job["walltime"] is None else f"walltime {job['walltime']} s"
+    limit = "walltime unlimited" if job["walltime"] is None else f"walltime {duration_text(job['walltime'])}"
     of_class = f", class {job['class']}" if job.get("class") else ""
     head = f"job {job['id']}{called}, {size_of(job)}, {limit}{of_class}: {job['state']}"
     promise, start, due, finished = (job[key] for key in ("promise", "start", "due", "finished"))

@@ -106,8 +106,6 @@ def fit(
     Timings with columns for nodes or batch sizes, such as gpus,nodes,local_batch,step_time, are fitted with AdaptDL's
     goodput model. `gas guide fit` lists the accepted column names.
     """
-    if output is not None and output.exists() and not force:
-        raise _exists(output)
     check_outputs({"--output": output, "--plot": plot}, [timings])
     if plot is not None:
         from gas.pictures.canvas import picture_suffix
@@ -134,11 +132,11 @@ def fit(
         from gas.pictures.fit import draw_fit
 
         draw_fit(report, plot)
-    _write(output, text, fit_report.title(report, chosen), report.warnings, force=force)
     if as_json:
         print_json_line(fit_report.document(report, called, chosen))
     else:
         fit_report.show_curve(report, chosen)
+    _write(output, text, fit_report.title(report, chosen), report.warnings, force=force)
 
 
 def _fit_layouts(
@@ -161,28 +159,26 @@ def _fit_layouts(
         from gas.pictures.front import draw_front
 
         draw_front(report, name, plot)
-    _write(output, text, fit_report.TITLES[name], report.warnings, force=force)
     if as_json:
         print_json_line(fit_report.layout_document(report, called, name))
     else:
         fit_report.show_layouts(report, name)
-
-
-def _exists(output: Path) -> BadInput:
-    return BadInput(f"{output}: exists already; give another name or add --force")
+    _write(output, text, fit_report.TITLES[name], report.warnings, force=force)
 
 
 def _write(output: Path | None, text: str, title: str, warnings: Sequence[str], *, force: bool) -> None:
-    """Write the application file, if one is asked for, and say what it holds and what to know of it."""
+    """Say what to know of a fit, and write the application file, if one is asked for.
+
+    Comes last: a fit whose file exists already is shown and drawn all the same.
+    """
+    for warning in warnings:
+        note(f"Warning: {warning}")
     if output is not None:
         try:
-            # "x" refuses a file that came to be since the fit began.
             with output.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
                 stream.write(text)
         except FileExistsError:
-            raise _exists(output) from None
+            raise BadInput(f"{output}: exists already and was not changed; give another name or add --force") from None
         except OSError as error:
             raise BadInput(f"{output}: cannot be written: {error.strerror}") from None
         note(f"{output}: written, {title}")
-    for warning in warnings:
-        note(f"Warning: {warning}")

@@ -23,7 +23,7 @@ from gas.endpoints import JobDescription, ReshapingEndpoint
 from gas.errors import BadInput
 from gas.placeholders import check
 from gas.planner import Plan
-from gas.times import iso_time, parse_duration, relative_text
+from gas.times import duration_text, iso_time, parse_duration, relative_text
 
 if TYPE_CHECKING:
     from gas.agent.submission import Prepared, Submitted
@@ -289,6 +289,6 @@ def _show_request(prepared: Prepared, *, explain: bool, everything: bool, json: 
     if preview is not None:
         say(f"would submit (nothing was submitted):\n{preview.rstrip()}")
         return
-    what = f"run {' '.join(job.command)}" if job.command else f"simulate {job.run_time} s"
+    what = f"run {' '.join(job.command)}" if job.command else f"simulate {duration_text(job.run_time)}"
     late = iso_time(request.start_by or 0)
     say(f"would {what} (nothing was submitted); if it could not start by {late}, it would be refused")

@@ -211,7 +211,8 @@ def _note_summary(summary: dict[str, Any]) -> None:
         f"{duration_text(summary['span'])}, load {summary['load']:.3f}"
     )
     note(
-        f"run time {summary['mean_run_time']:,.0f} s on average, {summary['longest_run_time']:,} s at most; "
+        f"run time {duration_text(round(summary['mean_run_time']))} on average, "
+        f"{duration_text(summary['longest_run_time'])} at most; "
         f"{summary['mean_processors']:.1f} processors on average, {summary['largest_job']:,} at most; "
         f"{summary['serial']:.0%} serial, {summary['power_of_two']:.0%} 1 or a power of two"
     )

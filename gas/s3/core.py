@@ -77,8 +77,8 @@ class S3(Offers):
             anchor = self.anchor(processors, walltime, earliest)
             if anchor > start_by:
                 raise StalePlan(
-                    f"the first slot for {processors} processors and {walltime} s starts {anchor - start_by} s after "
-                    f"start_by {start_by}; nothing was queued, plan again"
+                    f"the first slot for {processors} processors and {duration_text(walltime)} starts "
+                    f"{duration_text(anchor - start_by)} after start_by {start_by}; nothing was queued, plan again"
                 )
         start = int(self._place(self._profile, processors, walltime, earliest))
         assert start != NEVER, "the last frame of the profile is the whole machine"
@@ -108,8 +108,8 @@ class S3(Offers):
         anchor = self.anchor(processors, walltime, start)
         if anchor > latest:
             raise StalePlan(
-                f"{processors} processors are not free for {walltime} s from {iso_time(start)}; the first such slot "
-                f"starts {duration_text(anchor - start)} later, at {iso_time(anchor)}; nothing was reserved"
+                f"{processors} processors are not free for {duration_text(walltime)} from {iso_time(start)}; the first "
+                f"such slot starts {duration_text(anchor - start)} later, at {iso_time(anchor)}; nothing was reserved"
             )
         self._take(self._profile, anchor, anchor + walltime, processors)
         entry = self._new(processors, walltime, anchor, "reserved", start)
@@ -190,9 +190,9 @@ class S3(Offers):
             if offered is not None:
                 self._take(self._profile, *offered)
             raise StalePlan(
-                f"job {id}: the first slot for {processors} processors and {walltime} s that delays no other job "
-                f"starts {start - start_by} s after start_by {start_by}, at {iso_time(start)}; nothing was changed, "
-                "plan again"
+                f"job {id}: the first slot for {processors} processors and {duration_text(walltime)} that delays no "
+                f"other job starts {duration_text(start - start_by)} after start_by {start_by}, at {iso_time(start)}; "
+                "nothing was changed, plan again"
             )
         after = start, start + walltime, processors
         self._take(self._profile, *after)

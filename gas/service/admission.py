@@ -14,6 +14,7 @@ from gas.service.changes import Answer, Change, Reshape
 from gas.service.jobs import Job, JobRequest
 from gas.service.limits import Limits
 from gas.service.reshaping import reshape
+from gas.times import duration_text
 
 __all__ = ["Admission", "job_of"]
 
@@ -121,8 +122,9 @@ class Admission:
         given = held.request.processors, held.request.walltime, held.start
         if wanted != given:
             raise Conflict(
-                f"reservation {reservation} holds {given[0]} processors for {given[1]} s from {given[2]}, but the job "
-                f"requests {wanted[0]} for {wanted[1]} s, not_before {wanted[2]}; request what the reservation holds"
+                f"reservation {reservation} holds {given[0]} processors for {duration_text(given[1], exact=True)} from "
+                f"{given[2]}, but the job requests {wanted[0]} for {duration_text(wanted[1], exact=True)}, not_before "
+                f"{wanted[2]}; request what the reservation holds"
             )
         book.classes.admit(request.job_class, request.user)
         size = book.usage.of(request.user)[2]

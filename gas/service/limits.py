@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass
 
 from gas.errors import BadInput, OverLimit, TooLarge, TooMany
+from gas.times import duration_text
 
 __all__ = ["DEFAULT_QUEUED_BYTES", "DEFAULT_REQUEST_BYTES", "DEFAULT_STREAMS", "Limits", "Pace", "RateLimiter"]
 
@@ -96,7 +97,7 @@ class Limits:
         most, more = self.max_processor_seconds, processors * walltime
         if most is None or processor_seconds + more <= most:
             return
-        asked = f"{processors} processors for {walltime} s are {_hours(more)}"
+        asked = f"{processors} processors for {duration_text(walltime)} are {_hours(more)}"
         if more > most:
             raise OverLimit(
                 f"{asked}, and the limit of all jobs of {user} together is {_hours(most)}; request fewer processors "

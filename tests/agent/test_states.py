@@ -5,7 +5,7 @@ from made_endpoints import job
 
 from gas.agent.states import describe
 
-HEAD = "job 7 (j7), 4 processors, walltime 60 s: "
+HEAD = "job 7 (j7), 4 processors, walltime 1m00s: "
 AT_60, AT_90, AT_100, AT_120, AT_160 = (f"1970-01-01T00:0{s // 60}:{s % 60:02}Z" for s in (60, 90, 100, 120, 160))
 
 
@@ -50,7 +50,7 @@ def test_a_job_in_one_line(found, words):
 
 
 def test_a_job_on_gpus_is_as_large_as_these_are_many():
-    assert describe({**job(7, "queued"), "gpus": 1}).startswith("job 7 (j7), 1 GPU, walltime 60 s")
+    assert describe({**job(7, "queued"), "gpus": 1}).startswith("job 7 (j7), 1 GPU, walltime 1m00s")
 
 
 def test_a_job_without_a_limit():

@@ -77,7 +77,7 @@ def test_no_candidate_beats_one_of_the_front_and_one_of_the_front_beats_each_oth
 def test_nothing_is_wider_than_80_columns(capsys, monkeypatch, name):
     monkeypatch.setenv("COLUMNS", "80")
     late = [candidate(n, 10**7 // n + 500 * n, start=10**6, scheduler=name) for n in (1000, 10_000, 100_000, 900_000)]
-    refused = [Rejected(name, 10**6, "its walltime of 8000000 s is above the scheduler's limit of 604800 s")]
+    refused = [Rejected(name, 10**6, "its walltime of 92d14h13m20s is above the scheduler's limit of 7d00h")]
     found = plan(*late, candidate(2_000_000, 10**6, start=10**6, scheduler=name), rejected=refused)
     show_trade_offs(found, everything=True)
     show_impossible(found, everything=True)

@@ -135,8 +135,9 @@ def test_an_existing_application_file_is_kept_unless_forced(gas, timings, tmp_pa
     output.write_text("mine")
     result = gas(timings, "-o", output)
     assert isinstance(result.exception, BadInput)
-    assert str(result.exception) == f"{output}: exists already; give another name or add --force"
+    assert str(result.exception) == f"{output}: exists already and was not changed; give another name or add --force"
     assert output.read_text() == "mine"
+    assert "Downey's model" in result.stdout, "the fit is shown all the same"
     assert gas(timings, "-o", output, "--force").exit_code == 0
     assert tomllib.loads(output.read_text())["name"] == "lu"
 

@@ -87,7 +87,7 @@ def test_a_schedule_is_followed_by_what_happens_not_by_what_is_expected(queue, t
     out, err = call.communicate(timeout=60)
     assert (call.returncode, out) == (130, "")
     assert lines[0] == "hpc: 2 jobs run on 8, 1 wait\n"
-    assert lines[1].startswith("job 1 (j1), 4 processors, walltime 60 s: running")
-    assert lines[2].startswith("job 4 (j4), 4 processors, walltime 60 s: queued")
+    assert lines[1].startswith("job 1 (j1), 4 processors, walltime 1m00s: running")
+    assert lines[2].startswith("job 4 (j4), 4 processors, walltime 1m00s: queued")
     assert "gas: job 3 has left the schedule" in err
     assert err.endswith("gas: interrupted\n")

@@ -15,7 +15,7 @@ def test_status_of_one_job_and_of_all(gas, s3):
     running, waiting = s3.simulated(10, 3600, name="first"), s3.simulated(4, 60, name="second")
     s3.until(running["id"], "running")
     one = gas("status", str(waiting["id"]), "-e", s3.url)
-    assert one.out.startswith(f"job {waiting['id']} (second), 4 processors, walltime 60 s: queued; starts ")
+    assert one.out.startswith(f"job {waiting['id']} (second), 4 processors, walltime 1m00s: queued; starts ")
     everything = gas("status", "-e", s3.url)
     assert "first" in everything.out
     assert "running" in everything.out
@@ -157,7 +157,7 @@ def test_following_a_job_tells_what_becomes_of_it_and_ends_as_wait_does(gas, s3)
     good = s3.process(1, 60, "true")
     followed = gas("status", "--follow", str(good["id"]), "-e", s3.url)
     assert followed.code == 0
-    states = re.findall(r"walltime 60 s: (\w+)", followed.out)
+    states = re.findall(r"walltime 1m00s: (\w+)", followed.out)
     assert (states[0], states[-1]) == ("queued", "completed")
     assert len(states) == len(set(followed.out.splitlines())), "no line twice"
     bad = s3.process(1, 60, "sh", "-c", "exit 3")

@@ -159,7 +159,7 @@ def test_a_size_that_is_impossible_is_refused_with_the_reason(story, reshape, si
 
 def test_a_size_that_is_never_free_is_refused_with_the_reason(story, reshape):
     story.change((0, 0), (60, 4))
-    assert "(never free for 44 s in this list)" in reshape("-p", "16").err
+    assert "(never free for 44s in this list)" in reshape("-p", "16").err
 
 
 def test_only_a_job_that_waits_is_changed(story, reshape):
@@ -224,7 +224,7 @@ def test_a_job_of_an_s3_is_reshaped(gas, s3, app):
     assert found.code == 0
     assert re.match(r"job 3 requests 2 processors instead of 4, walltime 4m24s, to start (now|in \ds) ", found.out)
     assert s3.job(3)["promise"] < running["promise"] + 10
-    assert gas("status", "3", "-e", s3.url).out.startswith("job 3 (job), 2 processors, walltime 264 s: ")
+    assert gas("status", "3", "-e", s3.url).out.startswith("job 3 (job), 2 processors, walltime 4m24s: ")
     s3.until(1, "running")
     found = gas("reshape", "1", app, "-e", s3.url)
     assert (found.code, found.err.count("only waiting jobs can be reshaped")) == (1, 1)
@@ -284,7 +284,7 @@ def test_a_watched_job_is_changed_when_its_queue_does(story, watch):
         "job 7 is planned to start in 30s with 16 processors, as predicted",
         "job 7 waits for 16 processors, planned to start in 30s and to finish in 1m10s; unchanged: nothing "
         "finishes sooner",
-        "job 7 (lu), 16 processors, walltime 44 s: running since 2024-11-07T17:21:02Z; "
+        "job 7 (lu), 16 processors, walltime 44s: running since 2024-11-07T17:21:02Z; "
         "2024-11-07T17:21:00Z was predicted when it was changed",
     ]  # fmt: skip
 
@@ -435,7 +435,7 @@ def test_a_watched_job_that_starts_in_the_moment_of_its_change_goes_on_as_it_is(
     assert [size for _, size, _ in story.asked] == [16]
     assert lines[1:] == [
         "job 7 could not be changed to 16 processors: kth: job 7 is no longer waiting (running)",
-        "job 7 (lu), 4 processors, walltime 180 s: running since 2024-11-07T17:20:20Z",
+        "job 7 (lu), 4 processors, walltime 3m00s: running since 2024-11-07T17:20:20Z",
     ]
 
 

@@ -491,7 +491,7 @@ def test_a_reshaped_job_keeps_its_place_in_the_queue():
 def test_a_shape_that_would_start_later_than_asked_is_refused_and_nothing_changes():
     s3, b, c = reshaping()
     before, version = s3.availability().to_wire(), s3.version
-    with pytest.raises(StalePlan, match="job 2: .* delays no other job starts 150 s after start_by 100"):
+    with pytest.raises(StalePlan, match="job 2: .* delays no other job starts 2m30s after start_by 100"):
         s3.reshape(b.id, 10, 101, start_by=100)
     assert (b.start, b.walltime, c.start, s3.version) == (100, 100, 200, version)
     assert s3.availability().to_wire() == before

@@ -288,7 +288,7 @@ def test_a_job_that_asks_for_something_else_does_not_get_the_place_of_a_reservat
     reservation = held(s3)
     answer = into(s3, reservation, processors=5)
     assert answer.status_code == 409
-    assert "reservation 1 holds 4 processors for 60 s" in answer.json()["error"]["message"]
+    assert "reservation 1 holds 4 processors for 1m00s" in answer.json()["error"]["message"]
     job = s3.simulated(1, 10)
     assert into(s3, job).status_code == 404, "a job is no reservation"
     assert into(s3, reservation, notice=60).status_code == 422, "it is offered no other start"

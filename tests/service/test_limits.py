@@ -48,7 +48,7 @@ def test_a_refusal_names_value_limit_and_way_out():
     with pytest.raises(OverLimit) as refused:
         limits.check_queue("alice", 1, 8 * 3600, 3, 3600)
     message = str(refused.value)
-    for part in ("3 processors for 3600 s", "3.0 processor-hours", "8.0 ", "11.0 ", "the limit is 10.0 ", "cancel one"):
+    for part in ("3 processors for 1h00m", "3.0 processor-hours", "8.0 ", "11.0 ", "the limit is 10.0 ", "cancel one"):
         assert part in message
     with pytest.raises(OverLimit, match=r"limit of all jobs of alice together is 10\.0.*request fewer") as refused:
         limits.check_queue("alice", 0, 0, 11, 3600)

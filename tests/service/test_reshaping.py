@@ -108,7 +108,7 @@ def test_what_is_refused_changes_nothing(full, hand):
         (Reshape(5, 1), Conflict, "job 5 is cancelled"),
         (Reshape(77, 1), NotFound, "no job 77"),
         (Reshape(2, 11), BadInput, "the machine has 10"),
-        (Reshape(2, 10, 101, start_by=1_000_101), StalePlan, "starts 150 s after start_by 1000101"),
+        (Reshape(2, 10, 101, start_by=1_000_101), StalePlan, "starts 2m30s after start_by 1000101"),
     ]:
         with pytest.raises(kind, match=message):
             full.reshape(wanted)
@@ -129,7 +129,7 @@ def test_limits_are_those_of_the_job_s_user_and_less_is_always_allowed(tmp_path,
     try:
         for request in (simulated(10, 100, user="bob"), simulated(10, 100, user="ada"), simulated(10, 100, user="ada")):
             live.submit(request)
-        with pytest.raises(OverLimit, match="10 processors for 201 s .* 1000 processor-seconds of ada"):
+        with pytest.raises(OverLimit, match="10 processors for 3m21s .* 1000 processor-seconds of ada"):
             live.reshape(Reshape(2, walltime=201, user="operator"))
         assert live.reshape(Reshape(2, walltime=200, user="operator")).request.walltime == 200
         live._admission._limits = Limits(max_processor_seconds=10)

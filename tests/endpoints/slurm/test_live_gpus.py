@@ -106,7 +106,7 @@ def test_a_job_that_waits_is_as_large_in_each_command_and_watched_until_it_start
     assert best["processors"] == 8, "4 GPUs on a node, and 8 on two, are free in half an hour"
     job = str(run("submit", app, "--json", "--", "sleep", "30").json["job"]["id"])
     for command in ("status", "why"):
-        assert run(command, job).out.startswith(f"job {job} (train), 8 GPUs, walltime 600 s: queued")
+        assert run(command, job).out.startswith(f"job {job} (train), 8 GPUs, walltime 10m00s: queued")
     slurm.settle(int(job))
     for one in busy:
         slurm.cancel(one)
@@ -123,7 +123,7 @@ def test_a_job_that_waits_is_given_other_gpus_and_finds_these(run, slurm, tmp_pa
     both = application(tmp_path / "both.toml", {before: 500, after: 100}, gpus_per_node=2)
     said = run("reshape", job, both).out
     assert re.match(rf"job {job} requests {after} GPUs \(\dx2 a100\) instead of {before}, walltime 1m50s", said)
-    assert run("status", job).out.startswith(f"job {job} (train), {after} GPUs, walltime 120 s: queued")
+    assert run("status", job).out.startswith(f"job {job} (train), {after} GPUs, walltime 2m00s: queued")
     slurm.cancel(full)
     run("wait", job)
     nodes = after // 2
