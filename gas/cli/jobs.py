@@ -10,7 +10,7 @@ import typer
 from gas.agent.options import Instant, checked_key
 from gas.agent.reserving import clock_of, reserve
 from gas.agent.schedulers import find_by_key, job_endpoint, job_endpoints, job_of
-from gas.agent.states import describe, size_of
+from gas.agent.states import ENDED, describe, size_of
 from gas.cli.completion import JobReference, all_jobs
 from gas.cli.job_selection import STATES, Selection
 from gas.cli.options import INSTANTS, ConfigFile, Endpoints, Json, KeyOption, OneEndpoint
@@ -155,6 +155,7 @@ def _show_schedules(
 def _print_jobs(jobs: Sequence[dict[str, Any]], now: int, none: str) -> None:
     """Print jobs as a table; the caller's own are marked among those of other users; starts with ? are estimates.
 
+    A remark says why a job has ended: of a reservation that was cancelled, which job took its place.
     Where there are no jobs, `none` says so.
     """
     if not jobs:
@@ -163,8 +164,9 @@ def _print_jobs(jobs: Sequence[dict[str, Any]], now: int, none: str) -> None:
     marked = not all(j.get("mine", True) for j in jobs)
     classed = ["class"] if any(j.get("class") for j in jobs) else []
     offered = ["offered"] if any(j.get("offer") is not None for j in jobs) else []
+    remarked = ["remark"] if any(j["state"] in ENDED and j.get("message") for j in jobs) else []
     print_table(
-        ["job", "name", "user", *classed, "state", "processors", "walltime", "starts", *offered, "ends"],
+        ["job", "name", "user", *classed, "state", "processors", "walltime", "starts", *offered, "ends", *remarked],
         [
             (
                 str(j["id"]),
@@ -177,10 +179,11 @@ def _print_jobs(jobs: Sequence[dict[str, Any]], now: int, none: str) -> None:
                 starts_text(j, now),
                 *([offered_text(j, now)] if offered else []),
                 ends_text(j, now),
+                *([(j.get("message") or "") if j["state"] in ENDED else ""] if remarked else []),
             )
             for j in jobs
         ],
-        left=("name", "user", "class", "state"),
+        left=("name", "user", "class", "state", "remark"),
     )
 
 

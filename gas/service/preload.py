@@ -80,7 +80,8 @@ def stood(
         watch=None if progress is None else lambda done, _: progress(done / count),
     )
     standing = [
-        (f"log job {jobs.id[id - 1]}", entry, machine.run_times[id]) for id, entry in machine.schedule.entries.items()
+        (f"no. {jobs.id[id - 1]} in the log", entry, machine.run_times[id])
+        for id, entry in machine.schedule.entries.items()
     ]
     machine.run_times = {entry.id: run_time for _, entry, run_time in standing}
     return machine, standing, jobs

@@ -10,6 +10,8 @@ import pytest
 from faulty_proxy import Proxy
 from made_endpoints import job as made_job
 
+from gas.cli.jobs import _print_jobs
+
 
 def test_status_of_one_job_and_of_all(gas, s3):
     running, waiting = s3.simulated(10, 3600, name="first"), s3.simulated(4, 60, name="second")
@@ -65,6 +67,17 @@ def test_estimates_are_shown_as_such_also_by_a_scheduler_that_shows_no_plans(gas
     assert rows[4][-2:] == ["2h00m ago", "1h00m ago"]
     assert "queued; may start " in gas("status", "2", "--config", config).out
     assert gas("status", "2", "--config", config, "--json").json["expected"] == now + 7500
+
+
+def test_the_list_says_why_a_reservation_was_cancelled(capsys):
+    gone = made_job(1, "cancelled", finished=90, message="job 2 took its place")
+    _print_jobs([gone, made_job(2, "queued", promise=160, message="not said here")], 100, "none")
+    title, first, second = capsys.readouterr().out.splitlines()
+    assert title.split()[-1] == "remark"
+    assert first.endswith("never  10s ago  job 2 took its place")
+    assert second.split()[-2:] == ["in", "1m00s"]
+    _print_jobs([made_job(2, "queued", promise=160, message="not said here")], 100, "none")
+    assert "remark" not in capsys.readouterr().out
 
 
 def test_a_reservation_without_a_promise(gas, endpoints, tmp_path):

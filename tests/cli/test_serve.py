@@ -85,12 +85,12 @@ def test_it_begins_with_the_jobs_of_a_log(tmp_path, gas):
     service, url = start("--trace", str(tmp_path / "log.swf"), *options)
     jobs = gas("status", "-e", url, "--json").json["jobs"]
     assert [(j["name"], j["state"]) for j in jobs] == [
-        ("log job 1", "running"),
-        ("log job 2", "running"),
-        ("log job 3", "queued"),
-        ("log job 4", "queued"),
-        ("log job 5", "queued"),
-        ("log job 6", "queued"),
+        ("no. 1 in the log", "running"),
+        ("no. 2 in the log", "running"),
+        ("no. 3 in the log", "queued"),
+        ("no. 4 in the log", "queued"),
+        ("no. 5 in the log", "queued"),
+        ("no. 6 in the log", "queued"),
     ]
     assert json.loads(gas("availability", "-e", url, "--json").out)["scheduler"] == "made-up"
     _, err = stop(service)

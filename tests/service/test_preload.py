@@ -60,14 +60,14 @@ def test_the_machine_stands_as_it_stood_moved_to_the_present(log):
     then = replay(apply_overrun(rigid, "kill"), processors=10, until=at)
     assert machine.schedule.now == now
     assert {e.id: e.start - now + at for _, e, _ in jobs} == {e.id: e.start for e in then.schedule.entries.values()}
-    assert all(name.startswith("log job ") for name, _, _ in jobs)
+    assert all(name.endswith(" in the log") for name, _, _ in jobs)
     assert all(run_time == 2 * 86400 for _, _, run_time in jobs)
     machine.schedule.check()
 
 
 def test_jobs_submitted_later_are_not_there(log):
     _, jobs, _ = stood(log, processors=10, at=0, now=1_800_000_000)
-    assert [name for name, _, _ in jobs] == ["log job 10"]
+    assert [name for name, _, _ in jobs] == ["no. 10 in the log"]
 
 
 def test_a_smaller_machine_leaves_larger_jobs_out(log):
