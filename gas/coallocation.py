@@ -162,6 +162,10 @@ class CoallocatedPlan:
         """Why it takes several machines, or one: what the other would have given, in a sentence."""
         single, now = self.single.best, self.single.now
         if not self.combinations:
+            able = [one.scheduler for one in self.single.lists if one.scheduler not in self.left_out]
+            if len(able) < 2:
+                only = f"only {able[0]}" if able else "none"
+                return f"coallocation needs two or more machines that promise their starts, and {only} is given"
             if single is None:
                 return f"no combination of up to {many(self.most, 'machine')} has room for it either"
             return f"no combination of up to {many(self.most, 'machine')} finishes sooner than {single.scheduler} alone"

@@ -205,6 +205,13 @@ def test_only_machines_that_promise_take_part():
     assert "estimates" in found.left_out["b"]
 
 
+def test_one_machine_alone_is_told_that_it_takes_two():
+    needs = "coallocation needs two or more machines that promise their starts, and"
+    assert coallocate(APP, [machine("a", [(0, 4)])]).why == f"{needs} only a is given"
+    assert coallocate(APP, [machine("b", [(0, 4)], 8, "estimate")]).why == f"{needs} none is given"
+    assert coallocate(Application(Table.of({16: 40.0})), [machine("a", [(0, 4)])]).why == f"{needs} only a is given"
+
+
 def test_a_machine_too_small_for_all_sizes_says_that_only_together_they_can():
     found = coallocate(Application(Table.of({8: 40.0})), [machine("a", [(0, 4)]), machine("b", [(0, 4)])])
     assert found.single.best is None

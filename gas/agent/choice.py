@@ -13,7 +13,7 @@ from gas.application import Application
 from gas.endpoints import Answer, Endpoint
 from gas.endpoints.asking import ask_again
 from gas.errors import BadInput, Infeasible
-from gas.planner import Candidate, Plan, plan
+from gas.planner import Candidate, Plan, Rejected, plan
 from gas.printable import many
 from gas.times import duration_text, has_passed_today, iso_time
 
@@ -28,9 +28,11 @@ QUICK_SECONDS = 5.0
 """Seconds within which a prediction counts as immediate; after a longer one, the clocks are checked."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Planned:
     """A plan, and the schedulers' answers on which it is based.
+
+    What the plan has, such as its trade-offs, is at `plan`; what is asked for most is here too.
 
     Attributes
     ----------
@@ -41,6 +43,22 @@ class Planned:
     plan: Plan
     answers: Sequence[Answer]
     resources: Resources | None = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.plan!r}, of {many(len(self.answers), 'answer')}>"
+
+    def _repr_html_(self) -> str:
+        return self.plan._repr_html_()
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """The possible requests of the plan, best first."""
+        return self.plan.candidates
+
+    @property
+    def rejected(self) -> list[Rejected]:
+        """The requests that are not possible, and why."""
+        return self.plan.rejected
 
     @property
     def best(self) -> Candidate:

@@ -109,10 +109,7 @@ class Admission:
         )
 
     def _use(self, request: JobRequest, reservation: int) -> Job:
-        """Submit a job into a reservation, which it replaces, in one write.
-
-        It is accepted even while the service drains: its processors were promised before.
-        """
+        """Submit a job into a reservation, which it replaces, in one write; also while draining: it was promised."""
         book, held = self._book, self._book.jobs.get(reservation)
         if request.notice is not None:
             raise BadInput("notice: a job submitted into a reservation starts with the reservation; leave it out")

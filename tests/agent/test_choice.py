@@ -33,6 +33,14 @@ def test_the_best_request_and_its_scheduler():
     assert found.to_wire()["endpoints"] == [a.to_wire() for a in BOTH]
 
 
+def test_it_shows_its_plan():
+    found = planned()
+    assert found.candidates == found.plan.candidates
+    assert found.rejected == found.plan.rejected
+    assert repr(found) == f"<Planned: {found.plan!r}, of 2 answers>"
+    assert len(repr(found)) < 200
+
+
 @dataclass(frozen=True)
 class Unasked(FileEndpoint):
     unasked: str = "all of its nodes have GPUs, but the job requests none"
@@ -45,7 +53,7 @@ def unasked(name, now, free):
 def test_what_is_not_chosen_unasked_is_left_out_and_what_it_would_gain_is_said():
     remarks = []
     found = planned(answers=[BOTH[0], unasked("gpu", 100, 8)], remark=remarks.append)
-    assert [one.scheduler for one in found.plan.candidates] == ["small"]
+    assert [one.scheduler for one in found.candidates] == ["small"]
     assert remarks == [
         "gpu: left out: all of its nodes have GPUs, but the job requests none; 8 processors would finish there at "
         "1970-01-01T00:02:40Z (40s sooner): to take it, add -e gpu"
