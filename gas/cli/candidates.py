@@ -6,7 +6,18 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from gas.agent.choice import predicted
-from gas.cli.plan import IN_TIME, MOST_SHOWN, counted, in_time, mark_of, row_of, size_of, when, when_titles
+from gas.cli.plan import (
+    IN_TIME,
+    MOST_SHOWN,
+    counted,
+    explain_star,
+    in_time,
+    mark_of,
+    row_of,
+    size_of,
+    when,
+    when_titles,
+)
 from gas.cli.tables import print_table, say
 from gas.planner import Candidate, Plan
 from gas.times import duration_text, relative_text
@@ -57,6 +68,8 @@ def show_trade_offs(found: Plan, *, everything: bool) -> None:
     titles = ["", "scheduler", size, "walltime", start, finish, *sure, hours, "against the best"]
     best = shown.index(found.best) if found.best in shown else None
     print_table(titles, rows, best=best, left=("", "scheduler", "against the best"), whole=_KEYS)
+    if sure:
+        explain_star(found, shown)
     others = [c for c in found.candidates if c not in set(front)]
     if not everything:
         between = len(front) - len(shown)
@@ -71,6 +84,7 @@ def show_trade_offs(found: Plan, *, everything: bool) -> None:
         columns = ["", "scheduler", size, "walltime", "runs", *when_titles(found, listed), hours]
         others_rows = [(*row_of(c, found), found.why_lost(c)) for c in listed]
         print_table([*columns, "why not"], others_rows, left=("", "scheduler", "why not"), whole=_KEYS)
+        explain_star(found, listed)
         if len(listed) < len(others):
             say(f"({len(others) - len(listed)} more candidates: --json)")
 

@@ -51,11 +51,11 @@ def convert_command(
 ) -> None:
     """Convert a log between SWF, sacct, CSV, Parquet and Batsim.
 
+    gas convert history.txt history.swf --processors 4096
+
     SWF is the Standard Workload Format of the Parallel Workloads Archive. Gas skips malformed lines, and reports how
     many and which. Values for which the output format has no field are lost. The sacct and Batsim formats need a run
     time and processors for each job, sacct also a start; jobs without these are skipped and counted.
-
-    gas convert history.txt history.swf --processors 4096
 
     To get a history from Slurm (you need permission to see the jobs of all users):
 

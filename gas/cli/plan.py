@@ -47,12 +47,12 @@ def plan_command(
 ) -> None:
     """Find the request that finishes first.
 
-    Compares all possible requests: every scheduler, number of processors and walltime.
+    gas plan app.toml --explain
 
     gas plan --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m
 
-    Gas keeps the #SBATCH options of a job script, except size and time limit. Without a gas.toml, Gas considers all
-    partitions of the local Slurm.
+    Compares all possible requests: every scheduler, number of processors and walltime. Gas keeps the #SBATCH options of
+    a job script, except size and time limit. Without a gas.toml, Gas considers all partitions of the local Slurm.
     """
     planning.refuse_standard_input_of(subject)
     work = subject.work()
@@ -239,8 +239,6 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool = False, 
         show_trade_offs(found, everything=everything)
     else:
         show_best_candidates(found)
-    if (likely := predicted(found)) is not None and any(unchecked(one, likely) for one in found.candidates):
-        say("*: not checked yet, too few predictions of such waits have an outcome")
     for answer in answers:
         if explain:
             for line in _to_know(answer):
@@ -267,8 +265,15 @@ def show_best_candidates(found: Plan) -> None:
         size, hours = counted(found)
         columns = ["", "scheduler", size, "walltime", "runs", *when_titles(found, shown), hours]
         print_table(columns, [row_of(c, found) for c in shown], best=best, left=("", "scheduler"))
+        explain_star(found, shown)
     if len(shown) < len(found.candidates):
         say(f"({len(found.candidates) - len(shown)} more candidates: --explain)")
+
+
+def explain_star(found: Plan, shown: Sequence[Candidate]) -> None:
+    """Say below a table what the star of probabilities means, if one of its rows has one."""
+    if (likely := predicted(found)) is not None and any(unchecked(one, likely) for one in shown):
+        say("*: not checked yet, too few predictions of such waits have an outcome")
 
 
 def row_of(candidate: Candidate, found: Plan) -> tuple[str, ...]:

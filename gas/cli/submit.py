@@ -305,6 +305,6 @@ def _show_request(prepared: Prepared, *, explain: bool, everything: bool, json: 
     if preview is not None:
         say(f"would submit (nothing was submitted):\n{preview.rstrip()}")
         return
-    what = f"run {' '.join(job.command)}" if job.command else f"simulate {duration_text(job.run_time)}"
+    what = f"run {' '.join(job.command)}" if job.command else f"simulate {duration_text(job.run_time or 0)}"
     late = iso_time(request.start_by or 0)
     say(f"would {what} (nothing was submitted); if it could not start by {late}, it would be refused")

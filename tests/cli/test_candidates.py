@@ -1,13 +1,14 @@
 """Tables of candidates: trade-offs first, in 80 columns, and nothing is left out without being counted."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gas.cli.candidates import show_impossible, show_trade_offs
-from gas.cli.plan import MOST_SHOWN, show_best_candidates
+from gas.cli.plan import MOST_SHOWN, explain_star, show_best_candidates
 from gas.planner import Candidate, Plan, Rejected
 
 NOW = 1_700_000_000
@@ -25,6 +26,20 @@ def plan(*candidates, best=None, rejected=()):
 def sizes(table):
     """The processors of each row of the tables that were printed."""
     return [int(found[1]) for line in table.splitlines() if (found := re.match(r"\W*cluster +(\d+) ", line))]
+
+
+def test_a_star_is_explained_only_below_rows_that_have_one(capsys, monkeypatch):
+    few, many = candidate(1, 100), candidate(2, 100)
+    unsure = SimpleNamespace(share=0.5)
+    found = SimpleNamespace(
+        certain={few: unsure, many: unsure},
+        predictions={few: SimpleNamespace(checked=True), many: SimpleNamespace(checked=False)},
+    )
+    monkeypatch.setattr("gas.cli.plan.predicted", lambda found: found)
+    explain_star(found, [few])
+    assert capsys.readouterr().out == ""
+    explain_star(found, [few, many])
+    assert capsys.readouterr().out.startswith("*: not checked yet")
 
 
 EFFICIENT = [candidate(n, round(360_000 / n + 20 * n)) for n in range(1, 101)]
