@@ -10,7 +10,9 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from documents.extras import way_to_install
 from documents.whole_file import whole_file
@@ -43,6 +45,7 @@ __all__ = [
     "picture_suffix",
     "policy_handles",
     "policy_labels",
+    "policy_lines",
     "policy_styles",
     "rules_text",
     "tidy",
@@ -261,13 +264,40 @@ def policy_labels(schedules: Sequence[Schedule]) -> list[str]:
     ]
 
 
+class PolicyLine(NamedTuple):
+    """The line of a schedule, and of the equal ones; `over` is its order of drawing."""
+
+    schedule: Schedule
+    label: str
+    colour: str
+    dashes: Dashes
+
+    @property
+    def over(self) -> float:
+        """Dashes are drawn over solid lines: where these run together, both are seen."""
+        return 2.2 if self.dashes[1] else 2.1
+
+
+def policy_lines(schedules: Sequence[Schedule]) -> list[PolicyLine]:
+    """Return the lines of schedules; equal ones, which would hide each other, are one: ``conservative = s3``."""
+    lines: list[PolicyLine] = []
+    for one, label, style in zip(schedules, policy_labels(schedules), policy_styles(schedules), strict=True):
+        for i, line in enumerate(lines):
+            if np.array_equal(line.schedule.start, one.start) and np.array_equal(line.schedule.end, one.end):
+                lines[i] = line._replace(label=f"{line.label} = {one_line(label, 40)}")
+                break
+        else:
+            lines.append(PolicyLine(one, one_line(label, 40), *style))
+    return lines
+
+
 def policy_handles(schedules: Sequence[Schedule]) -> list[Artist]:
     """Return the lines of a legend of policies."""
     from matplotlib.lines import Line2D
 
     return [
-        Line2D([], [], color=colour, linestyle=dashes, linewidth=1.8, label=one_line(label, 40))
-        for label, (colour, dashes) in zip(policy_labels(schedules), policy_styles(schedules), strict=True)
+        Line2D([], [], color=line.colour, linestyle=line.dashes, linewidth=1.8, label=line.label)
+        for line in policy_lines(schedules)
     ]
 
 

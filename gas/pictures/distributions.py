@@ -21,7 +21,7 @@ from gas.pictures.canvas import (
     check_finished,
     legend_below,
     policy_handles,
-    policy_styles,
+    policy_lines,
     tidy,
     write_figure,
 )
@@ -80,7 +80,8 @@ def share_below(values: NDArray[Any], most: int = _MOST_POINTS) -> tuple[NDArray
 
 def distribution_panels(axes: Sequence[Axes], schedules: Sequence[Schedule]) -> None:
     """Draw wait, response and bounded slowdown on three panels that stand beside each other."""
-    figures = [job_figures(one) for one in schedules]
+    lines = policy_lines(schedules)
+    figures = [job_figures(line.schedule) for line in lines]
     for ax, name, title in zip(
         axes,
         ("wait", "response", "bounded_slowdown"),
@@ -90,7 +91,7 @@ def distribution_panels(axes: Sequence[Axes], schedules: Sequence[Schedule]) -> 
         is_time = name != "bounded_slowdown"
         largest = 10.0
         means = []
-        for one, (colour, dashes) in zip(figures, policy_styles(schedules), strict=True):
+        for one, line in zip(figures, lines, strict=True):
             values = getattr(one, name)
             if not len(values):
                 continue
@@ -99,9 +100,10 @@ def distribution_panels(axes: Sequence[Axes], schedules: Sequence[Schedule]) -> 
             # On a logarithmic axis a value of 0 lies beyond the left edge: the curve comes from there.
             x = np.concatenate([[1e-3], np.maximum(x, 1e-3), [1e12]])
             share = np.concatenate([[0.0], share, [1.0]])
-            ax.step(x, share, where="post", color=colour, linestyle=dashes, linewidth=1.4)
+            look = {"color": line.colour, "linestyle": line.dashes, "zorder": line.over}
+            ax.step(x, share, where="post", linewidth=1.4, **look)
             mean = float(values.mean())
-            means.append((f"{duration_text(round(mean))}" if is_time else f"{mean:,.1f}", colour))
+            means.append((f"{duration_text(round(mean))}" if is_time else f"{mean:,.1f}", line.colour))
         ax.set_xscale("log")
         ax.set_xlim(1, largest * 1.3)
         ax.set_ylim(0, 1.01)

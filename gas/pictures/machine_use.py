@@ -22,7 +22,7 @@ from gas.pictures.canvas import (
     check_finished,
     legend_below,
     policy_handles,
-    policy_styles,
+    policy_lines,
     tidy,
     write_figure,
 )
@@ -85,7 +85,8 @@ def machine_use_panels(
 ) -> None:
     """Draw free processors, queue length and queued work on three panels that stand below each other."""
     machine = schedules[0].jobs.machine
-    lines = [timeline(one) for one in schedules]
+    looks = policy_lines(schedules)
+    lines = [timeline(one.schedule) for one in looks]
     steps = max(_steps_within(line, window) for line in lines)
     column = 0
     if steps > _MOST_STEPS:
@@ -94,12 +95,13 @@ def machine_use_panels(
     by = f" (means over {duration_text(column).removesuffix('00m').removesuffix('00h')})" if column else ""
     titles = (f"free processors{by}", f"jobs in the queue{by}", f"queued work, hours of the whole machine{by}")
     for ax, title, name in zip(axes, titles, ("free", "waiting", "queued_work"), strict=True):
-        for line, (colour, dashes) in zip(lines, policy_styles(schedules), strict=True):
+        for line, one in zip(lines, looks, strict=True):
             scale, before = (machine * 3600.0, 0.0) if name == "queued_work" else (1.0, 0.0)
             if name == "free":
                 before = float(machine)
             edges, values = _curve(line, getattr(line, name) / scale, window, column, before)
-            ax.step(edges, np.append(values, values[-1:]), where="post", color=colour, linestyle=dashes, linewidth=1.1)
+            look = {"color": one.colour, "linestyle": one.dashes, "zorder": one.over}
+            ax.step(edges, np.append(values, values[-1:]), where="post", linewidth=1.1, **look)
         ax.set_title(title, fontsize=9)
         tidy(ax)
         ax.set_ylim(0, machine * 1.03 if name == "free" else max(ax.get_ylim()[1], 1e-3))

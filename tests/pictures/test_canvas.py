@@ -10,7 +10,17 @@ from drawn_schedules import LOG, made, passing
 from documents.extras import way_to_install
 from gas import BadInput
 from gas.errors import Missing
-from gas.pictures.canvas import STYLE, one_line, picture_suffix, policy_labels, policy_styles, rules_text, write_picture
+from gas.pictures.canvas import (
+    STYLE,
+    one_line,
+    picture_suffix,
+    policy_handles,
+    policy_labels,
+    policy_lines,
+    policy_styles,
+    rules_text,
+    write_picture,
+)
 from gas.pictures.distributions import draw_distributions
 from gas.pictures.simulation import draw_simulation
 from gas.simulation.schedule import POLICIES
@@ -34,6 +44,16 @@ def test_schedules_of_one_policy_are_named_by_what_differs():
     assert policy_labels([one, replace(one, order="event")]) == ["easy, instant", "easy, event"]
     assert policy_labels([one, replace(one, policy="s3")]) == ["easy", "s3"]
     assert policy_labels([one, one]) == ["easy #1", "easy #2"]
+
+
+def test_equal_schedules_have_one_line_that_names_them_all():
+    easy, s3, other = made("easy", jobs=3), made("s3", jobs=3), made("fcfs", seed=4, jobs=3)
+    lines = policy_lines([easy, other, s3])
+    assert [line.label for line in lines] == ["easy = s3", "fcfs"]
+    assert [(line.colour, line.dashes) for line in lines] == policy_styles([easy, other, s3])[:2]
+    assert [handle.get_label() for handle in policy_handles([easy, other, s3])] == ["easy = s3", "fcfs"]
+    solid, dashed = policy_lines([s3, other])
+    assert solid.over < dashed.over, "lines that run together for a while are both seen"
 
 
 @pytest.mark.parametrize("name", ["x.jpg", "x", "x.png.gz"])
