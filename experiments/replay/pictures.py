@@ -33,10 +33,22 @@ def _style(rows: Sequence[Row], row: Row) -> dict[str, Any]:
     names = list(dict.fromkeys(one.run.name for one in rows if one.run.name not in _COLOURS))
     known = row.run.name in _COLOURS
     colour = _COLOURS[row.run.name] if known else _OTHERS[names.index(row.run.name) % len(_OTHERS)]
-    dashes = {"easy": (0, (5, 1.5)), "conservative": (0, (2, 1)), "s3": "solid"}.get(
-        row.run.name, (0, (6, 1.5, 1, 1.5))
-    )
-    return {"color": colour, "linewidth": 1.5, "linestyle": dashes, "label": row.run.name}
+    dashes = _DASHES.get(row.run.name, (0, (6, 1.5, 1, 1.5)))
+    over = 2.1 if dashes == "solid" else 2.2  # where lines run together for a while, both are seen
+    return {"color": colour, "linewidth": 1.5, "linestyle": dashes, "label": row.run.name, "zorder": over}
+
+
+def distinct(rows: Sequence[Row]) -> list[tuple[Row, str]]:
+    """Return the rows with their names in a legend; equal ones, whose lines would hide each other, are one."""
+    found: list[tuple[Row, str]] = []
+    for row in rows:
+        for i, (other, name) in enumerate(found):
+            if all(np.array_equal(row.result[key], other.result[key]) for key in ("waits", "edges", "busy", "waiting")):
+                found[i] = other, f"{name} = {row.run.name}"
+                break
+        else:
+            found.append((row, row.run.name))
+    return found
 
 
 def draw_waits(rows: Sequence[Row]) -> bytes:
@@ -47,8 +59,8 @@ def draw_waits(rows: Sequence[Row]) -> bytes:
 def _waits(figure: Figure, rows: Sequence[Row]) -> None:
     axes = figure.subplots()
     share = np.linspace(0, 1, len(rows[0].result["waits"]))
-    for row in rows:
-        axes.plot(np.maximum(row.result["waits"], 1), share, **_style(rows, row))
+    for row, name in distinct(rows):
+        axes.plot(np.maximum(row.result["waits"], 1), share, **{**_style(rows, row), "label": name})
     axes.set_xscale("log")
     longest = max(max(row.result["waits"]) for row in rows)
     _time_ticks(axes.xaxis, longest)
@@ -74,8 +86,9 @@ def draw_over_time(rows: Sequence[Row], epoch: Epoch) -> bytes:
 def _over_time(figure: Figure, rows: Sequence[Row], epoch: Epoch) -> None:
     upper, lower = figure.subplots(2, sharex=True)
     for axes, key, title in ((upper, "busy", "processors in use"), (lower, "waiting", "waiting jobs")):
-        for row in rows:
-            axes.stairs(row.result[key], row.result["edges"], baseline=None, **_style(rows, row))
+        for row, name in distinct(rows):
+            look = {**_style(rows, row), "label": name}
+            axes.stairs(row.result[key], row.result["edges"], baseline=None, **look)
         axes.set_ylabel(title)
         axes.set_ylim(bottom=0)
     upper.axhline(rows[0].run.processors, color="0.6", linewidth=0.8, linestyle=":")
