@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from experiments.backfilling.comparison import NAMES
 from experiments.backfilling.distances import apart, nearer
 from experiments.backfilling.own import own_claims
 from experiments.backfilling.results import BASE, DOUBLED, Results
@@ -33,7 +32,7 @@ from experiments.framework.verdicts import (
     outside,
     scaled,
 )
-from experiments.published import MEASURES, POLICIES, Measure, overall
+from experiments.published import MEASURES, POLICIES, SCHEMES, Measure, overall
 
 __all__ = ["ALIKE", "CLOSE", "HIGH_LOAD", "SAME_SHARE", "SIZE", "WITHIN", "alike", "as_much_backfilled", "claims"]
 __all__ += ["more_backfilled", "percent"]
@@ -76,7 +75,9 @@ def _overall_means(study: Results) -> list[Claim]:
     for row in sorted(overall(), key=lambda row: MEASURES.index(row.measure)):
         ours = study.overall(row.trace, row.measure, row.policy)
         mean, unit = (f"{row.mean:,.0f}", " s") if row.measure == "response" else (f"{row.mean:,.1f}", "")
-        text = f"mean {_NAMES[row.measure]} of {row.trace} under {NAMES[row.policy]} is {mean}{unit} within {WITHIN:g}%"
+        text = (
+            f"mean {_NAMES[row.measure]} of {row.trace} under {SCHEMES[row.policy]} is {mean}{unit} within {WITHIN:g}%"
+        )
         off = study.off(row.trace, row.measure, row.policy)
         parts = {} if off is None else {"off, month by month": off}
         whole = "" if ours is None else f"{ours:,.{0 if unit else 1}f}{unit}, off {(ours / row.mean - 1) * 100:+.1f}%"
@@ -92,7 +93,7 @@ def _doubling(study: Results) -> Claim:
         sums = [study.sums(row.trace, row.policy, row.measure, variant) for variant in (DOUBLED, BASE)]
         if sums[0] is not None and sums[1] is not None:
             change = scaled(of_sums(sums[0], sums[1]), 100, -100)
-            name = f"{_NAMES[row.measure]} of {row.trace} under {NAMES[row.policy]}"
+            name = f"{_NAMES[row.measure]} of {row.trace} under {SCHEMES[row.policy]}"
             parts[name] = scaled(change, 1 if row.percent > 0 else -1)
     return _judged("Table 4", text, parts, above(0), _NO_LOG, of=len(overall()))
 

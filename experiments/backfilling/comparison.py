@@ -13,11 +13,10 @@ from statistics import median
 from typing import Any
 
 from experiments.framework.verdicts import LEVEL, Part, of_error, sign
-from experiments.published import MEASURES, POLICIES, Difference, Measure, Month
+from experiments.published import MEASURES, POLICIES, SCHEMES, Difference, Measure, Month
 
 __all__ = [
     "FIGURES_APART",
-    "NAMES",
     "NOISE",
     "UNEXPLAINED",
     "Cell",
@@ -186,15 +185,11 @@ def _why_the_figures(cell: Cell, ours: Difference) -> list[str]:
         tried = {name: getattr(other, policy) for name, other in cell.variants.items()}
         if met := [name for name, one in tried.items() if abs(one / paper - 1) * 100 <= FIGURES_APART]:
             nearest = min(met, key=lambda name: abs(tried[name] - paper))
-            by_rules.append(f"{NAMES[policy]} {tried[nearest]:{shown}} with {nearest}")
+            by_rules.append(f"{SCHEMES[policy]} {tried[nearest]:{shown}} with {nearest}")
         elif abs(here - paper) <= cell.scatter.get(policy, 0.0):
-            by_days.append(f"{NAMES[policy]} {here:{shown}} ± {cell.scatter[policy]:{shown}}")
+            by_days.append(f"{SCHEMES[policy]} {here:{shown}} ± {cell.scatter[policy]:{shown}}")
     found = [f"met under other rules: {', '.join(by_rules)}"] if by_rules else []
     return found + ([f"within the scatter between days: {', '.join(by_days)}"] if by_days else [])
-
-
-NAMES = {"easy": "EASY", "conservative": "conservative"}
-"""Of policies, as a report has them."""
 
 
 def _why_the_sign(cell: Cell, ours: float) -> list[str]:

@@ -13,7 +13,7 @@ from experiments.backfilling.results import Results
 from experiments.backfilling.run_times import SIZES
 from experiments.framework.ledger import Result
 from experiments.framework.verdicts import LEVEL
-from experiments.published import MEASURES, POLICIES, TRACES
+from experiments.published import MEASURES, POLICIES, TITLES, TRACES
 from gas.report.blocks import Block, Column, Picture, Section, Table, Text, heads
 from workloads.jann import ctc_model
 
@@ -46,8 +46,7 @@ def _over_load(study: Results, title: str, which: Sequence[Model]) -> Section:
         "tested above."
     )
     blocks: list[Block] = [Picture(f"backfilling-{name.replace(' ', '-')}", draw_models(models), caption)]
-    measures = ("mean response (s)", "bounded slowdown")
-    means = [Column(title, group) for group in measures for title in ("EASY", "conservative", "difference")]
+    means = [Column(title, group) for group in TITLES.values() for title in ("EASY", "conservative", "difference")]
     stops = [Column(name, "batches, and reason to stop", left=True) for name in ("EASY", "conservative")]
     for model, points in models.items():
         rows = tuple((*_at(load, point), *_means(point, shared=True)) for load, point in points)

@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from experiments.backfilling.comparison import NAMES, difference
+from experiments.backfilling.comparison import difference
 from experiments.backfilling.results import BASE, DOUBLED, Results
 from experiments.framework.claims import Claim
 from experiments.framework.logs import Found
 from experiments.framework.verdicts import LEVEL, Part, below, decided_claim, of_error, of_sums, scaled
-from experiments.published import MEASURES, POLICIES, Difference, Measure
+from experiments.published import MEANS, MEASURES, POLICIES, SCHEMES, Difference, Measure
 
-__all__ = ["MEANS", "OwnMonth", "from_easy", "own_claims", "own_months"]
-
-MEANS: dict[Measure, str] = {"response": "mean response", "slowdown": "bounded slowdown"}
+__all__ = ["OwnMonth", "from_easy", "own_claims", "own_months"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ def own_claims(study: Results) -> list[Claim]:
     for log in study.own_logs:
         apart = {MEANS[measure]: from_easy(study, log, measure) for measure in MEASURES}
         doubled = {
-            f"{NAMES[policy]} {MEANS[measure]}": _change(study, log, measure, (policy, DOUBLED), (policy, BASE))
+            f"{SCHEMES[policy]} {MEANS[measure]}": _change(study, log, measure, (policy, DOUBLED), (policy, BASE))
             for policy in POLICIES
             for measure in MEASURES
         }

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from experiments.backfilling.comparison import difference
 from experiments.backfilling.models_report import figure
-from experiments.backfilling.own import MEANS, OwnMonth, from_easy, own_months
+from experiments.backfilling.own import OwnMonth, from_easy, own_months
 from experiments.backfilling.results import DOUBLED, Results
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.logs import Found
 from experiments.framework.verdicts import LEVEL
-from experiments.published import MEASURES, Difference, Measure
+from experiments.published import MEASURES, TITLES, Difference, Measure
 from gas.intervals import signed
 from gas.report.blocks import Section, Text
 
@@ -47,13 +47,9 @@ def _mean(policy: str) -> Callable[[_Whole], str]:
     return lambda row: figure(getattr(row.means, policy), row.measure)
 
 
-def _measure(measure: Measure) -> str:
-    return f"{MEANS[measure]}{' (s)' if measure == 'response' else ''}"
-
-
 _WHOLE: Sequence[Shown[_Whole]] = (
     Shown("log", lambda row: row.log.source.trace, left=True),
-    Shown("measure", lambda row: _measure(row.measure), left=True),
+    Shown("measure", lambda row: TITLES[row.measure], left=True),
     Shown("rules", lambda row: row.rules or "as for the paper's logs", left=True),
     Shown("EASY", _mean("easy")),
     Shown("conservative", _mean("conservative")),
@@ -62,7 +58,7 @@ _WHOLE: Sequence[Shown[_Whole]] = (
 
 _MONTHS: Sequence[Shown[OwnMonth]] = (
     Shown("log", lambda row: row.log.source.trace, left=True),
-    Shown("measure", lambda row: _measure(row.measure), left=True),
+    Shown("measure", lambda row: TITLES[row.measure], left=True),
     Shown("month", lambda row: row.figures["month"], left=True),
     Shown("jobs", lambda row: f"{row.figures['jobs']:,}"),
     Shown("load", lambda row: f"{row.figures['load']:.3f}"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from experiments.backfilling.comparison import NAMES
 from experiments.backfilling.distances import shares
 from experiments.backfilling.models import Model
 from experiments.backfilling.run_times import LIMITS, SIZES, WORKLOADS, Workload
 from experiments.framework.charts import BLUE, GREEN, ORANGE, PINK, as_svg, plain
+from experiments.published import SCHEMES, TITLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,17 +69,17 @@ def draw_run_times(results: Mapping[Workload, Mapping[str, Any]]) -> bytes:
 
 def unequal(point: Mapping[str, Any]) -> bool:
     """Return whether the two runs stopped after different numbers of batches."""
-    return len({point[policy]["batches"] for policy in NAMES}) > 1
+    return len({point[policy]["batches"] for policy in SCHEMES}) > 1
 
 
 def _models(figure: Figure, models: Mapping[Model, Points]) -> None:
     axes = figure.subplots(2, len(models), squeeze=False, sharex="col")
     for column, (model, points) in enumerate(models.items()):
-        for row, (measure, title) in enumerate((("response", "mean response (s)"), ("slowdown", "bounded slowdown"))):
+        for row, (measure, title) in enumerate(TITLES.items()):
             here = axes[row, column]
             here.set_yscale("log", nonpositive="clip")  # the means of a model span two orders of magnitude
             _lines(here, points, measure)
-            shown = [figures for _, point in points for policy in NAMES for figures in _both_ways(point[policy])]
+            shown = [figures for _, point in points for policy in SCHEMES for figures in _both_ways(point[policy])]
             _log_scale(here, [figures[measure] for figures in shown])
             if measure == "response":
                 here.axhline(THRESHOLD, color="0.5", linewidth=0.9, linestyle=":", zorder=1)
@@ -124,7 +124,7 @@ def _batches(axes: Axes, points: Points, *, named: bool) -> None:
     """Write above each load over how many batches both schemes are compared, with a dagger where one went on."""
     place = axes.get_xaxis_transform()
     for load, point in points:
-        count = min(point[policy]["batches"] for policy in NAMES)
+        count = min(point[policy]["batches"] for policy in SCHEMES)
         words = f"{count}†" if unequal(point) else f"{count}"
         axes.text(load, 1.02, words, transform=place, fontsize=8, color="0.35", ha="center", va="bottom")
     if named:
@@ -136,7 +136,7 @@ def _legend(figure: Figure, axes: Axes, some_unequal: bool) -> None:
 
     handles, labels = axes.get_legend_handles_labels()
     if some_unequal:
-        for policy, name in NAMES.items():
+        for policy, name in SCHEMES.items():
             handles.append(Line2D([], [], color=_COLOURS[policy], **_OWN_END))
             labels.append(f"{name} at its own, later end")
     figure.legend(handles, labels, loc="outside upper left", frameon=False, ncols=len(handles), fontsize=9)
@@ -149,7 +149,7 @@ _APART: Final = {"easy": -0.003, "conservative": 0.003}
 
 def _lines(axes: Axes, points: Points, measure: str) -> None:
     """Draw means over the batches that both runs completed; a cross where a run that went on came out at its end."""
-    for policy, name in NAMES.items():
+    for policy, name in SCHEMES.items():
         places = [load + _APART[policy] for load, _ in points]
         shared = [point[policy]["together"] for _, point in points]
         axes.errorbar(
@@ -207,7 +207,7 @@ def _backfilling(figure: Figure, models: Mapping[Model, Points], traces: Mapping
         axes.set_xlabel("load")
     if traces:
         axes = panels[-1]
-        for shift, (policy, name) in zip((-0.2, 0.2), NAMES.items(), strict=True):
+        for shift, (policy, name) in zip((-0.2, 0.2), SCHEMES.items(), strict=True):
             places = [place + shift for place in range(len(traces))]
             heights = [shares[policy] for shares in traces.values()]
             axes.bar(places, heights, 0.38, color=_COLOURS[policy], label=name)

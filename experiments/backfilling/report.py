@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 
 from experiments.backfilling.claims import HIGH_LOAD, WITHIN, claims
-from experiments.backfilling.comparison import FIGURES_APART, NAMES, NOISE, UNEXPLAINED, Cell, count, distance, reasons
+from experiments.backfilling.comparison import FIGURES_APART, NOISE, UNEXPLAINED, Cell, count, distance, reasons
 from experiments.backfilling.models_report import (
     amounts_section,
     changes_section,
@@ -24,7 +24,7 @@ from experiments.framework.logs import Found
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, remarks, thanks, version_of_log
 from experiments.framework.verdicts import LEVEL, between, decided
-from experiments.published import MEASURES, POLICIES, TRACES, Measure, overall, table1
+from experiments.published import MEASURES, POLICIES, SCHEMES, TRACES, Measure, overall, table1
 from gas.intervals import signed
 from gas.printable import many
 from gas.report.blocks import Block, Bullets, Column, Report, Section, Table, Text, agreed, heads, no, yes
@@ -296,7 +296,7 @@ def _overall(study: Results) -> Section:
         (row, ours) for row in overall() if (ours := study.overall(row.trace, row.measure, row.policy)) is not None
     ]
     for row in overall():
-        line: list[TableCell | str] = [row.trace, _MEASURES[row.measure], NAMES[row.policy]]
+        line: list[TableCell | str] = [row.trace, _MEASURES[row.measure], SCHEMES[row.policy]]
         for variant, paper in ((BASE, row.mean), (DOUBLED, row.doubled)):
             mean = study.overall(row.trace, row.measure, row.policy, variant)
             line += [figure(mean, row.measure), figure(paper, row.measure), *_off(mean, paper)]
@@ -327,7 +327,7 @@ def _overall(study: Results) -> Section:
                 shown = off(LEVEL) if off else None
                 holds = decided({"": off}, between(-WITHIN, WITHIN)) if off else None
                 cells = (f"{signed(shown, 1)}%", agreed(holds, "not resolved")) if shown else ("-", "-")
-                months.append((trace, _MEASURES[measure], NAMES[policy], *cells))
+                months.append((trace, _MEASURES[measure], SCHEMES[policy], *cells))
     titles = ("trace", "measure", "policy", "off by", f"within {WITHIN:g}%")
     means = Table(
         tuple(Column(title, left=title in titles[:3]) for title in titles),

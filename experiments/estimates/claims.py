@@ -10,14 +10,12 @@ from experiments.estimates.results import EXACT, Change, Results, uniform
 from experiments.framework.claims import Claim
 from experiments.framework.logs import Found
 from experiments.framework.verdicts import Part, above, below, between, decided_claim, of_sums, scaled
-from experiments.published import FACTORS, HISTORY, MEASURES, POLICIES, Measure, table3
+from experiments.published import FACTORS, HISTORY, MEANS, MEASURES, POLICIES, SCHEMES, Measure, table3
 from gas.intervals import Interval, signed
 
 __all__ = [
     "LOST",
-    "NAMES",
     "NOT_JUDGED",
-    "SCHEMES",
     "changed",
     "claims",
     "coverage",
@@ -25,10 +23,6 @@ __all__ = [
     "over_months",
     "over_seeds",
 ]
-
-NAMES: dict[Measure, str] = {"response": "mean response", "slowdown": "bounded slowdown"}
-
-SCHEMES = {"easy": "EASY", "conservative": "conservative"}
 
 SIZE = 5.0
 """Points of per cent within which a change is to be as large as the paper's."""
@@ -144,7 +138,7 @@ def _overestimating(study: Results, policy: str) -> Claim:
         "where it does in the paper"
     )
     parts = {
-        f"{log.source.trace} {NAMES[measure]}": _lowest(study, log, policy, measure)
+        f"{log.source.trace} {MEANS[measure]}": _lowest(study, log, policy, measure)
         for log in study.logs
         for measure in MEASURES
         if not log.own and _papers_best(log.source.trace, policy, measure) < 0
@@ -159,7 +153,7 @@ def _of_own_logs(study: Results) -> list[Claim]:
 
     def lowest(policy: str) -> dict[str, Part]:
         return {
-            f"{log.source.trace} {NAMES[measure]}": _lowest(study, log, policy, measure)
+            f"{log.source.trace} {MEANS[measure]}": _lowest(study, log, policy, measure)
             for log in study.own_logs
             for measure in MEASURES
         }
@@ -202,7 +196,7 @@ def _originals(study: Results) -> Claim:
 
 def _above_drawn(study: Results, logs: Sequence[Found]) -> dict[str, Part]:
     return {
-        f"{log.source.trace} {SCHEMES[policy]} {NAMES[measure]}": part
+        f"{log.source.trace} {SCHEMES[policy]} {MEANS[measure]}": part
         for log in logs
         for policy in POLICIES
         for measure in MEASURES
@@ -231,7 +225,7 @@ def _compared(cells: Sequence[Mean] | Sequence[Doubling], what: str) -> list[Cla
 
 def _name(cell: Mean | Doubling) -> str:
     under = f", {estimates(cell.factor)}" if isinstance(cell, Mean) else ""
-    return f"{cell.trace} {SCHEMES[cell.policy]} {NAMES[cell.measure]}{under}"
+    return f"{cell.trace} {SCHEMES[cell.policy]} {MEANS[cell.measure]}{under}"
 
 
 def estimates(factor: int | None) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.estimates.claims import LOST, NAMES, SCHEMES, changed, estimates
+from experiments.estimates.claims import LOST, changed, estimates
 from experiments.estimates.results import DOUBLED, EXACT, USERS, Change, Results, Terms, uniform
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.logs import Found
-from experiments.published import FACTORS, MEASURES, POLICIES, Measure
+from experiments.published import FACTORS, MEANS, MEASURES, POLICIES, SCHEMES, Measure
 from gas.intervals import Interval
 from gas.report.blocks import Section, Text
 
@@ -53,7 +53,7 @@ def own_means(study: Results) -> list[OwnMean]:
 _COLUMNS: Sequence[Shown[OwnMean]] = (
     Shown("log", lambda row: row.log.source.trace, left=True),
     Shown("estimates", lambda row: row.named, left=True),
-    Shown("measure", lambda row: NAMES[row.measure], left=True),
+    Shown("measure", lambda row: MEANS[row.measure], left=True),
     Shown("policy", lambda row: SCHEMES[row.policy], left=True),
     Shown("mean", lambda row: row.mean.text(0 if row.measure == "response" else 2)),
     Shown("change", lambda row: "" if row.change is None else changed(row.change)),

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.estimates.cells import Mean
 from experiments.estimates.use import CELL, LAST, LONGEST
 from experiments.framework.charts import BLUE, ORANGE, SKY, YELLOW, as_svg, plain
-from experiments.published import MEASURES, POLICIES
+from experiments.published import MEASURES, POLICIES, SCHEMES, TITLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,9 +22,7 @@ __all__ = ["draw_means", "draw_use"]
 _PARTS: Final = {"others": (BLUE, "other jobs"), "short": (SKY, "below 90 s"), "killed": (YELLOW, "killed")}
 _COLOURS: Final = {"easy": ORANGE, "conservative": BLUE}
 _MARKERS: Final = {"easy": "o", "conservative": "s"}
-_NAMES: Final = {"easy": "EASY", "conservative": "conservative"}
 _LINES: Final = ("here", "paper", "users' here", "users' in the paper")
-_TITLES: Final = {"response": "mean response (s)", "slowdown": "bounded slowdown"}
 
 
 def draw_use(logs: Mapping[str, Mapping[str, Any]], what: str) -> bytes:
@@ -111,13 +109,13 @@ def draw_means(cells: Sequence[Mean]) -> bytes:
                     _means(axes, mine, policy)
                 axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
                 plain(axes)
-            row[0].set_ylabel(_TITLES[measure])
+            row[0].set_ylabel(TITLES[measure])
         for axes, trace in zip(panels[0], traces, strict=True):
             axes.set_title(trace, fontsize=10)
         for axes in panels[-1]:
             axes.set_xlabel("f: estimates uniform in [r, f·r]")
         known = dict(zip(*reversed(panels[0, 0].get_legend_handles_labels()), strict=True))
-        wanted = [f"{name}, {what}" for what in _LINES for name in _NAMES.values() if f"{name}, {what}" in known]
+        wanted = [f"{name}, {what}" for what in _LINES for name in SCHEMES.values() if f"{name}, {what}" in known]
         handles = [known[label] for label in wanted]
         figure.legend(handles, wanted, loc="outside upper left", frameon=False, ncols=len(_LINES), fontsize=9)
 
@@ -127,7 +125,7 @@ def draw_means(cells: Sequence[Mean]) -> bytes:
 def _means(axes: Axes, cells: Sequence[Mean], policy: str) -> None:
     from matplotlib.ticker import NullLocator
 
-    colour, marker, name = _COLOURS[policy], _MARKERS[policy], _NAMES[policy]
+    colour, marker, name = _COLOURS[policy], _MARKERS[policy], SCHEMES[policy]
     drawn = [(cell.factor, cell.ours, cell.paper) for cell in cells if cell.factor is not None and cell.ours]
     # Both schemes a little apart, so that their intervals do not hide each other.
     factors = [factor * (0.96 if policy == "easy" else 1.04) for factor, _, _ in drawn]

@@ -18,7 +18,7 @@ from experiments.estimates.cells import (
     means,
     signs,
 )
-from experiments.estimates.claims import NAMES, SCHEMES, claims, coverage, estimates, over_months, over_seeds
+from experiments.estimates.claims import claims, coverage, estimates, over_months, over_seeds
 from experiments.estimates.easy_report import easy_section
 from experiments.estimates.history import READINGS
 from experiments.estimates.own import own_section
@@ -32,7 +32,7 @@ from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section, remarks, thanks, version_of_log
 from experiments.framework.sites import Site
 from experiments.framework.verdicts import BY_INTERVALS
-from experiments.published import HISTORY, POLICIES, Measure
+from experiments.published import HISTORY, MEANS, POLICIES, SCHEMES, Measure
 from gas.intervals import Interval
 from gas.report.blocks import (
     Bullets,
@@ -345,7 +345,7 @@ def figure(value: Interval | float, measure: Measure) -> str:
 
 _MEANS: Sequence[Shown[Mean]] = (
     Shown("policy", lambda cell: SCHEMES[cell.policy], left=True),
-    Shown("measure", lambda cell: NAMES[cell.measure], left=True),
+    Shown("measure", lambda cell: MEANS[cell.measure], left=True),
     Shown("estimates", lambda cell: estimates(cell.factor), left=True),
     Shown("here", lambda cell: figure(cell.ours, cell.measure) if cell.ours else "-", "mean"),
     Shown("paper", lambda cell: figure(cell.paper, cell.measure), "mean"),
@@ -373,7 +373,7 @@ def _table4(study: Results) -> Section:
 
     columns: Sequence[Shown[Doubling]] = (
         Shown("trace", lambda row: row.trace, left=True),
-        Shown("measure", lambda row: NAMES[row.measure], left=True),
+        Shown("measure", lambda row: MEANS[row.measure], left=True),
         Shown("policy", lambda row: SCHEMES[row.policy], left=True),
         Shown("here", mean(0), "users' estimates"),
         Shown("paper", paper(0), "users' estimates"),

@@ -172,6 +172,11 @@ class Study(Generic[O, R, S]):
         """How its command begins."""
         return self.program or f"gas experiment {self.name}"
 
+    def takes_few_months(self, chosen: Chosen) -> bool:
+        """Return whether a first look is to choose months of a log of the user's own, as nothing else says which."""
+        whole = self.by_month and bool(self.quick) and "months" not in self.quick
+        return whole and chosen.quick and not chosen.months
+
 
 @dataclass(frozen=True)
 class Where:
@@ -342,7 +347,7 @@ def logs_at_hand(
             raise BadInput(f"--month {month}: no log has jobs of that month; {spans}")
     unwanted = [source for source in sources if source not in given and source not in wanted]
     logs = [replace(log, months=tuple(chosen.months)) for log in logs]
-    if chosen.quick and study.by_month and study.quick and "months" not in study.quick and not chosen.months:
+    if study.takes_few_months(chosen):
         for place, log in enumerate(logs):
             if log.own and len(months := jobs_by_month(log)) > QUICK_MONTHS:
                 logs[place] = replace(log, months=spread_over(months, QUICK_MONTHS))

@@ -29,7 +29,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, get_args
 
-__all__ = ["MEASURES", "POLICIES", "TRACES", "Difference", "Measure", "Month", "Overall", "Turnaround", "overall"]
+__all__ = ["MEANS", "MEASURES", "POLICIES", "SCHEMES", "TITLES", "TRACES", "Measure", "Overall", "overall"]
+__all__ += ["Difference", "Month", "Turnaround"]
 __all__ += ["FACTORS", "HISTORY", "Count", "Share", "UnderEstimates", "bushel", "bushel_details", "load_ratios"]
 __all__ += ["PAPER_LOSES", "one_apples", "table1", "table2", "table3"]
 __all__ += ["Gain", "Item", "Printed", "Spread", "items", "walltime_gains", "walltime_spread", "walltime_text"]
@@ -39,7 +40,16 @@ Measure = Literal["response", "slowdown"]
 
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
-POLICIES = ("easy", "conservative")
+MEANS: dict[Measure, str] = {"response": "mean response", "slowdown": "bounded slowdown"}
+"""Measures in words."""
+
+TITLES: dict[Measure, str] = {**MEANS, "response": "mean response (s)"}
+"""The same with their units."""
+
+SCHEMES = {"easy": "EASY", "conservative": "conservative"}
+"""Policies, as the papers write them."""
+
+POLICIES = tuple(SCHEMES)
 
 TRACES = ("CTC", "KTH", "SDSC", "Par", "CM5")
 """In the order of Table 1."""

@@ -348,7 +348,7 @@ def _show(found: Backtested) -> None:
     from gas.cli.savings_report import savings_sentences
 
     _, extent, outcomes, classes, savings = found
-    poor = bad_sentences(classes, more=len(outcomes) < extent.possible)
+    poor = bad_sentences(classes, more=extent.more_than(outcomes))
     for sentences in (good_sentences(outcomes, classes), poor, savings_sentences(savings)):
         for sentence in sentences:
             say(sentence)

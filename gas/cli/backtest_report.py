@@ -168,7 +168,7 @@ def report_of(
     where = ", ".join(text for text in (log.header.computer, log.header.installation) if text)
     thanks = "; ".join(" ".join(text.split()) for text in log.acknowledgements)
     source = [text for text in (where and f"Log: {where}.", thanks and f"Acknowledgement: {thanks}") if text]
-    poor = bad_sentences(classes, more=len(outcomes) < extent.possible)
+    poor = bad_sentences(classes, more=extent.more_than(outcomes))
     waits: tuple[Block, ...] = picture("waits", waited), ways, Text(_SIMPLE)
     method = Text(" ".join(extent.sentences(outcomes))), Text(_METHOD), Bullets((*_LIMITS, *source))
     return Report(
@@ -247,7 +247,7 @@ def wire_of(
         "savings": savings_wire(savings),
         "in_words": [
             *good_sentences(outcomes, classes),
-            *bad_sentences(classes, more=len(outcomes) < extent.possible),
+            *bad_sentences(classes, more=extent.more_than(outcomes)),
             *savings_sentences(savings),
             *extent.sentences(outcomes),
         ],

@@ -64,6 +64,10 @@ class Extent:
             "wrong."
         )
 
+    def more_than(self, outcomes: Sequence[Outcome]) -> bool:
+        """Return whether more jobs of the log can be predicted."""
+        return len(outcomes) < self.possible
+
     def sentences(self, outcomes: Sequence[Outcome]) -> list[str]:
         """Return what was predicted, and what was cut."""
         count = len(outcomes)

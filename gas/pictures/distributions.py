@@ -100,7 +100,7 @@ def distribution_panels(axes: Sequence[Axes], schedules: Sequence[Schedule]) -> 
             # On a logarithmic axis a value of 0 lies beyond the left edge: the curve comes from there.
             x = np.concatenate([[1e-3], np.maximum(x, 1e-3), [1e12]])
             share = np.concatenate([[0.0], share, [1.0]])
-            look = {"color": line.colour, "linestyle": line.dashes, "zorder": line.over}
+            look: dict[str, Any] = {"color": line.colour, "linestyle": line.dashes, "zorder": line.over}
             ax.step(x, share, where="post", linewidth=1.4, **look)
             mean = float(values.mean())
             means.append((f"{duration_text(round(mean))}" if is_time else f"{mean:,.1f}", line.colour))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +100,7 @@ def machine_use_panels(
             if name == "free":
                 before = float(machine)
             edges, values = _curve(line, getattr(line, name) / scale, window, column, before)
-            look = {"color": one.colour, "linestyle": one.dashes, "zorder": one.over}
+            look: dict[str, Any] = {"color": one.colour, "linestyle": one.dashes, "zorder": one.over}
             ax.step(edges, np.append(values, values[-1:]), where="post", linewidth=1.1, **look)
         ax.set_title(title, fontsize=9)
         tidy(ax)

@@ -8,11 +8,10 @@ from importlib.metadata import version
 
 from study_files import contents
 
-from experiments.backfilling.comparison import NAMES
 from experiments.backfilling.models import CHANGES
 from experiments.backfilling.report import form
 from experiments.backfilling.results import Options
-from experiments.published import overall, table1
+from experiments.published import SCHEMES, overall, table1
 
 REPORT = ("backfilling.html", "backfilling.md", "backfilling-models.svg", "backfilling-amount.svg", "cells.csv",
           "results.csv")  # fmt: skip
@@ -76,7 +75,7 @@ def test_every_overall_mean_of_the_paper_appears_beside_ours(done):
             line
             for line in lines
             if line.startswith(f"| {row.trace} | mean {'resp' if row.measure == 'response' else 'bounded'}")
-            and f" {NAMES[row.policy]} " in line
+            and f" {SCHEMES[row.policy]} " in line
             and all(f" {mean} |" in line for mean in shown)
         ]
         assert ("within" in line, line.count(" - |")) == (False, 6 if row.trace == "SDSC" else 0)
