@@ -28,10 +28,13 @@ from numpy.typing import NDArray
 from documents.fields import Fields
 from speedup_models.model import Layout, ModelError
 
-__all__ = ["Goodput", "Network", "Work", "goodput_from_fields"]
+__all__ = ["LARGEST_BATCH", "Goodput", "Network", "Work", "goodput_from_fields"]
 
 BATCHES: Final = 64
 """How many batches between the bounds are looked at, in equal ratios."""
+
+LARGEST_BATCH: Final = 2**53
+"""Samples; batches are computed with as floating-point numbers, which count that far."""
 
 
 class Work(NamedTuple):
@@ -228,8 +231,8 @@ class Goodput:
 
 def goodput_from_fields(fields: Fields) -> Goodput:
     """Return the model of a [speedup] table; the module's docstring says what its keys stand for."""
-    local = fields.integer("local_batch", None, minimum=1)
-    batch = fields.integer("batch", minimum=1) if local is None else local
+    local = fields.integer("local_batch", None, minimum=1, maximum=LARGEST_BATCH)
+    batch = fields.integer("batch", minimum=1, maximum=LARGEST_BATCH) if local is None else local
     parameters = {name: fields.number(name, minimum=0) for name in ("alpha_c", "beta_c")}
     for kind in "nr":
         # Of links that were not measured nothing is written; a layout over them has no time.
@@ -249,8 +252,8 @@ def goodput_from_fields(fields: Fields) -> Goodput:
         samples=fields.number("samples", above=0),
         batch=batch,
         network=network,
-        largest_batch=fields.integer("max_batch", batch, minimum=1),
-        largest_local=fields.integer("max_local_batch", None, minimum=1),
+        largest_batch=fields.integer("max_batch", batch, minimum=1, maximum=LARGEST_BATCH),
+        largest_local=fields.integer("max_local_batch", None, minimum=1, maximum=LARGEST_BATCH),
         noise=fields.number("noise_scale", 0.0, minimum=0),
         speeds={str(key): speeds.number(str(key), above=0) for key in speeds.keys()},  # noqa: SIM118  # no mapping
         local_batch=local,

@@ -32,7 +32,7 @@ def uniform_factor(run_times: ArrayLike, factor: float, generator: np.random.Gen
     seconds = _checked(run_times)
     if not (math.isfinite(factor) and factor >= 1):
         raise ValueError(f"factor {factor} would put estimates below run times; give a number of at least 1")
-    if seconds.size and seconds.max() * factor > _LONGEST:
+    if seconds.size and seconds.max() > _LONGEST / factor:
         raise ValueError(f"factor {factor} makes estimates beyond 2**53 s; give a smaller one")
     drawn = seconds + (factor - 1) * seconds * generator.random(seconds.shape)
     return np.maximum(np.ceil(drawn), 1).astype(np.int64)
@@ -89,7 +89,7 @@ def doubled(estimates: ArrayLike, factor: float = 2) -> NDArray[np.int64]:
         raise ValueError(f"an estimate of {seconds[~(seconds > 0)][0]} s cannot be multiplied; leave such jobs out")
     if not (math.isfinite(factor) and factor > 0):
         raise ValueError(f"estimates cannot be multiplied by {factor}; give a number above 0")
-    if seconds.size and seconds.max() * factor > _LONGEST:
+    if seconds.size and seconds.max() > _LONGEST / factor:
         raise ValueError(f"factor {factor} makes estimates beyond 2**53 s; give a smaller one")
     # Rounding first keeps 100 · 1.1 at 110; in floating point it is 110.00000000000001.
     return np.maximum(np.ceil(np.round(seconds * factor, 6)), 1).astype(np.int64)

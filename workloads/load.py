@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloads.jobs import RigidJobs
-from workloads.log import Log
+from workloads.log import LARGEST, Log
 
 __all__ = ["most_in_use", "offered_load", "processors_in_use", "scale_interarrivals", "scale_to_load", "submit_at_load"]
 
@@ -53,6 +53,10 @@ def scale_interarrivals(submit: ArrayLike, factor: float) -> NDArray[np.int64]:
         raise ValueError(f"interarrival times cannot be multiplied by {factor}; give a number above 0")
     times = np.asarray(submit)
     first = np.trunc(times[:1])  # generators scale before they cut off fractions of seconds
+    if times.size and float(first[0]) + (float(times[-1]) - float(first[0])) * factor > LARGEST:
+        raise ValueError(
+            f"interarrival times multiplied by {factor:g} end beyond 2**53 s; give a smaller factor, or a larger load"
+        )
     scaled: NDArray[np.int64] = np.rint((times - first) * factor).astype(np.int64)
     scaled += first.astype(np.int64)
     return scaled

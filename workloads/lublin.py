@@ -14,7 +14,7 @@ m_lublin99.c. The procedure is followed up to three points:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,6 +29,7 @@ _SLOTS = 48
 _SLOT = 1800  # seconds
 _CYCLE_START = 11  # number of the slot, from 1, in which the gamma of the daily cycle begins: 05:00
 _SMALLEST_MACHINE = 8
+_MOST_DRAWS = 1000  # of one number; enough where one in fifty is kept
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,10 @@ class LublinModel:
     longest_ln_interarrival: float = 13.0
     """Longer interarrival times, above e^13 s or about 5 days, are drawn again."""
 
+    def __post_init__(self) -> None:
+        if self.machine < 1:
+            raise ValueError(f"machine {self.machine} must be 1 or more")
+
 
 _QUEUES = {"interactive": 0, "batch": 1, "one": -1}
 """Codes of the types in the log's queue field; of jobs of the same second, interactive ones come first."""
@@ -224,9 +229,12 @@ def arrival_times(
 
     Each interarrival time is first drawn as if all slots had weight 1, in slots; a slot of weight w takes up w of them.
     """
-    logarithms = generator.gamma(kind.aarr * kind.arar, kind.barr, count)
-    while (again := np.flatnonzero(logarithms > model.longest_ln_interarrival)).size:
-        logarithms[again] = generator.gamma(kind.aarr * kind.arar, kind.barr, again.size)
+    logarithms = _below(
+        model.longest_ln_interarrival,
+        count,
+        lambda again: generator.gamma(kind.aarr * kind.arar, kind.barr, again.size),
+        "interarrival times are longer than longest_ln_interarrival {:g} allows; lower aarr, barr or arar, or raise it",
+    )
     days, within = np.divmod(np.cumsum(np.exp(logarithms) / _SLOT), _SLOTS)
     taken = np.concatenate([[0.0], np.cumsum(slot_weights(kind))])
     taken[-1] = _SLOTS
@@ -248,13 +256,32 @@ def draw_run_times(
 ) -> NDArray[np.int64]:
     """Return run times in seconds, at least 1; their logarithm is hyper-gamma, and large jobs are more often long."""
     short = np.clip(kind.pa * sizes + kind.pb, 0, 1)
-    logarithms = np.full(sizes.size, np.inf)
-    while (again := np.flatnonzero(logarithms > model.longest_ln_run_time)).size:
+
+    def drawn(again: NDArray[np.int64]) -> NDArray[np.float64]:
         is_short = generator.random(again.size) <= short[again]
-        shape = np.where(is_short, kind.a1, kind.a2)
-        logarithms[again] = generator.gamma(shape, np.where(is_short, kind.b1, kind.b2))
+        return generator.gamma(np.where(is_short, kind.a1, kind.a2), np.where(is_short, kind.b1, kind.b2))
+
+    logarithms = _below(
+        model.longest_ln_run_time,
+        sizes.size,
+        drawn,
+        "run times are longer than longest_ln_run_time {:g} allows; lower a1, b1, a2 or b2, or raise it",
+    )
     seconds: NDArray[np.int64] = np.exp(logarithms).astype(np.int64)
     return seconds
+
+
+def _below(
+    limit: float, count: int, draw: Callable[[NDArray[np.int64]], NDArray[np.float64]], why: str
+) -> NDArray[np.float64]:
+    """Return numbers of at most a limit; larger ones are drawn again, given their positions, but not for ever."""
+    found = np.full(count, np.inf)
+    for _ in range(_MOST_DRAWS):
+        again = np.flatnonzero(found > limit)
+        if again.size == 0:
+            return found
+        found[again] = draw(again)
+    raise ValueError(f"nearly all {why.format(limit)}")
 
 
 def _chosen(types: str | Sequence[str]) -> tuple[str, ...]:

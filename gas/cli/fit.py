@@ -16,6 +16,7 @@ from gas.cli.tables import check_outputs, note, print_json_line
 from gas.errors import BadInput
 from speedup_models.fitting import fit as fit_models
 from speedup_models.fitting import read_timings
+from speedup_models.goodput import LARGEST_BATCH
 from speedup_models.layout_fit import Run, fit_layouts
 from speedup_models.proposal import application_text, layout_text
 from speedup_models.timings import Timings
@@ -57,18 +58,30 @@ def fit(
         typer.Option(metavar="NAME", help="Name of the application (default: the name of the timings file)."),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Steps of the whole run, if the timings are per step.")
+        int | None,
+        typer.Option(metavar="N", min=1, max=2**53, help="Steps of the whole run, if the timings are per step."),
     ] = None,
     samples: Annotated[
         float | None,
         typer.Option(metavar="N", min=0, help="Samples (images, tokens, nanoseconds) that the whole run processes."),
     ] = None,
     batch: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Samples per step, over all GPUs, in the run to be planned.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=LARGEST_BATCH,
+            help="Samples per step, over all GPUs, in the run to be planned.",
+        ),
     ] = None,
     max_batch: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Largest batch that the plan may choose; needs --noise-scale."),
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=LARGEST_BATCH,
+            help="Largest batch that the plan may choose; needs --noise-scale.",
+        ),
     ] = None,
     noise_scale: Annotated[
         float | None, typer.Option(metavar="N", min=0, help="Gradient noise scale, in samples.")
@@ -106,6 +119,9 @@ def fit(
     Timings with columns for nodes or batch sizes, such as gpus,nodes,local_batch,step_time, are fitted with AdaptDL's
     goodput model. `gas guide fit` lists the accepted column names.
     """
+    for option, value in (("--samples", samples), ("--noise-scale", noise_scale)):
+        if value is not None and not value <= sys.float_info.max:
+            raise BadInput(f"{option} {value:g}: is not a finite number")
     check_outputs({"--output": output, "--plot": plot}, [timings])
     if plot is not None:
         from gas.pictures.canvas import picture_suffix

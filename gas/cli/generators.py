@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Request", "check_model", "generated"]
 
 _LARGEST_MACHINE = 2**24
+_MOST_JOBS = 2**31 - 1
 
 
 class Request(NamedTuple):
@@ -74,8 +75,8 @@ def generated(request: Request) -> Log:
     """
     import numpy as np
 
-    if request.jobs < 1:
-        raise BadInput(f"--jobs {request.jobs}: must be 1 or more")
+    if not 1 <= request.jobs <= _MOST_JOBS:
+        raise BadInput(f"--jobs {request.jobs}: must be from 1 to {_MOST_JOBS}")
     if request.processors is not None and not 1 <= request.processors <= _LARGEST_MACHINE:
         raise BadInput(f"--processors {request.processors}: must be from 1 to {_LARGEST_MACHINE}")
     generator = np.random.default_rng(request.seed)
@@ -95,10 +96,18 @@ def generated(request: Request) -> Log:
 @contextmanager
 def _model_errors() -> Iterator[None]:
     """Turn errors of a model into `BadInput`."""
+    import numpy as np
+
     try:
-        yield
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            yield
     except MemoryError:
         raise BadInput("too many jobs for the memory of this machine; reduce --jobs") from None
+    except ArithmeticError:
+        raise BadInput(
+            "the model's times or sizes are too large or too small to compute; use less extreme values for --set, "
+            "--load or --estimates"
+        ) from None
     except ValueError as error:
         raise BadInput(str(error)) from None
 

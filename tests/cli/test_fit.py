@@ -280,3 +280,11 @@ def test_more_gpus_per_node_than_any_machine_has_are_refused(gas, timings):
     assert refused.exit_code == 2
     assert isinstance(refused.exception, SystemExit)  # a usage error, no failure of its own
     assert gas(timings, "--gpus-per-node", 2**31 - 1).exit_code == 0
+
+
+def test_a_run_that_is_too_large_to_compute_is_refused(gas, timings):
+    too_large = gas(timings, "--batch", 10**23)
+    assert too_large.exit_code == 2
+    assert isinstance(too_large.exception, SystemExit)
+    for option in ("--noise-scale", "--samples"):
+        assert f"{option} inf: is not a finite number" in str(gas(timings, option, "inf").exception)

@@ -57,7 +57,7 @@ def test_an_option_of_another_model_names_its_owners():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (request(jobs=0), "--jobs 0: must be 1 or more"),
+        (request(jobs=0), "--jobs 0: must be from 1 to 2147483647"),
         (request(processors=0), "--processors 0: must be from 1 to 16777216"),
         (request(processors=2**24 + 1), "--processors 16777217: must be from 1"),
         (request(estimates="exakt"), '--estimates exakt: is not known; did you mean "exact"'),
@@ -73,6 +73,15 @@ def test_an_option_of_another_model_names_its_owners():
         (request("jann", ranges="fives"), "--ranges: needs --fit LOG"),
         (request("jann", processors=8), "--processors 8: is too small for the model of .*, whose largest jobs need"),
         (request("jann", model="/nowhere/m.toml"), "/nowhere/m.toml: cannot be read: No such file"),
+        (request(jobs=10**18), "--jobs 1000000000000000000: must be from 1 to 2147483647"),
+        (request(load=1e-300), "interarrival times multiplied by .* end beyond 2..53 s"),
+        (request(estimates="f=1e308"), "factor 1e.308 makes estimates beyond 2..53 s"),
+        (request(set=["batch.aarr=1e6"]), "nearly all interarrival times are longer than longest_ln_interarrival 13"),
+        (request(set=["longest_ln_run_time=0"]), "nearly all run times are longer than longest_ln_run_time 0 allows"),
+        (request(set=["longest_ln_run_time=1e18"]), "too large or too small to compute; use less extreme values"),
+        (request(set=["batch.anum=1e18"]), "too large or too small to compute; use less extreme values for --set"),
+        (request(set=["machine=0"]), "machine 0 must be 1 or more"),
+        (request("feitelson", set=["think_time=1e308"]), "too large or too small to compute"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named_with_the_way_out(asked, message):

@@ -229,7 +229,7 @@ def test_the_run_times_can_be_drawn_beside_those_of_logs(gas, tmp_path, log_file
     [
         (["lubln"], 'there is no model "lubln"; did you mean "lublin"?'),
         (["x"], "known: downey, feitelson, jann, lublin"),
-        (["lublin", "--jobs", "0"], "--jobs 0: must be 1 or more"),
+        (["lublin", "--jobs", "0"], "--jobs 0: must be from 1 to 2147483647"),
         (["lublin", "--processors", "4"], "a machine of 4 processors is too small for the model; it needs 8 or more"),
         (["lublin", "--processors", "0"], "--processors 0: must be from 1"),
         (["jann", "--processors", "100"], "need 322; fit a model for this size: --fit LOG -p 100"),

@@ -100,6 +100,7 @@ def test_the_keys_of_a_speedup_table_are_its_parameters():
         ({"gamma": 0.5}, "below 1"),
         ({"beta_n": -1}, "below 0"),
         ({"batch": 0}, "below 1"),
+        ({"batch": 10**23}, "above 9007199254740992, the maximum"),
         ({"alpha_c": 0, "beta_c": 0}, "computing takes time"),
         ({"max_batch": 4096}, "needs the gradient noise scale"),
         ({"max_batch": 8}, "max_batch 8 is below the initial batch, 256"),
