@@ -210,6 +210,7 @@ class Agent:
         on: str | None = None,
         processors: int | None = None,
         dry_run: bool = False,
+        forecasting: Forecasting | None = None,
     ) -> Reshaped:
         """Give a waiting job another shape if it then finishes sooner; it keeps its number and its place in the queue.
 
@@ -221,6 +222,8 @@ class Agent:
             Change to this number of processors, even without a gain.
         dry_run
             Return the change without making it.
+        forecasting
+            Decide by predictions, if the scheduler shows the job's place in its queue; None: by its plans.
 
         Raises
         ------
@@ -233,7 +236,13 @@ class Agent:
 
         where = reshaping_endpoint(self._of_job(on), job)
         return reshape(
-            self.application, where, job, options or ReshapeOptions(), processors=processors, dry_run=dry_run
+            self.application,
+            where,
+            job,
+            options or ReshapeOptions(),
+            processors=processors,
+            dry_run=dry_run,
+            predictor=None if forecasting is None else self._predictor_of(forecasting),
         )
 
     def watch(

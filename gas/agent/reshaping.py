@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gas.agent.ledgers import note_change
 from gas.agent.options import ReshapeOptions
@@ -18,11 +18,16 @@ from gas.planner import Candidate
 from gas.reshaping import Reshaping, reshaping
 from gas.times import duration_text, relative_text
 
+if TYPE_CHECKING:  # plans need no simulation
+    from gas.agent.prediction import Predictor
+    from gas.prediction.reshaping import LikelyReshaping
+
 __all__ = [
     "Reshaped",
     "changed",
     "decided",
     "expected_as_it_is",
+    "likely",
     "new_shape",
     "reshape",
     "reshaping_endpoint",
@@ -82,8 +87,14 @@ def reshape(
     *,
     processors: int | None,
     dry_run: bool,
+    predictor: Predictor | None = None,
 ) -> Reshaped:
     """Give a waiting job another shape if that is worth it, or so many processors whatever that gains.
+
+    Parameters
+    ----------
+    predictor
+        Decides by predictions; None decides by plans.
 
     Raises
     ------
@@ -99,6 +110,7 @@ def reshape(
         if standing.availability is None:
             raise Conflict(f"{describe(standing.job)}; only waiting jobs can be reshaped")
         found = decided(application, where, standing, options)
+        found = likely(predictor, where, standing, found, options) or found
         chosen = found.best if found.worth_it else None
         if processors is not None:
             chosen = _of_size(found, processors)
@@ -145,6 +157,16 @@ def decided(
         blocked=f"it {job['message'] or 'is held'}" if job.get("held") else None,
         **{"expected": job["expected"], **more},
     )
+
+
+def likely(
+    predictor: Predictor | None, where: ReshapingEndpoint, standing: Standing, found: Reshaping, options: ReshapeOptions
+) -> LikelyReshaping | None:
+    """Return what could be made of a job by predictions; None if none are requested, or available."""
+    if predictor is None or found.current is None or found.blocked is not None:
+        return None
+    job = standing.job
+    return predictor.standing(where, int(job["id"]), found, job["not_before"], options.threshold, options.least)
 
 
 def reshaping_endpoint(where: Scheduler, number: int) -> ReshapingEndpoint:

@@ -19,7 +19,7 @@ from gas.agent.ledgers import note_standing, note_start
 from gas.agent.offering import offer_text
 from gas.agent.options import ReshapeOptions
 from gas.agent.polling import Poll
-from gas.agent.reshaping import changed, decided, expected_as_it_is, new_shape, wire_of
+from gas.agent.reshaping import changed, decided, expected_as_it_is, likely, new_shape, wire_of
 from gas.agent.schedulers import called
 from gas.agent.states import ENDED, describe
 from gas.application import Application
@@ -239,13 +239,8 @@ class Watch:
 
     def by_predictions(self, standing: Standing, found: Reshaping) -> Reshaping:
         """Return the best shape of the job by predictions, if they are requested and available."""
-        if self.predictor is None or found.current is None or found.blocked is not None:
-            return found
-        options = self.options
-        made = self.predictor.standing(
-            self.where, self.number, found, standing.job["not_before"], options.threshold, options.least
-        )
-        if made is None:
+        made = likely(self.predictor, self.where, standing, found, self.options)
+        if made is None or found.current is None:
             return found
         if self.noted != found.current.processors:
             self.note(made, found.current)

@@ -55,6 +55,14 @@ class Gain:
         return ReshapeOptions(share, seconds, self.max_processor_hours, stale_ok)
 
 
+Risk = Annotated[
+    str | None,
+    typer.Option(
+        "--risk",
+        metavar="N%",
+        help="With --predict: the saving must be reached with N% probability (default: on average).",
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change, but do not make it.")]
 
 
@@ -71,6 +79,8 @@ def reshape_command(
             "--processors", "-p", metavar="N", min=1, help="Change to this number of processors, even without a gain."
         ),
     ] = None,
+    predict: Predict = None,
+    risk: Risk = None,
     stale_ok: StaleOk = False,
     dry_run: DryRun = False,
     config: ConfigFile = None,
@@ -80,13 +90,14 @@ def reshape_command(
 
     gas reshape 12 app.toml --dry-run
 
-    Changes processors and walltime; the job keeps its number and its place in the queue. For a job submitted with a
+    Changes processors and walltime; the job keeps its number and its place in the queue. The scheduler's plans decide
+    or, with --predict, predictions. For a job submitted with a
     Slurm job script: gas reshape 12 --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m.
     """
-    options = gain.options(stale_ok=stale_ok)
+    options, likely = gain.options(stale_ok=stale_ok), forecasting(predict, risk=risk)
     work = subject.work()
     where, number = job_of(job, endpoint, config)
-    done = agent_for(work, [where]).reshape(number, options, processors=processors, dry_run=dry_run)
+    done = agent_for(work, [where]).reshape(number, options, processors=processors, dry_run=dry_run, forecasting=likely)
     if json:
         print_json(done.to_wire())
     else:
@@ -104,14 +115,7 @@ def watch_command(
         str, typer.Option("--every", metavar="TIME", help="Interval at which the queue is checked.")
     ] = "30s",
     predict: Predict = None,
-    risk: Annotated[
-        str | None,
-        typer.Option(
-            "--risk",
-            metavar="N%",
-            help="With --predict: the saving must be reached with N% probability (default: on average).",
-        ),
-    ] = None,
+    risk: Risk = None,
     wait: Annotated[bool, typer.Option("--wait", help="Continue until the job has ended, as gas wait does.")] = False,
     stale_ok: StaleOk = False,
     dry_run: DryRun = False,

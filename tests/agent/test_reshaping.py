@@ -1,6 +1,7 @@
 """A waiting job is given another shape if that is worth it, or the one that is asked for."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import made_reshaping
 import pytest
@@ -26,8 +27,9 @@ def story(monkeypatch):
     return story
 
 
-def reshaped(options=ReshapeOptions(least=5), processors=None, dry_run=False):  # noqa: B008  # frozen
-    return reshape(APP, made_reshaping.Molding("kth"), 7, options, processors=processors, dry_run=dry_run)
+def reshaped(options=ReshapeOptions(least=5), **more):  # noqa: B008  # frozen
+    more = {"processors": None, "dry_run": False} | more
+    return reshape(APP, made_reshaping.Molding("kth"), 7, options, **more)
 
 
 def test_a_job_with_the_best_shape_is_left_as_it_is(story):
@@ -44,6 +46,21 @@ def test_a_job_that_would_finish_sooner_is_changed(story):
     done = reshaped()
     assert (done.changed, done.chosen.processors, done.job["processors"]) == (True, 16, 16)
     assert str(done).startswith("job 7 requests 16 processors instead of 4, walltime 44s, to start in 1m00s")
+
+
+def test_predictions_decide_if_they_are_asked_for_and_there_are_any(story):
+    story.change((0, 0), (60, 16))
+    asked = []
+
+    def standing(where, number, found, not_before, threshold, least):
+        asked.append((where.name, number, threshold, least))
+        return predicted and replace(found, best=None)
+
+    predicted = True
+    assert reshaped(predictor=SimpleNamespace(standing=standing)).chosen is None
+    assert (asked, story.asked) == ([("kth", 7, 0.05, 5)], [])
+    predicted = None
+    assert reshaped(predictor=SimpleNamespace(standing=standing)).chosen.processors == 16
 
 
 @pytest.mark.parametrize("options", [ReshapeOptions(threshold=1.0), ReshapeOptions(least=1000)])
