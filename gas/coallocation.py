@@ -165,7 +165,8 @@ class CoallocatedPlan:
             able = [one.scheduler for one in self.single.lists if one.scheduler not in self.left_out]
             if len(able) < 2:
                 only = f"only {able[0]}" if able else "none"
-                return f"coallocation needs two or more machines that promise their starts, and {only} is given"
+                may = "can take part" if self.left_out else "is given"
+                return f"coallocation needs two or more machines that promise their starts, and {only} {may}"
             if single is None:
                 return f"no combination of up to {many(self.most, 'machine')} has room for it either"
             return f"no combination of up to {many(self.most, 'machine')} finishes sooner than {single.scheduler} alone"

@@ -208,7 +208,7 @@ def test_only_machines_that_promise_take_part():
 def test_one_machine_alone_is_told_that_it_takes_two():
     needs = "coallocation needs two or more machines that promise their starts, and"
     assert coallocate(APP, [machine("a", [(0, 4)])]).why == f"{needs} only a is given"
-    assert coallocate(APP, [machine("b", [(0, 4)], 8, "estimate")]).why == f"{needs} none is given"
+    assert coallocate(APP, [machine("b", [(0, 4)], 8, "estimate")]).why == f"{needs} none can take part"
     assert coallocate(Application(Table.of({16: 40.0})), [machine("a", [(0, 4)])]).why == f"{needs} only a is given"
 
 

@@ -34,12 +34,17 @@ class Spread:
     lead: int = LEAD_SECONDS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PlannedTogether:
     """A plan for one machine or several, and the answers of the schedulers that it rests on."""
 
     plan: CoallocatedPlan
     answers: Sequence[Answer]
+
+    def __repr__(self) -> str:
+        found = self.plan
+        best = "no request is possible" if found.best is None else found.best.size_text
+        return f"<{type(self).__name__} of {found.single.application}: {best} ({found.why})>"
 
     @property
     def best(self) -> Coallocation:

@@ -23,6 +23,7 @@ from gas.agent.offering import offering, without_offers
 from gas.agent.options import Instant, PlanOptions, Run
 from gas.agent.schedulers import Scheduler, called, find_by_key
 from gas.agent.scripts import Asking
+from gas.agent.states import describe
 from gas.endpoints import Endpoint, InDoubt, JobDescription, JobEndpoint, Request, S3Endpoint
 from gas.endpoints.journal import Page, open_page
 from gas.endpoints.tagging import TaggingEndpoint
@@ -142,7 +143,7 @@ def _that_was_sent_to(page: Page, schedulers: Sequence[Scheduler]) -> list[Sched
     return its
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Submitted:
     """A job, its scheduler, and the plan of its submission.
 
@@ -160,6 +161,9 @@ class Submitted:
     key: str
     planned: Planned | None = None
     attempts: int = 0
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} to {self.scheduler}: {describe(self.job)}>"
 
     @property
     def reference(self) -> str:

@@ -379,6 +379,7 @@ def test_clocks_that_are_apart_do_not_start_together(start_s3):
     time.sleep(0.1)
     planned = Agent(APP, endpoints(sites)).plan_together(spread=SPREAD)
     assert list(planned.plan.left_out) == ["b"]
+    assert repr(planned).startswith("<PlannedTogether of app: 4 processors on a (coallocation needs two or more")
     assert f"ahead of that of a; parts start together within {MOST_APART} s" in planned.plan.left_out["b"]
 
 

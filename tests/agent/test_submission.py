@@ -67,6 +67,7 @@ def test_the_request_is_the_best_with_one_percent_of_its_turnaround_to_spare(age
     assert (request.processors, request.walltime, request.start_by) == (8, 60, best.start + 1)
     assert (sent.command, sent.environment["GAS_PROCESSORS"]) == (("./app", "8"), "8")
     assert (key, made.scheduler, made.attempts) == (made.key, "a", 1)
+    assert repr(made) == "<Submitted to a: job 1 (j1), 8 processors, walltime 1m00s: queued; no start is planned>"
 
 
 def test_other_shapes_go_to_a_scheduler_that_chooses(agent):
