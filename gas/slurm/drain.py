@@ -33,7 +33,7 @@ from gas.slurm.flow import (
 from gas.slurm.main_pass import STARTED as PASSED
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import put
-from gas.slurm.rows import PLANNED, STARTED, Closures, Parameters
+from gas.slurm.rows import STARTED, Closures, Parameters, leaves_more
 from gas.slurm.runs import leave, probed, started
 from gas.slurm.search import FAR
 from gas.slurm.turns import age, insert, write_queue
@@ -122,13 +122,12 @@ def _backfill(seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, si
         site.machine, site.use, site.idle, site.running, table, site.licences, parameters, site.rules, plans,
         site.known, site.known, bench,
     )  # fmt: skip
-    planned = False
+    planned, rows = False, site.records
     for at in range(count):
         record = flow.queue[at]
-        if not site.records.probe[record]:
-            unseen = plans.state[record] < 0 and site.records.considered[record]  # behind all that might start now
-            unseen = unseen and not site.records.now_only[record] and not site.records.unheld[record]
-            planned = planned or unseen or plans.state[record] == PLANNED
+        planned = planned or leaves_more(
+            plans.state[record], rows.considered[record], rows.now_only[record], rows.unheld[record], rows.probe[record]
+        )
     probed(STARTED, count, line, flow, site)
     slot, total = before, site.running.total[0]
     for row in range(plans.total[0]):

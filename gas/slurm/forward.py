@@ -32,7 +32,7 @@ from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.passes import copied, run_state
 from gas.slurm.placement import cpus_on
-from gas.slurm.rows import PLANNED, STARTED, Plans, Records, empty_plans
+from gas.slurm.rows import STARTED, Plans, Records, empty_plans, leaves_more
 from gas.slurm.starts import Known, Run, Start
 from gas.slurm.state import State
 from gas.slurm.together import Together
@@ -344,8 +344,7 @@ class Forward:
             state.licences[:] += kept_licences
             self._probed(index[rows.probe & (plans.state == STARTED)])
             new = int(state.running.total[0]) - before
-            unseen = (plans.state < 0) & rows.considered & ~rows.now_only & ~rows.unheld
-            planned = bool((((plans.state == PLANNED) | unseen) & ~rows.probe).any())
+            planned = bool(leaves_more(plans.state, rows.considered, rows.now_only, rows.unheld, rows.probe).any())
             if not new:
                 return planned
             there = plans.record[: int(plans.total[0])]

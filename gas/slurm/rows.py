@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["STATES", "Closures", "Found", "Parameters", "Plans", "Records", "empty_plans", "nodes_of"]
+from gas.compiled import lean_kernel
+
+__all__ = ["STATES", "Closures", "Found", "Parameters", "Plans", "Records", "empty_plans", "leaves_more", "nodes_of"]
 
 STATES = (
     SKIPPED, PLANNED, STARTED, DEPTH, USER_DEPTH, PARTITION_DEPTH, USER_PARTITION_DEPTH, ACCOUNT_DEPTH, WINDOW, NOWHERE,
@@ -159,6 +161,16 @@ class Plans(NamedTuple):
     node: NDArray[np.int32]
     cpus: NDArray[np.int32]
     total: NDArray[np.int64]
+
+
+@lean_kernel
+def leaves_more(state: Any, considered: Any, now_only: Any, unheld: Any, probe: Any) -> Any:
+    """Return whether a record leaves a cycle more to do: it is planned, or was not come to behind all that might start.
+
+    Of one record, in a kernel, or of the columns of all.
+    """
+    unseen = (state < 0) & considered & ((now_only | unheld) ^ True)
+    return ((state == PLANNED) | unseen) & (probe ^ True)
 
 
 def empty_plans(records: int, rows: int, nodes: int) -> Plans:
