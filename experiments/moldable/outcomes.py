@@ -155,25 +155,32 @@ def outcomes(
         if by_size[gas] > by_size[static]:
             why = still_loses(jobs, schedule, one.place, asked[gas], asked[static], policy)
         hindsight = int(np.argmin(turnaround))
-        other = None if predicted is None else predicted(stop, gas)
-        found.append(
-            Outcome(
-                one.benchmark,
-                one.problem_class,
-                submit,
-                by_size[gas],
-                by_size[static],
-                int(turnaround[hindsight]),
-                gas,
-                static,
-                int(sizes[hindsight]),
-                best.finish - submit,
-                load_ratio(jobs, [one], form),
-                int(jobs.user[one.place]),
-                tuple(why),
-                *(() if other is None else (by_size[other.size], *other)),
-            )
+        made = Outcome(
+            benchmark=one.benchmark,
+            problem_class=one.problem_class,
+            submit=submit,
+            gas=by_size[gas],
+            static=by_size[static],
+            best=int(turnaround[hindsight]),
+            gas_size=gas,
+            static_size=static,
+            best_size=int(sizes[hindsight]),
+            promised=best.finish - submit,
+            load_ratio=load_ratio(jobs, [one], form),
+            user=int(jobs.user[one.place]),
+            still_loses=tuple(why),
         )
+        if predicted is not None:
+            other = predicted(stop, gas)
+            made = replace(
+                made,
+                predicting=by_size[other.size],
+                predicting_size=other.size,
+                watched=other.watched,
+                changes=other.changes,
+                watched_by_plans=other.watched_by_plans,
+            )
+        found.append(made)
     return found
 
 
