@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
+from shlex import quote
+from shutil import which
 from typing import TYPE_CHECKING
 
 from gas.endpoints import JobDescription
@@ -199,10 +202,8 @@ class Run:
     @classmethod
     def of(cls, what: Run | JobDescription | Sequence[str], name: str) -> Run:
         """Return the task from a job, or from the words of a command that gets this name."""
-        from gas.placeholders import check  # a plan alone has no command
-
         if isinstance(what, Run):
-            check(what.job.command)
+            _check(what.job)
             return what
         if isinstance(what, str):
             raise BadInput(f"command {what!r}: write a list of words, for example {what.split()!r}")
@@ -212,9 +213,21 @@ class Run:
                     f"command {what!r}: write each word as text, for example ['./app', '-n', '{{processors}}']"
                 )
             what = JobDescription(name, tuple(what))
-        job = what
-        check(job.command)
-        return cls(job)
+        _check(what)
+        return cls(what)
+
+
+def _check(job: JobDescription) -> None:
+    """Refuse placeholders that do not exist, and a whole command in one word, which would fail when the job starts."""
+    from gas.placeholders import check  # a plan alone has no command
+
+    check(job.command)
+    word = job.command[0] if len(job.command) == 1 else ""
+    if len(word.split()) > 1 and which(word) is None and not Path(job.directory or "", word).exists():
+        raise BadInput(
+            f"no program is called {word!r}: give its words separately, without quotation marks around them all, or "
+            f"give it to a shell: sh -c {quote(word)}"
+        )
 
 
 def checked_key(key: str) -> str:

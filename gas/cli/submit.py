@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from shlex import quote
-from shutil import which
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,8 +26,6 @@ from gas.planner import Plan
 from gas.times import duration_text, iso_time, parse_duration, relative_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gas.agent.submission import Prepared, Submitted
 
 __all__ = ["submit_command"]
@@ -123,7 +119,6 @@ def submit_command(
     if key is not None:
         checked_key(key)
     check(command)
-    _refuse_one_quoted(command, directory)
     app = work.app
     options = planning.options()
     variables = _environment(env or [])
@@ -255,17 +250,6 @@ def _refuse_besides_script(given: dict[str, Any]) -> None:
     for what, value in given.items():
         if value:
             raise BadInput(f"{what}: a job script is submitted unchanged; write this into the script")
-
-
-def _refuse_one_quoted(command: Sequence[str], directory: str | None) -> None:
-    """Refuse a whole command in quotation marks: it would be looked for as one program, when the job starts."""
-    if len(command) != 1 or len(words := command[0].split()) < 2:
-        return
-    if which(command[0]) is None and not Path(directory or "", command[0]).exists():
-        raise BadInput(
-            f"no program is called {command[0]!r}: write the command without quotation marks around it (-- {words[0]} "
-            f"{words[1]} ...), or, for a shell, -- sh -c {quote(command[0])}"
-        )
 
 
 def _environment(pairs: list[str]) -> dict[str, str]:

@@ -71,6 +71,18 @@ def test_a_command_is_a_job_of_the_applications_name():
         Run.of("./ocean -v", "ocean")
 
 
+def test_a_whole_command_in_one_word_is_refused_unless_a_program_is_called_so(tmp_path):
+    program = tmp_path / "my app"
+    for job in (JobDescription("x", ("./app -n 4",)), JobDescription("x", ("my app",))):
+        for what in (job, Run(job)):
+            with pytest.raises(BadInput, match=r"no program is called '.* give its words separately.*sh -c '"):
+                Run.of(what, "x")
+    program.touch()
+    for job in (JobDescription("x", (str(program),)), JobDescription("x", ("my app",), directory=str(tmp_path))):
+        assert Run.of(job, "x") == Run(job)
+    assert Run.of(["sh", "-c", "./app -n 4"], "x").job.command[2] == "./app -n 4"
+
+
 @pytest.mark.parametrize(("text", "share"), [("5%", 0.05), (" 100% ", 1), ("0%", 0)])
 def test_a_percentage_is_a_share(text, share):
     assert percentage(text, "--x") == share

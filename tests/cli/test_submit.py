@@ -95,7 +95,7 @@ def test_a_plan_that_is_stale_again_and_again_is_given_up_with_exit_5(gas, lu, s
         (["submit", "LU", "-e", "URL"], "no command: write it after --"),
         (
             ["submit", "LU", "-e", "URL", "--", "./lu -n {processors}"],
-            "no program is called './lu -n {processors}': write the command without quotation marks",
+            "no program is called './lu -n {processors}': give its words separately, without quotation marks",
         ),
         (["submit", "LU", "-e", "URL", "--simulate", "--", "x"], "leave one of the two out"),
         (["submit", "LU", "-e", "URL", "--env", "x", "--", "x"], "write NAME=VALUE"),
