@@ -125,8 +125,17 @@ def compiled(function: F) -> F:
 def cache_directory(function: Callable[..., Any]) -> Path:
     """Return where the machine code of this version of the kernel's sources is kept.
 
-    ``$GAS_CACHE``, else ``gas`` in ``$XDG_CACHE_HOME`` (``~/.cache``), and in it a directory named by the hash.
+    ``$GAS_CACHE``, else ``gas`` in ``$XDG_CACHE_HOME`` (``~/.cache``), and in it a directory named by the hash. Raises
+    `NoHome` where nothing names a place, and the user has no home directory.
     """
+    from documents.home import user_folder
+
+    home = os.environ.get("GAS_CACHE") or user_folder("XDG_CACHE_HOME") / "gas"
+    return Path(home) / f"kernels-{sources_digest(function)}"
+
+
+def sources_digest(function: Callable[..., Any]) -> str:
+    """Return what names this version of the kernel's sources."""
     digest = hashlib.sha256()
     digest.update(f"{sys.version}|{platform.machine()}|{_numba_version()}".encode())
     digest.update(_source(str(Path(__file__).with_name("machine_code.py"))))
@@ -138,8 +147,7 @@ def cache_directory(function: Callable[..., Any]) -> Path:
             if isinstance(value, (bool, int, float, str, tuple)):
                 digest.update(f"{reached.__module__}.{name}={value!r}".encode())
     digest.update("".join(sorted(_records_of(kernels))).encode())
-    home = os.environ.get("GAS_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "gas")
-    return Path(home) / f"kernels-{digest.hexdigest()[:20]}"
+    return digest.hexdigest()[:20]
 
 
 @functools.cache
@@ -151,7 +159,11 @@ def _source(path: str) -> bytes:
 def is_ready(function: Callable[..., Any]) -> bool:
     """Return whether machine code of this version of the kernel is in the cache, so that a call does not wait."""
     plain = cast(types.FunctionType, function)
-    return plain in _compiled or (cache_directory(plain) / f"{_file_name(plain)}.nbi").exists()
+    if plain in _compiled:
+        return True
+    with contextlib.suppress(OSError):  # a folder above it is closed to the user, or there is none
+        return (cache_directory(plain) / f"{_file_name(plain)}.nbi").exists()
+    return False
 
 
 def _file_name(function: types.FunctionType, *, inner: bool = False) -> str:
@@ -401,8 +413,8 @@ def compile_beside(function: Callable[..., Any], statement: str) -> bool:
 
     if statement not in _beside:
         folders = os.pathsep.join(filter(os.path.isabs, sys.path))  # the current folder may be anybody's
-        directory = cache_directory(function)
         try:
+            directory = cache_directory(function)
             _make(directory)
             with (directory / "beside").open("w") as lock:  # the new process holds it to its end
                 try:

@@ -13,11 +13,13 @@ import hashlib
 import os
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from documents.home import user_folder
 from workloads.log import LogError
 from workloads.swf import parse_swf, read_header
 
@@ -31,6 +33,7 @@ __all__ = [
     "Fetched",
     "NotInArchive",
     "acknowledgement",
+    "at_hand",
     "cache_directory",
     "fetch",
     "find",
@@ -179,8 +182,15 @@ def find(name: str) -> ArchivedLog:
 
 def cache_directory() -> Path:
     """Return where logs are kept: ``traces`` in ``$GAS_CACHE``, else in ``gas`` of ``$XDG_CACHE_HOME`` (~/.cache)."""
-    home = os.environ.get("GAS_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "gas")
-    return Path(home) / "traces"
+    return Path(os.environ.get("GAS_CACHE") or user_folder("XDG_CACHE_HOME") / "gas", "traces")
+
+
+def at_hand(log: ArchivedLog, directory: Path) -> Path | None:
+    """Return where a log is in the cache, None if it is not, or the cache is closed to the user."""
+    with suppress(OSError):
+        if (path := directory / log.file).exists():
+            return path
+    return None
 
 
 def acknowledgement(path: Path) -> list[str]:

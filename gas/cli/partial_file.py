@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import cache_directory
+from gas.compiled import sources_digest
 from gas.endpoints.journal import state_directory
 from gas.json_text import parsed
 from gas.prediction import forward
@@ -100,10 +100,10 @@ def partial_file(
 
     Raises
     ------
-    BadInput
+    NoHome
         The user has no home directory.
     """
-    asked = f"{_sources()} {cache_directory(follow_each).name} {recorded.digest()} {sorted(options.items())}".encode()
+    asked = f"{_sources()} {sources_digest(follow_each)} {recorded.digest()} {sorted(options.items())}".encode()
     name = hashlib.sha256(asked + np.ascontiguousarray(places, np.int64).tobytes()).hexdigest()[:20]
     return PartialFile(state_directory() / "backtests" / f"{name}.jsonl", remark)
 

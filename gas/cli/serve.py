@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from documents.extras import way_to_install
+from documents.home import user_folder
 from gas.cli.logs import read_log
 from gas.cli.options import named_directory
 from gas.cli.tables import many, note, say
@@ -41,8 +41,7 @@ KEEP = "90d"
 
 def state_directory(state: Path | None, name: str) -> Path:
     """Return the state directory of the service with this name."""
-    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    return state or home / "gas" / name
+    return state or user_folder("XDG_STATE_HOME") / "gas" / name
 
 
 def serve_command(

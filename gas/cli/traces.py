@@ -21,6 +21,7 @@ from workloads.archive import (
     Fetched,
     NotInArchive,
     acknowledgement,
+    at_hand,
     cache_directory,
     fetch,
     find,
@@ -82,7 +83,7 @@ def traces_list_command(base_url: BaseUrl = ARCHIVE, directory: Directory = None
                 " to ".join(log.period or ()),
                 _share(log.estimates),
                 "known" if log.sha256 else "",
-                "yes" if (folder / log.file).exists() else "",
+                "yes" if at_hand(log, folder) else "",
             )
             for log in LOGS
         ],
@@ -156,7 +157,7 @@ def _fetched(log: ArchivedLog, base_url: str, directory: Path | None, offline: b
 
 
 def _document(log: ArchivedLog, base_url: str, folder: Path) -> dict[str, Any]:
-    path = folder / log.file
+    path = at_hand(log, folder)
     return {
         "name": log.name,
         "machine": log.machine,
@@ -167,7 +168,7 @@ def _document(log: ArchivedLog, base_url: str, folder: Path) -> dict[str, Any]:
         "estimates": log.estimates,
         "sha256": log.sha256,
         "url": log.url(base_url),
-        "path": str(path) if path.exists() else None,
+        "path": str(path) if path else None,
     }
 
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -140,8 +141,11 @@ def find_configuration(explicit: Path | None = None) -> Place | None:
         return Place(explicit, True)
     if named := os.environ.get("GAS_CONFIG"):
         return Place(Path(named), True)
-    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    places = (Place(Path("gas.toml"), False), Place(home / "gas" / "config.toml", True))
+    from documents.home import NoHome, user_folder
+
+    places = [Place(Path("gas.toml"), False)]
+    with suppress(NoHome):  # then there is no file below it
+        places.append(Place(user_folder("XDG_CONFIG_HOME") / "gas" / "config.toml", True))
     return next((place for place in places if place.path.is_file()), None)
 
 

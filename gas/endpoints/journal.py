@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from documents.home import user_folder
 from gas.errors import BadInput
 
 __all__ = ["Page", "journal_directory", "key_file", "locked_file", "open_page", "state_directory", "write_through"]
@@ -23,11 +24,7 @@ __all__ = ["Page", "journal_directory", "key_file", "locked_file", "open_page", 
 
 def state_directory() -> Path:
     """Return where Gas keeps notes of a user's: under ``$XDG_STATE_HOME``, by default ``~/.local/state``."""
-    try:
-        home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    except RuntimeError:
-        raise BadInput("there is no home directory; set XDG_STATE_HOME to a folder for Gas's state") from None
-    return home / "gas"
+    return user_folder("XDG_STATE_HOME") / "gas"
 
 
 def journal_directory() -> Path:

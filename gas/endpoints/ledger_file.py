@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from documents.home import NoHome
 from documents.whole_file import whole_file
 from gas.endpoints.journal import state_directory
 from gas.errors import BadInput
@@ -131,6 +132,6 @@ def ledger_of(scheduler: str, remark: Callable[[str], object]) -> LedgerFile:
     file = f"{name}-{hashlib.sha256(scheduler.encode()).hexdigest()[:8]}.json"
     try:
         return LedgerFile(state_directory() / "predictions" / file, scheduler, remark)
-    except BadInput as error:
+    except NoHome as error:
         remark(f"{error}; predictions are not kept")
         return LedgerFile(None, scheduler, remark)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from documents.home import NoHome
 from gas.endpoints.journal import Page, journal_directory, open_page
 from gas.errors import BadInput
 
@@ -104,7 +105,7 @@ def test_without_a_place_to_write_there_is_no_page(tmp_path, monkeypatch):
 def test_who_has_no_home_is_told_where_the_notes_may_go(monkeypatch):
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
-    with pytest.raises(BadInput, match="XDG_STATE_HOME"):
+    with pytest.raises(NoHome, match="XDG_STATE_HOME"):
         journal_directory()
 
 

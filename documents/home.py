@@ -1,0 +1,30 @@
+"""Where a program keeps what belongs to a user: below the folders that the XDG Base Directory Specification names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from documents.fields import Unusable
+
+__all__ = ["NoHome", "user_folder"]
+
+_BELOW_HOME = {"XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config", "XDG_STATE_HOME": ".local/state"}
+
+
+class NoHome(Unusable, OSError):
+    """The user has no home directory, as many a container's has none: like a folder that cannot be read or written."""
+
+
+def user_folder(variable: str) -> Path:
+    """Return the folder that ``XDG_CACHE_HOME``, ``XDG_CONFIG_HOME`` or ``XDG_STATE_HOME`` names, or its default.
+
+    Raises
+    ------
+    NoHome
+        It names none, and the default is below a home directory that the user has not.
+    """
+    try:
+        return Path(os.environ.get(variable) or Path.home() / _BELOW_HOME[variable])
+    except RuntimeError:
+        raise NoHome(f"there is no home directory; set HOME or {variable} to a folder that Gas may use") from None

@@ -1,0 +1,59 @@
+"""A user's own folders: those that the environment names, else below the home directory, which not everybody has."""
+
+from pathlib import Path
+
+import pytest
+
+from documents.home import NoHome, user_folder
+from gas.cli.serve import state_directory
+from gas.compiled import cache_directory, compile_beside, is_ready
+from gas.endpoints.configuration import find_configuration
+from gas.profile.holes import first_fit
+from workloads.archive import at_hand, find
+
+VARIABLES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
+
+
+@pytest.fixture
+def homeless(monkeypatch, tmp_path):
+    """As in a container whose user has no entry in /etc/passwd, and HOME is not set."""
+
+    def none():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Path, "home", none)
+    for name in (*VARIABLES, "GAS_CACHE", "GAS_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_a_folder_is_the_one_that_is_named_else_below_the_home(variable, monkeypatch):
+    monkeypatch.setenv(variable, "/elsewhere")
+    assert user_folder(variable) == Path("/elsewhere")
+    monkeypatch.setenv(variable, "")
+    assert user_folder(variable).is_relative_to(Path.home())
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_who_has_no_home_is_told_what_to_set(variable, homeless):
+    with pytest.raises(NoHome, match=f"there is no home directory; set HOME or {variable} to a folder"):
+        user_folder(variable)
+
+
+def test_without_a_home_what_can_do_without_goes_on(homeless, tmp_path):
+    assert find_configuration() is None
+    assert not is_ready(first_fit)
+    assert not compile_beside(first_fit, "of a user without a home")
+    assert state_directory(tmp_path, "s3") == tmp_path
+    with pytest.raises(NoHome):
+        cache_directory(first_fit)
+
+
+def test_what_is_below_a_closed_home_is_not_there(monkeypatch, tmp_path):
+    def closed(path, **_):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "exists", closed)
+    assert not is_ready(first_fit)
+    assert at_hand(find("KTH-SP2-1996-2.1-cln"), tmp_path) is None
