@@ -39,6 +39,16 @@ def test_every_other_number_is_refused_in_the_same_words(gas, options, words):
     assert words in found.err
 
 
+@pytest.mark.parametrize(
+    ("study", "option", "least", "most"),
+    [("backfilling", "--jobs-per-point", 2100, 10_000_000), ("prediction", "--samples", 1, 10_000)],
+)
+def test_more_than_memory_holds_is_refused(gas, study, option, least, most):
+    found = gas("experiment", study, option, 10**18)
+    assert found.code == 2
+    assert f"'{option}': must be a whole number from {least:,} to {most:,}, not '{10**18}'" in found.err
+
+
 def test_the_largest_seed_is_taken(gas, tmp_path):
     found = gas("experiment", "prediction", "--seed", 2**62, "--traces", tmp_path, "--output", tmp_path / "out")
     assert "--seed" not in found.err
