@@ -12,13 +12,17 @@ from gas.slurm.dealing import dealt
 from gas.slurm.fitting import (
     CONTIGUOUS,
     CPUS,
+    FROM_THE_END,
     HAS_GRES,
     HAS_REQUIRED,
     LEAST,
+    LEAST_LOADED,
     MOST,
     NODE_CPUS,
     OF_JOB,
+    ORDER,
     TASK_CPUS,
+    TIGHTEST,
     WANTED,
     WHOLE,
     gpus_on,
@@ -279,6 +283,8 @@ def _consecutive(
 ) -> bool:
     """Choose from the runs of neighbouring nodes, the tightest fit first (_eval_nodes_consec).
 
+    In another order each node is a run of its own (_eval_nodes_lln, _eval_nodes_serial).
+
     The first `count` of `work.places` are the nodes that can give something.
     """
     size = len(capacity)
@@ -309,12 +315,13 @@ def _consecutive(
     runs = 0
     bounds, weight = work.bounds, work.weight
     previous = -2
-    tasks = need[CPUS] // need[TASK_CPUS]
+    tasks, order = need[CPUS] // need[TASK_CPUS], need[ORDER]
     for at in range(count):
         node = work.places[at]
         here = min(tasks, capacity[node] // need[TASK_CPUS])
         weight[node] = _weight(node, need, gres, machine, use, here, work)
-        if previous != node - 1 or not (need[CONTIGUOUS] or weight[node] == weight[previous]):
+        alike = previous == node - 1 and (need[CONTIGUOUS] or weight[node] == weight[previous])
+        if not alike or order != TIGHTEST:
             bounds[runs, 0] = node
             bounds[runs, 2] = bounds[runs, 3] = 0
             bounds[runs, 4] = -1
@@ -341,6 +348,11 @@ def _consecutive(
                 better = bounds[run, 4] >= 0
             elif weight[bounds[run, 0]] != weight[bounds[best, 0]]:
                 better = weight[bounds[run, 0]] < weight[bounds[best, 0]]
+            elif order == FROM_THE_END:
+                better = True
+            elif order == LEAST_LOADED:
+                node, other = bounds[run, 0], bounds[best, 0]
+                better = capacity[node] * machine.cpus[other] > capacity[other] * machine.cpus[node]
             elif suffices:
                 better = not tight or bounds[run, 2] < bounds[best, 2]
             else:

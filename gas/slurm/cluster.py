@@ -51,8 +51,8 @@ class Node:
         Its generic resources by type, and those allocated.
     weight
         Nodes of low weight are allocated first.
-    completing, rebooting
-        A job is ending on it; it is booting, or will boot.
+    completing, rebooting, powered_down
+        A job is ending on it; it is booting, or will boot; it is off, and boots for a job.
     """
 
     name: str
@@ -72,6 +72,7 @@ class Node:
     weight: int = 1
     completing: bool = False
     rebooting: bool = False
+    powered_down: bool = False
 
     @property
     def usable(self) -> bool:
@@ -286,6 +287,8 @@ class Partition:
         Its own SelectTypeParameters; empty for the cluster's.
     overtime
         Seconds by which its jobs may exceed their limit; None for the cluster's setting.
+    least_loaded
+        Its jobs get the nodes of which least is in use (LLN).
     shared_with
         The only jobs that may share nodes with a job: "user", "mcs", "topo"; empty for all jobs.
     """
@@ -319,6 +322,7 @@ class Partition:
     selection: str = ""
     overtime: int | None = None
     shared_with: str = ""
+    least_loaded: bool = False
     memory_per_gpu: int | None = None
     cpus_per_gpu: int | None = None
 

@@ -17,8 +17,8 @@ __all__ = ["COLUMNS", "capable", "cpus_on", "gpus_on", "leave_weights"]
 COLUMNS = (
     CPUS, TASK_CPUS, PER_NODE, LEAST, WANTED, MOST, MEMORY, TASK_MEMORY, ALL_MEMORY, WHOLE, CONTIGUOUS, LIMITED,
     LIMITED_CPUS, HAS_REQUIRED, HAS_GRES, MULTIPLES, GPU_CPUS, NODE_CPUS, BOUND, CPU_MEMORY, FILLED, UNBOUND,
-    BY_GPUS,
-) = range(23)  # fmt: skip
+    BY_GPUS, ORDER,
+) = range(24)  # fmt: skip
 """Columns of a need.
 
 CPUS and TASK_CPUS are CPUs in all and of a task, PER_NODE tasks of a node (0: as they come), LEAST, WANTED and MOST
@@ -29,8 +29,11 @@ only CPUs count that make up whole tasks. GPU_CPUS are CPUs for each GPU, NODE_C
 gives as many at the least, whatever its tasks), and BOUND those that a node gives at the most (0: as they come).
 CPU_MEMORY is MB per CPU, which a whole node must have for all of its CPUs. Where tasks of a node are asked for, FILLED
 says that each node gets as many, also if fewer are left, and UNBOUND that nodes are chosen by all that they could give.
-BY_GPUS says that tasks go where the GPUs in all are.
+BY_GPUS says that tasks go where the GPUs in all are. ORDER says in which order nodes of equal weight are taken.
 """
+
+TIGHTEST, LEAST_LOADED, FROM_THE_END = range(3)
+"""Orders of nodes: the tightest run of neighbours; those that give the largest share of their CPUs; the last ones."""
 
 OF_NODE, OF_TASK, OF_JOB = range(3)  # rows of the table of generic resources
 

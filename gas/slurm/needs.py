@@ -106,6 +106,7 @@ class Needs:
         row[fitting.FILLED] = fills_nodes(job, self.rules)
         row[fitting.UNBOUND] = bool(per_node) and (whole or not self.rules.own_tasks)
         row[fitting.WHOLE], row[fitting.CONTIGUOUS] = whole, job.contiguous
+        row[fitting.ORDER] = self._order(partition, alone=row[fitting.CPUS] == 1 == max(least, wanted))
         row[fitting.LIMITED] = self.limited.get(partition.name, -1)
         row[fitting.LIMITED_CPUS] = partition.most_cpus or 0
         row[fitting.HAS_REQUIRED] = bool(job.required_nodes)
@@ -119,6 +120,17 @@ class Needs:
         # before, the rest counts unless CPUs are as many as there is memory for, or as GPUs want (seen on 22.05)
         per_cpu = self.with_memory and row[fitting.TASK_MEMORY] > 0
         row[fitting.MULTIPLES] = self.rules.whole_tasks or job.cpus_per_gpu is not None or per_cpu
+
+    def _order(self, partition: Partition, *, alone: bool) -> int:
+        """Return in which order nodes of equal weight are taken; `alone`: for a job of one CPU."""
+        selection = (
+            partition.selection.upper().split(",") if partition.selection else self.settings.selection_parameters
+        )
+        if partition.least_loaded or "CR_LLN" in selection:
+            return fitting.LEAST_LOADED
+        if alone and "pack_serial_at_end" in self.cluster.scheduling.parameters:
+            return fitting.FROM_THE_END
+        return fitting.TIGHTEST
 
     def numbers_of_nodes(self, job: Job, partition: Partition) -> tuple[int, int, int]:
         """Return the least number of nodes that a job must have, the number that it wants, and the most.

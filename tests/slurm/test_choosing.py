@@ -24,6 +24,7 @@ from gas.slurm import dealing, fitting
 from gas.slurm.beginning import Beginning
 from gas.slurm.cluster import Gres
 from gas.slurm.forward import Forward, run_forward
+from gas.slurm.settings import Settings
 
 
 def test_of_runs_of_neighbours_the_tightest_is_taken():
@@ -42,6 +43,26 @@ def test_on_26_05_a_job_of_one_node_gets_the_first_that_fits():
     made = cluster(running(1, "n2", end=9999, cpus_on={"n2": 1}), nodes=4, cpus=2, version=NEW)
     assert places(made, cpus=1) == [2]
     assert places(made, cpus=1, most_nodes=1) == [0]
+
+
+@pytest.mark.parametrize("version", [OLD, MIDDLE, NEW])
+def test_where_the_least_loaded_nodes_come_first_those_are_taken_with_most_of_their_cpus_free(version):
+    made = cluster(
+        running(1, "n0", end=9999, cpus_on={"n0": 1}), running(2, "n1", end=9999, cpus_on={"n1": 3}),
+        nodes=4, cpus=4, version=version,
+    )  # fmt: skip
+    by_partition = replace(made, partitions=tuple(replace(one, least_loaded=True) for one in made.partitions))
+    of_all = replace(made, settings=Settings(selection_parameters=frozenset({"CR_CPU", "CR_LLN"})))
+    for one in (by_partition, of_all):
+        assert [places(one, cpus=cpus) for cpus in (1, 5, 9)] == [[2], [2, 3], [0, 2, 3]]
+        assert places(with_nodes(one, weight=[9, 1, 9, 9]), cpus=1) == [1]
+
+
+@pytest.mark.parametrize("version", [OLD, MIDDLE, NEW])
+def test_where_serial_jobs_are_packed_at_the_end_a_single_cpu_is_of_the_last_node(version):
+    made = cluster(running(1, "n3", end=9999), nodes=4, cpus=4, version=version)
+    packed = replace(made.scheduling, parameters={"pack_serial_at_end": ""})
+    assert [places(replace(made, scheduling=packed), cpus=cpus) for cpus in (1, 2)] == [[2], [0]]
 
 
 def test_nodes_of_a_low_weight_come_first():

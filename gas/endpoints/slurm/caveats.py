@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from documents.fields import quoted
+from gas.endpoints.slurm.notation import NOTHING
+from gas.endpoints.slurm.setting_answers import seconds
+from gas.errors import BadInput
 from gas.slurm.cluster import Cluster, Partition, Reservation
 from gas.slurm.node_weights import weights_unknown
+from gas.times import duration_text
 
 __all__ = ["caveats"]
+
+
+UNORDERED = frozenset({*NOTHING, "none", "default", "flat"})
+"""Topologies in which nodes have no order but that of their names (22.05 to 26.05)."""
 
 
 def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     """Return what may make jobs of a partition start at other times than planned; nothing that does not apply."""
     there = set(partition.nodes)
+    values = {} if cluster.settings is None else cluster.settings.values
+    if off := sum(one.powered_down and one.usable for one in cluster.nodes if one.name in there):
+        which = "1 node is" if off == 1 else f"{off:,} nodes are"
+        later = _booting(values.get("ResumeTimeout", ""))
+        yield f"{which} powered down: a job on such a node begins when it has booted, {later} later than shown"
+    topology = values.get("TopologyPlugin", "")
+    if topology.rpartition("/")[2] not in UNORDERED:
+        yield (
+            f"Slurm chooses nodes by their switches ({quoted(topology)}), which Gas ignores: starts may differ "
+            "where jobs share nodes or partitions have nodes in common"
+        )
     if partition.sharing > 1:
         yield (
             f"in partition {quoted(partition.name)} up to {partition.sharing} jobs may share a CPU (OverSubscribe), "
@@ -39,6 +59,14 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
             f"Slurm {cluster.version} chooses nodes with GPUs by weights left by the job tried before; at a site of "
             "this size Gas relies on the published plans: a new job may start at another time than shown"
         )
+
+
+def _booting(limit: str) -> str:
+    """Return in words how long nodes boot; `limit` is ResumeTimeout, as it is printed."""
+    with suppress(BadInput):
+        if (longest := seconds(limit)) is not None:
+            return f"up to {duration_text(longest)} (ResumeTimeout)"
+    return "minutes"
 
 
 def _named(reservations: list[Reservation]) -> str:

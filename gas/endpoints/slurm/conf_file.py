@@ -102,6 +102,7 @@ class Stated:
             sharing=max(jobs, 1) if sharing in ("FORCE", "YES") else 1,
             default=line.get("default", "NO").upper() == "YES",
             preempt_mode=one.preempt_mode or line.get("preemptmode", "").upper(),
+            least_loaded=one.least_loaded or line.get("lln", "NO").upper() == "YES",
         )
 
 

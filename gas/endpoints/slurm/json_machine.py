@@ -35,6 +35,7 @@ def node(entry: Entry) -> Node:
         entry.number("weight", default=None) or 1,
         said.completing,
         said.rebooting,
+        said.powered_down,
     )
 
 

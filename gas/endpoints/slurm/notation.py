@@ -210,14 +210,15 @@ class NodeStates:
     ----------
     why_not
         The states for which no job starts on it.
-    reserved, completing, rebooting
-        A reservation holds it; a job is ending on it; it boots, or will boot.
+    reserved, completing, rebooting, powered_down
+        A reservation holds it; a job is ending on it; it boots, or will boot; it boots for a job.
     """
 
     why_not: tuple[str, ...]
     reserved: bool
     completing: bool
     rebooting: bool
+    powered_down: bool
 
 
 @lru_cache(1024)
@@ -233,4 +234,5 @@ def node_states(*states: str) -> NodeStates:
         bool(found & {"RESERVED", "MAINTENANCE", "MAINT"}),
         "COMPLETING" in found,
         bool(found & BOOTING),
+        "POWERED_DOWN" in found,
     )

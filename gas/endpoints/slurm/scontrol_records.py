@@ -36,6 +36,7 @@ def node(record: Record) -> Node:
         _number(record, "Weight") or 1,
         states.completing,
         states.rebooting,
+        states.powered_down,
     )
 
 
@@ -76,6 +77,7 @@ def partition(record: Record, linear: bool) -> Partition:
         selection=_unless_none(record.text("SelectTypeParameters", "")),
         overtime=record.understood("OverTimeLimit", "", _overtime),
         shared_with=shared_with,
+        least_loaded=record.text("LLN", "NO") == "YES",
         memory_per_gpu=memory_per_gpu,
         cpus_per_gpu=cpus_per_gpu,
     )

@@ -504,6 +504,32 @@ class Several(Aspect):
             job.options["ntasks"] = str(min(job.size, 24))
 
 
+class NodeOrders(Aspect):
+    """Jobs go to the least loaded nodes, small ones to the last nodes, or to as few switches as can be."""
+
+    def configure(self, site, chance):
+        way = chance.choice(("all least loaded", "least loaded", "serial last"))
+        if way == "all least loaded":
+            site.lines["SelectTypeParameters"] = chance.choice(("CR_CPU,CR_LLN", "CR_Core,CR_LLN"))
+        elif way == "least loaded":
+            site.partitions["half"] = "Nodes=ALL MaxTime=1440 LLN=YES"
+        else:
+            site.scheduling["pack_serial_at_end"] = None
+        self.way = way
+
+    def job(self, job, chance, past):
+        small = chance.random() < 0.6
+        if small and "ntasks" in job.options:
+            job.options["ntasks"] = str(chance.choice((1, 1, 1, 2, 3)))
+        if self.way == "least loaded":
+            job.options["partition"] = chance.choice(("main", "half"))
+        if not small and chance.random() < 0.5:
+            job.options["exclusive"] = None
+
+    def probe(self, job, chance):
+        self.job(job, chance, [])
+
+
 class Choices(Aspect):
     """Partitions of several kinds, two accounts, and QOS with limits, among which the asker may choose."""
 
@@ -564,7 +590,7 @@ KINDS: dict[str, tuple[type[Aspect], ...]] = {
     "features": (Features,), "gpus": (Gpus,), "others' limits": (OthersLimited,), "own limits": (OwnLimits,),
     "tiers": (Tiers,), "preemption by tier": (PreemptionByTier,), "preemption by qos": (PreemptionByQos,),
     "reservation": (Reserved,), "deferred": (Deferred,), "depth": (Depth,), "licences": (Licences,),
-    "several partitions": (Several,), "mixture": (),
+    "several partitions": (Several,), "node orders": (NodeOrders,), "mixture": (),
 }  # fmt: skip
 
 MIXED: tuple[tuple[type[Aspect], ...], ...] = (

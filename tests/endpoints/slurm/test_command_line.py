@@ -1,5 +1,6 @@
 """What scontrol, squeue and sdiag answer."""
 
+import re
 from datetime import UTC
 from zoneinfo import ZoneInfo
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from slurm_answers import MARK, recorded, understood, written
 from thorough import examples
 
+from gas.endpoints.slurm.caveats import caveats
 from gas.endpoints.slurm.command_line import (
     COLUMNS,
     COMMANDS,
@@ -246,6 +248,31 @@ def test_times_and_numbers_without_measure():
 
 
 # ------------------------------------------------------------------------------------------------ not planned with
+
+
+def test_nodes_that_are_off_and_nodes_chosen_by_switches_are_caveats(said):
+    odd = dict(said, nodes=re.sub(r"(?<= State=)\w+", "IDLE+POWERED_DOWN", said["nodes"], count=3))
+    for timeout, later in (("600 sec", "up to 10m00s (ResumeTimeout)"), ("soon", "minutes")):
+        config = "\n".join(
+            [*re.findall(r"^(?!ResumeTimeout|TopologyPlugin).*$", said["config"], re.MULTILINE),
+             f"ResumeTimeout = {timeout}", "TopologyPlugin = topology/tree"]
+        )  # fmt: skip
+        found = read_cluster(odd | {"config": config}, name="x")
+        off = sum(one.powered_down for one in found.nodes)
+        assert off > 1
+        power, switches = (one for one in caveats(found, found.partitions[0]) if "powered" in one or "switches" in one)
+        assert power.startswith(f"{off} nodes are powered down: ")
+        assert power.endswith(f"{later} later than shown")
+        assert "topology/tree" in switches
+    usual = read_cluster(said, name="x")
+    assert not any("powered" in one or "switches" in one for one in caveats(usual, usual.partitions[0]))
+
+
+def test_the_least_loaded_nodes_are_taken_where_a_partition_says_so(said):
+    altered = said["partitions"].replace("LLN=NO", "LLN=YES", 1)
+    assert [one.least_loaded for one in read_cluster(said | {"partitions": altered}, name="x").partitions] == [
+        True, False,
+    ]  # fmt: skip
 
 
 def test_what_is_not_planned_with_of_a_partition_or_a_reservation_is_read(said):
