@@ -151,7 +151,7 @@ def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -
         seconds = [own.walltime]
     if len(seconds) != len(counts):
         raise BadInput(
-            f"--sizes has {len(counts)} numbers and --time has {len(seconds)} times; write one time for each size"
+            f"--sizes has {len(counts)} and --time has {len(seconds)} values: give one walltime for each size"
         )
     if len(set(counts)) < len(counts):
         raise BadInput(f"--sizes {sizes}: contains a size twice")

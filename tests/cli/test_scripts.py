@@ -116,7 +116,7 @@ def test_the_options_of_a_script_that_is_run_as_a_command_count_and_its_size_giv
     ("words", "problem"),
     [
         (("--script", "none.sh"), "none.sh: cannot be read"),
-        (("job.sh", "--sizes", "1,2", "--time", "8h"), "--sizes has 2 numbers and --time has 1 times"),
+        (("job.sh", "--sizes", "1,2", "--time", "8h"), "--sizes has 2 and --time has 1 values"),
         (("job.sh", "--sizes", "1,2"), "give a walltime for each size"),
         (("job.sh", "--sizes", "0"), "must be integers from 1"),
         (("job.sh", "--sizes", "4,4", "--time", "1h,2h"), "contains a size twice"),
