@@ -27,9 +27,7 @@ def backfilling_options(
     seed: Annotated[int, whole_seed("Random seed of the models.")] = 0,
     jobs_per_point: Annotated[
         int | None,
-        whole_number(
-            "--jobs-per-point", 2100, 10_000_000, help="Jobs of each model at each load (default: the paper's)."
-        ),
+        whole_number("--jobs-per-point", 2100, 10_000_000, help="Jobs of each model and load (default: the paper's)."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help=QUICK_HELP)] = False,
 ) -> Options:

@@ -24,9 +24,7 @@ def prediction_options(
     seed: FirstSeed = 0,
     seeds: Annotated[int | None, whole_number("--seeds", 1, 1000, help="Seeds of part choice (default: 1).")] = None,
     jobs: Annotated[int | None, whole_number("--jobs", 1, help="Jobs predicted in each month (default: 60).")] = None,
-    samples: Annotated[
-        int | None, whole_number("--samples", 1, 10_000, help="Samples of a prediction (default: 300).")
-    ] = None,
+    samples: Annotated[int | None, whole_number("--samples", 1, 10_000, help="Samples (default: 300).")] = None,
     runs: Annotated[int | None, whole_number("--runs", 2, help="Jobs replaced in each month (default: 210).")] = None,
     waits: Annotated[int | None, whole_number("--waits", 50, help="Jobs of each log (default: 1000).")] = None,
     only: Annotated[str, typer.Option("--only", metavar="PART", help="Only this part: waits, starts or choice.")] = "",
