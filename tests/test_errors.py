@@ -13,6 +13,7 @@ import gas
 import speedup_models
 import workloads
 from documents.fields import FieldError, Unusable
+from documents.home import NoHome
 from experiments.moldable.substitution import TooFewJobs
 from gas.cli.tables import OutputLost
 from gas.endpoints.connection import NoAnswer
@@ -124,7 +125,7 @@ SAMPLES = [
     *(
         kind("what is wrong")
         for kind in (
-            *(ArchiveError, ArchiveUnreachable, NotInArchive, ConstraintError, ModelError, Unusable),
+            *(ArchiveError, ArchiveUnreachable, NotInArchive, ConstraintError, ModelError, NoHome, Unusable),
             *(NotSent, Unclear, CommitInDoubt, DamagedRow, TooMuchSaid, Unreadable),
             *(
                 BadInput,

@@ -25,6 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from documents.home import NoHome
 from gas.endpoints.journal import state_directory
 from gas.errors import BadInput, NotFound
 
@@ -76,12 +77,12 @@ class Document:
         return f"is in this folder, and you have not trusted it yet; {way_out}"
 
     def _is_allowed(self) -> bool:
-        with suppress(BadInput):  # there is no place where it could have been noted
+        with suppress(NoHome):  # there is no place where it could have been noted
             return self.location is not None and _entry(self).is_allowed()
         return False
 
     def _was_allowed(self) -> bool:
-        with suppress(BadInput):
+        with suppress(NoHome):
             return self.location is not None and any(_directory().glob(f"{_of_path(self.location)}-*"))
         return False
 

@@ -41,7 +41,13 @@ def test_who_has_no_home_is_told_what_to_set(variable, homeless):
         user_folder(variable)
 
 
-def test_without_a_home_what_can_do_without_goes_on(homeless, tmp_path):
+@pytest.fixture
+def not_compiled(monkeypatch):
+    """No kernel has been compiled or loaded in this process."""
+    monkeypatch.setattr("gas.compiled._compiled", {})
+
+
+def test_without_a_home_what_can_do_without_goes_on(homeless, not_compiled, tmp_path):
     assert find_configuration() is None
     assert not is_ready(first_fit)
     assert not compile_beside(first_fit, "of a user without a home")
@@ -50,7 +56,7 @@ def test_without_a_home_what_can_do_without_goes_on(homeless, tmp_path):
         cache_directory(first_fit)
 
 
-def test_what_is_below_a_closed_home_is_not_there(monkeypatch, tmp_path):
+def test_what_is_below_a_closed_home_is_not_there(monkeypatch, not_compiled, tmp_path):
     def closed(path, **_):
         raise PermissionError(13, "Permission denied", str(path))
 
