@@ -1,41 +1,41 @@
 """Predictions: when jobs are likely to start and finish, estimated from how much of their walltimes jobs use.
 
-The planner knows walltimes and promises; predictions also know how long jobs really run. From a `Snapshot` of
-a machine and a `Past` of a log, `forecast` simulates the queue forward many times, each time with other run times drawn
-from what similar jobs used and other jobs arriving, and returns the distribution of each candidate's start.
+The planner uses walltimes and promises; predictions also use how long jobs really run. From a `Snapshot` of a machine
+and a `Past` of a log, `forecast` simulates the queue forward many times. Each time it draws run times from those of
+similar jobs, and arrivals of other jobs. It returns the distribution of each candidate's start.
 
-    snapshot   who runs and who waits on a machine at an instant
-    usage      what share of their walltimes jobs use; run times drawn from it
-    luck       how alike that is for jobs of a user that wait or run together
-    parts      samples in several threads, in slices
-    forward    the queue simulated forward with such run times, by the simulator's own engine
-    together   the same for all candidates at once, where the queue is long and they are many
-    slurm      a Slurm's queue run forward by its own schedulers instead
-    alike      jobs that may come to such a queue later
-    partitions  which partitions of a machine have processors of their own
+    snapshot   the running and waiting jobs of a machine at an instant
+    usage      the share of their walltimes that jobs use; run times drawn from it
+    luck       the correlation of these shares among jobs of a user that wait or run together
+    parts      drawing samples in several threads, slice by slice
+    forward    simulating the queue forward with drawn run times, by the simulator's engine
+    together   the same for all candidates at once, for long queues and many candidates
+    slurm      the same for Slurm, by the engine of Slurm's own schedulers
+    alike      jobs that may arrive later at a queue of Slurm
+    partitions  partitions of a machine that have processors of their own
     past       the history of a log up to an instant: use of walltimes, and arrivals
-    history    such a log, with the names of its users and jobs
-    forecast   when candidates are likely to start and finish
-    choice     which request of a plan is likely to finish first
-    reshaping  whether a waiting job should have another shape, by what is likely
-    certainty  how sure requests are to meet a deadline, and what certainty costs
+    history    a log as history, with the names of its users and jobs
+    forecast   the distribution of the start and the finish of each candidate
+    choice     the request of a plan that is predicted to finish first
+    reshaping  whether changing a waiting job is predicted to pay
+    certainty  the probability of meeting a deadline, and the cost of certainty
     simulated  snapshots of simulations
-    calibration  intervals corrected by what came true
-    similar    what the last similar jobs waited
-    blend      a simulation and the waits of similar jobs made one prediction
-    ledger     predictions with their outcomes, and what is learnt from them
-    orders     when a job would start if the queue were served in some order
-    lately     what is remembered of a queue: waits, use and starts of users, requests, sizes and queues
-    queue_state  what can be seen of a queue at a submission, as numbers
-    forest     a forest of random trees that picks past waits
-    tails      at which levels of a prediction intervals end, for long waits by themselves
-    learnt     waits learnt from what the queue looked like
-    present    such waits for requests that are made now
+    calibration  intervals corrected by the outcomes of past predictions
+    similar    the waits of the latest similar jobs
+    blend      one prediction made of a simulation and the waits of similar jobs
+    ledger     predictions with their outcomes, and the corrections learnt from them
+    orders     the start of a job if the queue were served in a given order
+    lately     recent history of a queue: waits, use of walltimes, and starts by user, size and partition
+    queue_state  features of a queue at a submission, as numbers
+    forest     a random forest that selects similar past waits
+    tails      the quantiles at which intervals end, separately for long waits
+    learnt     waits learnt from features of the queue
+    present    such predictions for requests that are made now
     recorded   a log whose queue is known at each instant
-    backtest   what would have been predicted for the jobs of a log, and what came true
-    scores     how good that was
-    classes    for whom it was good and for whom not
-    savings    what choosing by predictions would have saved
+    backtest   predictions for the jobs of a log as of their submission, with the outcomes
+    scores     scores of predictions
+    classes    scores by class of jobs
+    savings    time that choosing requests by predictions would have saved
 """
 
 from dataclasses import dataclass

@@ -2,20 +2,20 @@
 
 Its modules, from the bottom:
 
-    queue      waiting jobs in the order of their priority and submission, as arrays
-    runs       equal jobs one behind the other in the queue, as bulk submissions put them there, moved at once
-    placing    the kernels on a queue: place, promote
-    entries    what the schedule holds: `Entry`, and promises that were `Broken`
-    waiting    who waits, as objects and as arrays
-    running    who runs, and holds how many processors until when
-    invariants what holds for every schedule
-    repair     planning again around processors that are not there
-    schedule   `Schedule`: what is held and planned, what can be asked of it, and the steps of each change
-    offers     `Offers`: conditional backfilling, earlier starts that jobs are offered
+    queue      the waiting jobs in order of priority and submission, as arrays
+    runs       runs of equal jobs in the queue, from bulk submissions, which move together
+    placing    the kernels that place and promote jobs of a queue
+    entries    entries of the schedule: `Entry`, and broken promises: `Broken`
+    waiting    waiting jobs, as objects and as arrays
+    running    running jobs, their processors and their ends
+    invariants the invariants of every schedule
+    repair     planning again when processors are lost
+    schedule   `Schedule`: running and planned jobs, queries, and the steps of each change
+    offers     `Offers`: conditional backfilling, which offers jobs earlier starts
     core       `S3`: submit, reserve, cancel, reshape, step, resize
-    machine    `Machine`: S³ with jobs whose run time is known; time moves on, jobs start and end
-    replay     a log driven through a machine up to an instant
-    whatif     what a request would have got: a copy of the machine, run to the request's end
+    machine    `Machine`: S³ with jobs of known run times; time advances, and jobs start and end
+    replay     a log replayed on a machine up to an instant
+    whatif     the outcome of a hypothetical request: a copy of the machine, run to the end of the request
 """
 
 from gas.s3.core import S3

@@ -8,36 +8,36 @@
 
     metrics(simulate(rigid_jobs(read_swf("log.swf")), "s3")).mean_wait
 
-The main path is `simulate.simulate`, with `engine.run` under it. Its modules, from the bottom:
+The main path is `simulate.simulate`, which calls `engine.run`. The modules, from the bottom:
 
-    schedule    what a simulation did with jobs: `Schedule`; the names of policies and orders
-    inputs      what a simulation can be given, and how far that may lead
-    state       everything that a simulation is at an instant, as arrays
-    planning    the policies that plan every job, with the kernels of S³
-    ranking     priorities, and a queue in their order
+    schedule    the result of a simulation: `Schedule`; the names of policies and orders
+    inputs      the jobs and options that a simulation accepts, and the limits of their numbers
+    state       the whole state of a simulation at an instant, as arrays
+    planning    policies that plan every job, with the kernels of S³
+    ranking     priorities, and a queue ordered by them
     queueing    `fcfs` and `easy`
     engine      the event loop, in both orders
-    withdrawal  who is withdrawn, decided on the way
-    reshaping   another shape for a job that waits
-    branching   what each of several answers would lead to for a job that arrives
-    answers     what takes part in place of a job that arrives, or why that cannot be
-    standing    what a simulation shows of where it stands
-    simulate    a log simulated whole, or up to an instant or an arrival, to ask, branch and go on
-    conditional some jobs asked before they are moved to earlier starts, as S³ does it
-    adjusting   EASY with walltimes that the scheduler adjusts by what has ended so far
+    withdrawal  withdrawing jobs while a simulation runs
+    reshaping   changing the size and walltime of a waiting job
+    branching   the outcome of each of several requests in place of one arriving job
+    answers     checks of such requests: the request takes part, or the reason why it cannot
+    standing    the running and waiting jobs of a simulation that has stopped at an instant
+    simulate    simulating a log whole, or up to an instant or an arrival, from which to branch and go on
+    conditional S³ with conditional backfilling: some jobs are asked before they move to earlier starts
+    adjusting   EASY with walltimes that the scheduler adjusts by the jobs that have ended so far
     timeline    a schedule as step functions: free processors, queue, queued work
-    metrics     mean wait, response, slowdown, utilization … of a schedule
-    months      the same by the month of submission
-    batches     batch means: confidence intervals of runs driven by a model
-    allocation  which processors each job ran on
-    recorded    a schedule as any file states it, before anything is checked
-    guarantee   EASY's promise to the head of the queue, and that of priorities, checked from starts and ends
-    classes     classes of a log's jobs, and what became of each
+    metrics     mean wait, response time, slowdown, utilization, … of a schedule
+    months      the same metrics by month of submission
+    batches     batch means: confidence intervals for simulations of a model
+    allocation  the processors on which each job ran
+    recorded    a schedule as read from a file, before it is checked
+    guarantee   checks of EASY's guarantee to the head of the queue, and of priorities, from starts and ends
+    classes     classes of a log's jobs, and the metrics of each
     checks      the rules that a schedule can break, one by one
-    audit       whether a schedule keeps the rules that it claims
-    job_names   what a table calls its jobs
-    tables      schedules as tables of text, reading
-    files       schedules on disk: SWF, and CSV as Batsim and evalys have it
+    audit       an audit: whether a schedule keeps the rules of its policy
+    job_names   how tables name jobs
+    tables      reading schedules from tables of text
+    files       reading and writing schedules: SWF, and CSV as in Batsim and evalys
 """
 
 import lazy_loader
