@@ -7,7 +7,7 @@ from pathlib import Path
 
 from documents.fields import Unusable
 
-__all__ = ["NoHome", "user_folder"]
+__all__ = ["NoHome", "cache_folder", "user_folder"]
 
 _BELOW_HOME = {"XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config", "XDG_STATE_HOME": ".local/state"}
 
@@ -28,3 +28,8 @@ def user_folder(variable: str) -> Path:
         return Path(os.environ.get(variable) or Path.home() / _BELOW_HOME[variable])
     except RuntimeError:
         raise NoHome(f"there is no home directory; set HOME or {variable} to a folder that Gas may use") from None
+
+
+def cache_folder() -> Path:
+    """Return ``$GAS_CACHE``, else ``gas`` in ``$XDG_CACHE_HOME``; raise `NoHome` as `user_folder` does."""
+    return Path(os.environ.get("GAS_CACHE") or user_folder("XDG_CACHE_HOME") / "gas")

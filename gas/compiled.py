@@ -128,10 +128,9 @@ def cache_directory(function: Callable[..., Any]) -> Path:
     ``$GAS_CACHE``, else ``gas`` in ``$XDG_CACHE_HOME`` (``~/.cache``), and in it a directory named by the hash. Raises
     `NoHome` where nothing names a place, and the user has no home directory.
     """
-    from documents.home import user_folder
+    from documents.home import cache_folder
 
-    home = os.environ.get("GAS_CACHE") or user_folder("XDG_CACHE_HOME") / "gas"
-    return Path(home) / f"kernels-{sources_digest(function)}"
+    return cache_folder() / f"kernels-{sources_digest(function)}"
 
 
 def sources_digest(function: Callable[..., Any]) -> str:

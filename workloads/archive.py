@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from documents.home import user_folder
+from documents.home import cache_folder
 from workloads.log import LogError
 from workloads.swf import parse_swf, read_header
 
@@ -182,7 +182,7 @@ def find(name: str) -> ArchivedLog:
 
 def cache_directory() -> Path:
     """Return where logs are kept: ``traces`` in ``$GAS_CACHE``, else in ``gas`` of ``$XDG_CACHE_HOME`` (~/.cache)."""
-    return Path(os.environ.get("GAS_CACHE") or user_folder("XDG_CACHE_HOME") / "gas", "traces")
+    return cache_folder() / "traces"
 
 
 def at_hand(log: ArchivedLog, directory: Path) -> Path | None:

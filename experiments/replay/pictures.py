@@ -10,6 +10,7 @@ import numpy as np
 from experiments.framework.charts import BLUE, GREEN, ORANGE, PINK, SKY, YELLOW, as_svg, plain
 from experiments.replay.results import Replayed, Row
 from experiments.replay.run import RECORD
+from gas.pictures.canvas import joined
 from gas.pictures.dates import date_axis
 
 if TYPE_CHECKING:
@@ -40,15 +41,11 @@ def _style(rows: Sequence[Row], row: Row) -> dict[str, Any]:
 
 def distinct(rows: Sequence[Row]) -> list[tuple[Row, str]]:
     """Return the rows with their names in a legend; equal ones, whose lines would hide each other, are one."""
-    found: list[tuple[Row, str]] = []
-    for row in rows:
-        for i, (other, name) in enumerate(found):
-            if all(np.array_equal(row.result[key], other.result[key]) for key in ("waits", "edges", "busy", "waiting")):
-                found[i] = other, f"{name} = {row.run.name}"
-                break
-        else:
-            found.append((row, row.run.name))
-    return found
+    return joined(rows, [row.run.name for row in rows], _equal)
+
+
+def _equal(one: Row, other: Row) -> bool:
+    return all(np.array_equal(one.result[key], other.result[key]) for key in ("waits", "edges", "busy", "waiting"))
 
 
 def draw_waits(rows: Sequence[Row]) -> bytes:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from documents.extras import way_to_install
-from documents.home import user_folder
 from gas.cli.logs import read_log
 from gas.cli.options import named_directory
 from gas.cli.tables import many, note, say
@@ -41,7 +40,9 @@ KEEP = "90d"
 
 def state_directory(state: Path | None, name: str) -> Path:
     """Return the state directory of the service with this name."""
-    return state or user_folder("XDG_STATE_HOME") / "gas" / name
+    from gas.endpoints import journal
+
+    return state or journal.state_directory() / name
 
 
 def serve_command(

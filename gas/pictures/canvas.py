@@ -10,7 +10,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,7 @@ __all__ = [
     "drawn_into",
     "figure_svg",
     "fix_layout",
+    "joined",
     "legend_below",
     "one_line",
     "picture_suffix",
@@ -55,6 +56,8 @@ __all__ = [
 
 SUFFIXES = (".png", ".svg", ".pdf")
 """Allowed suffixes of a picture's file name."""
+
+T = TypeVar("T")
 
 INK, GREY, FAINT = "#222222", "#5A5A5A", "#E4E4E4"
 
@@ -280,15 +283,27 @@ class PolicyLine(NamedTuple):
 
 def policy_lines(schedules: Sequence[Schedule]) -> list[PolicyLine]:
     """Return the lines of schedules; equal ones, which would hide each other, are one: ``conservative = s3``."""
-    lines: list[PolicyLine] = []
-    for one, label, style in zip(schedules, policy_labels(schedules), policy_styles(schedules), strict=True):
-        for i, line in enumerate(lines):
-            if np.array_equal(line.schedule.start, one.start) and np.array_equal(line.schedule.end, one.end):
-                lines[i] = line._replace(label=f"{line.label} = {one_line(label, 40)}")
-                break
+    lines = zip(schedules, policy_styles(schedules), strict=True)
+    labels = [one_line(label, 40) for label in policy_labels(schedules)]
+    return [PolicyLine(one, label, *style) for (one, style), label in joined(list(lines), labels, _equal)]
+
+
+def _equal(one: tuple[Schedule, Any], other: tuple[Schedule, Any]) -> bool:
+    columns = ("start", "end")
+    return all(np.array_equal(getattr(one[0], name), getattr(other[0], name)) for name in columns)
+
+
+def joined(lines: Sequence[T], labels: Sequence[str], alike: Callable[[T, T], bool]) -> list[tuple[T, str]]:
+    """Return lines with their labels; of alike ones the first stands for all, and its label names them."""
+    found: list[tuple[T, str]] = []
+    for line, label in zip(lines, labels, strict=True):
+        place = next((i for i, (other, _) in enumerate(found) if alike(other, line)), None)
+        if place is None:
+            found.append((line, label))
         else:
-            lines.append(PolicyLine(one, one_line(label, 40), *style))
-    return lines
+            other, so_far = found[place]
+            found[place] = other, f"{so_far} = {label}"
+    return found
 
 
 def policy_handles(schedules: Sequence[Schedule]) -> list[Artist]:

@@ -16,6 +16,7 @@ from gas.slurm.settings import Settings
 from gas.slurm.versions import Rules
 
 __all__ = ["Demand", "allocated", "billing", "fills_nodes", "held", "minutes", "nodes_asked", "requested"]
+__all__ += ["selection_of"]
 
 
 @dataclass(frozen=True)
@@ -201,11 +202,14 @@ def _memory(cluster: Cluster, job: Job, partition: Partition, cpus: int, nodes: 
     return all_of_it
 
 
+def selection_of(partition: Partition, settings: Settings) -> frozenset[str]:
+    """Return the SelectTypeParameters of a partition: its own, else the cluster's."""
+    return frozenset(partition.selection.upper().split(",") if partition.selection else settings.selection_parameters)
+
+
 def _in_cores(job: Job, node: Node | None, cluster: Cluster, partition: Partition, count: int) -> int:
     """Return the CPUs of a job in whole cores or sockets of each node (SelectTypeParameters=CR_Core, CR_Socket)."""
-    flags = set((cluster.settings or Settings()).selection_parameters)
-    if partition.selection:
-        flags = set(partition.selection.upper().split(","))
+    flags = selection_of(partition, cluster.settings or Settings())
     unit = 1
     if node is not None:
         if flags & {"CR_CORE", "CR_CORE_MEMORY"}:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gas.slurm import fitting
 from gas.slurm.cluster import Cluster, Gres, Job, Partition
-from gas.slurm.demand import fills_nodes
+from gas.slurm.demand import fills_nodes, selection_of
 from gas.slurm.extent import extent_of
 from gas.slurm.levels import most_nodes
 from gas.slurm.machine import BOUNDLESS
@@ -123,10 +123,7 @@ class Needs:
 
     def _order(self, partition: Partition, *, alone: bool) -> int:
         """Return in which order nodes of equal weight are taken; `alone`: for a job of one CPU."""
-        selection = (
-            partition.selection.upper().split(",") if partition.selection else self.settings.selection_parameters
-        )
-        if partition.least_loaded or "CR_LLN" in selection:
+        if partition.least_loaded or "CR_LLN" in selection_of(partition, self.settings):
             return fitting.LEAST_LOADED
         if alone and "pack_serial_at_end" in self.cluster.scheduling.parameters:
             return fitting.FROM_THE_END

@@ -15,7 +15,7 @@ VARIABLES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
 
 
 @pytest.fixture
-def homeless(monkeypatch, tmp_path):
+def no_home(monkeypatch, tmp_path):
     """As in a container whose user has no entry in /etc/passwd, and HOME is not set."""
 
     def none():
@@ -36,7 +36,7 @@ def test_a_folder_is_the_one_that_is_named_else_below_the_home(variable, monkeyp
 
 
 @pytest.mark.parametrize("variable", VARIABLES)
-def test_who_has_no_home_is_told_what_to_set(variable, homeless):
+def test_a_user_without_a_home_is_told_which_variable_to_set(variable, no_home):
     with pytest.raises(NoHome, match=f"there is no home directory; set HOME or {variable} to a folder"):
         user_folder(variable)
 
@@ -47,7 +47,7 @@ def not_compiled(monkeypatch):
     monkeypatch.setattr("gas.compiled._compiled", {})
 
 
-def test_without_a_home_what_can_do_without_goes_on(homeless, not_compiled, tmp_path):
+def test_what_needs_no_home_works_without_one(no_home, not_compiled, tmp_path):
     assert find_configuration() is None
     assert not is_ready(first_fit)
     assert not compile_beside(first_fit, "of a user without a home")
@@ -56,7 +56,7 @@ def test_without_a_home_what_can_do_without_goes_on(homeless, not_compiled, tmp_
         cache_directory(first_fit)
 
 
-def test_what_is_below_a_closed_home_is_not_there(monkeypatch, not_compiled, tmp_path):
+def test_files_below_a_closed_home_are_taken_as_absent(monkeypatch, not_compiled, tmp_path):
     def closed(path, **_):
         raise PermissionError(13, "Permission denied", str(path))
 
