@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import experiments
+from documents.fields import nearest
 
 if TYPE_CHECKING:
     from experiments.framework.study import Study
@@ -39,6 +40,11 @@ class _Studies(TyperGroup):
         if cmd_name not in names():
             return None
         return command_for(import_module(f"experiments.{cmd_name}.study").STUDY)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and not args[0].startswith("-") and args[0] not in names():
+            ctx.fail(f'there is no study "{args[0]}"{nearest(args[0], names())}')
+        return super().resolve_command(ctx, args)
 
 
 def __getattr__(name: str) -> typer.Typer:

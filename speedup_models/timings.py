@@ -290,7 +290,9 @@ def _header(cells: list[str], here: str) -> list[Column]:
     if all(NUMBER.fullmatch(cell) for cell in cells):
         raise FieldError(here, f"holds numbers, but the header is missing; put {expected} above them")
     if len(cells) == 1:
-        raise FieldError(here, f"{shown(cells[0])} is not the header {expected}; separate the two by a comma")
+        if any(map(column, re.split(r"[;|\s]+", cells[0]))):
+            raise FieldError(here, f"{shown(cells[0])} is not the header {expected}; separate columns by commas")
+        raise FieldError(here, f"{shown(cells[0])} is not a header such as {expected}; give timings as a CSV file")
     found: list[Column] = []
     for i, name in enumerate(cells):
         one = column(name)

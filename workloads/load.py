@@ -84,13 +84,17 @@ def submit_at_load(
     """
     times = np.asarray(submit)
     if not (math.isfinite(load) and load > 0):
-        raise ValueError(f"load {load} cannot be reached; give a number above 0, for example 0.8")
+        raise ValueError(f"load {load:g}: cannot be reached; give a number above 0, for example 0.8")
     present = _load(times, np.asarray(processors), np.asarray(run_time), machine)
     if present == 0:
         raise ValueError(
-            f"{times.size} jobs offer no load to scale; they need two different submit times and some run time"
+            f"load {load:g}: {times.size} jobs offer no load to scale; they need two different submit times and some "
+            "run time"
         )
-    return scale_interarrivals(times, present / load)
+    try:
+        return scale_interarrivals(times, present / load)
+    except ValueError:
+        raise ValueError(f"load {load:g}: the arrivals would span more than 2**53 s; give a larger load") from None
 
 
 def _load(submit: NDArray[Any], processors: NDArray[Any], run_time: NDArray[Any], machine: int) -> float:

@@ -18,14 +18,14 @@ __all__ = ["STUDY"]
 
 def accuracy_options(
     seed: Annotated[int, whole_seed("Random seed of the replaced jobs, the benchmarks and the errors.")] = 0,
-    runs: Annotated[int, whole_number("--runs", 2, help="Number of jobs of each month that are replaced.")] = 210,
+    runs: Annotated[int, whole_number("--runs", 2, help="Number of jobs replaced in each month.")] = 210,
     others: OtherTerms = True,
 ) -> Options:
     """Find how accurate a performance model must be.
 
     Plans the jobs of `gas experiment power` with execution times that are wrong by 0 to 3000%, and walltimes with a
-    margin for that; killed jobs are resubmitted with twice the walltime. Shows how large the error may be if jobs are
-    still to finish sooner than with the users' own requests (a question of Cirne and Berman 1999, section 6.1).
+    margin for this error; killed jobs are resubmitted with twice the walltime. Shows up to which error jobs still
+    finish sooner than with the users' own requests (a question of Cirne and Berman 1999, section 6.1).
 
     With three logs and two processors it takes five to ten minutes.
     """

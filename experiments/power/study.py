@@ -38,7 +38,7 @@ def power_options(
         float, typer.Option("--accuracy", metavar="X", help="Share of its walltime that a benchmark uses, at most 1.")
     ] = 1.0,
     policy: Annotated[str, typer.Option("--policy", metavar="NAME", help="Policy; it must plan starts.")] = "s3",
-    filled: Annotated[bool, typer.Option("--filled/--measured-sizes", help="Also sizes between measured ones.")] = True,
+    filled: Annotated[bool, typer.Option("--filled/--measured-sizes", help="Also use sizes in between.")] = True,
     era: Annotated[bool, typer.Option("--era/--as-measured", help="Scale times to nodes of the 1990s.")] = True,
 ) -> Options:
     """Compare Gas with fixed requests, one job at a time.

@@ -26,16 +26,16 @@ def prediction_options(
     jobs: Annotated[int | None, whole_number("--jobs", 1, help="Jobs predicted in each month (default: 60).")] = None,
     samples: Annotated[int | None, whole_number("--samples", 1, 10_000, help="Samples (default: 300).")] = None,
     runs: Annotated[int | None, whole_number("--runs", 2, help="Jobs replaced in each month (default: 210).")] = None,
-    waits: Annotated[int | None, whole_number("--waits", 50, help="Jobs of each log (default: 1000).")] = None,
+    waits: Annotated[int | None, whole_number("--waits", 50, help="Part waits: jobs of a log (default: 1000).")] = None,
     only: Annotated[str, typer.Option("--only", metavar="PART", help="Only this part: waits, starts or choice.")] = "",
     quick: Annotated[bool, typer.Option("--quick", help="A first look: few jobs of the last two months.")] = False,
 ) -> Options:
     """Compare predictions of waits, and requests chosen by them.
 
     Part waits: all methods predict recorded and simulated waits of the same jobs (--log also takes a folder). Part
-    starts: starts in simulations of S³. Part choice: moldable jobs choose their requests by predictions, as in `gas
-    experiment power`, and are watched while they wait. No prediction is scored on data that tuned it. All parts: two to
-    three hours; --quick: minutes.
+    starts: they predict starts in simulations of S³. Part choice: moldable jobs choose their requests by predictions,
+    as in `gas experiment power`, and are watched while they wait. No method is scored on data with which it was tuned.
+    All parts: two to three hours; --quick: minutes.
     """
     if only and only not in PARTS:
         raise BadInput(f"--only {only}: is not a part of this study, which has {', '.join(PARTS)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -18,6 +18,15 @@ from workloads import Overrun
 
 __all__ = ["STUDY"]
 
+Walltimes: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--walltimes",
+        metavar="W[,...]",
+        help="Walltimes: perfect (the run times), f=2 (up to twice the run times), or corrected (EASY only).",
+    ),
+]
+
 
 def replay_options(
     file: Annotated[Path, typer.Argument(metavar="LOG", help="A log in any format that gas convert reads.")],
@@ -29,9 +38,7 @@ def replay_options(
     machine: Annotated[
         str, typer.Option("--machine", metavar="SIZE[,...]", help="Other sizes: processors, or % of the real size.")
     ] = BASE.machine,
-    walltimes: Annotated[
-        str, typer.Option("--walltimes", metavar="W[,...]", help="Walltimes: perfect, f=2, or corrected (EASY only).")
-    ] = BASE.walltimes,
+    walltimes: Walltimes = BASE.walltimes,
     moldable: Annotated[
         str, typer.Option("--moldable", metavar="SHARE[,...]", help="Share of the jobs whose size Gas chooses.")
     ] = BASE.moldable,

@@ -23,12 +23,18 @@ Runs: TypeAlias = Annotated[
 SetUps: TypeAlias = Annotated[
     list[str], typer.Option("--set-up", metavar="WORDS", help="First set-up, such as static=log,times=2. Repeatable.")
 ]
-Changes: TypeAlias = Annotated[int, whole_number("--changes", 0, 3, help="Number of choices that may differ from it.")]
+Changes: TypeAlias = Annotated[
+    int, whole_number("--changes", 0, 3, help="Number of choices that may differ from the first set-up.")
+]
 USUAL: Final = ["usual"]
 
 
 def setups_options(seed: FirstSeed = 0, runs: Runs = 60, setup: SetUps = USUAL, changes: Changes = 1) -> Options:
-    """Find the set-up of Tables 5.1 to 5.7 of Cirne & Berman."""
+    """Find the set-up of Tables 5.1 to 5.7 of Cirne & Berman.
+
+    The paper does not state every detail of its simulations. Tries set-ups that differ from the first one in up to
+    --changes choices, and shows how many of the published means each reproduces.
+    """
     return Options(seed, runs=runs, around=tuple(map(named, setup)), changes=changes)
 
 

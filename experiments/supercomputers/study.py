@@ -24,14 +24,14 @@ def supercomputers_options(
     percent: Annotated[int, whole_number("--percent", 1, 50, help="Percentage of jobs that are moldable.")] = 10,
     months: Annotated[int, whole_number("--months", 1, 11, help="Number of months of each log.")] = 4,
     others: Annotated[
-        bool, typer.Option("--other-settings/--no-other-settings", help="Also run more applications, other estimates.")
+        bool, typer.Option("--other-settings/--no-other-settings", help="Also vary applications and estimates.")
     ] = True,
 ) -> Options:
     """Compare choosing one machine with submitting to all.
 
     Moldable jobs choose among two or three machines, each with a month of its own log (Cirne and Berman 1999, 6.2 ii).
-    Shows the gain of choosing with Gas; the gain of users who submit to all machines and keep the job that starts
-    first, and the loss of the others; and the charge per submission that would deter them.
+    Shows the gain of users who choose a machine with Gas. Also shows what users gain who submit to all machines and
+    keep the job that starts first, what other users lose, and which charge per submission would deter this.
 
     With three logs and two processors it takes five to ten minutes; with --no-other-settings --seeds 1, two minutes.
     """

@@ -29,10 +29,10 @@ def walltime_options(
     """Correct users' walltimes from their history, and compare.
 
     Reproduces Table 2 and Fig. 1 to 11 and 13 to 17 of Tang et al. (2013) beside the published figures, as far as the
-    logs allow. Shows how accurate walltimes become if adjusted to what similar jobs used, and the effect on EASY: with
-    waiting and running jobs adjusted (regular) or only waiting jobs (selective), in a queue ordered by WFP or FCFS. The
-    logs are KTH-SP2, SDSC-SP2 and, if available (--intrepid, or ANL-Intrepid-2009-*.swf.gz in the folder), the paper's
-    log of Intrepid.
+    logs allow. Adjusts walltimes to the run times of similar jobs, and shows how accurate they become. Shows the effect
+    on EASY if the walltimes of waiting and running jobs are adjusted (regular) or only of waiting jobs (selective), in
+    a queue ordered by WFP or FCFS. The logs are KTH-SP2, SDSC-SP2 and, if available (--intrepid, or
+    ANL-Intrepid-2009-*.swf.gz in the folder), the paper's log of Intrepid.
 
     With two logs and two processors the whole study takes 2 to 4 minutes, with --quick about one.
     """

@@ -81,7 +81,7 @@ def generated(request: Request) -> Log:
         raise BadInput(f"--processors {request.processors}: must be from 1 to {_LARGEST_MACHINE}")
     generator = np.random.default_rng(request.seed)
     estimate = _estimator(request.estimates)
-    with _model_errors():
+    with _model_errors(request):
         log = _MODELS[request.model].make(request, generator)
         note_lines = [f"estimates: {request.estimates}", f"seed {request.seed}; made by: {request.command()}"]
         requested = estimate(log.run_time, generator)
@@ -94,7 +94,7 @@ def generated(request: Request) -> Log:
 
 
 @contextmanager
-def _model_errors() -> Iterator[None]:
+def _model_errors(request: Request) -> Iterator[None]:
     """Turn errors of a model into `BadInput`."""
     import numpy as np
 
@@ -104,12 +104,16 @@ def _model_errors() -> Iterator[None]:
     except MemoryError:
         raise BadInput("too many jobs for the memory of this machine; reduce --jobs") from None
     except ArithmeticError:
+        given = [f"--set {value}" for value in request.own.get("set", ())]
+        given += [f"--load {request.load:g}"] if request.load is not None else []
+        given += [f"--estimates {request.estimates}"] if request.estimates.startswith("f=") else []
         raise BadInput(
-            "the model's times or sizes are too large or too small to compute; use less extreme values for --set, "
-            "--load or --estimates"
+            f"{', '.join(given) or request.model}: times or sizes of the model are too large or too small to compute; "
+            "use less extreme values"
         ) from None
     except ValueError as error:
-        raise BadInput(str(error)) from None
+        option = "--" if str(error).startswith("load ") else ""  # as `workloads.load` names it
+        raise BadInput(f"{option}{error}") from None
 
 
 def _lublin(request: Request, generator: np.random.Generator) -> Log:

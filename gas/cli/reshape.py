@@ -92,8 +92,8 @@ def reshape_command(
 
     gas reshape 12 --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m
 
-    Changes processors and walltime; the job keeps its number and its place in the queue. The scheduler's plans decide
-    or, with --predict, predictions.
+    Changes processors and walltime; the job keeps its number and its place in the queue. Gas compares finish times by
+    the scheduler's plans or, with --predict, by predictions.
     """
     options, likely = gain.options(stale_ok=stale_ok), forecasting(predict, risk=risk)
     work = subject.work()

@@ -137,8 +137,8 @@ def endpoints_command(
     speed = 1.2
 
     Gas runs programs and sends jobs and tokens to services that a configuration names. It therefore uses a gas.toml in
-    the current folder only after you accept it with --trust, again after each change. From a file that other users can
-    write to, Gas uses only availability lists in files.
+    the current folder only after you accept it with --trust, and again after each change. From a file that other users
+    can write to, Gas uses only availability lists in files.
     """
     if trust or untrust or file is not None:
         _allow_or_withdraw(file, config, trust, untrust)

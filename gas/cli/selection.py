@@ -72,7 +72,9 @@ Until = Annotated[
 First = Annotated[
     int | None, typer.Option("--first", min=1, metavar="N", help="Only the first N of the selected jobs.")
 ]
-Units = Annotated[Unit, typer.Option("--unit", help="Unit of processors in sacct output: CPUs or whole nodes.")]
+Units = Annotated[
+    Unit, typer.Option("--unit", help="What counts as a processor in sacct output: a CPU or a whole node.")
+]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse a log with malformed lines (default: skip and count them).")
 ]

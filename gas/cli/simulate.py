@@ -95,7 +95,8 @@ def simulate_command(
     overrun: Annotated[
         Overrun,
         typer.Option(
-            "--overrun", help="Jobs that run longer than their estimate: kill them then, or extend the estimate."
+            "--overrun",
+            help="Jobs that run longer than their estimate: kill them at the estimate, or extend the estimate.",
         ),
     ] = "kill",
     month: Month = None,
@@ -130,14 +131,16 @@ def simulate_command(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write the schedule, .swf or .csv (also .gz); {policy} and {trace} are replaced. - writes "
-            "SWF to standard output and the table to standard error.",
+            help="Write the schedule, .swf or .csv (also .gz); Gas replaces {policy} and {trace} in FILE. With -, "
+            "write SWF to standard output and the table to standard error.",
         ),
     ] = None,
     plot: Annotated[
         str | None,
         typer.Option(
-            "--plot", metavar="FILE", help="Draw the schedule, .png, .svg or .pdf; {policy} and {trace} are replaced."
+            "--plot",
+            metavar="FILE",
+            help="Draw the schedule, .png, .svg or .pdf; Gas replaces {policy} and {trace} in FILE.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,

@@ -97,7 +97,8 @@ def workload_command(
         str | None, typer.Option("--plot", metavar="FILE", help="Draw run times by size: .png, .svg or .pdf.")
     ] = None,
     compare: Annotated[
-        list[str] | None, typer.Option("--compare", metavar="LOG", help="With --plot: draw this log beside it.")
+        list[str] | None,
+        typer.Option("--compare", metavar="LOG", help="With --plot: also draw this log, for comparison."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as one JSON object.")] = False,
 ) -> None:

@@ -22,10 +22,10 @@ NEEDS = """\b
 Models, and the fields of the log that each needs:
   exact             run times; the estimate is the run time
   uniform           run times; drawn from [r, factor · r] for a run time r
-  mualem-feitelson  run times; as users of three SP2s estimated. As published,
-                    one job in ten gets 0.99 of its run time, for the jobs
-                    that were killed at their estimates
-  tsafrir           run times, and estimates for the longest one (or --set
+  mualem-feitelson  run times; similar to users' estimates on three SP2s. As
+                    published, one job in ten gets 0.99 of its run time, to
+                    represent jobs that were killed at their estimates
+  tsafrir           run times, and estimates to find the longest (or --set
                     longest=SECONDS); round numbers, as users choose them
   doubled           estimates; times 2, or --set factor=NUMBER
   history           users, wait and run times; mean plus 1.5 standard

@@ -146,7 +146,15 @@ def find_configuration(explicit: Path | None = None) -> Place | None:
     places = [Place(Path("gas.toml"), False)]
     with suppress(NoHome):  # then there is no file below it
         places.append(Place(user_folder("XDG_CONFIG_HOME") / "gas" / "config.toml", True))
-    return next((place for place in places if place.path.is_file()), None)
+    return next(filter(_is_file, places), None)
+
+
+def _is_file(place: Place) -> bool:
+    try:
+        return place.path.is_file()
+    except OSError as error:
+        remedy = "make its folder readable, or name another configuration (--config or $GAS_CONFIG)"
+        raise BadInput(f"{place.path}: cannot be read: {error.strerror}; {remedy}") from None
 
 
 def load_configuration(explicit: Path | None = None) -> Configuration:

@@ -8,6 +8,7 @@ from documents.home import NoHome, user_folder
 from gas.cli.serve import state_directory
 from gas.compiled import cache_directory, compile_beside, is_ready
 from gas.endpoints.configuration import find_configuration
+from gas.errors import BadInput
 from gas.profile.holes import first_fit
 from workloads.archive import at_hand, find
 
@@ -54,6 +55,16 @@ def test_what_needs_no_home_works_without_one(no_home, not_compiled, tmp_path):
     assert state_directory(tmp_path, "s3") == tmp_path
     with pytest.raises(NoHome):
         cache_directory(first_fit)
+
+
+def test_a_configuration_that_cannot_be_looked_for_is_named_with_the_way_out(monkeypatch, tmp_path):
+    def closed(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Path, "is_file", closed)
+    with pytest.raises(BadInput, match=r"gas.toml: cannot be read: Permission denied; make its folder readable, or na"):
+        find_configuration()
 
 
 def test_files_below_a_closed_home_are_taken_as_absent(monkeypatch, not_compiled, tmp_path):

@@ -360,3 +360,7 @@ def test_own_logs_of_one_name_are_told_apart_and_a_log_counts_once(tmp_path, cap
 def test_of_a_paper_of_two_logs_that_were_not_chosen_it_is_said_once(made_logs):
     at_hand = logs_at_hand(replace(STUDY, traces={"KTH", "Par"}), made_logs, chosen=Chosen(["KTH"]))
     assert at_hand.absent == ["Par was not chosen"]
+
+
+def test_a_misspelt_study_is_named_with_the_nearest_one(gas):
+    assert 'there is no study "powr"; did you mean "power"?' in gas("experiment", "powr").err
