@@ -37,14 +37,11 @@ class _Studies(TyperGroup):
         return names()
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in names():
-            return None
-        return command_for(import_module(f"experiments.{cmd_name}.study").STUDY)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and not args[0].startswith("-") and args[0] not in names():
-            ctx.fail(f'there is no study "{args[0]}"{nearest(args[0], names())}')
-        return super().resolve_command(ctx, args)
+        if cmd_name in names():
+            return command_for(import_module(f"experiments.{cmd_name}.study").STUDY)
+        return (
+            None if ctx.resilient_parsing else ctx.fail(f'there is no study "{cmd_name}"{nearest(cmd_name, names())}')
+        )
 
 
 def __getattr__(name: str) -> typer.Typer:
@@ -101,15 +98,9 @@ def application(study: Study[Any, Any, Any]) -> typer.Typer:
     return app
 
 
-experiment_app = typer.Typer(
-    cls=_Studies,
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Run a study on logs or models, and write its report.",
-)
+experiment_app = typer.Typer(cls=_Studies, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
 
 @experiment_app.callback()
 def _studies() -> None:
-    pass
+    """Run a study on logs or models, and write its report."""
