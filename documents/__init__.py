@@ -1,9 +1,9 @@
-"""What people write and programs keep: documents that are read strictly, and files that are written whole.
+"""Documents and files: strict reading of TOML and JSON, and writing files completely or not at all.
 
-    fields      reading one table of a TOML or JSON document key by key; what cannot be used, and how that is said
-    home        where a user's own files are
-    extras      how an optional part is installed that is missing
-    whole_file  a file that is written whole or not at all
+    fields      reads a table of a TOML or JSON document key by key; an unusable value is an error that names its place
+    home        the user's own folders for configuration, state and caches
+    extras      the command that installs a missing optional part (extra)
+    whole_file  writes a file completely or not at all
 
-The ground of all other packages: it imports none of them.
+All other packages may import this one; it imports none of them.
 """

@@ -1,22 +1,23 @@
 """Streams of jobs: logs of real machines, and models that generate them.
 
-    log         a log in memory: a column per field of the Standard Workload Format, and the faults that it may have
+    log         a log in memory: one column per field of the Standard Workload Format, and the faults that a log may
+                have
     header      header comments, as lines and as keys; the instant of second 0
-    formats     the formats of logs, recognized by content
-    swf         reading and writing log files
-    sacct       reading the output of Slurm's sacct
-    sacct_header  its header line, and the fields of its lines
-    sacct_cells its cells: durations, limits, counts
-    accounting  writing logs in the format of sacct
-    tables      a log as a table: CSV, Parquet
-    batsim      workloads of the simulator Batsim: JSON
-    cells       numbers in the cells of a file; complaints about its lines
-    growing     the columns of a log while it is read
-    pages       the text of a log file: unpacked, decoded, in pieces
-    selection   parts of a log: months, dates, first jobs
-    archive     the logs of the Parallel Workloads Archive by name, with notes, and downloading them
-    jobs        the rigid jobs of a log that fit on a machine; rules for jobs that outlive their estimate
-    load        the load of a machine, and the same jobs at a higher load
+    formats     recognises the format of a log by its content
+    swf         reads and writes SWF files
+    sacct       reads the output of Slurm's sacct
+    sacct_header  the header line of this output, and the fields of its lines
+    sacct_cells the cells of this output: durations, limits, counts
+    accounting  writes logs in the format of sacct
+    tables      logs as tables: CSV, Parquet
+    batsim      workloads of the simulator Batsim (JSON)
+    cells       numbers in the cells of a file; error messages about its lines
+    growing     columns that grow while a log is read
+    pages       the text of a log file: unpacked, decoded, in chunks
+    selection   selects jobs of a log: months, dates, first jobs
+    archive     the logs of the Parallel Workloads Archive: names, notes, downloads
+    jobs        the rigid jobs of a log that fit on a machine; rules for jobs that exceed their estimate
+    load        the offered load of jobs, and scaling jobs to another load
     lublin      generator: the Lublin-Feitelson model of rigid batch and interactive jobs
     jann        generator: Jann's model, fitted to any log by its moments per range of sizes, or to the CTC SP2's
     feitelson   generator: a model like Feitelson's of 1996, with repeated jobs, and its longer and smaller variants
@@ -27,14 +28,14 @@
     estimates   models of users' run-time estimates, and their accuracy
     tsafrir     the model of Tsafrir, Etsion and Feitelson: a few round values, used over and over
     history     estimates made by a system from jobs that have ended
-    estimate_models  all of these models by name: a log with other estimates
+    estimate_models  these models by name: they give a log other estimates
     adjustment  walltimes corrected by the share that similar jobs used
     replay      the order in which a scheduler learns of submissions and ends
 
-`Log` is at the centre: files are read into it and written from it; a generator is a module with a function
-``generate(jobs, processors, *, generator, …) -> Log``; and `rigid_jobs` makes of it the jobs that a scheduler takes.
-Random choices come from the caller's `numpy.random.Generator`. The package knows nothing of schedulers or of
-moldable jobs.
+`Log` is the central type: files are read into a log and written from one. A generator is a module with a function
+``generate(jobs, processors, *, generator, …) -> Log``. `rigid_jobs` turns a log into the jobs that a scheduler takes.
+Random choices come from the caller's `numpy.random.Generator`. The package knows nothing of schedulers or of moldable
+jobs.
 """
 
 import lazy_loader

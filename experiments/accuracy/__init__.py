@@ -1,11 +1,11 @@
-"""How accurate a performance model has to be (Cirne & Berman 1999, section 6.1): ``gas experiment accuracy``.
+"""How accurate a performance model must be (Cirne & Berman 1999, section 6.1): ``gas experiment accuracy``.
 
-beliefs   what a model that is wrong says of a job
-rounds    requests that are killed and submitted again, until none is killed
-run       what comes of a month of a log
-results   what came out, and its gain over the user's own request
-claims    statements on that
-pictures  its picture
-report    its report
+beliefs   the execution times that a wrong performance model gives
+rounds    killed requests, resubmitted with longer walltimes until none is killed
+run       turn-around times in a month of a log
+results   results of all runs, and the gain over the users' own requests
+claims    claims about this gain, with verdicts
+pictures  the picture of the report
+report    the report
 study     the study as the command line finds it
 """

@@ -1,10 +1,10 @@
-"""Many moldable jobs in a log, and what becomes of all others (Cirne & Berman 1999, 5.3): ``gas experiment bushel``.
+"""Many moldable jobs at once, and their effect on other jobs (Cirne & Berman 1999, 5.3): ``gas experiment bushel``.
 
-run       what is asked of a log
-results   which runs there are, and what came out
-claims    which of the paper's statements hold
-pictures  its pictures
-beyond    the part of its report that goes beyond the paper
-report    its report
+run       simulates a log with a share of moldable jobs
+results   the list of runs, and their results
+claims    the paper's claims, with verdicts
+pictures  pictures of the report
+beyond    the sections of the report that go beyond the paper
+report    the report
 study     the study as the command line finds it
 """

@@ -1,7 +1,7 @@
-"""Hundreds of clusters, and applications that choose among few or many of them: ``gas experiment clusters``.
+"""Applications that choose among few or many of hundreds of clusters: ``gas experiment clusters``.
 
-run      clusters drawn from a model, and what becomes of the applications in front of some of them
-results  which runs there are, and what came out by how many clusters one can choose among
-report   the report, its statements and tables
+run      draws clusters from a model, and simulates applications that choose among some of them
+results  the list of runs, and results by the number of clusters to choose among
+report   the report, its claims and tables
 study    the study as the command line finds it
 """

@@ -1,8 +1,8 @@
-"""Conditional backfilling: what asking jobs before they are moved costs: ``gas experiment conditional``.
+"""Conditional backfilling, the cost of asking before a job is moved: ``gas experiment conditional``.
 
-run       a month of a log under S³, with no job that is asked and with some
-results   which shares and notices there are
-claims    statements, and whether they hold
+run       simulates a month of a log under S³, without notices and with a notice for some jobs
+results   the shares of jobs and the notices that are simulated
+claims    claims, with verdicts
 report    the report, and the table of results
 study     the study as the command line finds it
 """

@@ -1,10 +1,10 @@
-"""One moldable job at a time in a log, beside a static request (Cirne & Berman 1999, 5.2): ``gas experiment power``.
+"""One moldable job at a time, compared with a static request (Cirne & Berman 1999, 5.2): ``gas experiment power``.
 
-    run       what is asked of a month of a log
-    claims    which of the paper's statements hold
-    pictures  its pictures
-    report    its report
+    run       simulates a month of a log
+    claims    the paper's claims, with verdicts
+    pictures  pictures of the report
+    report    the report
     study     the study as the command line finds it
 
-Which runs there are and what came out is in `experiments.moldable.months`.
+`experiments.moldable.months` has the list of runs and their results.
 """

@@ -1,16 +1,16 @@
-"""Predictions made from how much of their walltimes jobs use: ``gas experiment prediction``.
+"""Predicted waits, and requests chosen by them: ``gas experiment prediction``.
 
-methods   ways to predict waits from what others waited
-learners  two more, by scikit-learn
-waits     waits of jobs of a log as each method predicts them
-bakeoff   what the methods score, in which months, and which is first
-bakeoff_report  the part of the report on that
-watching  jobs that are watched while they wait
-run       predicted and true starts of jobs of a log, and what comes of choosing by predictions
-results   which runs there are, and what came out
-claims    whether predictions are right and sharp, and whether they help
-pictures  its pictures
-choice    the part of its report on choosing by predictions
-report    its report
+methods   predicts a wait from the waits of other jobs, in several ways
+learners  two more methods, from scikit-learn
+waits     predicts the waits of jobs of a log by each method
+bakeoff   scores of all methods, the months they are tested on, and which method is best
+bakeoff_report  the section of the report about the comparison of methods
+watching  jobs that Gas watches while they wait
+run       predicted and true starts of jobs of a log, and the results of choosing by predictions
+results   the list of runs, and their results
+claims    claims, with verdicts: are predictions right and sharp, and do they help?
+pictures  pictures of the report
+choice    the section of the report about choosing by predictions
+report    the report
 study     the study as the command line finds it
 """

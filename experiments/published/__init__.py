@@ -1,4 +1,4 @@
-"""Published figures that studies are compared with, as data files.
+"""Published figures, with which studies are compared, as data files.
 
     mualem-feitelson-table1.csv   A. W. Mu'alem and D. G. Feitelson, "Utilization, predictability, workloads, and user
                                   runtime estimates in scheduling the IBM SP2 with backfilling", IEEE Transactions on

@@ -1,9 +1,9 @@
-"""What a log would have looked like under other policies, machines and walltimes: ``gas replay``.
+"""A log replayed under other policies, machines and walltimes: ``gas replay``.
 
-run         one simulation, or the record, beside the record and beside EASY
-scenarios   what is asked: which of them there are
-results     what came of all, and tables of it
+run         simulates one scenario, and compares it with the record and with EASY
+scenarios   the list of scenarios
+results     the results of all scenarios, also as tables
 pictures    waits, queues and machine sizes
-report      its report
+report      the report
 study       the study as the command line finds it
 """

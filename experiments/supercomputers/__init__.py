@@ -1,11 +1,11 @@
-"""Several supercomputers (Cirne & Berman 1999, 6.2): ``gas experiment supercomputers``.
+"""Moldable jobs on several supercomputers (Cirne & Berman 1999, 6.2): ``gas experiment supercomputers``.
 
-run       what becomes of them and of all others, followed both ways
-results   which runs there are; break-even charges and equilibria
-tables    tables of results, and what their columns mean
-pictures  its pictures
-claims    its statements, with verdicts
-charge    the part of its report on charging for submissions
-report    its report
+run       simulates applications and other jobs, with and without submission to several machines
+results   the list of runs, break-even charges, and equilibria
+tables    the results as tables, with a dictionary of their columns
+pictures  pictures of the report
+claims    claims, with verdicts
+charge    the section of the report about a charge per submission
+report    the report
 study     the study as the command line finds it
 """

@@ -1,6 +1,6 @@
-"""The paper's walk over the availability list against the exact planner: ``gas experiment walk``.
+"""The paper's walk over the availability list, compared with the exact planner: ``gas experiment walk``.
 
-run      what both choose in a month of a log
-report   its report
+run      the choices of both searches in a month of a log
+report   the report
 study    the study as the command line finds it
 """

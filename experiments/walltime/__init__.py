@@ -1,14 +1,14 @@
 """Walltimes adjusted by history (Tang et al. 2013): ``gas experiment walltime``.
 
-accuracy         how good adjusted walltimes are, by the record alone
-run              what is asked of a log
-results          which runs there are, and what came out
-cells            the paper's figures beside ours, and why they differ
-claims           which of the paper's statements hold
-pictures         its pictures
-tables           its results as rows
-account          the part of its report that accounts for selective against regular adjustment
-accuracy_report  the part that needs no simulation
-report           its report
+accuracy         how accurate adjusted walltimes are, without a simulation
+run              simulates a log with adjusted walltimes
+results          the list of runs, and their results
+cells            compares each of the paper's figures with ours, with reasons for differences
+claims           the paper's claims, with verdicts
+pictures         pictures of the report
+tables           the results as tables
+account          the section of the report that explains the difference between selective and regular adjustment
+accuracy_report  the section of the report that needs no simulation
+report           the report
 study            the study as the command line finds it
 """

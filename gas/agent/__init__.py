@@ -1,32 +1,32 @@
 """The agent: an application-level scheduler for one application (AppLeS).
 
-It queries the schedulers for free processors, chooses the request that finishes first, and acts: submits it exactly
-once, reshapes a waiting job, watches it. It stands between `gas.endpoints` and all user interfaces, and reports remarks
+It queries the schedulers for free processors, chooses the request that finishes first, submits it exactly once, and
+reshapes and watches the waiting job. All user interfaces use `gas.endpoints` through the agent, which reports remarks
 through callbacks.
 
 Its modules:
 
     agent           `Agent`: an application and its schedulers; plan, submit, reshape, watch
     calls           `plan` and `submit` in one call, with ordinary Python values
-    values          those values: applications, schedulers, instants, shares
+    values          these Python values: applications, schedulers, instants, durations, shares
     options         options of a plan, of predictions and of reshaping; the command to run
-    schedulers      schedulers and jobs by name, from the configuration or the local Slurm; all of them
-                    queried, with their accounts and QOS, and without stale lists
+    schedulers      finds schedulers and jobs by name, in the configuration or the local Slurm; queries all schedulers,
+                    with their accounts and QOS; refuses stale lists
     scripts         Slurm job scripts, and requests of a job besides size and walltime
-    choice          planning with the answers, with probes and predictions if requested
-    probing         starts that a scheduler plans for real jobs, cancelled at once
+    choice          plans with the answers of schedulers, with probes and predictions if requested
+    probing         submits real jobs, reads the starts that a scheduler plans for them, and cancels them at once
     prediction      predicted starts of the candidates of a plan, learned from the machine's past
-    ledgers         predictions for submitted jobs, and their outcomes
-    submission      a job sent to one of several schedulers, once
-    reshaping       another shape for a waiting job, if that makes it finish sooner
-    offering        offers of earlier starts to waiting jobs, and their answers
-    watching        replanning a waiting job at every change of its queue
-    following       waiting for the end of a job, and the changes of a schedule as they happen
-    futures         jobs as futures, as those of `concurrent.futures`
+    ledgers         keeps predictions for submitted jobs, with their outcomes
+    submission      submits a job to one of several schedulers, exactly once
+    reshaping       changes the shape of a waiting job if it then finishes sooner
+    offering        shows offers of earlier starts to waiting jobs, and answers them
+    watching        replans a waiting job at every change of its queue
+    following       waits for the end of a job, and follows the changes of a schedule
+    futures         jobs as futures, with the interface of `concurrent.futures`
     coallocating    one application on several machines that start together
-    spreading       the plans of that
-    holdings        its reservations, on disk
-    reserving       processors reserved for a fixed time, once
-    polling         repeated queries, also of a scheduler that does not answer for a while
-    states          jobs in words
+    spreading       plans an application over several machines
+    holdings        records the reservations of such an application on disk
+    reserving       reserves processors for a fixed time, exactly once
+    polling         repeats queries, and retries if a scheduler does not answer for a while
+    states          describes jobs in words
 """

@@ -1,22 +1,22 @@
-"""The command line: thin, one module a group of commands.
+"""The command line: a thin layer, with one module for each group of commands.
 
 Its modules:
 
     main            the program `gas`: entry point, and how errors become exit codes
-    commands        its commands, and plug-ins
-    options         options of several commands: endpoints, job references, idempotency keys
-    planning        the options of a plan, and the agent that commands drive
-    scripts         what is planned and submitted: an application, or a Slurm job script
+    commands        the list of commands, and plug-ins
+    options         options that several commands share: endpoints, job references, idempotency keys
+    planning        the options of a plan, and the agent that carries commands out
+    scripts         reads the APP argument: an application file, or a Slurm job script
     plan            plan
-    coallocation    what plan and submit do with several machines at once
-    candidates      tables of a plan's candidates: trade-offs, others, what is impossible
+    coallocation    the parts of plan and submit for several machines at once
+    candidates      tables of a plan's candidates: trade-offs, other requests, impossible requests
     submit          submit
     jobs            status, wait, reserve
     job_output      logs
-    completion      what the shell completes
-    job_selection   which jobs status lists
+    completion      completion in the shell
+    job_selection   selects the jobs that status lists
     cancel          cancel
-    why             why: why a job of a Slurm waits
+    why             why
     follow          status --follow
     states          jobs in tables, and the exit code for the end of a job
     reshape         reshape, watch
@@ -30,12 +30,12 @@ Its modules:
     pager           pages of Markdown on the terminal
     demo            demo
     fit             fit
-    fit_report      what fit prints: tables, JSON
+    fit_report      the output of fit: tables, JSON
     workload        workload
     workload_estimates  workload estimates
     generators      the models of workload and their options
     simulate        simulate
-    simulation_table  its tables, and the meaning of policies and columns
+    simulation_table  the table of simulate, and the meaning of policies and columns
     policy_options  options that apply to some policies only
     audit           audit
     backtest        backtest
@@ -45,9 +45,10 @@ Its modules:
     logs            reading the logs that a command names
     log_files       the files in folders of logs, and the names of files written for each log
     progress        a progress bar on standard error
-    backtest_report  what backtest shows: tables, a page, JSON
-    backtest_words  what it says: how good predictions were, for whom not, what was cut
-    savings_report  what it says of choosing by predictions
-    partial_file    what an interrupted backtest has simulated
+    backtest_report  the output of backtest: tables, a page, JSON
+    backtest_words  the sentences of this output: how accurate predictions were, for which jobs they were poor, where
+                    the work was reduced
+    savings_report  the sentences about choosing by predictions
+    partial_file    the partial results of an interrupted backtest
     tables          all output: lines, tables and JSON on standard output, notes on standard error
 """

@@ -1,7 +1,7 @@
-"""The guide: its pages (`*.md`, installed with the package), read in the terminal or as a site.
+"""The guide: pages (`*.md`, installed with the package) for the terminal and for a web site.
 
 Its modules:
 
-    contents        which pages there are, in groups and in the order of reading
+    contents        the list of pages, in groups and in reading order
     site            the pages, pictures and the Python reference as a web site
 """

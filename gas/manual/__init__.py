@@ -1,15 +1,15 @@
-"""Manual pages, `man gas` and `man gas-plan`, from the help of the commands.
+"""Manual pages such as `man gas` and `man gas-plan`, made from the help of the commands.
 
 ``python -m gas.manual FOLDER`` writes them.
 
 Its modules:
 
-    __main__     writes the pages: in a fraction of a second, with Python alone
-    stand_ins    modules in place of those that are not installed where a wheel is built
-    description  commands, their options and texts, read from the functions of `gas.cli` and of the studies
-    roff         pages in the language of man
-    hatch_build  puts them into the wheel
+    __main__     writes the pages, in a fraction of a second, with Python alone
+    stand_ins    replaces modules that are not installed where a wheel is built
+    description  reads commands, options and texts from the functions of `gas.cli` and of the studies
+    roff         writes pages in the language of man
+    hatch_build  adds the pages to the wheel
 
-A wheel is built where nothing of what Gas needs is installed. So commands are imported with stand-ins for all other
-packages, typer among them: what is said of an option is kept as it is written.
+A wheel is built without the dependencies of Gas. So commands are imported with stand-ins for all other packages,
+including typer; the help of an option is read as it is written in the source.
 """

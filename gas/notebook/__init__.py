@@ -1,9 +1,9 @@
-"""What plans, availability lists, predictions and schedules show in a notebook (`gas.printable.Shown`).
+"""How a notebook displays plans, availability lists, predictions and schedules (`gas.printable.Shown`).
 
-    frames   their rows as frames of pandas
-    plots    their pictures as figures of matplotlib, new ones or drawn into axes
-    cards    their HTML: a picture if matplotlib is installed, and a table
+    frames   rows as pandas data frames
+    plots    pictures as matplotlib figures, new or drawn into existing axes
+    cards    HTML: a picture if matplotlib is installed, and a table
 
-Names of schedulers and applications are others' text, and escaped. pandas and matplotlib are imported where they are
-used.
+Names of schedulers and applications are untrusted text, so they are escaped. pandas and matplotlib are imported only
+when they are used.
 """

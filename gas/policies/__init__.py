@@ -1,4 +1,4 @@
-"""Policies of others: written in Python over a view of machine and queue, run by the event loop of all others.
+"""Users' own policies: Python classes that see the machine and the queue, simulated by the same event loop as Gas's.
 
 ::
 
@@ -15,11 +15,11 @@
 
 `gas guide policies` is the tutorial. Modules, from the bottom:
 
-    view       what a policy sees: jobs and the machine, to read only
-    wording    what messages say of policies: where they were, and what they raised
-    deciding   who decides, and whether that can be done: `simulate_by`
-    finding    policies by what a user names: plug-ins (entry points ``gas.policies``), files
-    apart      the same in a process of its own, which may end as it likes
+    view       the read-only view of jobs and machine that a policy gets
+    wording    messages about policies: where an error happened, and which
+    deciding   `simulate_by`: simulates a policy, after a check that it can be simulated
+    finding    finds policies by name: plug-ins (entry points ``gas.policies``) and files
+    apart      runs a policy in its own process, which may fail without harm
 """
 
 import lazy_loader

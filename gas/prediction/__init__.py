@@ -7,17 +7,17 @@ similar jobs, and arrivals of other jobs. It returns the distribution of each ca
     snapshot   the running and waiting jobs of a machine at an instant
     usage      the share of their walltimes that jobs use; run times drawn from it
     luck       the correlation of these shares among jobs of a user that wait or run together
-    parts      drawing samples in several threads, slice by slice
+    parts      draws samples in several threads, slice by slice
     forward    simulating the queue forward with drawn run times, by the simulator's engine
     together   the same for all candidates at once, for long queues and many candidates
     slurm      the same for Slurm, by the engine of Slurm's own schedulers
-    alike      jobs that may arrive later at a queue of Slurm
+    alike      draws jobs that may arrive later in a queue of Slurm
     partitions  partitions of a machine that have processors of their own
-    past       the history of a log up to an instant: use of walltimes, and arrivals
+    past       the history of a log up to an instant: usage of walltimes, and arrivals
     history    a log as history, with the names of its users and jobs
     forecast   the distribution of the start and the finish of each candidate
     choice     the request of a plan that is predicted to finish first
-    reshaping  whether changing a waiting job is predicted to pay
+    reshaping  whether a change of a waiting job is predicted to pay
     certainty  the probability of meeting a deadline, and the cost of certainty
     simulated  snapshots of simulations
     calibration  intervals corrected by the outcomes of past predictions
@@ -29,10 +29,10 @@ similar jobs, and arrivals of other jobs. It returns the distribution of each ca
     queue_state  features of a queue at a submission, as numbers
     forest     a random forest that selects similar past waits
     tails      the quantiles at which intervals end, separately for long waits
-    learnt     waits learnt from features of the queue
-    present    such predictions for requests that are made now
-    recorded   a log whose queue is known at each instant
-    backtest   predictions for the jobs of a log as of their submission, with the outcomes
+    learnt     learns waits from features of the queue
+    present    applies `learnt` to requests that are made now
+    recorded   the queue of a log at each instant
+    backtest   predicts jobs of a log as of their submission, and compares with the outcomes
     scores     scores of predictions
     classes    scores by class of jobs
     savings    time that choosing requests by predictions would have saved

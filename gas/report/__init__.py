@@ -1,6 +1,6 @@
-"""Reports of studies and of `gas backtest`: what they consist of, and how they become a page.
+"""Reports of studies and of `gas backtest`: their parts, and how they are written as pages.
 
-blocks     what a report consists of
-rendering  reports as HTML and as Markdown, and written into a folder
-printing   a page as PDF
+blocks     the parts of a report
+rendering  writes reports as HTML and Markdown into a folder
+printing   prints a page as PDF
 """

@@ -1,85 +1,85 @@
 """Slurm's scheduling, pure: the published state of a cluster, and the decisions of its schedulers.
 
-The published state, and the configuration of a site::
+The published state and the configuration of a site::
 
-    cluster       what Slurm publishes, whatever the transport
-    settings      how it is configured: priority, enforcement, preemption, defaults
-    accounting    accounts, users and qualities of service, their limits and what is in use
-    versions      what its schedulers do otherwise from one release to the next
+    cluster       the published state, independent of the transport
+    settings      the configuration: priority, enforcement, preemption, defaults
+    accounting    accounts, users and QOS, with their limits and usage
+    versions      differences between the schedulers of Slurm releases
 
-Where a job stands, before it is submitted::
+Priority and limits of a job before it is submitted::
 
-    demand        how much of each trackable resource it counts for
-    extent        what a partition has altogether
-    fair_share    who has used less than their part comes first
-    factors       what its priority depends on
-    priority      the priority that it would get, with its parts; observed is what waiting jobs show of it
-    standing      a job with all that its limits depend on
-    levels        the QOS, association and accounts whose limits hold for it, and what they use
-    access        who may use a partition, and what it allows
-    limits        what limits say to it; verdict is the answer, reasons are Slurm's names of them,
-                  release is how much of a limit is in use, and when running jobs give it back
-    blocked       the waiting jobs that limits hold back; held_back is what limits say to any job
+    demand        the amount of each trackable resource (TRES) that a job requests
+    extent        the total resources of a partition
+    fair_share    fair share: users who used less than their share come first
+    factors       the factors of a job's priority
+    priority      the expected priority of a new job, with its parts; `observed` estimates it from waiting jobs
+    standing      a job with everything that its limits depend on
+    levels        the QOS, association and accounts whose limits apply to a job, and their usage
+    access        who may use a partition, and which jobs it accepts
+    limits        applies limits to a job; `verdict` is the result, `reasons` are Slurm's names for limits, `release` is
+                  how much of a limit is in use, and when running jobs give it back
+    blocked       the waiting jobs that limits hold back; `held_back` applies limits to all jobs
     explanation   why a job waits
 
-One cycle of the backfill scheduler, and one pass of the main scheduler, on arrays. Machine code takes each array by its
-type, so kernels that call each other repeat long lists of parameters::
+One cycle of the backfill scheduler and one pass of the main scheduler, on arrays. Compiled kernels get each array as a
+parameter of its own, so kernels that call each other repeat long lists of parameters::
 
-    order         the queue: a record for each waiting job and partition, in the order in which they are considered
-    preemption    whose place a waiting job may take
-    unasked       partitions and QOS that are not chosen for a job that does not name them
-    features      which nodes a constraint allows
-    parameters    how the backfill scheduler plans
-    needs         what a job asks of nodes
-    builder       the machine and what runs on it as arrays
+    order         the queue: a record for each waiting job and partition, in scheduling order
+    preemption    the running jobs that a waiting job may preempt
+    unasked       partitions and QOS that Gas chooses only if the user names them
+    features      the nodes that a constraint allows
+    parameters    the parameters of the backfill scheduler
+    needs         the resources that a job needs on nodes
+    builder       builds the arrays of the machine and its running jobs
     records       the queue as arrays
-    state         all of that together: what a cycle begins with
-    node_sets     sets of nodes as words of 64 bits
+    state         the complete state at the beginning of a cycle
+    node_sets     sets of nodes as 64-bit words
     rows          the arrays of a cycle: records, reservations, parameters, plans
-    machine       the machine, and what jobs have of it
-    fitting       how much of each node a job can have
-    choosing      which of those nodes it gets; dealing is how many CPUs of each
-    will_run      at which end of running jobs
-    table         which jobs are planned in which span
-    search        the start of one record
-    bench         what a cycle works in
-    startable     which records might still start now
+    machine       the machine as arrays, and what jobs hold of it
+    fitting       how much of each node a job can use
+    choosing      which of these nodes a job gets; `dealing` is how many CPUs it gets on each
+    will_run      the first end of running jobs at which a job fits
+    table         the time table: which resources are planned in which span
+    search        the search for the start of one record
+    bench         the working memory of a cycle
+    startable     the records that might start now
     cycle         one cycle of the backfill scheduler
     observed_depth
-                  how many jobs a cycle plans, where that is not published
+                  how many jobs a cycle plans, estimated from the queue if the setting is not published
     supposed_depth
-                  how many of a user or a partition, where plans are as published only with that number
-    unpublished   that, and what else shows of a configuration that is not published
-    node_weights  weights of nodes that jobs with GPUs leave to others, on old releases
+                  how many jobs of a user or partition it plans, assumed if this alone explains the published plans
+    unpublished   other settings that are not published, derived from plans, partitions and QOS
+    node_weights  node weights that jobs with GPUs change for later jobs, in old releases
     main_pass     one pass of the main scheduler
-    out_of_turn   jobs that the main scheduler starts at once, whatever is planned
-    sooner        what would make a waiting job start sooner
-    at_start      limits looked at once more, with the nodes that a job would get
-    why           why there is no plan for a job
-    passes        one pass of a cycle over a state, and its plans
-    beyond        what the cycle does not plan, and will start some time, planned on
-    outlook       what becomes of a job that is not submitted yet
-    forecast      both passes: what the next cycle will plan, and the outlooks of jobs
+    out_of_turn   jobs that the main scheduler starts at submission, whatever is planned
+    sooner        changes that would make a waiting job start sooner
+    at_start      checks limits again, with the nodes that a job would get
+    why           why a job has no plan
+    passes        runs one pass of a cycle over a state, and returns its plans
+    beyond        plans the jobs that the cycle leaves unplanned, behind its plans
+    outlook       the expected start of a job that is not submitted yet
+    forecast      runs both passes: the plans of the next cycle, and the outlooks of jobs
 
-Run forward, where it is known how long jobs really take::
+Simulation of later cycles, with known run times::
 
-    dependencies  which other jobs a job waits for
-    ageing        priorities while time goes on
-    together      nodes that come first as others have them who count for the same limit
+    dependencies  the jobs that a job waits for
+    ageing        priorities that change with time
+    together      nodes that a job prefers because jobs under the same limit already use them
     restraints    limits on the queue while jobs start and end
-    waiting       the queue while time goes on
-    holders       who holds which part of the machine
-    placement     where a record fits, apart from what is planned
-    clock         when both schedulers look at the queue
-    starts        what starts when and where, and what is known of that beforehand
-    beginning     a cluster and its queue made ready, from which runs begin
-    forward       both schedulers from instant to instant, until the queue is empty
+    waiting       the queue as time passes
+    holders       the jobs that hold each part of the machine
+    placement     where a record fits, without regard to plans
+    clock         the times at which both schedulers run
+    starts        starts in the simulation, and starts known beforehand
+    beginning     the prepared cluster and queue from which simulations begin
+    forward       runs both schedulers from event to event, until the queue is empty
 
-The same in one kernel, for hundreds of samples of a queue, where it follows all that moves the queue::
+The same in one kernel, for hundreds of samples of a queue, if the kernel supports everything that affects this queue::
 
-    flow          what changes meanwhile, and what does not
-    turns         whose turn it is
-    runs          what runs, until when
-    drain         both schedulers from instant to instant
-    sampler       a queue made ready for it
+    flow          the parts of the state that change, and those that do not
+    turns         the order of the queue
+    runs          the running jobs, and their ends
+    drain         runs both schedulers from event to event
+    sampler       prepares a queue for `drain`
 """

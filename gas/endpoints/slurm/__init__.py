@@ -1,45 +1,45 @@
-"""Slurm: what it publishes and what that says about when which nodes are free; and jobs for it, each made once.
+"""Slurm: reads its published state, computes which nodes are free when, and submits each job exactly once.
 
-Reading and interpreting are pure: text in, `Cluster` and `NodeAvailability` out. Two transports do the same over
-programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
+Reading and interpreting are pure: they turn text into a `Cluster` and a `NodeAvailability`. Two transports, by programs
+and by HTTP, give the same `gas.slurm.cluster.Cluster`.
 
-    notation        its notations: node lists, tasks of arrays, durations, instants
-    command_line    the answers of scontrol, squeue and sdiag; answer_records is one record of them,
-                    scontrol_records those of scontrol, details what it says of each job, into which users write
-    json_answers    the answers of slurmrestd and of --json, from v0.0.36 on; json_entries is one object of them,
-                    json_jobs its jobs, json_machine all else
-    resources       notations of GPUs and the like, of memory and of licences
-    configuration   what is read of slurm.conf, by whatever transport
-    conf_file       what slurm.conf says, where slurmrestd does not publish it
-    stand_ins       nodes and partitions in place of those that a site hides
-    kept_answers    what is not asked again at once, by how fast it changes
-    setting_answers what scontrol show config, or slurmrestd's conf, says
+    notation        Slurm's notations: node lists, tasks of job arrays, durations, instants
+    command_line    reads scontrol, squeue and sdiag; `answer_records` reads one record of them, `scontrol_records` the
+                    records of scontrol, `details` its details of jobs, which may contain any text of users
+    json_answers    reads slurmrestd and --json, from v0.0.36 on; `json_entries` reads one object, `json_jobs` jobs,
+                    `json_machine` everything else
+    resources       notations of GPUs and other generic resources, memory and licences
+    configuration   the settings that Gas reads from slurm.conf, independent of the transport
+    conf_file       reads a file slurm.conf, if slurmrestd does not publish it
+    stand_ins       replaces nodes and partitions that a site hides
+    kept_answers    reuses answers that change slowly
+    setting_answers reads scontrol show config, or conf from slurmrestd
     accounting_answers
-                    accounts, QOS, limits and use, as scontrol show assoc_mgr (limit_records), sacctmgr and sshare
-                    print them
-    json_accounting what slurmrestd knows of slurmdbd's jobs, as sacct prints it
+                    reads accounts, QOS, limits and usage from scontrol show assoc_mgr (`limit_records`), sacctmgr and
+                    sshare
+    json_accounting turns jobs from slurmdbd, by slurmrestd, into the output of sacct
     json_associations
-                    accounts, QOS and shares, as slurmrestd publishes them
-    json_requests   what slurmrestd is sent: batch jobs, and other shapes for those that wait
-    rest            Slurm by slurmrestd; rest_client is one spoken to, rest_connection is HTTP over a port
-                    or a socket, and tokens, rest_refusals is what slurmrestd says when something went wrong
-    interpretation  from what is published to an availability with node identity, and to the jobs that have no plan
-    caveats         what Slurm does otherwise than it is planned with
-    availability    what is free of a partition's nodes, with starts as Slurm would find them
-    transport       what is sent, and what a transport can do
-    refusals        what kind of error Slurm's words are, from commands and slurmrestd
-    commands        Slurm by its commands
-    directives      the options of sbatch where they are written: #SBATCH lines, words, variables
-    options         what they mean, and which of them are not planned with
-    sizing          from a size and a walltime to tasks, nodes and GPUs
-    asked           the job that Slurm would have of a size, a walltime and options
-    submission      from what is to run to a batch job
+                    reads accounts, QOS and shares from slurmrestd
+    json_requests   builds requests to slurmrestd: batch jobs, and new shapes for waiting jobs
+    rest            the transport by slurmrestd; `rest_client` talks to one slurmrestd, `rest_connection` is HTTP over a
+                    port or a socket, with tokens, `rest_refusals` reads its error messages
+    interpretation  turns the published state into an availability with node identity, and into the jobs without a plan
+    caveats         differences between Slurm's behaviour and the plan
+    availability    free nodes of a partition, and the starts that Slurm would find
+    transport       the interface of transports
+    refusals        classifies Slurm's error messages, from commands and slurmrestd
+    commands        the transport by Slurm's commands
+    directives      finds sbatch options in #SBATCH lines, on the command line and in variables
+    options         the meaning of these options, and which of them Gas cannot plan
+    sizing          turns a size and a walltime into tasks, nodes and GPUs
+    asked           the job that Slurm would get for a size, a walltime and options
+    submission      builds a batch job
     reasons         why a job waits, as a record
-    records         its jobs as the commands of Gas show them
-    probing         real jobs that are cancelled as soon as Slurm has planned them
-    choices         which partitions, accounts and QOS take a user's jobs at all
-    generation      the configuration of its partitions
-    discovery       the Slurm that is here, without a configuration
-    reading         one reading for all endpoints of one Slurm
-    endpoint        a partition as an endpoint: planned with, submitted to, jobs reshaped
+    records         jobs of Slurm in Gas's own form
+    probing         submits real jobs, and cancels them as soon as Slurm has planned them
+    choices         the partitions, accounts and QOS that accept a user's jobs
+    generation      generates a configuration with Slurm's partitions
+    discovery       finds the local Slurm without a configuration
+    reading         shares one reading among all endpoints of a Slurm
+    endpoint        a partition as an endpoint: plans, submits jobs and reshapes them
 """

@@ -1,7 +1,7 @@
-"""The page at ``/``: one static file, `index.html`, that draws what the service's own routes answer.
+"""The web page at ``/``: one static file, `index.html`, which shows the answers of the service's own routes.
 
-It contains no data, sends requests only to its own service, and needs no build step. `page` reads it and says
-which script and which style it may use (Content-Security-Policy).
+The file contains no data, sends requests only to its own service, and needs no build step. `page` reads it and gives
+the script and the style that it may use (Content-Security-Policy).
 """
 
 from __future__ import annotations
