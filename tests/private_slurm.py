@@ -190,6 +190,8 @@ class PrivateSlurm:
         With slurmdbd and its database, which know whoever runs this, and nobody; slurmrestd then speaks to it too.
     accounts
         Commands of sacctmgr, one a line, which make the accounts, users and QOS instead (with accounting).
+    topology
+        What stands in topology.conf: the switches, where a line names a TopologyPlugin.
     """
 
     def __init__(
@@ -202,6 +204,7 @@ class PrivateSlurm:
         rest: bool = False,
         accounting: bool = False,
         accounts: str = "",
+        topology: str = "",
     ) -> None:
         self.release = release
         self.tree: Path | None = None
@@ -212,7 +215,7 @@ class PrivateSlurm:
                 pytest.skip(str(problem))
         else:
             _skip_unless_installed(rest, accounting)
-        self.rest, self.accounting, self.accounts = rest, accounting, accounts
+        self.rest, self.accounting, self.accounts, self.topology = rest, accounting, accounts, topology
         self.groups = (Nodes(nodes, cpus),) if isinstance(nodes, int) else tuple(nodes)
         self.nodes = [f"n{n:02}" for n in range(1, sum(group.count for group in self.groups) + 1)]
         self.lines, self.scheduling = lines, scheduling
@@ -287,6 +290,8 @@ class PrivateSlurm:
         }  # fmt: skip
         configuration = self.folder / "slurm.conf"
         configuration.write_text(self._configuration(values))
+        if self.topology:
+            (self.folder / "topology.conf").write_text(self.topology)
         if gpus := self._fake_gpus():
             (self.folder / "gres.conf").write_text(gpus)
         if self.tree is not None:

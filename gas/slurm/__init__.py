@@ -39,6 +39,8 @@ parameter of its own, so kernels that call each other repeat long lists of param
     machine       the machine as arrays, and what jobs hold of it
     fitting       how much of each node a job can use
     choosing      which of these nodes a job gets; `dealing` is how many CPUs it gets on each
+    taking        what the job still misses while its nodes are chosen, and working memory for that
+    switches      the choice of nodes by switches (topology/tree)
     will_run      the first end of running jobs at which a job fits
     table         the time table: which resources are planned in which span
     search        the search for the start of one record

@@ -14,6 +14,7 @@ from gas.slurm.machine import BOUNDLESS, Machine, Use
 from gas.slurm.needs import Needs, Resources
 from gas.slurm.order import end_of
 from gas.slurm.settings import Settings
+from gas.slurm.switches import tree_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running, add
 
@@ -110,6 +111,7 @@ class Builder:
             np.array([max(node.threads, 1) for node in nodes], np.int64),
             np.array([name == "gpu" for name, _ in self.resources.columns] or [False], np.bool_),
             np.zeros(0 if self.rules.fresh_weights else self.count, np.int64),
+            tree_of(self.cluster.switches or (), self.places, by_cpus=self.rules.switch_cpus),
         )
 
     # -- what runs

@@ -1,8 +1,6 @@
-"""Which nodes a job gets, of those that can give it something (select/cons_tres, topology/flat)."""
+"""Which nodes a job gets, of those that can give it something (select/cons_tres)."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,63 +8,38 @@ from numpy.typing import NDArray
 from gas.compiled import lean_kernel
 from gas.slurm.dealing import dealt
 from gas.slurm.fitting import (
+    BY_SWITCHES,
     CONTIGUOUS,
     CPUS,
     FROM_THE_END,
-    HAS_GRES,
     HAS_REQUIRED,
     LEAST,
     LEAST_LOADED,
     MOST,
-    NODE_CPUS,
     OF_JOB,
     ORDER,
     TASK_CPUS,
     TIGHTEST,
     WANTED,
-    WHOLE,
-    gpus_on,
-)
+)  # fmt: skip
 from gas.slurm.machine import Machine, Use
+from gas.slurm.switches import by_switches
+from gas.slurm.taking import (
+    CPUS_STILL,
+    MOST_STILL,
+    WANTED_STILL,
+    Work,
+    begin,
+    has_enough,
+    has_least,
+    lacking,
+    run_has,
+    take,
+    weight_of,
+    work_of,
+)  # fmt: skip
 
-__all__ = ["Work", "choose", "choose_with", "may_do", "work_of"]
-
-
-class Work(NamedTuple):
-    """Room to work in, so that nothing is made anew for each start that is tried.
-
-    Attributes
-    ----------
-    capacity, left, weight, places
-        By node: what it can give, and what is left when weak ones are taken away; and nodes that give something.
-    behind
-        By node, whether its weight counts as one higher for this job; false of all between two uses.
-    bounds, missing, tally
-        Runs of neighbouring nodes; by column of generic resources; by number of CPUs.
-    gone, removed
-        By running job whether it has been taken away (false of all between two uses), and those that have been.
-    """
-
-    capacity: NDArray[np.int64]
-    left: NDArray[np.int64]
-    weight: NDArray[np.int64]
-    places: NDArray[np.int64]
-    behind: NDArray[np.bool_]
-    bounds: NDArray[np.int64]
-    missing: NDArray[np.int64]
-    tally: NDArray[np.int64]
-    gone: NDArray[np.bool_]
-    removed: NDArray[np.int64]
-
-
-def work_of(machine: Machine, jobs: int) -> Work:
-    """Return room to work in, for a machine and so many running jobs."""
-    size = len(machine.cpus)
-    return Work(
-        np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64),
-        np.zeros(size, np.bool_), np.zeros((size, 5), np.int64), np.zeros(machine.gres.shape[1], np.int64),
-        np.zeros(int(machine.cpus.max(initial=0)) + 1, np.int64), np.zeros(jobs, np.bool_), np.zeros(jobs, np.int64),
-    )  # fmt: skip
+__all__ = ["choose", "choose_with", "may_do"]
 
 
 @lean_kernel
@@ -144,7 +117,7 @@ def choose_with(
         return _first(capacity, count, need, gres, machine, use, work, given) and dealt(
             capacity, need, gres, machine, use, given
         )
-    if _consecutive(capacity, count, need, gres, required, machine, use, work, given):
+    if _in_order(capacity, count, need, gres, required, machine, use, work, given):
         return dealt(capacity, need, gres, machine, use, given)
     left = work.left
     for node in range(len(capacity)):
@@ -174,7 +147,7 @@ def choose_with(
         count = kept
         if count < need[LEAST] or total < need[CPUS]:
             return False
-        if _consecutive(left, count, need, gres, required, machine, use, work, given):
+        if _in_order(left, count, need, gres, required, machine, use, work, given):
             return dealt(capacity, need, gres, machine, use, given)
 
 
@@ -208,65 +181,21 @@ def _first(
 
 
 @lean_kernel
-def _weight(
-    node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int, work: Work
-) -> int:
-    """Return the weight of a node for a job: of equal ones those with more free GPUs come first (sched_weight)."""
-    weight = (machine.weight[node] + work.behind[node]) * 256 + 255
-    if need[HAS_GRES]:
-        weight -= gpus_on(node, gres, machine, use, tasks, need[WHOLE])
-    elif len(machine.near) > 0:
-        weight -= machine.near[node]
-    return int(weight)
-
-
-@lean_kernel
-def _gives(
-    node: int, gres: NDArray[np.int64], machine: Machine, use: Use, missing: NDArray[np.int64], has_gres: int
-) -> None:
-    """Take from what a job misses in all what a node has of it."""
-    if has_gres:
-        for column in range(gres.shape[1]):
-            if missing[column] > 0:
-                missing[column] -= machine.gres[node, column] - use.gres[node, column]
-
-
-@lean_kernel
-def _run_has(
-    first: int,
-    last: int,
+def _in_order(
     capacity: NDArray[np.int64],
-    given: NDArray[np.int64],
+    count: int,
+    need: NDArray[np.int64],
+    gres: NDArray[np.int64],
+    required: NDArray[np.bool_],
     machine: Machine,
     use: Use,
-    missing: NDArray[np.int64],
+    work: Work,
+    given: NDArray[np.int64],
 ) -> bool:
-    """Return whether nodes of a run have together what a job misses of generic resources (gres_sched_sufficient)."""
-    for column in range(len(missing)):
-        if missing[column] > 0:
-            left = missing[column]
-            for node in range(first, last + 1):
-                if capacity[node] > 0 and given[node] == 0:
-                    left -= machine.gres[node, column] - use.gres[node, column]
-            if left > 0:
-                return False
-    return True
-
-
-@lean_kernel
-def _share(capacity: int, cpus: int, more: int, core: int, floor: int) -> int:
-    """Return how many CPUs a node gives, where a core is kept for each further node that the job must have."""
-    wanted = max(cpus - max(more - 1, 0) * core, floor)
-    return min(capacity, wanted)
-
-
-@lean_kernel
-def _lacking(missing: NDArray[np.int64]) -> bool:
-    """Return whether a job still misses generic resources."""
-    for column in range(len(missing)):  # noqa: SIM110  a generator is not compiled
-        if missing[column] > 0:
-            return True
-    return False
+    """Choose in the order that a job's nodes have."""
+    if need[ORDER] == BY_SWITCHES:
+        return by_switches(capacity, count, need, gres, required, machine, use, work, given)
+    return _consecutive(capacity, count, need, gres, required, machine, use, work, given)
 
 
 @lean_kernel
@@ -287,30 +216,13 @@ def _consecutive(
 
     The first `count` of `work.places` are the nodes that can give something.
     """
-    size = len(capacity)
-    given[:] = 0
-    cpus, least, most = need[CPUS], need[LEAST], need[MOST]
     extra = max(need[WANTED] - need[LEAST], 0)
-    missing = work.missing
-    for column in range(len(missing)):
-        missing[column] = gres[OF_JOB, column]
-    for_all = _lacking(missing)
-    wanted = need[LEAST] if for_all else need[LEAST] + extra
-    if need[HAS_REQUIRED]:
-        for node in range(size):
-            if required[node]:
-                if capacity[node] <= 0 or most <= 0:
-                    return False
-                given[node] = _share(
-                    capacity[node], cpus, least, machine.core[node], max(need[TASK_CPUS], need[NODE_CPUS])
-                )
-                cpus -= given[node]
-                least -= 1
-                wanted -= 1
-                most -= 1
-                _gives(node, gres, machine, use, missing, need[HAS_GRES])
-    if cpus <= 0 and wanted <= 0 and not _lacking(missing):
+    if not begin(capacity, need, gres, required, machine, use, work, given):
+        return False
+    if has_enough(work):
         return True
+    missing, still = work.missing, work.still
+    for_all = lacking(gres[OF_JOB])
     # runs: [first, last], what they have, how many nodes, and the first required node in them
     runs = 0
     bounds, weight = work.bounds, work.weight
@@ -319,7 +231,7 @@ def _consecutive(
     for at in range(count):
         node = work.places[at]
         here = min(tasks, capacity[node] // need[TASK_CPUS])
-        weight[node] = _weight(node, need, gres, machine, use, here, work)
+        weight[node] = weight_of(node, need, gres, machine, use, here, work)
         alike = previous == node - 1 and (need[CONTIGUOUS] or weight[node] == weight[previous])
         if not alike or order != TIGHTEST:
             bounds[runs, 0] = node
@@ -334,14 +246,14 @@ def _consecutive(
             bounds[runs - 1, 2] += capacity[node]
             bounds[runs - 1, 3] += 1
         previous = node
-    while most > 0:
+    while still[MOST_STILL] > 0:
         best, tight = -1, False
         for run in range(runs):
             if bounds[run, 3] <= 0:
                 continue
-            suffices = bounds[run, 2] >= cpus and bounds[run, 3] >= wanted - extra
+            suffices = bounds[run, 2] >= still[CPUS_STILL] and bounds[run, 3] >= still[WANTED_STILL] - extra
             if suffices and for_all:
-                suffices = _run_has(bounds[run, 0], bounds[run, 1], capacity, given, machine, use, missing)
+                suffices = run_has(bounds[run, 0], bounds[run, 1], capacity, given, machine, use, missing)
             if best < 0:
                 better = True
             elif (bounds[run, 4] >= 0) != (bounds[best, 4] >= 0):
@@ -362,12 +274,12 @@ def _consecutive(
         if best < 0:
             break
         first, last, start = bounds[best, 0], bounds[best, 1], bounds[best, 4]
-        if start < 0 and wanted <= 1:
+        if start < 0 and still[WANTED_STILL] <= 1:
             single = -1
             for node in range(first, last + 1):
-                fits = capacity[node] >= cpus and given[node] == 0
+                fits = capacity[node] >= still[CPUS_STILL] and given[node] == 0
                 if fits and for_all:
-                    fits = _run_has(node, node, capacity, given, machine, use, missing)
+                    fits = run_has(node, node, capacity, given, machine, use, missing)
                 if fits and (single < 0 or capacity[node] < capacity[single]):
                     single = node
             if single >= 0:
@@ -380,18 +292,13 @@ def _consecutive(
                 node = start + step if start + step <= last else last - step
             if capacity[node] <= 0 or given[node] > 0:
                 continue
-            if most <= 0 or (cpus <= 0 and wanted <= 0 and not _lacking(missing)):
+            if still[MOST_STILL] <= 0 or has_enough(work):
                 break
-            if most == 1 and capacity[node] < cpus:
+            if still[MOST_STILL] == 1 and capacity[node] < still[CPUS_STILL]:
                 continue
-            given[node] = _share(capacity[node], cpus, least, machine.core[node], max(need[TASK_CPUS], need[NODE_CPUS]))
-            cpus -= given[node]
-            least -= 1
-            wanted -= 1
-            most -= 1
-            _gives(node, gres, machine, use, missing, need[HAS_GRES])
-        if cpus <= 0 and wanted <= 0 and not _lacking(missing):
+            take(node, capacity, need, gres, machine, use, work, given)
+        if has_enough(work):
             return True
         if need[CONTIGUOUS]:
             break
-    return cpus <= 0 and least <= 0 and not _lacking(missing)
+    return has_least(work)

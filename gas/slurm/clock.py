@@ -99,6 +99,5 @@ def _has_epilog(cluster: Cluster) -> bool:
     _rpc_terminate_job), and a pass is only due (agent.c; seen on 22.05, 24.11 and 26.05: passes are batch_sched_delay
     apart, whatever ends). Most sites have an epilog, so one is assumed if the configuration is unknown.
     """
-    values = {} if cluster.settings is None else cluster.settings.values
-    configured = [value for name, value in values.items() if name == "Epilog" or name.startswith("Epilog[")]
-    return not values or any(value not in ("", "(null)") for value in configured)
+    configured = [value for name, value in cluster.values.items() if name == "Epilog" or name.startswith("Epilog[")]
+    return not cluster.values or any(value not in ("", "(null)") for value in configured)

@@ -13,7 +13,8 @@ from gas.slurm.accounting import Accounting
 from gas.slurm.settings import Settings
 
 __all__ = [
-    "ARRAY_DEPTH", "Cluster", "Gres", "Job", "Licence", "Node", "Partition", "Reservation", "Scheduling", "Tasks",
+    "ARRAY_DEPTH", "Cluster", "Gres", "Job", "Licence", "Node", "Partition", "Reservation", "Scheduling", "Switch",
+    "Tasks",
 ]  # fmt: skip
 
 ARRAY_DEPTH = 20
@@ -338,6 +339,15 @@ class Licence:
 
 
 @dataclass(frozen=True)
+class Switch:
+    """A switch: the names of the nodes on it, or of the switches below it."""
+
+    name: str
+    nodes: tuple[str, ...] = ()
+    switches: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Scheduling:
     """Settings of the backfill scheduler (slurm.conf, SchedulerParameters), with the defaults of the manual.
 
@@ -372,6 +382,8 @@ class Cluster:
         Warnings about gaps in the answers, as sentences.
     licences
         None if not published.
+    switches
+        In Slurm's order, where nodes are chosen by them; None if that is not so, or not published.
     settings
         The configuration; None if not published.
     accounting
@@ -394,4 +406,10 @@ class Cluster:
     licences: tuple[Licence, ...] | None = None
     settings: Settings | None = None
     accounting: Accounting | None = None
+    switches: tuple[Switch, ...] | None = None
     worked_out: dict[Hashable, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """The configuration by the keys of slurm.conf(5); empty if it is not published."""
+        return {} if self.settings is None else self.settings.values

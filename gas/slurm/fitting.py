@@ -32,8 +32,12 @@ says that each node gets as many, also if fewer are left, and UNBOUND that nodes
 BY_GPUS says that tasks go where the GPUs in all are. ORDER says in which order nodes of equal weight are taken.
 """
 
-TIGHTEST, LEAST_LOADED, FROM_THE_END = range(3)
-"""Orders of nodes: the tightest run of neighbours; those that give the largest share of their CPUs; the last ones."""
+TIGHTEST, LEAST_LOADED, FROM_THE_END, BY_SWITCHES = range(4)
+"""Orders of nodes.
+
+The tightest run of neighbours; those that give the largest share of their CPUs; the last ones; on as few switches as
+can be.
+"""
 
 OF_NODE, OF_TASK, OF_JOB = range(3)  # rows of the table of generic resources
 

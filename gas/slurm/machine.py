@@ -7,10 +7,36 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BOUNDLESS", "Machine", "Use", "idle_of"]
+__all__ = ["BOUNDLESS", "Machine", "Tree", "Use", "idle_of"]
 
 BOUNDLESS = 1 << 40
 """A number of nodes or MB that means no limit."""
+
+
+class Tree(NamedTuple):
+    """The switches by which nodes are chosen, in the order in which Slurm has them; none where it chooses otherwise.
+
+    Attributes
+    ----------
+    leaf
+        By node, the switch that it is on; -1 if it is on none.
+    parent, level
+        By switch, the one above it (-1: none) and how many are below it at most.
+    apart
+        Number of links between two switches; `BOUNDLESS` if they are not connected.
+    members, first
+        The nodes leaf by leaf; where those of each switch begin there, with one more place for the end.
+    by_cpus
+        Whether CPUs count too where a switch is large enough.
+    """
+
+    leaf: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    level: NDArray[np.int64]
+    apart: NDArray[np.int64]
+    members: NDArray[np.int64]
+    first: NDArray[np.int64]
+    by_cpus: bool
 
 
 class Machine(NamedTuple):
@@ -31,6 +57,8 @@ class Machine(NamedTuple):
     near
         By how much the weights of nodes were lowered for the last job with GPUs that was tested on them, where that
         stays for the jobs behind it; it is changed. Empty where weights are set for each test.
+    tree
+        Its switches.
     """
 
     cpus: NDArray[np.int64]
@@ -40,6 +68,7 @@ class Machine(NamedTuple):
     core: NDArray[np.int64]
     gpu: NDArray[np.bool_]
     near: NDArray[np.int64]
+    tree: Tree
 
 
 class Use(NamedTuple):

@@ -106,7 +106,8 @@ class Needs:
         row[fitting.FILLED] = fills_nodes(job, self.rules)
         row[fitting.UNBOUND] = bool(per_node) and (whole or not self.rules.own_tasks)
         row[fitting.WHOLE], row[fitting.CONTIGUOUS] = whole, job.contiguous
-        row[fitting.ORDER] = self._order(partition, alone=row[fitting.CPUS] == 1 == max(least, wanted))
+        alone = row[fitting.CPUS] == 1 == max(least, wanted)
+        row[fitting.ORDER] = self._order(partition, alone=alone, contiguous=job.contiguous)
         row[fitting.LIMITED] = self.limited.get(partition.name, -1)
         row[fitting.LIMITED_CPUS] = partition.most_cpus or 0
         row[fitting.HAS_REQUIRED] = bool(job.required_nodes)
@@ -121,13 +122,13 @@ class Needs:
         per_cpu = self.with_memory and row[fitting.TASK_MEMORY] > 0
         row[fitting.MULTIPLES] = self.rules.whole_tasks or job.cpus_per_gpu is not None or per_cpu
 
-    def _order(self, partition: Partition, *, alone: bool) -> int:
+    def _order(self, partition: Partition, *, alone: bool, contiguous: bool) -> int:
         """Return in which order nodes of equal weight are taken; `alone`: for a job of one CPU."""
         if partition.least_loaded or "CR_LLN" in selection_of(partition, self.settings):
             return fitting.LEAST_LOADED
         if alone and "pack_serial_at_end" in self.cluster.scheduling.parameters:
             return fitting.FROM_THE_END
-        return fitting.TIGHTEST
+        return fitting.TIGHTEST if contiguous or self.cluster.switches is None else fitting.BY_SWITCHES
 
     def numbers_of_nodes(self, job: Job, partition: Partition) -> tuple[int, int, int]:
         """Return the least number of nodes that a job must have, the number that it wants, and the most.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gas.slurm.beyond import Beyond, moves
 from gas.slurm.choosing import choose
-from gas.slurm.fitting import capable
+from gas.slurm.fitting import BY_SWITCHES, ORDER, capable
 from gas.slurm.machine import idle_of
 from gas.slurm.order import Record
 from gas.slurm.passes import Shares
@@ -108,9 +108,14 @@ def _of_record(state: State, first: Plans, second: Beyond | None, at: int, recor
     own = int(state.rows.reservation[at])
     if own >= 0 and expected is not None and expected + int(state.rows.limit[at]) > state.closures.end[own]:
         expected, words = None, "its reservation ends before it would"  # it would be killed (slurm.conf, ResvOverRun)
-    if planned is None and expected is None and not never:
+    # by switches a job may fit now that is refused as one that no idle machine fits, where the top switch is too small
+    # by its CPUs (seen on 22.05: "Requested node configuration is not available")
+    small = state.rows.need[at, ORDER] == BY_SWITCHES and not state.machine.tree.by_cpus
+    if not never and ((planned is None and expected is None) or small):
         lacking = lacks(state, at)
         never, words = bool(lacking), lacking or words
+        if lacking:
+            planned, expected, shares = None, None, (np.zeros(0, np.int32), np.zeros(0, np.int32))
     names, cpus = places_of(state, shares)
     return Outlook(expected, planned, names, record.partition.name, why, words, never, cpus, crowd)
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
-from gas.slurm.choosing import Work, work_of
 from gas.slurm.fitting import (
     CPUS,
     HAS_GRES,
@@ -31,6 +30,7 @@ from gas.slurm.node_sets import Words, appears, at_least, has_outside, keep, mee
 from gas.slurm.rows import IN_RESERVATION, NOW_ONLY, NOWHERE, PLANNED, STARTED, WINDOW, Closures, Parameters, Records
 from gas.slurm.startable import reach_now, reach_until
 from gas.slurm.table import Table, overlaps, slot_at, span_of
+from gas.slurm.taking import Work, work_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import NEVER, Running, add, will_run
 

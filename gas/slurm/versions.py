@@ -76,6 +76,10 @@ class Rules(NamedTuple):
         Jobs of a partition without sharing count as whole-node jobs in the test.
     first_node
         A job of at most one node gets the first node that fits; before, the fullest.
+    switch_cpus
+        A switch is large enough for a job if its nodes and CPUs are, nodes of further weights are considered until
+        there are as many as the job wants, and switches above count only what is not taken; before, a switch is large
+        enough by its nodes, and until the job has the least.
     no_lone_task
         A job of one task that requests several tasks per node is never planned.
     own_tasks
@@ -108,6 +112,7 @@ class Rules(NamedTuple):
     weakest: bool
     whole_partition: bool
     first_node: bool
+    switch_cpus: bool
     no_lone_task: bool
     own_tasks: bool
     tasks_by_gpus: bool
@@ -160,6 +165,12 @@ ROWS = (
     Row("weakest", (25, 11, 0), "topology/common, eval_nodes, the retry without nodes"),
     Row("whole_partition", (25, 11, 5), "backfill.c, _attempt_backfill, OverSubscribe=EXCLUSIVE"),
     Row("first_node", (26, 5, 0), "job_test.c, _get_one_res"),
+    Row(
+        "switch_cpus",
+        (24, 11, 0),
+        "topology/tree; seen: -n 10 on leaves of 1, 2 and 3 nodes of 4 CPUs begins with the leaf of one node on 22.05, "
+        "and has the three on 24.11 and 26.05; between unknown",
+    ),
     Row(
         "no_lone_task",
         (26, 5, 0),

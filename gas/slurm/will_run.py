@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
-from gas.slurm.choosing import Work, choose_with, may_do
+from gas.slurm.choosing import choose_with, may_do
 from gas.slurm.fitting import CPUS, LEAST, cpus_on, leave_weights
 from gas.slurm.machine import Machine, Use
+from gas.slurm.taking import Work
 from gas.slurm.versions import Rules
 
 __all__ = ["FIRST_WINDOW", "NEVER", "Running", "add", "touches", "will_run"]

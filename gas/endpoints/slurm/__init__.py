@@ -24,6 +24,7 @@ and by HTTP, give the same `gas.slurm.cluster.Cluster`.
     rest            the transport by slurmrestd; `rest_client` talks to one slurmrestd, `rest_connection` is HTTP over a
                     port or a socket, with tokens, `rest_refusals` reads its error messages
     interpretation  turns the published state into an availability with node identity, and into the jobs without a plan
+    topology        reads the switches of a cluster
     caveats         differences between Slurm's behaviour and the plan
     availability    free nodes of a partition, and the starts that Slurm would find
     transport       the interface of transports

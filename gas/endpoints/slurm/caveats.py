@@ -8,6 +8,7 @@ from contextlib import suppress
 from documents.fields import quoted
 from gas.endpoints.slurm.notation import NOTHING
 from gas.endpoints.slurm.setting_answers import seconds
+from gas.endpoints.slurm.topology import chosen_by_switches
 from gas.errors import BadInput
 from gas.slurm.cluster import Cluster, Partition, Reservation
 from gas.slurm.node_weights import weights_unknown
@@ -23,16 +24,16 @@ UNORDERED = frozenset({*NOTHING, "none", "default", "flat"})
 def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     """Return what may make jobs of a partition start at other times than planned; nothing that does not apply."""
     there = set(partition.nodes)
-    values = {} if cluster.settings is None else cluster.settings.values
     if off := sum(one.powered_down and one.usable for one in cluster.nodes if one.name in there):
         which = "1 node is" if off == 1 else f"{off:,} nodes are"
-        later = _booting(values.get("ResumeTimeout", ""))
+        later = _booting(cluster.values.get("ResumeTimeout", ""))
         yield f"{which} powered down: a job on such a node begins when it has booted, {later} later than shown"
-    topology = values.get("TopologyPlugin", "")
-    if topology.rpartition("/")[2] not in UNORDERED:
+    topology = cluster.values.get("TopologyPlugin", "")
+    if cluster.switches is None and topology.rpartition("/")[2] not in UNORDERED:
+        why = "Gas cannot read" if chosen_by_switches(cluster.values) else "Gas does not model"
         yield (
-            f"Slurm chooses nodes by their switches ({quoted(topology)}), which Gas ignores: starts may differ "
-            "where jobs share nodes or partitions have nodes in common"
+            f"Slurm chooses nodes by a topology ({quoted(topology)}) that {why}: jobs that share nodes, and jobs that "
+            "need several switches, may start at other times than shown"
         )
     if partition.sharing > 1:
         yield (

@@ -24,6 +24,7 @@ from gas.endpoints.slurm.command_line import OPTIONAL
 from gas.endpoints.slurm.directives import VARIABLES
 from gas.endpoints.slurm.kept_answers import KeptAnswers
 from gas.endpoints.slurm.refusals import kind_of
+from gas.endpoints.slurm.topology import TOPOLOGY, chosen_by_switches, read_switches
 from gas.endpoints.slurm.transport import ACCOUNTED, Batch, Shape
 from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unreachable
 from gas.printable import many
@@ -113,6 +114,10 @@ class CommandTransport:
                     raise
                 failed[kind] = str(error)
         cluster = command_line.read_cluster(answers, name=name, mark=mark, failed=failed)
+        if chosen_by_switches(cluster.values):
+            with suppress(GasError):  # `caveats` says that they are unknown
+                ask = partial(self._ask, TOPOLOGY, deadline)
+                cluster = replace(cluster, switches=read_switches(self._kept.get("topology", ask)))
         limited = cluster.settings is not None and bool(cluster.settings.limits_enforced)  # the accounts of jobs
         pending = any(job.pending for job in cluster.jobs)
         if cluster.jobs and (limited or pending or command_line.unclear_shares(cluster)):

@@ -36,7 +36,7 @@ _OTHERS = {
     "CompleteWait": "0 sec", "KillWait": "30 sec", "EnforcePartLimits": "NO", "OverTimeLimit": "0 min",
     "JobDefaults": "(null)", "MaxArraySize": "1001", "DefMemPerNode": "UNLIMITED", "DefMemPerCPU": "UNLIMITED",
     "MaxMemPerNode": "UNLIMITED", "MaxMemPerCPU": "UNLIMITED", "SelectType": "", "SelectTypeParameters": "",
-    "PriorityType": "",
+    "PriorityType": "", "TopologyPlugin": "topology/flat", "TopologyParam": "(null)",
 }  # fmt: skip
 _KEYS = MappingProxyType({key.lower(): key for key in (*_PRIORITY, *_PREEMPTION, *_OTHERS)})
 _MINUTES = ("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod", "PreemptExemptTime")
@@ -60,12 +60,15 @@ class Stated:
         All of the file is there, so that what it does not name has its default.
     partitions
         By partition, the keys of its line; those that it has of DEFAULT, too.
+    topology
+        The text of topology.conf beside it, or of ``scontrol show topology``; empty if there is none.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
     whole: bool = False
     partitions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    topology: str = ""
 
     def config(self, release: str) -> dict[str, str]:
         """Return it as ``scontrol show config`` of a release prints it, with the defaults that follow."""
@@ -180,4 +183,4 @@ def text_of(path: Path) -> Stated:
         except OSError:
             return None
 
-    return read_conf(text, str(path), included)
+    return replace(read_conf(text, str(path), included), topology=included("topology.conf") or "")

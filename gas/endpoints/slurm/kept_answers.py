@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 LIFETIMES: Mapping[str, float] = MappingProxyType(
     {
-        "config": 600.0, "conf": 600.0,  # an administrator edits it and has it read again
+        "config": 600.0, "conf": 600.0, "topology": 600.0,  # an administrator edits it and has it read again
         "partitions": 60.0,  # brought up and down, and those of nodes, by hand too
         "reservations": 15.0, "licences": 15.0, "licenses": 15.0,
     }

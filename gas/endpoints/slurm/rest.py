@@ -7,7 +7,9 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -35,6 +37,7 @@ from gas.endpoints.slurm.rest_client import TIMEOUT_SECONDS, RestClient, beginni
 from gas.endpoints.slurm.rest_connection import LOCAL, Tokens, vetted_address
 from gas.endpoints.slurm.rest_refusals import NOTHING, UNACCEPTED, job_number, problems_in
 from gas.endpoints.slurm.setting_answers import CONFIG, config_values
+from gas.endpoints.slurm.topology import TOPOLOGY, chosen_by_switches, read_switches
 from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unreachable
 from gas.slurm.cluster import Cluster, Job
@@ -161,6 +164,10 @@ class RestTransport(RestClient):
                     failed[endpoint] = str(error)
         stated = Stated() if "conf" in answers else self._stated(answers, deadline)
         cluster = self._understood(lambda: read_cluster(answers, name=name, failed=failed, stated=stated))
+        if chosen_by_switches(cluster.values):
+            with suppress(GasError):  # `caveats` says that they are unknown
+                known_here = self._stated(answers, deadline) if "conf" in answers else stated
+                cluster = replace(cluster, switches=read_switches(known_here.topology))
         cluster = self._with_accounting(cluster, deadline)
         known = "conf" in answers or stated.whole
         return cluster if known else with_what_shows(cluster, self._understood(lambda: tests_of_last_cycle(answers)))
@@ -175,7 +182,7 @@ class RestTransport(RestClient):
         if not here or shutil.which("scontrol") is None:
             return Stated()
         try:
-            text = self._kept.get("config", partial(self._config_here, deadline)).decode()
+            text = self._kept.get("config", partial(self._said_here, CONFIG, deadline)).decode()
             asked = partial(self._read, "ping", deadline)
             heads = re.findall(
                 r'"hostname":\s*"([^"]+)"', self._kept.get("ping", asked, 600.0).decode(errors="replace")
@@ -191,11 +198,15 @@ class RestTransport(RestClient):
         same = host in heads and release is not None and release[1].decode() == values.get("SLURM_VERSION", "")
         if not same or newest >= int(values.get("NEXT_JOB_ID", "0")):
             return Stated()
-        return Stated(values, "scontrol show config", whole=True)
+        topology = ""
+        if chosen_by_switches(values):
+            with suppress(GasError):
+                topology = self._kept.get("topology", partial(self._said_here, TOPOLOGY, deadline)).decode()
+        return Stated(values, "scontrol show config", whole=True, topology=topology)
 
-    def _config_here(self, deadline: float) -> bytes:
+    def _said_here(self, command: Sequence[str], deadline: float) -> bytes:
         programs = Programs(self.name, {**os.environ, "LC_ALL": "C"}, "", timeout=self.timeout)
-        done = programs.run(CONFIG, deadline=min(deadline, time.monotonic() + ACCOUNTING_SECONDS))
+        done = programs.run(command, deadline=min(deadline, time.monotonic() + ACCOUNTING_SECONDS))
         if done.status != 0:
             raise Unreachable(f"{self.name}: scontrol does not answer here")
         return done.out.encode()

@@ -57,6 +57,7 @@ class Site:
     )  # fmt: skip
     qos: dict[str, str] = field(default_factory=dict)
     own: list[str] = field(default_factory=list)
+    topology: str = ""
     enforced: set[str] = field(default_factory=set)
     accounting: bool = False
     jobs: int = 18
@@ -79,7 +80,7 @@ class Site:
         scheduling = ",".join(key if value is None else f"{key}={value}" for key, value in self.scheduling.items())
         return PrivateSlurm(
             self.groups, 0, *lines, release=release, scheduling=scheduling, rest=rest, accounting=self.accounting,
-            accounts=self.accounts() if self.accounting else "",
+            accounts=self.accounts() if self.accounting else "", topology=self.topology,
         )  # fmt: skip
 
     def accounts(self) -> str:
@@ -530,6 +531,48 @@ class NodeOrders(Aspect):
         self.job(job, chance, [])
 
 
+class Switches(Aspect):
+    """Nodes on switches: leaves of several sizes below one or two levels of others, at times in islands."""
+
+    def configure(self, site, chance):
+        if chance.random() < 0.5:
+            site.groups = [Nodes(8), Nodes(8)]
+        nodes = sum(group.count for group in site.groups)
+        site.lines["TopologyPlugin"] = "topology/tree"
+        site.lines["SelectTypeParameters"] = chance.choice(("CR_CPU", "CR_Core"))
+        lines, leaves, first = [], 0, 1
+        while first <= nodes:
+            last = min(first + chance.choice((1, 2, 3, 4, 5)), nodes)
+            lines.append(f"SwitchName=leaf{leaves} Nodes=n[{first:02}-{last:02}]")
+            leaves, first = leaves + 1, last + 1
+        shape = chance.choice(("one root", "one root", "three levels", "islands"))
+        middle = chance.randint(1, leaves - 1) if leaves > 1 else 1
+        above = [f"leaf[0-{middle - 1}]", *([f"leaf[{middle}-{leaves - 1}]"] if middle < leaves else [])]
+        if shape == "one root" or len(above) == 1:
+            lines.append(f"SwitchName=root Switches=leaf[0-{leaves - 1}]")
+        else:
+            lines += [f"SwitchName=middle{number} Switches={names}" for number, names in enumerate(above)]
+            if shape == "three levels":
+                lines.append("SwitchName=root Switches=middle[0-1]")
+        site.topology = "\n".join([*lines, ""])
+
+    def job(self, job, chance, past):
+        self.probe(job, chance)
+        if chance.random() < 0.25 and "ntasks" in job.options:
+            job.options["nodes"] = str(chance.randint(1, min(job.size, 4)))
+
+    def probe(self, job, chance):
+        way = chance.random()
+        if way < 0.2:
+            job.unit = "nodes"
+            job.options |= {"nodes": str(max(1, job.size // 4)), "exclusive": None}
+            del job.options["ntasks"]
+        elif way < 0.4:
+            job.options["exclusive"] = None
+        elif way < 0.7:
+            job.options["ntasks"] = str(chance.choice((1, 2, 3, 5, 7, 9)))
+
+
 class Choices(Aspect):
     """Partitions of several kinds, two accounts, and QOS with limits, among which the asker may choose."""
 
@@ -590,7 +633,8 @@ KINDS: dict[str, tuple[type[Aspect], ...]] = {
     "features": (Features,), "gpus": (Gpus,), "others' limits": (OthersLimited,), "own limits": (OwnLimits,),
     "tiers": (Tiers,), "preemption by tier": (PreemptionByTier,), "preemption by qos": (PreemptionByQos,),
     "reservation": (Reserved,), "deferred": (Deferred,), "depth": (Depth,), "licences": (Licences,),
-    "several partitions": (Several,), "node orders": (NodeOrders,), "mixture": (),
+    "several partitions": (Several,), "node orders": (NodeOrders,), "switches": (Switches,),
+    "mixture": (),
 }  # fmt: skip
 
 MIXED: tuple[tuple[type[Aspect], ...], ...] = (

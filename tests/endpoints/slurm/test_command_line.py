@@ -1,6 +1,7 @@
 """What scontrol, squeue and sdiag answer."""
 
 import re
+from dataclasses import replace
 from datetime import UTC
 from zoneinfo import ZoneInfo
 
@@ -22,6 +23,7 @@ from gas.endpoints.slurm.command_line import (
 )
 from gas.endpoints.slurm.notation import LATEST
 from gas.errors import BadInput, Unreachable
+from gas.slurm.cluster import Switch
 
 
 def test_the_cluster_is_what_it_says(cluster):
@@ -250,7 +252,7 @@ def test_times_and_numbers_without_measure():
 # ------------------------------------------------------------------------------------------------ not planned with
 
 
-def test_nodes_that_are_off_and_nodes_chosen_by_switches_are_caveats(said):
+def test_nodes_that_are_off_and_an_unknown_topology_are_caveats(said):
     odd = dict(said, nodes=re.sub(r"(?<= State=)\w+", "IDLE+POWERED_DOWN", said["nodes"], count=3))
     for timeout, later in (("600 sec", "up to 10m00s (ResumeTimeout)"), ("soon", "minutes")):
         config = "\n".join(
@@ -260,12 +262,16 @@ def test_nodes_that_are_off_and_nodes_chosen_by_switches_are_caveats(said):
         found = read_cluster(odd | {"config": config}, name="x")
         off = sum(one.powered_down for one in found.nodes)
         assert off > 1
-        power, switches = (one for one in caveats(found, found.partitions[0]) if "powered" in one or "switches" in one)
+        power, switches = (one for one in caveats(found, found.partitions[0]) if "powered" in one or "topology" in one)
         assert power.startswith(f"{off} nodes are powered down: ")
         assert power.endswith(f"{later} later than shown")
-        assert "topology/tree" in switches
+        assert '("topology/tree") that Gas cannot read' in switches
+        known = replace(found, switches=(Switch("leaf", ("n01",)),))
+        assert not any("topology" in one for one in caveats(known, found.partitions[0]))
+    blocks = read_cluster(odd | {"config": config.replace("topology/tree", "topology/block")}, name="x")
+    assert any("that Gas does not model" in one for one in caveats(blocks, blocks.partitions[0]))
     usual = read_cluster(said, name="x")
-    assert not any("powered" in one or "switches" in one for one in caveats(usual, usual.partitions[0]))
+    assert not any("powered" in one or "topology" in one for one in caveats(usual, usual.partitions[0]))
 
 
 def test_the_least_loaded_nodes_are_taken_where_a_partition_says_so(said):

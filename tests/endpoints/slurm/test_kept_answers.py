@@ -5,6 +5,7 @@ import pytest
 from gas.endpoints.slurm.command_line import COMMANDS
 from gas.endpoints.slurm.json_answers import ANSWERS, OPTIONAL
 from gas.endpoints.slurm.kept_answers import LIFETIMES, KeptAnswers
+from gas.endpoints.slurm.topology import TOPOLOGY
 
 
 class Clock:
@@ -44,5 +45,5 @@ def test_a_failure_is_not_kept(clock):
 
 
 def test_only_what_changes_slowly_is_kept():
-    assert set(LIFETIMES) <= {*COMMANDS, *ANSWERS, *OPTIONAL}
+    assert set(LIFETIMES) <= {*COMMANDS, *ANSWERS, *OPTIONAL, TOPOLOGY[-1]}
     assert not {"nodes", "jobs", "diagnostics", "diag"} & set(LIFETIMES)

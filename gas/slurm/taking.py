@@ -1,0 +1,190 @@
+"""What a job takes of the nodes that it gets, and what it misses still; and room to work in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import lean_kernel
+from gas.slurm.fitting import (
+    CPUS,
+    HAS_GRES,
+    HAS_REQUIRED,
+    LEAST,
+    MOST,
+    NODE_CPUS,
+    OF_JOB,
+    TASK_CPUS,
+    WANTED,
+    WHOLE,
+    gpus_on,
+)  # fmt: skip
+from gas.slurm.machine import Machine, Use
+
+__all__ = ["Work", "begin", "has_enough", "has_least", "lacking", "run_has", "take", "weight_of", "work_of"]
+
+
+class Work(NamedTuple):
+    """Room to work in, so that nothing is made anew for each start that is tried.
+
+    Attributes
+    ----------
+    capacity, left, weight, places
+        By node: what it can give, and what is left when weak ones are taken away; and nodes that give something.
+    behind
+        By node, whether its weight counts as one higher for this job; false of all between two uses.
+    bounds, missing, switches, tally
+        Runs of neighbouring nodes; by column of generic resources; by switch; by number of CPUs.
+    still
+        What a job misses still, by the columns of `STILL`.
+    gone, removed
+        By running job whether it has been taken away (false of all between two uses), and those that have been.
+    """
+
+    capacity: NDArray[np.int64]
+    left: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    places: NDArray[np.int64]
+    behind: NDArray[np.bool_]
+    bounds: NDArray[np.int64]
+    missing: NDArray[np.int64]
+    still: NDArray[np.int64]
+    switches: NDArray[np.int64]
+    tally: NDArray[np.int64]
+    gone: NDArray[np.bool_]
+    removed: NDArray[np.int64]
+
+
+def work_of(machine: Machine, jobs: int) -> Work:
+    """Return room to work in, for a machine and so many running jobs."""
+    size = len(machine.cpus)
+    return Work(
+        np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64),
+        np.zeros(size, np.bool_), np.zeros((size, 5), np.int64), np.zeros(machine.gres.shape[1], np.int64),
+        np.zeros(len(STILL), np.int64), np.zeros((len(machine.tree.parent), 5), np.int64),
+        np.zeros(int(machine.cpus.max(initial=0)) + 1, np.int64), np.zeros(jobs, np.bool_), np.zeros(jobs, np.int64),
+    )  # fmt: skip
+
+
+@lean_kernel
+def weight_of(
+    node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int, work: Work
+) -> int:
+    """Return the weight of a node for a job: of equal ones those with more free GPUs come first (sched_weight)."""
+    weight = (machine.weight[node] + work.behind[node]) * 256 + 255
+    if need[HAS_GRES]:
+        weight -= gpus_on(node, gres, machine, use, tasks, need[WHOLE])
+    elif len(machine.near) > 0:
+        weight -= machine.near[node]
+    return int(weight)
+
+
+@lean_kernel
+def _gives(
+    node: int, gres: NDArray[np.int64], machine: Machine, use: Use, missing: NDArray[np.int64], has_gres: int
+) -> None:
+    """Take from what a job misses in all what a node has of it."""
+    if has_gres:
+        for column in range(gres.shape[1]):
+            if missing[column] > 0:
+                missing[column] -= machine.gres[node, column] - use.gres[node, column]
+
+
+@lean_kernel
+def run_has(
+    first: int,
+    last: int,
+    capacity: NDArray[np.int64],
+    given: NDArray[np.int64],
+    machine: Machine,
+    use: Use,
+    missing: NDArray[np.int64],
+) -> bool:
+    """Return whether nodes of a run have together what a job misses of generic resources (gres_sched_sufficient)."""
+    for column in range(len(missing)):
+        if missing[column] > 0:
+            left = missing[column]
+            for node in range(first, last + 1):
+                if capacity[node] > 0 and given[node] == 0:
+                    left -= machine.gres[node, column] - use.gres[node, column]
+            if left > 0:
+                return False
+    return True
+
+
+STILL = CPUS_STILL, LEAST_STILL, WANTED_STILL, MOST_STILL = range(4)
+"""Columns of what a job misses still: CPUS, LEAST, WANTED and MOST of its need, less what it has."""
+
+
+@lean_kernel
+def take(
+    node: int,
+    capacity: NDArray[np.int64],
+    need: NDArray[np.int64],
+    gres: NDArray[np.int64],
+    machine: Machine,
+    use: Use,
+    work: Work,
+    given: NDArray[np.int64],
+) -> None:
+    """Give a node to a job; a core is kept for each further node that it must have (eval_nodes_cpus_to_use)."""
+    still = work.still
+    kept = max(still[LEAST_STILL] - 1, 0) * machine.core[node]
+    wanted = max(still[CPUS_STILL] - kept, max(need[TASK_CPUS], need[NODE_CPUS]))
+    given[node] = min(capacity[node], wanted)
+    still[CPUS_STILL] -= given[node]
+    still[LEAST_STILL] -= 1
+    still[WANTED_STILL] -= 1
+    still[MOST_STILL] -= 1
+    _gives(node, gres, machine, use, work.missing, need[HAS_GRES])
+
+
+@lean_kernel
+def has_enough(work: Work) -> bool:
+    """Return whether a job has all that it wants."""
+    return work.still[CPUS_STILL] <= 0 and work.still[WANTED_STILL] <= 0 and not lacking(work.missing)
+
+
+@lean_kernel
+def has_least(work: Work) -> bool:
+    """Return whether a job has what it must have."""
+    return work.still[CPUS_STILL] <= 0 and work.still[LEAST_STILL] <= 0 and not lacking(work.missing)
+
+
+@lean_kernel
+def begin(
+    capacity: NDArray[np.int64],
+    need: NDArray[np.int64],
+    gres: NDArray[np.int64],
+    required: NDArray[np.bool_],
+    machine: Machine,
+    use: Use,
+    work: Work,
+    given: NDArray[np.int64],
+) -> bool:
+    """Give a job the nodes that it requires, set what it misses still; return whether they can all be given."""
+    given[:] = 0
+    for column in range(len(work.missing)):
+        work.missing[column] = gres[OF_JOB, column]
+    extra = 0 if lacking(work.missing) else max(need[WANTED] - need[LEAST], 0)
+    still = work.still
+    still[CPUS_STILL], still[LEAST_STILL], still[MOST_STILL] = need[CPUS], need[LEAST], need[MOST]
+    still[WANTED_STILL] = need[LEAST] + extra
+    if need[HAS_REQUIRED]:
+        for node in range(len(capacity)):
+            if required[node]:
+                if capacity[node] <= 0 or still[MOST_STILL] <= 0:
+                    return False
+                take(node, capacity, need, gres, machine, use, work, given)
+    return True
+
+
+@lean_kernel
+def lacking(missing: NDArray[np.int64]) -> bool:
+    """Return whether a job still misses generic resources."""
+    for column in range(len(missing)):  # noqa: SIM110  a generator is not compiled
+        if missing[column] > 0:
+            return True
+    return False
