@@ -23,7 +23,6 @@ from gas.slurm.taking import (
     begin,
     has_enough,
     has_least,
-    lacking,
     take,
     weight_of,
 )  # fmt: skip
@@ -202,20 +201,33 @@ def _fill(
 
 
 @lean_kernel
+def _have(top: int, bound: int, count: int, machine: Machine, use: Use, work: Work, given: NDArray[np.int64]) -> bool:
+    """Return whether nodes below a switch, up to a weight, have what a job misses of generic resources."""
+    for column in range(len(work.missing)):
+        left = work.missing[column]
+        for at in range(count if left > 0 else 0):
+            node = work.places[at]
+            if given[node] == 0 and work.weight[node] <= bound and _below(machine.tree.leaf[node], top, machine.tree):
+                left -= machine.gres[node, column] - use.gres[node, column]
+        if left > 0:
+            return False
+    return True
+
+
+@lean_kernel
 def _bound(
     top: int,
     count: int,
     capacity: NDArray[np.int64],
     need: NDArray[np.int64],
-    required: NDArray[np.bool_],
     machine: Machine,
     use: Use,
     work: Work,
+    given: NDArray[np.int64],
 ) -> int:
     """Return the highest weight that nodes may have so that there are enough of them below the top; -1: too few."""
     tree, still = machine.tree, work.still
     extra = max(need[WANTED] - need[LEAST], 0)
-    left = work.missing.copy()
     bound, nodes, cpus, sufficient = -1, 0, 0, False
     while True:
         following = -1
@@ -228,14 +240,12 @@ def _bound(
         bound = following
         for at in range(count):
             node = work.places[at]
-            if work.weight[node] != bound or (need[HAS_REQUIRED] and required[node]):
+            if work.weight[node] != bound or given[node] > 0:
                 continue
             if _below(tree.leaf[node], top, tree):
                 nodes += 1
                 cpus += capacity[node]
-                for column in range(len(left)):
-                    left[column] -= machine.gres[node, column] - use.gres[node, column]
-        enough = cpus >= still[CPUS_STILL] and not lacking(left)
+        enough = cpus >= still[CPUS_STILL] and _have(top, bound, count, machine, use, work, given)
         sufficient = sufficient or (enough and nodes >= still[WANTED_STILL] - extra)
         if (enough and nodes >= still[WANTED_STILL]) or (sufficient and not tree.by_cpus):
             return bound
@@ -280,7 +290,7 @@ def by_switches(
             return True
         if work.still[MOST_STILL] <= 0:
             return False
-    bound = _bound(top, count, capacity, need, required, machine, use, work)
+    bound = _bound(top, count, capacity, need, machine, use, work, given)
     if bound < 0:
         return False
     switches[:, NODES] = 0

@@ -44,7 +44,7 @@ LAST_SHARED = 44
 OPTIONAL: Mapping[str, str] = MappingProxyType(
     {
         "licenses": "licences are not known: jobs that request some may start later than shown",
-        "conf": "SchedulerParameters are not known: the defaults are assumed",
+        "conf": "SchedulerParameters and the topology are not known: their defaults are assumed",
     }
 )
 """Endpoints without whose answer there is a plan nevertheless, and what it then lacks."""

@@ -45,7 +45,7 @@ def test_both_transports_say_the_same(cluster, published):
 
 def test_what_v0_0_38_does_not_publish_is_said(published):
     configured, whole, planned = read_cluster(published, name="x").cautions
-    assert "SchedulerParameters are not known" in configured
+    assert "SchedulerParameters and the topology are not known" in configured
     assert "which partitions allocate whole nodes" in whole
     assert "on which nodes jobs are planned" in planned
 
