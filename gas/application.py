@@ -1,4 +1,4 @@
-"""The application: its execution time on n processors, the n that it accepts, and the margin of its walltime.
+"""The application: its execution time on n processors, the accepted values of n, and the margin of its walltime.
 
 Written as a TOML file (`gas guide formats`), or built in Python from a speed-up model and a constraint.
 """

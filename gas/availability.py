@@ -121,7 +121,7 @@ class AvailabilityList(Shown):
 
     @property
     def counts(self) -> AvailabilityList:
-        """The list itself, as `NodeAvailability.counts`."""
+        """The list itself; the counterpart of `NodeAvailability.counts`."""
         return self
 
     @property
@@ -307,7 +307,7 @@ class NodeAvailability(Shown):
 
     @cached_property
     def gaps(self) -> Gaps:
-        """For how long units stay free."""
+        """The gaps: how long units of each node stay free."""
         from gas.profile.gaps import gaps_of
 
         taken = self.taken
@@ -323,7 +323,7 @@ class NodeAvailability(Shown):
         return found
 
     def said(self, processors: int, walltime: int, layout: Layout | None = None) -> str:
-        """Return in a sentence how certain the start of a request is that `anchors` returned; empty if unknown."""
+        """Return a sentence on how certain a start from `anchors` is; empty if unknown."""
         return ""
 
     def why_never(self, processors: int, walltime: int, layout: Layout | None = None) -> str:
@@ -332,7 +332,7 @@ class NodeAvailability(Shown):
 
     @cached_property
     def counts(self) -> AvailabilityList:
-        """Free units at each moment, over all nodes: an upper bound on what a job can get for a while."""
+        """Free units at each moment, over all nodes: an upper bound on the units that a job can get for a walltime."""
         from gas.profile.flat import ENDLESS
 
         gaps = self.gaps
@@ -350,7 +350,7 @@ class NodeAvailability(Shown):
 
 @runtime_checkable
 class LaidOut(Protocol):
-    """An availability that plans more of a request than a number of processors: its unit, layout and resources.
+    """An availability that also plans the unit, the layout and the resources of a request.
 
     Unit and resources are those for which the scheduler was queried.
     """

@@ -1,4 +1,4 @@
-"""Coallocation: one application on several machines at once, where that finishes sooner than any one of them.
+"""Coallocation: one application on several machines at once, if it finishes sooner than on any single machine.
 
 Its parts start at the same instant and run as long as each other: t(P) of all P processors together, at the speed of
 the slowest machine that takes part, times what it costs to go over the boundary between machines. The total P keeps the
@@ -93,7 +93,7 @@ class Coallocation:
 
     @property
     def processor_seconds(self) -> int:
-        """What the run is expected to use up, on all machines."""
+        """The expected cost of the run on all machines."""
         return self.processors * self.execution_time
 
     @property
@@ -120,7 +120,7 @@ class Coallocation:
 
 @dataclass(frozen=True)
 class CoallocatedPlan:
-    """What was found among single machines and combinations of them.
+    """The best request to a single machine, and the combinations of machines that finish sooner.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class CoallocatedPlan:
 
     @property
     def best(self) -> Coallocation | None:
-        """The request that finishes first, of one part if a single machine does; None if there is none."""
+        """The request that finishes first, with one part on a single machine; None if no request is possible."""
         return self.combinations[0] if self.combinations else self.alone
 
     @property
@@ -154,12 +154,12 @@ class CoallocatedPlan:
         return None if self.single.best is None else Coallocation((self.single.best,))
 
     def now_of(self, one: Coallocation) -> int:
-        """Return the clock by which a request is as far off as it seems to be."""
+        """Return the present time by the clock on which the times of a request are based."""
         return self.now if len(one.parts) > 1 else self.single.now
 
     @property
     def why(self) -> str:
-        """Why it takes several machines, or one: what the other would have given, in a sentence."""
+        """The reason for several machines, or for one, in a sentence that compares both."""
         single, now = self.single.best, self.single.now
         if not self.combinations:
             able = [one.scheduler for one in self.single.lists if one.scheduler not in self.left_out]
@@ -306,7 +306,7 @@ def together(
     before: int = LATEST,
     limits: Mapping[str, Limits] | None = None,
 ) -> list[Coallocation]:
-    """Return, of each request that several machines can take, its earliest start on them, in the order of requests.
+    """Return the earliest common start of each request that several machines can take, in the order of requests.
 
     One that a single machine could take at that instant is left out: it runs there without the boundary.
 

@@ -35,13 +35,13 @@ class Interval:
         return self.text()
 
     def text(self, digits: int = 0) -> str:
-        """Return both with so many digits behind the point."""
+        """Return mean and half width as text with the given number of decimals."""
         width = "" if self.half_width is None else f" ± {self.half_width:,.{digits}f}"
         return f"{self.mean:,.{digits}f}{width}"
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """Return the mean of one value a seed, with its interval after Student."""
+    """Return the mean of one value per seed, with its Student interval."""
     mean = float(np.mean(values))
     if len(values) < 2:
         return Interval(mean, None)
@@ -49,7 +49,7 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def from_error(value: float, error: float, count: int, *, level: float = 0.9) -> Interval:
-    """Return a value with half of its interval after Student, from its standard error and of how many values it is."""
+    """Return a value with half of its Student interval, from its standard error and the number of values."""
     return Interval(value, _student(level, count) * error)
 
 

@@ -1,4 +1,4 @@
-"""Placeholders in commands, such as ``{gpus}``, and the environment variables that say the same.
+"""Placeholders in commands, such as ``{gpus}``, and the environment variables with the same values.
 
 ``{name}`` stands for what a plan has chosen, and the job finds it in ``GAS_NAME`` too. Braces that are no placeholder
 stay as they are: those of a shell's ``${VAR}``, and all that hold more than one word (``{"a": 1}``, ``{print $1}``,
@@ -20,7 +20,7 @@ NAMES: Final = ("processors", "gpus", "nodes", "gpus_per_node", "tasks", "cpus_p
 
 
 def variable(name: str) -> str:
-    """Return the environment variable that says the same as a placeholder."""
+    """Return the environment variable with the value of a placeholder."""
     return f"GAS_{name.upper()}"
 
 
@@ -35,7 +35,7 @@ _FORMATTED: Final = re.compile(rf"(?<![${{])\{{({'|'.join(NAMES)})[:!][^{{}}\s]*
 
 
 def pieces(text: str) -> list[tuple[str, str]]:
-    """Return a text in pieces, each as it stands and the name of the placeholder that it is; empty if it is none."""
+    """Return the pieces of a text, each with the name of its placeholder; the name is empty for ordinary text."""
     found, end = [], 0
     for one in _PIECE.finditer(text):
         found.append((text[end : one.start()], ""))
@@ -46,7 +46,7 @@ def pieces(text: str) -> list[tuple[str, str]]:
 
 
 def check(words: Iterable[str]) -> None:
-    """Raise `BadInput` for a placeholder that there is not."""
+    """Raise `BadInput` for an unknown placeholder."""
     for word in words:
         if found := _FORMATTED.search(word):
             raise BadInput(f"{found[0]}: a placeholder is a name alone, without a format; write {{{found[1]}}}")

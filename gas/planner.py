@@ -170,7 +170,7 @@ class Plan(Shown):
 
     @property
     def likely_starts(self) -> Mapping[Candidate, tuple[int, int, int]]:
-        """Of predicted candidates: the start and the end of the interval of their starts, and the mean start."""
+        """For each predicted candidate: the two ends of the interval of its start, and its mean start."""
         return {}
 
     def turnaround(self, candidate: Candidate) -> int:
@@ -304,7 +304,7 @@ def plan(
 
 
 def soonest(requests: Requests, availability: Availability, first: int | None = None) -> Candidate | None:
-    """Return the request that finishes first, None if none fits: the `best` of a `plan` without all that it explains.
+    """Return the request that finishes first, None if none fits: the `best` of a `plan`, without explanations.
 
     For who plans ten thousand times.
 
@@ -423,7 +423,7 @@ def _plan_one(
 
 
 def counts_processors(name: str, application: Application) -> str:
-    """Return in words that a scheduler takes a number of processors and no more, and what to do about it."""
+    """Return in words that a scheduler accepts only a number of processors, and the way out."""
     unit = application.unit
     what = f'counts {application.counted} (unit = "{unit}")' if unit != "processors" else "has [resources]"
     if isinstance(application.model, LayoutModel):

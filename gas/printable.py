@@ -1,4 +1,4 @@
-"""Text that servers, files and other users wrote, made fit for a terminal, for a line of a log, or for JSON.
+"""Makes text from servers, files and other users safe for a terminal, for a line of a log, and for JSON.
 
 A terminal obeys more than escape sequences: U+009B begins one, U+202E turns the order of letters round, U+200B makes
 two names look alike. All that Unicode calls control and format characters is replaced, and so are lone surrogates.
@@ -28,7 +28,7 @@ _CONTROL = (
 
 
 def printable(text: str) -> str:
-    """Return text in which nothing moves the cursor, changes colours or the order of letters; line breaks stay."""
+    """Return text without characters that move the cursor, set colours or reorder letters; line breaks stay."""
     if text.isprintable():
         return text
     return "".join(
@@ -38,7 +38,7 @@ def printable(text: str) -> str:
 
 
 def as_line(text: str) -> str:
-    """Return `printable` text in one line, so that nothing in it looks like a line of its own."""
+    """Return `printable` text as one line, so that no part of it looks like a separate line."""
     return printable(text).replace("\n", " ")
 
 
@@ -69,7 +69,7 @@ def first_control(text: str) -> str | None:
 
 
 def escaped_json(text: str) -> str:
-    """Return JSON that says the same with all that is not printable written as escapes; line breaks are its layout."""
+    """Return equivalent JSON in which all unprintable characters are escapes; line breaks are layout."""
     import re
 
     return re.sub("[^\n -~]", _escape, text)
@@ -91,7 +91,7 @@ class Shown:
     __slots__ = ()
 
     def to_frame(self) -> Any:
-        """Return its rows as a frame of pandas; instants know their time zone, durations are timedeltas.
+        """Return the rows as a pandas data frame; instants have time zones, durations are timedeltas.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Shown:
         return _above("frames").frame_of(self)
 
     def plot(self, axes: Axes | Sequence[Axes] | None = None) -> Figure:
-        """Draw it, into a new figure or into these axes, and return the figure.
+        """Draw the object into a new figure, or into the given axes, and return the figure.
 
         Parameters
         ----------

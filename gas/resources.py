@@ -1,4 +1,4 @@
-"""What a unit of a size brings along: memory, CPUs, GPUs of a type, tasks; and over how many nodes it is laid out.
+"""Resources of each unit of a size (memory, CPUs, GPUs of a type, tasks), and the layout of a size over nodes.
 
 The ``unit`` of an application and its table [resources] say it (`gas guide formats`). S³ counts processors and takes
 none of it; Slurm takes all.
@@ -29,7 +29,7 @@ MOST: Final = 100_000
 
 @dataclass(frozen=True)
 class Resources:
-    """What a unit of a size brings along; all of it optional.
+    """The resources of each unit of a size; all optional.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Resources:
 
     @classmethod
     def of(cls, unit: SizeUnit, fields: Fields) -> Resources:
-        """Return what a table [resources] says.
+        """Return the resources that a table [resources] describes.
 
         Raises
         ------
@@ -79,18 +79,18 @@ class Resources:
 
     @property
     def most_per_node(self) -> int | None:
-        """Return how many units a node has at the most, where that is said and is one number."""
+        """Return the most units on a node, if the table gives one number for it."""
         if self.unit == "processors":
             return None if self.tasks_per_node is None else self.tasks_per_node * (self.cpus_per_task or 1)
         return self.gpus_per_node[0] if len(self.gpus_per_node) == 1 else None
 
     @property
     def laid_out(self) -> bool:
-        """Whether it matters over how many nodes a size is laid out."""
+        """Whether the layout of a size over nodes matters."""
         return self.unit == "nodes" or bool(self.gpus_per_node) or self.tasks_per_node is not None
 
     def layouts(self, size: int, largest: Mapping[str, int], *, free: bool) -> list[Layout]:
-        """Return the layouts of a size; none if it does not come out even.
+        """Return the layouts of a size; none if it cannot be divided evenly.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Resources:
         return f"{size} {what} cannot be spread evenly over the fewest nodes of up to {most}"
 
     def values(self, size: int, layout: Layout | None) -> dict[str, int]:
-        """Return what is known of a job of this size, by the names of placeholders (`gas.placeholders`)."""
+        """Return the values of placeholders for a job of this size (`gas.placeholders`)."""
         known: dict[str, int] = {self.unit: size}
         if layout is not None:
             known["nodes"] = layout.nodes

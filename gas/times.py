@@ -97,7 +97,7 @@ def _instant(given: str, now: int, what: str, forms: str) -> int:
 
 
 def has_passed_today(text: str, now: int) -> bool:
-    """Return whether a time of day is taken as tomorrow's, because that of today has passed."""
+    """Return whether a time of day means tomorrow, because it has passed today."""
     found = _TIME_OF_DAY.fullmatch(text.strip())
     if found is None or found[1]:
         return False
@@ -105,7 +105,7 @@ def has_passed_today(text: str, now: int) -> bool:
 
 
 def parse_past_instant(text: str, now: int, what: str = "instant") -> int:
-    """Return the epoch seconds of an instant that is over: ``2h`` is two hours ago, ``18:30`` the last time it was.
+    """Return the epoch seconds of a past instant: ``2h`` is two hours ago, ``18:30`` the last time it was 18:30.
 
     Dates and epoch seconds are as `parse_instant` reads them.
     """

@@ -1,4 +1,4 @@
-"""The paper's own walk over the availability list (Fig. 4.3), kept to reproduce it and to show what it misses.
+"""The paper's own walk over the availability list (Fig. 4.3), kept to reproduce the paper and to show its misses.
 
 For each frame with n processors free it finds d, the last moment until which n stay free, and tries the allowed sizes
 k ≤ n inside [s, d). Because d belongs to n and not to k, a size that would have lasted beyond d is not seen, and the

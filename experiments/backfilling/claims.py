@@ -110,7 +110,7 @@ def _table1(study: Results) -> list[Claim]:
     what = f"KTH and CTC, {len(cells)} cells: each difference"
     found = (
         (f"{what} has the paper's sign (difference in its direction)", signs, above(0), "%"),
-        (f"{what} is the paper's within {SIZE:g} points", sizes, between(-SIZE, SIZE), " points"),
+        (f"{what} is within {SIZE:g} points of the paper's", sizes, between(-SIZE, SIZE), " points"),
     )
     return [_judged("Table 1", *one[:3], _NO_LOG, of=len(cells), unit=one[3]) for one in found]
 

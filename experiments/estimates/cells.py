@@ -76,7 +76,7 @@ class Counted:
         if self.possible:
             if self.paper.parameter == "total jobs":
                 return "another version of the log"
-            return f"{apart:,} of the {self.lacking:,} jobs missing from the log can be such jobs"
+            return f"{apart:,} of the {self.lacking:,} jobs missing from the log may be of this kind"
         if self.near:
             return "another version of the log, or the edges of a class"
         return NOT_KNOWN

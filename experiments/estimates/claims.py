@@ -135,7 +135,7 @@ def _lowest(study: Results, log: Found, policy: str, measure: Measure) -> Part:
 def _overestimating(study: Results, policy: str) -> Claim:
     text = (
         f"Table 3, {SCHEMES[policy]}: some f above 1 gives a lower mean than exact estimates, for each log and measure "
-        "where it does in the paper"
+        "for which it does in the paper"
     )
     parts = {
         f"{log.source.trace} {MEANS[measure]}": _lowest(study, log, policy, measure)
@@ -215,7 +215,7 @@ def _compared(cells: Sequence[Mean] | Sequence[Doubling], what: str) -> list[Cla
     return [
         decided_claim(f"{what} has the paper's sign (changes in its direction)", signs, above(0)),
         decided_claim(
-            f"{what} is the paper's within {SIZE:g} points (differences from it)",
+            f"{what} is within {SIZE:g} points of the paper's (differences from it)",
             sizes,
             between(-SIZE, SIZE),
             unit=" points",

@@ -145,8 +145,8 @@ def _lead(study: Results, cells: Sequence[Mean]) -> str:
     short = sum(bool(row.possible) for row in known if not row.near)
     return (
         f"{headline(found)} Of {len(known)} counts "
-        f"of Table 2, {near} are within {COUNTED:g}% of the paper's, and {short} are lower by no more than the jobs "
-        f"missing from the logs. In Table 3, {agree} of {compared} resolved changes "
+        f"of Table 2, {near} are within {COUNTED:g}% of the paper's, and {short} are lower by at most the number of "
+        f"jobs missing from the logs. In Table 3, {agree} of {compared} resolved changes "
         f"from exact estimates have the paper's sign. "
         f"In Table 4, the sign of resolved changes agrees for {halves}. A change is resolved if its 98% interval over "
         f"months excludes 0. The paper is: {_PAPER}."
@@ -228,7 +228,7 @@ def _table2(study: Results) -> Section:
             Table(
                 tuple(heads),
                 tuple(others),
-                "All readings. Green: within 1%, or lower by no more than the jobs missing from the log.",
+                "All readings. Green: within 1%, or lower by at most the number of jobs missing from the log.",
             ),
         ),
     )

@@ -80,7 +80,7 @@ TABLES = {
                 Field("parameter", "what is counted, in the paper's words", value="paper.parameter"),
                 Field("reading", "reading of the parameter"),
                 Field("jobs", "number of jobs here", value="ours"),
-                Field("percent_of", "number of jobs here that counts as 100%", value="of"),
+                Field("percent_of", "number of jobs here that corresponds to 100%", value="of"),
                 Field("paper_jobs", "number of jobs in the paper", value="paper.jobs"),
                 Field("paper_percent", "per cent as printed in the paper", "%", "paper.percent"),
                 Field("jobs_lacking", "jobs of the paper's version of the log that are missing here", value="lacking"),
@@ -132,9 +132,9 @@ TABLES = {
             "mean over all jobs of a log": (
                 *_CELL,
                 Field("mean", "here, with users' estimates", value=lambda row: row.ours and row.ours[0]),
-                Field("mean_doubled", "here, with twice these", value=lambda row: row.ours and row.ours[1]),
+                Field("mean_doubled", "here, with doubled estimates", value=lambda row: row.ours and row.ours[1]),
                 Field("paper_mean", "in the paper, with users' estimates", value=lambda row: row.paper[0]),
-                Field("paper_mean_doubled", "in the paper, with twice these", value=lambda row: row.paper[1]),
+                Field("paper_mean_doubled", "in the paper, with doubled estimates", value=lambda row: row.paper[1]),
             ),
             "change by doubling": (
                 *_CHANGE,

@@ -114,7 +114,7 @@ def items_section(paper: str, study: str, compared: Mapping[str, Compared]) -> S
         ),
     )
     text = (
-        "All tables and figures of the paper, and what else it asks. Figures compared: the number of printed figures "
-        "that this report reproduces, of all. A sign is resolved if the 98% interval of our difference excludes 0."
+        "All tables and figures of the paper, and its other questions. Figures compared: how many of the printed "
+        "figures this report compares with its own. A sign is resolved if our difference's 98% interval excludes 0."
     )
     return Section("Items of the paper", (Text(text), table))

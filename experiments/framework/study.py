@@ -372,7 +372,7 @@ def spread_over(months: Mapping[str, int], most: int) -> tuple[str, ...]:
 
 def _version_taken(log: Found) -> str:
     """Return which of several versions of a log is taken, and how to take another one."""
-    why = "newest" if log.cleaned else "as recorded, like those of the papers"
+    why = "newest" if log.cleaned else "as recorded, like the logs in the papers"
     return f"{log.source.trace}: {log.name} is used ({why}); --log {log.others[0]} uses that version"
 
 

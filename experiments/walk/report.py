@@ -68,7 +68,7 @@ def walk_report(study: Results, origin: Origin) -> Report:
 
 
 def _worse(other: int, worse: int) -> str:
-    return f", and finished later at {worse:,} of these" if other else ""
+    return f", and finished later for {worse:,} of these" if other else ""
 
 
 def _promised_later(row: _Row) -> bool:

@@ -83,7 +83,7 @@ class Agent:
         return self._plan_with(self._schedulers_for(None), options or PlanOptions())
 
     def prepare(self, run: Run | JobDescription | Sequence[str], options: PlanOptions | None = None) -> Prepared:
-        """Plan, and return what `submit` would send (errors as of `plan`, and `Infeasible`)."""
+        """Plan, and return what `submit` would send; raises the errors of `plan`, and `Infeasible`."""
         from gas.agent.submission import prepared
 
         options, given = options or PlanOptions(), self._run(run)
@@ -145,7 +145,7 @@ class Agent:
         )
 
     def plan_together(self, options: PlanOptions | None = None, spread: Spread | None = None) -> PlannedTogether:
-        """Find the request that finishes first on one machine, or on several that start together (errors as `plan`)."""
+        """Find the request that finishes first on one machine, or on several that start together; errors as `plan`."""
         return self._plan_together(options or PlanOptions(), spread, {})
 
     def submit_together(
@@ -157,7 +157,7 @@ class Agent:
         key: str | None = None,
         before: Callable[[PlannedTogether], object] | None = None,
     ) -> SubmittedTogether:
-        """Plan on one machine or several, and submit what finishes first: all parts or none.
+        """Plan on one machine or several, and submit the request that finishes first: all its parts or none.
 
         Parameters and errors are those of `submit`; `gas.agent.coallocating` describes how it works.
         """
@@ -312,7 +312,7 @@ class Agent:
         return gather(self._schedulers_for(None), choices=options.choices, stale_ok=options.stale_ok)
 
     def choose(self, answers: Sequence[Answer], options: PlanOptions | None = None) -> Planned:
-        """Find the request that finishes first with the schedulers that have answered (errors as of `plan`)."""
+        """Find the request that finishes first with the schedulers that have answered; raises the errors of `plan`."""
         options = options or PlanOptions()
         predictor = None if options.forecasting is None else self._predictor_of(options.forecasting)
         return Task.of(self.application, answers, options, predictor, self._remark, self._progress).plan(answers)

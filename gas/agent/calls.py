@@ -1,4 +1,4 @@
-"""`plan` and `submit` in one call, of what people write in Python: file names, "5%", a ``datetime``."""
+"""`plan` and `submit` in one call, with ordinary Python values: file names, "5%", a ``datetime``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = ["Wanted", "agent_and_options", "plan", "submit", "with_wanted"]
 
 
 class Wanted(TypedDict, total=False):
-    """What can be asked of a plan, each as a keyword; see `plan`."""
+    """The options of a plan, each as a keyword; see `plan`."""
 
     not_before: When | None
     deadline: When | None
@@ -80,7 +80,7 @@ _Called = TypeVar("_Called", bound=Callable[..., Any])
 
 
 def with_wanted(function: _Called) -> _Called:
-    """Have the keywords of `Wanted` shown one by one where the signature of a function is."""
+    """Show the keywords of `Wanted` one by one in the signature of a function."""
     own = inspect.signature(function)
     given = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
     wanted = [
@@ -229,7 +229,7 @@ def _notice(given: timedelta | str | int) -> int:
 def agent_and_options(
     application: ApplicationLike, schedulers: SchedulerLike | Iterable[SchedulerLike] | None, wanted: Wanted
 ) -> tuple[Agent, PlanOptions]:
-    """Return the agent of an application, and what is asked of its plans."""
+    """Return the agent of an application, and the options of its plans."""
     for name in wanted:
         if name not in _DEFAULTS:
             raise TypeError(f"unexpected keyword argument {name!r}{nearest(name, _DEFAULTS)}")

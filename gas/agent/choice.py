@@ -107,7 +107,7 @@ class Task:
         remark: Callable[[str], object],
         progress: Callable[[str], object],
     ) -> Task:
-        """Fix the instants; relative ones refer to the latest of the lists."""
+        """Fix the instants; relative instants count from the time of the latest list."""
         now = max(one.now for one in lists_of(answers))
         not_before, deadline = (
             None if given is None else Instant.of(given).at(now) for given in (options.not_before, options.deadline)

@@ -30,7 +30,7 @@ __all__ = ["SubmittedTogether", "Together"]
 
 @dataclass(frozen=True)
 class SubmittedTogether:
-    """What was submitted: the job of each part with its scheduler.
+    """A submission: the job of each part, with its scheduler.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class SubmittedTogether:
 
 
 class Together:
-    """One application on its way to one machine, or to several that start together.
+    """The submission of an application to one machine, or to several that start together.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Together:
         self._remark(line)
 
     def make(self) -> SubmittedTogether:
-        """Submit to the machines that finish first together, or go on with what an earlier call with this key began.
+        """Submit to the machines that finish first together, or continue what an earlier call with this key began.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What becomes of jobs: waiting for the end of one, what it writes, and the changes of a schedule as they happen.
+"""Follows jobs: waits for the end of a job, passes on its output, and reports changes of a schedule.
 
 An S³ sends events; other schedulers are polled every few seconds.
 """
@@ -49,7 +49,7 @@ def wait(
     report: Callable[[dict[str, Any]], object],
     remark: Callable[[str], object],
 ) -> dict[str, Any] | str:
-    """Return a job once it has ended, or the state in which it still is when the time is over.
+    """Return a job when it has ended, or its state when the time is over.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def follow_output(
     patience: int = WAITING_PATIENCE,
     remark: Callable[[str], object],
 ) -> dict[str, Any]:
-    """Pass on what a job writes, from its beginning, as it is written; return the job once it has ended.
+    """Pass on the output of a job from its beginning, while the job writes it; return the job when it has ended.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class Change(NamedTuple):
 
 
 def follow(where: JobEndpoint, number: int | None, remark: Callable[[str], None]) -> Iterator[Change]:
-    """Yield what changes in a schedule without end, or of one job until it has ended; its last state comes last.
+    """Yield the changes of a schedule without end, or the changes of one job until it has ended, its last state last.
 
     Raises
     ------

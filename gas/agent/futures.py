@@ -106,17 +106,17 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
 
     @property
     def plan(self) -> Plan | None:
-        """The plan of the submission; None if an earlier submission with its key made the job."""
+        """The plan of the submission; None if an earlier submission with the same key made the job."""
         return None if self.submitted.planned is None else self.submitted.planned.plan
 
     @property
     def state(self) -> str:
-        """Its latest known state: queued, running, completed, failed, timeout, cancelled or lost."""
+        """The latest known state of the job: queued, running, completed, failed, timeout, cancelled or lost."""
         return str(self.job["state"])
 
     @property
     def offer(self) -> int | None:
-        """The earlier start offered to it, by its latest known state, in epoch seconds; None if there is none."""
+        """The start on offer, in epoch seconds, by the latest known state of the job; None without an offer."""
         return self.job.get("offer") if self.state == "queued" else None
 
     def accept_offer(self) -> None:
@@ -130,7 +130,7 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
         self.seen(accept(self.submitted.endpoint, self.id))
 
     def decline_offer(self, not_before: When | None = None) -> None:
-        """Decline the offer; starts from `not_before` on may be offered later, with None no more."""
+        """Decline the offer; later offers have starts from `not_before` on, and with None there are no more offers."""
         where = self.submitted.endpoint
         instant = instant_of(not_before, "not_before")
         self.seen(decline(where, self.id, None if instant is None else instant.at(clock_of(where))))
@@ -140,7 +140,7 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
         return not self.done() and self.state == "running"
 
     def cancel(self) -> bool:
-        """Cancel the job, also a running one; return whether that was in time.
+        """Cancel the job, even if it runs; return whether it was cancelled before its end.
 
         Raises
         ------
@@ -168,7 +168,7 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
             self.set_running_or_notify_cancel()
 
     def seen(self, job: dict[str, Any]) -> None:
-        """Note the state of the job, and end if it has ended."""
+        """Record the state of the job; if the job has ended, complete the future."""
         state = job["state"]  # before the state is used
         self.job = job
         if state == "cancelled":
@@ -177,7 +177,7 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
             self._end(lambda: self.set_result(found[0]))
 
     def fail(self, error: BaseException) -> None:
-        """End with an exception."""
+        """Complete the future with an exception."""
         self._end(lambda: self.set_exception(error))
 
     def _end(self, how: Callable[[], None]) -> None:

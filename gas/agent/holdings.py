@@ -1,4 +1,4 @@
-"""What a coallocation has taken: a file for each key, written before anything is reserved.
+"""Reservations of a coallocation: a file for each key, written before anything is reserved.
 
 After a crash it has every key that may have been sent, so that the same submission goes on where it ended, or releases
 all of it. It is locked while a process submits with its key. That key is of this one application, and of no submission
@@ -52,7 +52,7 @@ class Part:
 
 
 class Holdings:
-    """What has been taken under one key; durable when a method returns.
+    """The reservations under one key; durable when a method returns.
 
     Attributes
     ----------
@@ -75,34 +75,34 @@ class Holdings:
         self.parts = [Part(**part) for part in found.get("parts", ())]
 
     def planned(self, application: str) -> None:
-        """Note that the key is for this application from now on, of which nothing has been taken."""
+        """Record that the key belongs to this application, which has no reservations yet."""
         self.application = application
         self._write("planned")
 
     def taking(self, parts: Sequence[Part], *, own: bool) -> None:
-        """Note what is about to be reserved, as a new attempt."""
+        """Record, as a new attempt, what will be reserved next."""
         self.parts, self.own, self.attempt = list(parts), own, self.attempt + 1
         self._write("taking")
 
     def using(self) -> None:
-        """Note that all parts are reserved, and jobs about to be submitted into them."""
+        """Record that all parts are reserved, and that their jobs will be submitted next."""
         self._write("using")
 
     def made(self) -> None:
-        """Note that all jobs are submitted."""
+        """Record that all jobs are submitted."""
         self._write("made")
 
     def released(self) -> None:
-        """Note that nothing is held any more; the key stays that of the application."""
+        """Record that all reservations are released; the key still belongs to the application."""
         self._write("planned")
 
     def free(self) -> None:
-        """Note that nothing was made, so that the key may be used for anything."""
+        """Record that nothing was submitted, so that the key may be used for anything."""
         self._write("nothing")
 
     @property
     def said(self) -> str:
-        """What the key has made, in words."""
+        """What was submitted with the key, in words."""
         return _said(self.phase, self.parts)
 
     def keys(self, part: int) -> tuple[str, str]:
@@ -139,7 +139,7 @@ def _said(phase: Phase, parts: Sequence[Part]) -> str:
 
 
 def fingerprint(application: Application, run: Run) -> str:
-    """Return what tells two applications apart that are submitted: what runs, and how long on how many processors."""
+    """Return a fingerprint of an application: its command, and its execution times by size."""
     job = run.job
     requests = [column.tolist() for column in application.requests(_COMPARED)]
     what = [job.name, job.command, sorted(job.environment.items()), job.directory, job.native, job.run_time]
@@ -153,7 +153,7 @@ _COMPARED = 4096
 
 @contextmanager
 def open_holdings(key: str) -> Iterator[Holdings]:
-    """Hold the file of a key; another process that holds it is waited for (errors as of `locked_file`).
+    """Lock the file of a key, and wait for another process that has locked it; raises the errors of `locked_file`.
 
     That of a key which no submission can come back to is deleted when it holds nothing in doubt.
     """
@@ -167,7 +167,7 @@ def open_holdings(key: str) -> Iterator[Holdings]:
 
 
 def claimed(key: str) -> str | None:
-    """Return in words what a coallocation with this key has made, None if the key is of none.
+    """Return in words what a coallocation submitted with this key; None if no coallocation has the key.
 
     A process that is at it need not be waited for: it has noted that before it looks at the page of its key
     (`gas.endpoints.journal`), which the caller holds.
@@ -190,7 +190,7 @@ def claimed(key: str) -> str | None:
 
 
 def abandoned() -> list[str]:
-    """Return the keys, made up by Gas, under which a process that is gone holds something."""
+    """Return the keys that Gas chose and under which a process that has ended still holds reservations."""
     keys = []
     for path in sorted(_folder().glob("*.json")):
         try:

@@ -1,4 +1,4 @@
-"""Earlier starts that waiting jobs are offered, and answers to them (`gas.s3.offers`)."""
+"""Offers of earlier starts to waiting jobs, and answers to these offers (`gas.s3.offers`)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["accept", "checked_notice", "decline", "offer_text", "offering", "wit
 
 
 def offering(where: Endpoint, what: str) -> OfferingEndpoint:
-    """Return a scheduler as one that offers earlier starts, or raise `BadInput` with `what` that is asked for."""
+    """Return a scheduler if it offers earlier starts; else raise `BadInput`, which names the request `what`."""
     if not isinstance(where, OfferingEndpoint):
         raise BadInput(f"{what}: {where.name} offers no earlier starts, only S³ does; use an S³")
     return where
 
 
 def checked_notice(seconds: int, what: str) -> int:
-    """Return the seconds to answer an offer, or raise `BadInput` that begins with `what`."""
+    """Return the seconds in which to answer an offer, or raise a `BadInput` that begins with `what`."""
     from gas.s3.entries import MOST_NOTICE
 
     if not 1 <= seconds <= MOST_NOTICE:
@@ -28,7 +28,7 @@ def checked_notice(seconds: int, what: str) -> int:
 
 
 def without_offers(job: dict[str, Any], now: int) -> str | None:
-    """Return why a job that has just been submitted will be offered nothing; None if it may be offered something."""
+    """Return why a job that was just submitted will get no offers; None if it may get some."""
     notice, promise = job.get("notice"), job.get("promise")
     if notice is None or promise is None or promise - now > notice:
         return None
@@ -39,7 +39,7 @@ def without_offers(job: dict[str, Any], now: int) -> str | None:
 
 
 def accept(where: Endpoint, id: int) -> dict[str, Any]:
-    """Accept what a waiting job is offered now, and return the job with its new promise.
+    """Accept the present offer to a waiting job, and return the job with its new promise.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def accept(where: Endpoint, id: int) -> dict[str, Any]:
 
 
 def decline(where: Endpoint, id: int, not_before: int | None = None) -> dict[str, Any]:
-    """Decline what a waiting job is offered, if anything, and return the job.
+    """Decline the offer to a waiting job, if there is one, and return the job.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def decline(where: Endpoint, id: int, not_before: int | None = None) -> dict[str
 
 
 def offer_text(job: dict[str, Any]) -> str | None:
-    """Return in words what a job is offered, None if nothing."""
+    """Return the offer to a job in words; None without an offer."""
     offer, until, promise = (job.get(name) for name in ("offer", "answer_by", "promise"))
     if offer is None or until is None or promise is None:
         return None

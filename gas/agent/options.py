@@ -58,12 +58,12 @@ class Instant:
 
     @classmethod
     def parse(cls, text: str, what: str) -> Instant:
-        """Return the instant that a user wrote; `what` is named if it is none."""
+        """Return the instant that a user wrote; the error for other text names `what`."""
         parse_instant(text, 0, what)
         return cls(text)
 
     def at(self, now: int) -> int:
-        """Return it in epoch seconds."""
+        """Return the instant in epoch seconds."""
         return parse_instant(self.written, now)
 
     def __str__(self) -> str:
@@ -107,7 +107,7 @@ class Forecasting:
 
 
 def checked_samples(samples: int | None, what: str = "samples") -> int | None:
-    """Return how often to simulate; raise `BadInput` if that is out of range."""
+    """Return the number of samples; raise `BadInput` if it is out of range."""
     if samples is not None and not 1 <= samples <= MOST_SAMPLES:
         raise BadInput(f"{what} {samples}: must be from 1 to {MOST_SAMPLES:,}; a few hundred are usual")
     return samples
@@ -201,7 +201,7 @@ class Run:
 
     @classmethod
     def of(cls, what: Run | JobDescription | Sequence[str], name: str) -> Run:
-        """Return the task from a job, or from the words of a command that gets this name."""
+        """Return the task of a job, or of a command, with the given name."""
         if isinstance(what, Run):
             _check(what.job)
             return what

@@ -1,4 +1,4 @@
-"""Polling a scheduler without events; one that stops answering is retried for some time."""
+"""Polling of a scheduler that sends no events; if it stops answering, Gas retries for some time."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Poll:
             self._silent = False
 
     def heard(self) -> None:
-        """Note an answer, of whatever content."""
+        """Record that an answer has arrived."""
         self._heard = self._clock()
 
     def lengthen(self, pauses: tuple[float, float], *, changed: bool) -> None:

@@ -1,4 +1,4 @@
-"""Asking a scheduler by real jobs when it would start them, where what it publishes is not enough (``--probe``)."""
+"""Probes: real jobs that show when a scheduler would start them, if its published state is not enough (``--probe``)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _ProbedLayouts(_Probed):
     """The same of requests that are laid out over nodes."""
 
     def largest_node(self, device: str) -> int:
-        """Return how many units its largest node has."""
+        """Return the units of the largest node."""
         return int(self.estimated.largest_node(device))
 
     def anchors_of(
@@ -63,7 +63,7 @@ class _ProbedLayouts(_Probed):
 
 
 class Probing:
-    """One scheduler's answer, and what real jobs have shown besides.
+    """The answer of one scheduler, with the results of probes.
 
     Half of the probes go to the candidates that seem to finish first and to others of all sizes, since what is not
     shown may bear on any; the others to whatever seems best then, until a candidate that was probed is.
@@ -85,7 +85,7 @@ class Probing:
         self._sizes: set[int] = set()
 
     def ask(self, found: Plan) -> bool:
-        """Probe what a plan has that is most worth it, and return whether anything was learnt."""
+        """Probe the most promising requests of a plan, and return whether anything was learned."""
         own = [c for c in found.candidates if c.scheduler == self.answer.name]
         if self._left < 1 or not isinstance(self.answer.availability, NodeAvailability):
             return False
@@ -127,7 +127,7 @@ class Probing:
 
 
 def spread(candidates: list[Candidate], most: int) -> list[Candidate]:
-    """Return up to so many candidates: half of them the first to finish, the others from all sizes; best first."""
+    """Return a limited number of candidates, best first: half are the first to finish, the others have all sizes."""
     if len(candidates) <= most:
         return candidates
     first = candidates[: -(-most // 2)]

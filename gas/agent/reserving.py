@@ -1,4 +1,4 @@
-"""Processors reserved for a fixed time, once; and what a scheduler's clock says."""
+"""Reserves processors for a fixed time, exactly once; reads a scheduler's clock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Reserved", "clock_of", "reserve"]
 
 
 class Reserved(NamedTuple):
-    """A reservation, and whether an earlier call with the same key had made it already."""
+    """A reservation, and whether an earlier call with the same key made it."""
 
     job: dict[str, Any]
     already: bool
@@ -32,7 +32,7 @@ def reserve(
     key: str | None = None,
     remark: Callable[[str], None],
 ) -> Reserved:
-    """Reserve processors: at most one reservation a call, and one of all calls with the same key.
+    """Reserve processors: at most one reservation per call, and only one for all calls with the same key.
 
     Parameters
     ----------
@@ -75,5 +75,5 @@ def reserve(
 
 
 def clock_of(where: JobEndpoint) -> int:
-    """Return the present of a scheduler, as an epoch second: one may have a clock of its own."""
+    """Return the present epoch second by the scheduler's clock, which may differ from this machine's."""
     return where.availability().now if where.keeps_own_clock else int(time.time())

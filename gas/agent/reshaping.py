@@ -1,4 +1,4 @@
-"""Another shape for a job that waits, if it then finishes sooner; the job keeps its number and its place."""
+"""Changes the shape of a waiting job if it then finishes sooner; the job keeps its number and its place."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Reshaped:
-    """What was found of a waiting job, and what was done about it.
+    """The result of `reshape`: the plans for a waiting job, and whether its shape was changed.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ def reshape(
     dry_run: bool,
     predictor: Predictor | None = None,
 ) -> Reshaped:
-    """Give a waiting job another shape if that is worth it, or so many processors whatever that gains.
+    """Give a waiting job another shape if the gain suffices, or a given number of processors even without a gain.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def reshape(
 
 
 def changed(where: ReshapingEndpoint, number: int, chosen: Candidate, found: Reshaping) -> dict[str, Any]:
-    """Give a job the shape that was chosen and return it; raise `StalePlan` if that is promised a later start."""
+    """Give a job the chosen shape and return it; raise `StalePlan` if its promised start would be later."""
     more: dict[str, Any] = {} if chosen.layout is None else {"layout": chosen.layout}
     if chosen.kind == "promise":
         more["start_by"] = chosen.start + slack(found.plan, chosen)
@@ -137,7 +137,7 @@ def changed(where: ReshapingEndpoint, number: int, chosen: Candidate, found: Res
 def decided(
     application: Application, where: ReshapingEndpoint, standing: Standing, options: ReshapeOptions, **more: Any
 ) -> Reshaping:
-    """Return what could be made of a job that waits."""
+    """Return the best shape of a waiting job by plans."""
     assert standing.availability is not None
     old = why_old(where.name, standing.availability.now, int(time.time()))
     if old is not None and not options.stale_ok:
@@ -162,7 +162,7 @@ def decided(
 def likely(
     predictor: Predictor | None, where: ReshapingEndpoint, standing: Standing, found: Reshaping, options: ReshapeOptions
 ) -> LikelyReshaping | None:
-    """Return what could be made of a job by predictions; None if none are requested, or available."""
+    """Return the best shape of a waiting job by predictions; None if they are not requested or not available."""
     if predictor is None or found.current is None or found.blocked is not None:
         return None
     job = standing.job
@@ -170,7 +170,7 @@ def likely(
 
 
 def reshaping_endpoint(where: Scheduler, number: int) -> ReshapingEndpoint:
-    """Return a scheduler that can change a job that waits; raise `BadInput` if this one cannot."""
+    """Return the scheduler if it can change waiting jobs; else raise `BadInput`."""
     if isinstance(where, tuple):
         raise where[1]
     if isinstance(where, ReshapingEndpoint):
@@ -194,7 +194,7 @@ def wire_of(one: Candidate | None) -> dict[str, Any] | None:
 
 
 def expected_as_it_is(found: Reshaping) -> str:
-    """Return what is expected of the job."""
+    """Return the expected start and finish of the unchanged job."""
     if found.blocked is not None:
         return "waits"
     if found.current is None:
@@ -204,7 +204,7 @@ def expected_as_it_is(found: Reshaping) -> str:
 
 
 def new_shape(chosen: Candidate, found: Reshaping) -> str:
-    """Return another shape in words, with what is expected of it."""
+    """Return another shape in words, with its expected start and finish."""
     start, finish = _instants(chosen, found)
     later, current = "", found.current
     before, walltime = "", duration_text(chosen.walltime)

@@ -1,4 +1,4 @@
-"""Schedulers by name, from the configuration or the local Slurm, and their answers, also for other accounts and QOS.
+"""Schedulers by name, from the configuration or the local Slurm, and their answers for each account and QOS.
 
 A list is valid at the instant it was made. A list in a file may be of yesterday, or of tomorrow by another clock: it is
 used if it is of the present hour. An answer of a live scheduler must be of the present minute. S³ makes its list when
@@ -58,7 +58,7 @@ def chosen_endpoints(
     *,
     slurm_here: bool = False,
 ) -> list[Scheduler]:
-    """Return the named schedulers, or else all of the configuration.
+    """Return the named schedulers, or else all in the configuration.
 
     An endpoint that cannot be set up is returned as its name and the error, so that the others can still be used.
 
@@ -187,7 +187,7 @@ def _s3(address: str, rivals: Sequence[str] = ()) -> Endpoint:
 
 
 def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
-    """Return the named scheduler, or the only one of the configuration; it must accept jobs.
+    """Return the named scheduler, or the only one in the configuration; it must accept jobs.
 
     Any partition of a Slurm knows the jobs of all its partitions.
 
@@ -219,7 +219,7 @@ def _one_slurm(configuration: Configuration) -> bool:
 
 
 def job_endpoints(names: Sequence[str] | None, config: Path | None) -> list[JobEndpoint | tuple[str, Exception]]:
-    """Return the named schedulers, or else all of the configuration, that accept jobs.
+    """Return the schedulers that accept jobs: the named ones, or else all in the configuration.
 
     One that cannot be set up is returned as its name and the error.
     """
@@ -281,7 +281,7 @@ def seconds_since(answers: Sequence[Answer]) -> float:
 
 
 def without_stale(answers: Sequence[Answer], present: float, clock: float, *, stale_ok: bool = False) -> list[Answer]:
-    """Return the answers, with an error instead of each list that is not of the present.
+    """Return the answers, with an error in place of each stale list.
 
     If there are live schedulers, their present counts, despite `stale_ok`: with a list of last week, occupied
     processors would count as free, and with one of next week, the live schedulers would be planned for next week.
@@ -328,7 +328,7 @@ def _of_the_present(answer: Answer, answered: int, of_live: int | None, *, stale
 
 
 def why_old(name: str, now: int, answered: int, seconds: float = 0.0) -> str | None:
-    """Return why the list of a live scheduler is not of the present, and the remedy; None if it is.
+    """Return why the list of a live scheduler is stale, and the remedy; None if it is not stale.
 
     Parameters
     ----------
@@ -361,7 +361,7 @@ def lists_of(answers: Sequence[Answer]) -> list[Availability]:
 
 
 def called(endpoint: Endpoint) -> str:
-    """Return the configured name of a scheduler; with a fixed account or QOS, its own name differs."""
+    """Return the name of a scheduler in the configuration; its own name also contains a fixed account or QOS."""
     return endpoint.configured_as or endpoint.name
 
 

@@ -1,4 +1,4 @@
-"""Slurm job scripts, and what else a job asks for beside a size and a walltime: schedulers plan with that too."""
+"""Slurm job scripts, and the requests of a job besides size and walltime, which plans take into account."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MOST_BYTES = 4 * 2**20
 
 @runtime_checkable
 class Asking(Protocol):
-    """A scheduler whose jobs can ask for more than a size and a walltime, and that plans with it."""
+    """A scheduler that can plan requests besides size and walltime."""
 
     name: str
 
     def asking(self, **more: Any) -> Endpoint:
-        """Return it as one of jobs that ask for more."""
+        """Return the scheduler for jobs with these further requests."""
 
 
 def for_jobs(
@@ -39,7 +39,7 @@ def for_jobs(
     application: Application | None = None,
     placed: bool = False,
 ) -> list[Scheduler]:
-    """Return schedulers as those of such jobs; one that cannot be comes as its name and the error.
+    """Return the schedulers for jobs with further requests; for one that cannot plan them, its name and the error.
 
     Partitions that a script leaves out are left out.
 
@@ -94,7 +94,7 @@ def _for_job(endpoint: Endpoint, asked: dict[str, Any], application: Application
 
 
 def command_script(command: Sequence[str], directory: str | None) -> Any:
-    """Return the Slurm job script that is run as a command; None if the command is none, or has no options in it."""
+    """Return the Slurm job script that a command runs; None if it runs none, or a script without options."""
     from gas.endpoints.slurm.directives import Script, is_script
 
     path = Path(directory or ".") / command[0] if command else None

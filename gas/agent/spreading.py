@@ -1,4 +1,4 @@
-"""A plan over several machines: the lists of those whose starts can be common ones, and what is found in them."""
+"""Plans over several machines: selects the machines that can start together, and plans with their lists."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEAD_SECONDS = 10
 
 @dataclass(frozen=True)
 class Spread:
-    """Over how many machines an application may run at once; `gas.coallocation.coallocate` has the attributes."""
+    """How many machines an application may use at once; `gas.coallocation.coallocate` explains the attributes."""
 
     most: int = MOST_MACHINES
     cost: float = COST
@@ -36,7 +36,7 @@ class Spread:
 
 @dataclass(frozen=True, repr=False)
 class PlannedTogether:
-    """A plan for one machine or several, and the answers of the schedulers that it rests on."""
+    """A plan for one machine or several, and the schedulers' answers on which it is based."""
 
     plan: CoallocatedPlan
     answers: Sequence[Answer]
@@ -109,7 +109,7 @@ def planned_together(
 
 
 def named_twice(answers: Sequence[Answer]) -> dict[str, str]:
-    """Ask the schedulers who they are, and return those that have been named before by another address, and why."""
+    """Return the schedulers that were named before by another address, with the reason."""
     first: dict[str, Answer] = {}
     found = {}
     several = [(a, a.endpoint) for a in answers if a.availability is not None and isinstance(a.endpoint, S3Endpoint)]
@@ -121,7 +121,7 @@ def named_twice(answers: Sequence[Answer]) -> dict[str, str]:
 
 
 def other_clocks(answers: Sequence[Answer]) -> dict[str, str]:
-    """Return the machines by whose clocks a start would not be the common one, and why.
+    """Return the machines whose clocks differ too much for a common start, with the reason.
 
     The largest group of machines whose clocks agree stays; of equal ones that with the machine named first.
     """

@@ -46,7 +46,7 @@ def describe(job: dict[str, Any]) -> str:
 
 
 def size_of(job: dict[str, Any]) -> str:
-    """Return how large a job is: in GPUs if it has any, as its processors are what each brings along."""
+    """Return the size of a job: in GPUs if it has any, since its processors come with the GPUs."""
     return many(job["gpus"], "GPU") if job.get("gpus") else many(job["processors"], "processor")
 
 

@@ -45,7 +45,7 @@ class Forgetful(JobEndpoint, Protocol):
     """A scheduler that forgets ended jobs."""
 
     def memory(self) -> int | None:
-        """Return for how many seconds at least it remembers them; None if unknown."""
+        """Return for how many seconds, at least, the scheduler remembers ended jobs; None if unknown."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What people write in Python for an application, a scheduler, an instant, a duration or a share, and what it means.
+"""Python values for applications, schedulers, instants, durations and shares, and their conversion.
 
 What a user gives is looked at whatever it is, and refused in words.
 """
@@ -65,7 +65,7 @@ SchedulerLike = Endpoint | Availability | str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class ListEndpoint(FileEndpoint):
-    """An availability list that a program has at hand: it can be planned with, and takes no jobs."""
+    """An availability list in memory, as an endpoint: Gas can plan with it, but it accepts no jobs."""
 
     held: Availability = field(kw_only=True)
 
@@ -76,7 +76,7 @@ class ListEndpoint(FileEndpoint):
 
 @contextmanager
 def gas_errors_alone() -> Iterator[None]:
-    """Have what cannot be used in a file or a model raised as `BadInput`, so that one class covers all errors.
+    """Turn errors in files and models into `BadInput`, so that `GasError` covers all errors.
 
     Options of the command line are named in them as the keywords that they are in Python.
     """
@@ -113,7 +113,7 @@ def _of_python(text: str) -> str:
 
 
 def application_of(given: object) -> Application:
-    """Return the application; of walltimes by size, one that runs for just these."""
+    """Return the application; walltimes by size become an application that runs exactly this long."""
     if isinstance(given, Application):
         return given
     if isinstance(given, str | os.PathLike):
@@ -141,7 +141,7 @@ def schedulers_of(
     config: str | os.PathLike[str] | None = None,
     limits: Mapping[str, Limits] | None = None,
 ) -> list[Scheduler]:
-    """Return the schedulers, those with a name or an address first; None is all of the configuration.
+    """Return the schedulers, those with a name or an address first; None means all in the configuration.
 
     A text with ``://`` is the address of an S³, one that ends in ``.json``, holds a ``/`` or is ``-`` is a file, and
     another one a name in the configuration.
@@ -185,7 +185,7 @@ def _names_a_file(text: str) -> bool:
 
 
 def all_at_hand(schedulers: Sequence[Scheduler]) -> bool:
-    """Return whether all of them are lists that the program has, of an instant that it knows."""
+    """Return whether all schedulers are availability lists in memory, whose time the program knows."""
     return all(isinstance(one, ListEndpoint) for one in schedulers)
 
 
@@ -213,7 +213,7 @@ def instant_of(given: object, what: str) -> Instant | None:
 
 
 def seconds_of(given: object, what: str, *, minimum: int = 1) -> int:
-    """Return a duration in whole seconds, never less than was asked for."""
+    """Return a duration in whole seconds, rounded up."""
     if isinstance(given, str):
         return parse_duration(given, what, minimum=minimum)
     if isinstance(given, timedelta):
@@ -231,7 +231,7 @@ def seconds_of(given: object, what: str, *, minimum: int = 1) -> int:
 
 
 def share_of(given: object, what: str) -> float:
-    """Return a part of a whole, which is from 0 to 1."""
+    """Return a share, from 0 to 1."""
     if isinstance(given, str):
         return percentage(given, what)
     if isinstance(given, bool) or not isinstance(given, numbers.Real):
@@ -244,7 +244,7 @@ def share_of(given: object, what: str) -> float:
 
 
 def history_of(given: object) -> History:
-    """Return the past of a machine: a log, or a file of one in any format, also of what sacct printed."""
+    """Return the past of a machine, from a log or from a file in any format of logs, including the output of sacct."""
     from gas.prediction.history import History
     from workloads import Log
     from workloads.formats import read_log_file

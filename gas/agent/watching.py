@@ -1,4 +1,4 @@
-"""Watching a waiting job: after every change of its queue, Gas reshapes it if that is worth while.
+"""Watching a waiting job: after every change of its queue, Gas reshapes it if the gain suffices.
 
 A scheduler plans at intervals, so its plan is older than the latest change of the queue: a new hole will mostly go to a
 job further ahead. So a watched queue is examined only after it has changed and been planned again. After a change of
@@ -166,7 +166,7 @@ class Watch:
             time.sleep(self.pause)
 
     def show_offer(self, job: dict[str, Any]) -> None:
-        """Report an earlier start that the job is offered, once; whether it may move is up to its owner."""
+        """Report an offer of an earlier start, once; only the owner of the job accepts it."""
         if (offer := job.get("offer")) != self.offer and (text := offer_text(job)) is not None:
             self.tell(
                 "offered", f"is {text}: gas offer {self.number} -e {called(self.where)} --accept takes it", job=job
@@ -174,7 +174,7 @@ class Watch:
         self.offer = offer
 
     def follow(self, standing: Standing) -> None:
-        """Look at a waiting job if its queue has changed and been planned since."""
+        """Look at a waiting job again if the queue has changed and the scheduler has planned it since."""
         assert standing.availability is not None
         if standing.version == self.version and self.until is None:
             return
@@ -221,7 +221,7 @@ class Watch:
         self.tell("planned", text, late=late, **predicted)
 
     def look(self, standing: Standing) -> None:
-        """Plan the job again, change it if that is worth while, and report it; nothing is reported twice."""
+        """Plan the job again, change it if the gain suffices, and report this; nothing is reported twice."""
         found = decided(self.application, self.where, standing, self.options, late=self.late, refused=self.refused)
         if found.late is not None:
             self.late[int(standing.job["processors"])] = found.late
@@ -248,7 +248,7 @@ class Watch:
         return made
 
     def note(self, found: LikelyReshaping, one: Candidate) -> None:
-        """Record the prediction of the job in a shape that it has."""
+        """Record the prediction of the job in its present shape."""
         anew, self.noted = self.noted is not None, one.processors
         note_standing(self.where, self.number, found.prediction(one), lambda problem: None, anew=anew)
 

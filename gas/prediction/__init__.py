@@ -60,14 +60,14 @@ def fewer_samples(count: int, samples: int) -> str:
 
 @dataclass(frozen=True)
 class NotPredicted:
-    """That there are too few samples to predict from: all that is known is a plan, which has no probability.
+    """The case of too few samples for a prediction: only the planned start is known, without a probability.
 
     Attributes
     ----------
     samples
-        How many were done in time.
+        How many samples were finished in time.
     why
-        What takes so long.
+        Why a sample takes so long.
     """
 
     samples: int

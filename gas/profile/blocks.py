@@ -69,7 +69,7 @@ ORDER = LONGEST_AT + 64
 
 
 class Blocks(NamedTuple):
-    """Free processors over time; few arrays, all int64, because machine code passes each on in seven words or more.
+    """Free processors over time, in few arrays, all int64: compiled code passes each array in seven words or more.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ def frame_at(blocks: Blocks, k: int, time: int) -> int:
 
 @lean_kernel
 def room_for(blocks: Blocks, frames: int) -> bool:
-    """Return whether so many frames in all have room, however they come to be spread over the blocks."""
+    """Return whether this total number of frames fits, however the frames are spread over the blocks."""
     return 2 * frames <= _FILL * (len(blocks.table) - 4)
 
 
@@ -145,7 +145,7 @@ def room_for(blocks: Blocks, frames: int) -> bool:
 
 @lean_kernel
 def look_over(blocks: Blocks, k: int) -> None:
-    """Note the least and the most free processors of a block that has changed."""
+    """Record the least and the most free processors of a changed block."""
     free, at = blocks.frames, ORDER + EACH * k
     row = blocks.numbers[at]
     least = free[row, FREE, 0]
@@ -158,7 +158,7 @@ def look_over(blocks: Blocks, k: int) -> None:
 
 @lean_kernel
 def pack(blocks: Blocks) -> None:
-    """Put the frames into as few blocks as at first, neighbours of equal size as one."""
+    """Pack the frames into as few blocks as in a new profile, and merge neighbouring frames with equal values."""
     roll(blocks, line_up(blocks))
 
 
@@ -211,7 +211,7 @@ def roll(blocks: Blocks, count: int) -> None:
 
 
 def empty_blocks(processors: int, now: int, *, walltime: int = _A_DAY, frames: int = 300) -> Blocks:
-    """Return the profile of an idle machine from `now` on; `blocks_of` says more."""
+    """Return the profile of an idle machine from `now` on; see `blocks_of`."""
     return blocks_of(np.array([now]), np.array([processors]), processors, walltime=walltime, frames=frames)
 
 
@@ -250,7 +250,7 @@ def blocks_of(
 
 
 def with_rows(blocks: Blocks, frames: int, *, machine_code: bool = False) -> Blocks:
-    """Return the blocks themselves, packed if need be, if so many frames more have room, else a larger copy."""
+    """Return the blocks, packed if needed, if they have room for this many more frames; else a larger copy."""
     if not room_for(blocks, blocks.numbers[FRAMES] + frames):
         (compiled(pack) if machine_code else pack)(blocks)
     if room_for(blocks, blocks.numbers[FRAMES] + frames):

@@ -1,4 +1,4 @@
-"""The flat form of the profile: a step function in two sorted arrays, and the few things one does with it.
+"""The flat form of the profile: a step function in two sorted arrays, and its operations.
 
 Frame ``i`` says that ``free[i]`` processors are free from ``starts[i]`` until ``starts[i + 1]``; the last frame lasts
 for ever. Neighbouring frames differ in `free`.

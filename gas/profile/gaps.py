@@ -1,4 +1,4 @@
-"""Gaps: for how long units of nodes stay free, and the earliest start of a job that cannot move between them.
+"""Gaps: how long units of nodes stay free, and the earliest start of a job that cannot move between nodes.
 
 A job keeps its nodes, so n processors free at every moment need not be n processors free for the whole of it. Of a node
 k units are free throughout a span where k levels of it are; a *gap* is a longest span in which a level is free, with as
@@ -38,7 +38,7 @@ def gaps_of(
     units: NDArray[np.int64],
     now: int,
 ) -> Gaps:
-    """Return the gaps from now on that spans in which units of a node are taken leave.
+    """Return the gaps from now on between the spans in which units of nodes are taken.
 
     Parameters
     ----------

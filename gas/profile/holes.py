@@ -1,4 +1,4 @@
-"""Holes in the profile: where a job fits first, and whether it can start earlier by now.
+"""Holes in the profile: the first fit of a job, and whether it can now start earlier.
 
 For each block of the profile (`gas.profile.blocks`) it is recorded how long its holes are at most
 (`gas.profile.staircase`), so that most blocks are passed over at the price of one number, or of none.

@@ -116,7 +116,7 @@ def clear_staircases(blocks: Blocks) -> None:
 
 @lean_kernel
 def note_longest(blocks: Blocks, start: int, end: int, most: int, since: int) -> None:
-    """Let the noted bounds of the longest new holes hold for the blocks in ``[start, end)``, too.
+    """Raise the recorded bounds of the longest new holes so that they hold for the blocks in ``[start, end)`` too.
 
     `most` is the most processors that a frame got in them; `since` is as in `first_long_hole`.
     """
@@ -163,7 +163,7 @@ def any_hole(blocks: Blocks, k: int, level: int) -> int:
 
 @lean_kernel
 def look_again(blocks: Blocks, k: int, level: int, since: int) -> None:
-    """Measure the new holes of block `k` as they are by now."""
+    """Measure the present new holes of block `k`."""
     row = blocks.numbers[ORDER + EACH * k]
     blocks.table[row, level] = longest_hole(blocks, k, level, since)
     blocks.table[row, level + 2 * blocks.numbers[LEVELS]] = blocks.numbers[STAMP]

@@ -102,17 +102,17 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Resized:
-    """What a machine of another size could not keep: promises that moved later, and entries larger than it is."""
+    """The losses of a change of the machine's size: promises that moved later, and entries larger than the machine."""
 
     broken: list[Broken]
     evicted: list[Entry]
 
 
 def profile_left_by(entries: Collection[Entry], processors: int, now: int) -> Profile:
-    """Return what these entries leave free of a machine from now on.
+    """Return the processors of a machine that these entries leave free from now on.
 
-    Those that run may hold more than there is, on a machine that was made smaller: then nothing is free. Where others
-    are planned for processors that there are not, `free` is negative.
+    On a machine that was made smaller, running entries may hold more processors than exist: then none are free. If
+    entries are planned on processors that do not exist, `free` is negative.
     """
     rows = [(max(e.start, now), max(e.end, now), e.processors, e.state == "running") for e in entries]
     offers = [(*e.offered, e.processors) for e in entries if e.offer is not None]

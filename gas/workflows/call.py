@@ -26,7 +26,7 @@ CALL, OUTCOME = "call.pickle", "outcome.pickle"
 
 
 class Call(NamedTuple):
-    """What is to be called; a plain tuple when pickled, so that it is read before anything of the user is imported."""
+    """A function call; pickled as a plain tuple, so that it can be read before the user's modules are imported."""
 
     path: list[str]
     """Python's search path when the call was submitted."""
@@ -46,7 +46,7 @@ class Outcome(NamedTuple):
 
 
 def dumped(thing: object) -> bytes:
-    """Return an object pickled, by cloudpickle if that is installed."""
+    """Return a pickled object, by cloudpickle if it is installed."""
     try:
         from cloudpickle import dumps
     except ImportError:
@@ -56,7 +56,7 @@ def dumped(thing: object) -> bytes:
 
 
 def with_sizes(given: Any, environment: dict[str, str]) -> Any:
-    """Return an argument: a placeholder becomes the chosen number, ``{{name}}`` the text ``{name}``."""
+    """Return an argument with the chosen number in place of a placeholder; ``{{name}}`` becomes the text ``{name}``."""
     if type(given) is not str or not (given.startswith("{") and given.endswith("}")):
         return given
     if re.fullmatch(r"\{\{\w+\}\}", given):

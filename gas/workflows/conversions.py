@@ -1,4 +1,4 @@
-"""A request in the words of those who take it: sbatch, PSI/J, submitit, dask-jobqueue, Snakemake and Parsl.
+"""A request as arguments of other programs: sbatch, PSI/J, submitit, dask-jobqueue, Snakemake and Parsl.
 
 Every conversion takes what the planner found (a `Candidate`) or what a scheduler is asked for (a `Request`), and what
 is to run. Processors are kept: where the other side counts in nodes or in workers' jobs, these hold at least as many.
@@ -46,15 +46,15 @@ Form = Literal["sbatch", "psij", "submitit", "dask", "snakemake", "parsl"]
 
 
 class Sized(Protocol):
-    """What has a size: a `Candidate` of a plan, or a `Request`."""
+    """Anything with a size and a walltime: a `Candidate` of a plan, or a `Request`."""
 
     @property
     def processors(self) -> int:
-        """Return how many processors."""
+        """Return the number of processors."""
 
     @property
     def walltime(self) -> int:
-        """Return for how many seconds."""
+        """Return the walltime in seconds."""
 
 
 def sbatch_arguments(
@@ -158,7 +158,7 @@ def dask_jobs(
     processes: int | None = None,
     system: BatchSystem = "slurm",
 ) -> DaskJobs:
-    """Return the keyword arguments of a cluster of dask-jobqueue, and how many jobs it takes to hold the request.
+    """Return the keyword arguments of a dask-jobqueue cluster, and the number of jobs that hold the request.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def parsl_arguments(
     cores_per_node: int | None = None,
     provider: ParslProvider = "slurm",
 ) -> dict[str, Any]:
-    """Return the keyword arguments of a provider of Parsl: one block that is the request, started at once.
+    """Return the keyword arguments of a Parsl provider: one block of the size of the request, started at once.
 
     Parameters
     ----------

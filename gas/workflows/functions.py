@@ -49,7 +49,7 @@ _PLACEHOLDER = re.compile(r"\{[A-Za-z]\w*\}")
 
 
 class FunctionFuture(JobFutureOf[T]):
-    """The future of a function's job: its result is what the function returns, and it raises what that raises.
+    """The future of a function's job: it returns the function's result, or raises the function's exception.
 
     A job that ends without either (killed, out of time, never started) raises `JobFailed`.
     """
@@ -210,7 +210,7 @@ class Executor(concurrent.futures.Executor):
             return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more calls; wait for those that there are, or cancel their jobs first."""
+        """Accept no more calls; optionally cancel the jobs of pending calls, and wait for all of them."""
         with self._lock:
             self._shut = True
             futures = list(self._futures)
@@ -221,7 +221,7 @@ class Executor(concurrent.futures.Executor):
             concurrent.futures.wait(futures)
 
     def clean(self, older_than: Duration = "7d") -> int:
-        """Remove the folders of calls that were left: by programs that ended before their jobs. Return how many.
+        """Remove the folders of calls whose program ended before the job; return the number of removed folders.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""One plan per job of a workflow, whichever process asks, and however often.
+"""One plan per job of a workflow, even if several processes ask for it.
 
 A workflow manager asks for the size of a job again and again: for each resource, when it chooses what to run, and once
 more in the process that runs the job. The answer must be one and the same, or a job would be submitted with a size and
@@ -23,7 +23,7 @@ VARIABLE = "GAS_WORKFLOW_PLANS"
 
 
 class PlanMemory:
-    """The plans of one run of the workflow in a directory.
+    """The plans for one run of a workflow, kept in a directory.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class PlanMemory:
         self._known: dict[str, dict[str, Any]] = {}
 
     def once(self, job: dict[str, Any], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return what was made for this job, making it if there is none.
+        """Return the plan of this job; make it if there is none.
 
         Parameters
         ----------

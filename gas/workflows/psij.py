@@ -108,7 +108,7 @@ class S3Jobs:
         self._follow(job, answer)
 
     def cancel(self, job: Job) -> None:
-        """Request S³ to end a job; its end is reported as any other change."""
+        """Ask S³ to end a job; its end is reported like any other change."""
         from psij import SubmitException
 
         if job._native_id is None:

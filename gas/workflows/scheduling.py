@@ -1,4 +1,4 @@
-"""Which schedulers a workflow means, planning with them, and submitting exactly once, with patience.
+"""Finds the schedulers of a workflow, plans with them, and submits exactly once, with retries.
 
 A workflow runs for days and its schedulers are restarted now and then, so what only waits for an answer is asked
 again until the patience has run out. Submitting again is safe because the job has a key of its own.
@@ -35,14 +35,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Planned:
-    """What finishes first, and the scheduler that it is on as one names it."""
+    """The request that finishes first, and the name of its scheduler."""
 
     candidate: Candidate
     endpoint: str
 
 
 def job_endpoint(name: str | None = None, config: Path | None = None) -> JobEndpoint:
-    """Return a scheduler that takes jobs: the one named, that of $GAS_ENDPOINT, or the only one configured.
+    """Return a scheduler that accepts jobs: the named one, the one in $GAS_ENDPOINT, or the only one configured.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def _warn(text: str) -> None:
 
 
 def patiently(call: Callable[[], T], patience: float = PATIENCE) -> T:
-    """Return what `call` returns, asking again while no scheduler answers and the patience lasts (seconds)."""
+    """Return the result of `call`; repeat the call while no scheduler answers, for at most `patience` seconds."""
     until, pause = time.monotonic() + patience, 0.5
     while True:
         try:
@@ -123,5 +123,5 @@ def patiently(call: Callable[[], T], patience: float = PATIENCE) -> T:
 def submit_once(
     endpoint: JobEndpoint, request: Request, job: JobDescription, key: str, patience: float = PATIENCE
 ) -> dict[str, Any]:
-    """Submit a job, once however often this is called with the same key, and return it."""
+    """Submit a job and return it; calls with the same key submit one job in total."""
     return patiently(lambda: endpoint.submit(request, job, key=key), patience)

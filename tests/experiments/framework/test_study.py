@@ -145,7 +145,9 @@ def test_of_several_versions_of_a_log_the_one_that_is_taken_is_named_and_another
     found = logs_at_hand(STUDY, tmp_path)
     assert [log.name for log in found.logs] == ["KTH-SP2-1996-2"]
     err = " ".join(capsys.readouterr().err.split())
-    assert "KTH: KTH-SP2-1996-2 is used (as recorded, like those of the papers); --log KTH-SP2-1996-2.1-cln uses" in err
+    assert (
+        "KTH: KTH-SP2-1996-2 is used (as recorded, like the logs in the papers); --log KTH-SP2-1996-2.1-cln uses" in err
+    )
     found = logs_at_hand(STUDY, tmp_path, chosen=Chosen(["KTH-SP2-1996-2.1-cln"]))
     assert [log.name for log in found.logs] == ["KTH-SP2-1996-2.1-cln"]
     assert "is used" not in capsys.readouterr().err
