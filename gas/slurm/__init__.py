@@ -29,6 +29,7 @@ parameter of its own, so kernels that call each other repeat long lists of param
     preemption    the running jobs that a waiting job may preempt
     unasked       partitions and QOS that Gas chooses only if the user names them
     features      the nodes that a constraint allows
+    reservations  which of them attract a job, and the licences that they keep from it
     parameters    the parameters of the backfill scheduler
     needs         the resources that a job needs on nodes
     builder       builds the arrays of the machine and its running jobs

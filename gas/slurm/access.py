@@ -13,6 +13,8 @@ from gas.slurm.cluster import Job
 from gas.slurm.demand import nodes_asked
 from gas.slurm.extent import extent_of
 from gas.slurm.levels import levels, part_of, use_of
+from gas.slurm.order import NO_LIMIT
+from gas.slurm.reservations import enough_licences_from, kept_licences, unseen_reserved
 from gas.slurm.standing import Standing
 from gas.slurm.verdict import NEVER, REJECTED, WAITS, Binding
 
@@ -76,15 +78,22 @@ def _licences(case: Standing, job: Job) -> Iterator[Binding]:
         one = there.get(name)
         if one is None:
             yield Binding(REJECTED, "Invalid license specification", f"there are no licences {quoted(name)}")
-        elif wanted > one.total:
+            continue
+        if wanted > one.total:
             words = f"there are {one.total:,} licences {quoted(name)}, and {wanted:,} are requested"
             yield Binding(REJECTED, "Invalid license specification", words, one.total, wanted, one.used)
-        elif wanted + one.used + one.reserved > one.total:
-            short = wanted + one.used + one.reserved - one.total
-            release = _when_less(case, f"license/{name}", short, wanted)
-            words = f"of {one.total:,} licences {quoted(name)} {one.used + one.reserved:,} are in use or reserved"
+            continue
+        now, unseen = case.cluster.now, unseen_reserved(case.cluster, one)
+        limit = NO_LIMIT if case.minutes is None else 60 * case.minutes
+        taken = one.used + unseen + kept_licences(case.cluster, name, now, now + limit, job.reservation)
+        if wanted + taken > one.total:
+            if wanted + one.used + unseen > one.total:
+                release = _when_less(case, f"license/{name}", wanted + taken - one.total, wanted)
+            else:
+                release = enough_licences_from(case.cluster, job, name, limit, one.total - one.used - unseen)
+            words = f"of {one.total:,} licences {quoted(name)} {taken:,} are in use or reserved"
             words += f", and {wanted:,} are requested"
-            yield Binding(WAITS, "Licenses", words, one.total, wanted, one.used + one.reserved, release)
+            yield Binding(WAITS, "Licenses", words, one.total, wanted, taken, release)
 
 
 def _when_less(case: Standing, resource: str, by: float, own: float) -> int | None:

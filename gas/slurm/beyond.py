@@ -74,6 +74,7 @@ def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: 
     order: list[tuple[int, int, int, int]] = []  # record, row of its plan or -1, copies, not before
     late: list[tuple[int, int, int, int]] = []
     budget = min(MOST, max(NODES_PLANNED // max(len(state.names), 1), 100))
+    have_plans = {int(rows.job[at]) for at in mine}
     crowds: dict[int, tuple[int, int]] = {}  # by set of nodes, what is left out: how many, and CPU seconds
     for at, record in enumerate(records):
         if record.probe is not None:
@@ -87,6 +88,8 @@ def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: 
         if first.state[at] != states.STARTED:
             order += [(at, row, 1, now) for row in planned]
         copies = int(rows.tasks[at]) - len(planned)
+        if record.blocked is Blocked.RESERVATION and int(rows.job[at]) in have_plans:
+            continue  # it is planned outside of the magnetic reservation that has not begun
         if copies > 0 and first.state[at] != states.SAME_JOB and moves(record):
             if record.blocked is Blocked.TASKS and record.job.tasks is not None:
                 copies = min(copies, record.job.tasks.at_once or copies)

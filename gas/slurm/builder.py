@@ -72,6 +72,7 @@ class Builder:
         self.unclear: list[str] = []
         now = cluster.now
         shown = {name for one in cluster.reservations if one.start <= now < one.end for name in one.nodes}
+        shown |= {name for one in cluster.reservations if one.floats for name in one.nodes}  # RESERVED, but not held
         # a node that a reservation holds now is free when that ends, unless it is not known when
         self.usable = np.array(
             [node.usable and node.cpus > 0 and (not node.reserved or node.name in shown) for node in cluster.nodes],

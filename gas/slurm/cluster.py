@@ -238,8 +238,14 @@ class Reservation:
 
     Attributes
     ----------
-    partial
-        It holds only some cores of its nodes.
+    users, accounts, partitions, qos
+        Which jobs may use it: any, if a list is empty, or all but those with a minus sign before them.
+    groups
+        Their members may use it, instead of users.
+    licences
+        How many of each it keeps.
+    cores
+        How many cores of its nodes it holds; None for all.
     """
 
     name: str
@@ -249,7 +255,21 @@ class Reservation:
     flags: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
     accounts: tuple[str, ...] = ()
-    partial: bool = False
+    cores: int | None = None
+    groups: tuple[str, ...] = ()
+    licences: Mapping[str, int] = field(default_factory=dict)
+    partitions: tuple[str, ...] = ()
+    qos: tuple[str, ...] = ()
+
+    @property
+    def flexible(self) -> bool:
+        """Whether its jobs may use other nodes too, and run before it begins and after it ends."""
+        return "FLEX" in self.flags
+
+    @property
+    def floats(self) -> bool:
+        """Whether it moves ahead with time, so that it never begins."""
+        return "TIME_FLOAT" in self.flags
 
 
 @dataclass(frozen=True)

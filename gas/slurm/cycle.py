@@ -43,7 +43,7 @@ from gas.slurm.rows import (
     Plans,
     Records,
 )  # fmt: skip
-from gas.slurm.search import Search, leaving_first, seek
+from gas.slurm.search import Search, lacks_licences, leaving_first, seek
 from gas.slurm.startable import might_start, write_open
 from gas.slurm.table import Table, enter, span_of
 from gas.slurm.versions import Rules
@@ -267,14 +267,10 @@ def run_cycle(
                 of_partition[partition] += 1
                 of_account[account] += 1
                 of_user[user] += 1
-            if not parameters.licenses:
-                short = False
-                for one in range(len(licences)):
-                    if records.licences[at, one] > licences[one]:
-                        short = True
-                if short and not parameters.beyond:
-                    plans.state[at] = LICENCES if done + begun == 0 else plans.state[at]
-                    break
+            counted = not parameters.licenses and not parameters.beyond
+            if counted and lacks_licences(at, now, records, closures, licences):
+                plans.state[at] = LICENCES if done + begun == 0 else plans.state[at]
+                break
             limit = records.limit[at]
             entry = -1
             if records.pinned[at] >= 0:

@@ -17,7 +17,7 @@ from gas.slurm.fitting import HAS_REQUIRED, LEAST, WHOLE, capable
 from gas.slurm.machine import Machine, Use
 from gas.slurm.node_sets import BITS, Words, count, has_outside, keep, put, remove, unpacked
 from gas.slurm.rows import Closures, Parameters, Plans, Records
-from gas.slurm.search import Room, reserved
+from gas.slurm.search import Room, lacks_licences, reserved
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running
 
@@ -130,10 +130,7 @@ def run_pass(
             put(some, whole[partition])
             keep(some, available)
             few = count(some) < need[LEAST]  # looked at before licences and required nodes are
-            for one in range(len(licences)):
-                if records.licences[at, one] > licences[one] and not few:
-                    outcome = NO_LICENCES
-            if outcome == NO_LICENCES:
+            if not few and lacks_licences(at, now, records, closures, licences):
                 if begun == 0:
                     plans.state[at] = NO_LICENCES
                 if parameters.licenses:

@@ -13,6 +13,7 @@ from enum import Enum
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.dependencies import dependencies_of, fulfilled_from
 from gas.slurm.preemption import Preempts, preempting
+from gas.slurm.reservations import holds, short_of_cores, ways_of
 from gas.slurm.verdict import FREE, WAITS, Verdict
 from gas.slurm.versions import Rules
 
@@ -61,7 +62,7 @@ _LIMITS = ("Assoc", "QOS", "MaxCpuPer", "MaxNodePer", "MaxWall", "MaxMemPer", "M
 
 @dataclass(frozen=True)
 class Record:
-    """A waiting job in one of its partitions.
+    """A waiting job in one of its partitions, and in one of the magnetic reservations that are open to it, or in none.
 
     Attributes
     ----------
@@ -139,26 +140,29 @@ def queue(
         The queue without probes, if it is known.
     """
     partitions = {one.name: one for one in cluster.partitions}
-    running = running_tasks(cluster)
+    running, rules = running_tasks(cluster), Rules.of(cluster.version)
     records = list(known or ())
     waiting: list[tuple[int | None, Job]] = []
     if known is None:
         waiting += ((None, job) for job in cluster.jobs if job.pending)
     waiting += list(enumerate(probes))
     for probe, job in waiting:
-        for name in job.partitions:
-            partition = partitions.get(name)
-            if partition is None:
-                continue
-            planned = believe_plans and job.start is not None and bool(job.planned_nodes)
-            blocked, why = (None, "") if planned and not job.held else blocked_by(cluster, job, partition, running)
+        there = [partitions[name] for name in job.partitions if name in partitions]
+        planned = believe_plans and job.start is not None and bool(job.planned_nodes)
+        for partition, way in ((one, way) for one in there for way in ways_of(cluster, job, one.name)):
+            end = cluster.now + limit_of(job, partition) if rules.magnetic_ends else cluster.now
+            begun = way is job or holds(cluster, way.reservation, cluster.now, end)
+            trusted = planned and begun and not job.held
+            blocked, why = (None, "") if trusted else blocked_by(cluster, way, partition, running)
+            if not begun and blocked is None:
+                blocked, why = Blocked.RESERVATION, way.reservation
             release = None
             if blocked is None and not planned and limits is not None:
                 blocked, why, release = _limited(cluster, limits(job, partition))
             if blocked is Blocked.DEPENDENCY and probe is not None:
                 release = _after_others(cluster, job)
                 why = why if release is not None else f"{why}, and it is not known when that ends"
-            records.append(Record(job, partition, blocked, why, probe, release))
+            records.append(Record(way, partition, blocked, why, probe, release))
     preempts = preempting(cluster)
     by_qos = preempts is not None and cluster.settings is not None and cluster.settings.preempt_type == "qos"
     if preempts is not None and by_qos:
@@ -280,10 +284,10 @@ def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[i
     at_once = None if job.tasks is None else job.tasks.at_once
     if at_once and running.get(job.array or job.id, 0) >= at_once:
         return Blocked.TASKS, f"{at_once} at once"
-    if job.reservation:
-        own = next((one for one in cluster.reservations if one.name == job.reservation), None)
-        if own is None or not own.start <= cluster.now < own.end:
-            return Blocked.RESERVATION, job.reservation
+    if job.reservation and not holds(cluster, job.reservation, cluster.now):
+        return Blocked.RESERVATION, job.reservation
+    if short := short_of_cores(cluster, job):
+        return Blocked.CONSTRAINT, short
     per_node = job.tasks_per_node or 0
     if per_node > 1 and job.tasks_asked == 1 and Rules.of(cluster.version).no_lone_task:
         return Blocked.CONSTRAINT, f"Slurm {cluster.version} never plans one task with --ntasks-per-node={per_node}"

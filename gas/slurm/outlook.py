@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from gas.slurm.beyond import Beyond, moves
 from gas.slurm.choosing import choose
 from gas.slurm.fitting import BY_SWITCHES, ORDER, capable
 from gas.slurm.machine import idle_of
-from gas.slurm.order import Record
+from gas.slurm.order import Blocked, Record
 from gas.slurm.passes import Shares
 from gas.slurm.rows import Plans, nodes_of, shares_of
 from gas.slurm.state import State
@@ -62,17 +62,22 @@ def outlook_of(
 ) -> Outlook:
     """Return what becomes of a probe, in the best of its partitions: its records stand at these places."""
     best: Outlook | None = None
+    later: Outlook | None = None  # when a magnetic reservation begins
     for at in places:
         record = state.records[at]
         found = _of_record(state, first, second, at, record)
         if at in turn and (found.planned is None or found.planned > state.parameters.now):
             (names, cpus), now = places_of(state, turn[at]), state.parameters.now
             found = Outlook(now, now, names, record.partition.name, cpus=cpus)
+        if record.blocked is Blocked.RESERVATION and (later is None or _key(found) < _key(later)):
+            later = found
         if best is None or _key(found) < _key(best):
             best = found
     if best is None:
         return Outlook(None, why=Why.PARTITION, words="there is no such partition", never=True)
-    return best
+    if later is None or later.expected is None or best.expected is None or best.expected <= later.expected:
+        return best
+    return replace(later, planned=best.planned, why=best.why, words=best.words)
 
 
 def _key(one: Outlook) -> tuple[int, int]:
@@ -106,7 +111,8 @@ def _of_record(state: State, first: Plans, second: Beyond | None, at: int, recor
     if why is Why.LICENCES and record.release is None:
         expected, words = None, "there are not enough licences now, and it is not known when there will be"
     own = int(state.rows.reservation[at])
-    if own >= 0 and expected is not None and expected + int(state.rows.limit[at]) > state.closures.end[own]:
+    bound = own >= 0 and not state.closures.flexible[own]
+    if bound and expected is not None and expected + int(state.rows.limit[at]) > state.closures.end[own]:
         expected, words = None, "its reservation ends before it would"  # it would be killed (slurm.conf, ResvOverRun)
     # by switches a job may fit now that is refused as one that no idle machine fits, where the top switch is too small
     # by its CPUs (seen on 22.05: "Requested node configuration is not available")
@@ -136,7 +142,6 @@ def _closed(state: State, at: int, start: int, nodes: NDArray[np.int32]) -> bool
         closures.start[one] < end
         and closures.end[one] > start
         and one != rows.reservation[at]
-        and not rows.allowed[at, one]
         and bool(np.any(state.sets[closures.nodes[one]][nodes]))
         for one in range(len(closures.start))
     )

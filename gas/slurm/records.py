@@ -35,7 +35,6 @@ def records_of(
     need = np.zeros((count, len(fitting.COLUMNS)), np.int64)
     gres = np.zeros((count, 3, len(build.resources)), np.int64)
     licences = np.zeros((count, len(named)), np.int64)
-    open_to = np.zeros((count, len(reservations)), np.bool_)
     table = np.zeros((12, count), np.int64)
     tasks, room, limit, since, nodes, first, options, required, plan, start, reserved, only = table
     plan[:] = -1
@@ -68,14 +67,12 @@ def records_of(
         for name, number in job.licences.items():
             if name in named:
                 licences[at, named[name]] = number
-        for one, reservation in enumerate(reservations):
-            if "MAGNETIC" in reservation.flags and (
-                (job.user and job.user in reservation.users) or (job.account and job.account in reservation.accounts)
-            ):
-                open_to[at, one] = True
         if pinned and record.probe is None and job.tasks is None and job.start is not None and job.id not in shown:
             there = build.of_names(job.planned_nodes)
-            if there.any() and not np.any(there & ~build.of_names(partition.nodes)):
+            outside = ~build.of_names(partition.nodes)
+            if reserved[at] >= 0 and "MAGNETIC" in reservations[reserved[at]].flags:
+                outside |= ~build.of_names(reservations[reserved[at]].nodes)
+            if there.any() and not np.any(there & outside):
                 plan[at], start[at] = build.sets.add(there), job.start
                 shown.add(job.id)
             elif not job.planned_nodes and len(job.partitions) == 1:
@@ -98,7 +95,7 @@ def records_of(
         of("both", ((record.job.user, record.partition.name) for record in records)),
         of("account", of_account), np.where(is_array, arrays, -1), of("array partition", in_partition),
         np.where(is_part, leaders, -1), tasks, room, limit, since, nodes, np.stack([first, options], axis=1), required,
-        np.full(count, -1, np.int64), plan, start, reserved, open_to,
+        np.full(count, -1, np.int64), plan, start, reserved,
         of("kind", ((record.partition.name, record.job.qos) for record in records)), licences, need, gres,
     )  # fmt: skip
 

@@ -48,8 +48,8 @@ class Records(NamedTuple):
         (`gas.slurm.together`); of its published plan, -1 if there is none.
     pinned_start
         When that starts; without a set, when a plan starts of which the nodes are not published, else 0.
-    reservation, allowed
-        The one that it names, -1 if none; by closure, whether its nodes are open to it.
+    reservation
+        The one that it names or is attracted by, -1 if none.
     kind
         Which kind of preemptor it is.
     licences
@@ -81,7 +81,6 @@ class Records(NamedTuple):
     pinned: NDArray[np.int64]
     pinned_start: NDArray[np.int64]
     reservation: NDArray[np.int64]
-    allowed: NDArray[np.bool_]
     kind: NDArray[np.int64]
     licences: NDArray[np.int64]
     need: NDArray[np.int64]
@@ -89,12 +88,17 @@ class Records(NamedTuple):
 
 
 class Closures(NamedTuple):
-    """Reservations: when, the number of the set of their nodes, and which partitions (columns) they close wholly."""
+    """Reservations: when, the number of the set of their nodes, which partitions they close wholly, and licences.
+
+    Partitions and licences are columns. Jobs of a flexible one are not bound to it.
+    """
 
     start: NDArray[np.int64]
     end: NDArray[np.int64]
     nodes: NDArray[np.int64]
     whole: NDArray[np.bool_]
+    licences: NDArray[np.int64]
+    flexible: NDArray[np.bool_]
 
 
 class Parameters(NamedTuple):

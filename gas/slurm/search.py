@@ -34,7 +34,7 @@ from gas.slurm.taking import Work, work_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import NEVER, Running, add, will_run
 
-__all__ = ["Room", "Search", "leaving_first", "reserved", "room_of", "seek"]
+__all__ = ["Room", "Search", "lacks_licences", "leaving_first", "reserved", "room_of", "seek"]
 
 FAR = 1 << 60
 
@@ -137,12 +137,12 @@ def reserved(
         moved = False
         put(nodes, sets[records.nodes[at]])
         overlapped = False
-        if own >= 0:
+        if own >= 0 and not closures.flexible[own]:
             if start < closures.start[own] or start >= closures.end[own]:
                 return -1, False
             keep(nodes, sets[closures.nodes[own]])
         for one in range(len(closures.start)):
-            if one == own or records.allowed[at, one]:
+            if one == own:
                 continue
             if closures.start[one] < start + records.limit[at] and closures.end[one] > start:
                 closed = sets[closures.nodes[one]]
@@ -160,6 +160,27 @@ def reserved(
         if not moved:
             break
     return start, overlapped
+
+
+@lean_kernel
+def lacks_licences(at: int, now: int, records: Records, closures: Closures, licences: NDArray[np.int64]) -> bool:
+    """Return whether there are too few licences now, without those reserved for others while it would run.
+
+    license.c, license_job_test; reservation.c, job_test_lic_resv.
+    """
+    for name in range(len(licences)):
+        wanted = records.licences[at, name]
+        if wanted > 0:
+            for one in range(len(closures.start)):
+                if (
+                    one != records.reservation[at]
+                    and closures.start[one] < now + records.limit[at]
+                    and closures.end[one] > now
+                ):
+                    wanted += closures.licences[one, name]
+            if wanted > licences[name]:
+                return True
+    return False
 
 
 @lean_kernel

@@ -15,6 +15,7 @@ from gas.slurm.order import HOLDING, Record, end_of
 from gas.slurm.parameters import KILL_WAIT, parameters_of
 from gas.slurm.preemption import Preempts
 from gas.slurm.records import records_of
+from gas.slurm.reservations import unseen_reserved
 from gas.slurm.rows import Closures, Parameters, Records
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running
@@ -113,7 +114,8 @@ def state_of(
     may = _preempting(build, records, running, jobs, preempts)
     grace = KILL_WAIT if build.settings.kill_wait is None else build.settings.kill_wait
     grace += build.settings.overtime or 0
-    licences = np.array([max(one.total - one.used - one.reserved, 0) for one in cluster.licences or ()], np.int64)
+    there = [(one, unseen_reserved(cluster, one)) for one in cluster.licences or ()]
+    licences = np.array([max(one.total - one.used - kept, 0) for one, kept in there], np.int64)
     licence_names = tuple(one.name for one in cluster.licences or ())
     hidden = [one.used - sum(job.licences.get(one.name, 0) for job in jobs) for one in cluster.licences or ()]
     all_licences = np.array(
@@ -168,11 +170,15 @@ def _closures(build: Builder, records: list[Record], rows: Records, reservations
             inside = build.of_names(records[place].partition.nodes) & build.usable
             covers = "MAINT" in one.flags and not np.any(inside & ~closed[at])
             whole[at, partition] = "ALL_NODES" in one.flags or covers
+    names = [one.name for one in build.cluster.licences or ()]
+    kept = np.array([one.licences.get(name, 0) for one in reservations for name in names], np.int64)
     return Closures(
         np.array([one.start for one in reservations], np.int64),
         np.array([one.end for one in reservations], np.int64),
         np.array([build.sets.add(one) for one in closed], np.int64),
         whole,
+        kept.reshape(len(reservations), len(names)),
+        np.array([one.flexible for one in reservations], np.bool_),
     )
 
 

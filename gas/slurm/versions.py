@@ -87,6 +87,8 @@ class Rules(NamedTuple):
         they are chosen by all that they could give, and each gets as many tasks as are asked for per node.
     tasks_by_gpus
         Of as many GPUs in all as tasks, each node has as many tasks as GPUs; before, they go to the nodes in turn.
+    magnetic_ends
+        A magnetic reservation attracts only jobs that would end before it does.
     all_tasks
         Each gets as many again, and without a number of nodes there are no more than its tasks need.
     """
@@ -116,6 +118,7 @@ class Rules(NamedTuple):
     no_lone_task: bool
     own_tasks: bool
     tasks_by_gpus: bool
+    magnetic_ends: bool
     all_tasks: bool
 
     @classmethod
@@ -164,6 +167,7 @@ ROWS = (
     Row("relevant_end", (25, 5, 1), "job_test.c, _get_last_relevant_job; by tag not in 25.05.0"),
     Row("weakest", (25, 11, 0), "topology/common, eval_nodes, the retry without nodes"),
     Row("whole_partition", (25, 11, 5), "backfill.c, _attempt_backfill, OverSubscribe=EXCLUSIVE"),
+    Row("magnetic_ends", (26, 5, 0), "seen on 26.05, not on 22.05 and 24.11; between unknown"),
     Row("first_node", (26, 5, 0), "job_test.c, _get_one_res"),
     Row(
         "switch_cpus",

@@ -13,6 +13,7 @@ from gas.slurm.ageing import Ageing
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.dependencies import dependencies_of, fulfilled
 from gas.slurm.order import LAST, Blocked, Record, blocked_by, running_tasks
+from gas.slurm.reservations import holds, ways_of
 from gas.slurm.restraints import Restraints
 
 __all__ = ["Waiting"]
@@ -59,6 +60,7 @@ class Waiting:
         self.remarks: list[str] = []
         self.records: list[Record] = []
         self.place: list[int] = []
+        self.attracted: list[str] = []
         dropped: list[int] = []
         named = {one.name: number for number, one in enumerate(cluster.partitions)}
         there = [(cluster.now, job) for job in cluster.jobs if job.pending]
@@ -83,8 +85,8 @@ class Waiting:
         for place, job in enumerate(self.jobs):
             probe = place - len(there) if self.ghosts[place] else None
             for name in job.partitions:
-                if name in named:
-                    record = Record(job, cluster.partitions[named[name]], probe=probe)
+                for way in ways_of(cluster, job, name) if name in named else ():
+                    record = Record(way, cluster.partitions[named[name]], probe=probe)
                     blocked, _ = blocked_by(
                         cluster, replace(job, dependency="", eligible=None, priority=1, reservation=""),
                         record.partition, {},
@@ -93,6 +95,7 @@ class Waiting:
                         dropped.append(len(self.records))
                     self.records.append(record)
                     self.place.append(place)
+                    self.attracted.append(way.reservation if way is not job else "")
         self.places = np.array(self.place, np.int64)
         self.dropped = np.zeros(len(self.records), np.bool_)
         self.dropped[dropped] = True
@@ -116,7 +119,7 @@ class Waiting:
         self.begins = np.array([job.eligible or 0 for job in self.jobs], np.int64)
         bound = [bool(found) or bool(job.reservation) for (found, _), job in zip(self.depends, self.jobs, strict=True)]
         self._bound = np.array(bound, np.bool_)
-        self.bound = bool(self._bound.any())
+        self.bound = bool(self._bound.any()) or any(self.attracted)
         throttled = [job.tasks is not None and bool(job.tasks.at_once) for job in self.jobs]
         self._throttled = np.array(throttled, np.bool_)[self.places]
         self.throttled = bool(self._throttled.any())
@@ -249,6 +252,8 @@ class Waiting:
         new[self.places[wait]] = True
         new &= self.eligible == 0
         self.eligible[new] = np.where(self.begins[new] > 0, self.begins[new], now)
+        for at, name in enumerate(self.attracted):
+            wait[at] = wait[at] and (not name or holds(self.cluster, name, now))
         index = np.flatnonzero(wait & ~self.dropped)
         index = index[self.rooms(index) > 0]
         keys = self.keys[index]
@@ -270,10 +275,7 @@ class Waiting:
         found, any_of = self.depends[place]
         if found and not fulfilled(found, any_of, now, self._times, self._alone(place), self._failed):
             return False
-        if job.reservation:
-            own = next((one for one in self.cluster.reservations if one.name == job.reservation), None)
-            return own is not None and own.start <= now < own.end
-        return True
+        return not job.reservation or holds(self.cluster, job.reservation, now)
 
     def _times(self, job: int, task: int | None) -> tuple[int | None, int | None]:
         """Return when a job, or a task, has started and ended."""

@@ -56,14 +56,15 @@ def test_a_start_beyond_the_window_is_no_plan_but_expected():
     assert (found.planned, found.why, found.expected) == (None, Why.WINDOW, NOW + 90_000)
 
 
-@pytest.mark.parametrize(("fields", "start"), [({}, 1201), ({"reservation": "kept"}, None), ({"user": "me"}, 0)])
-def test_a_reservation_is_open_to_those_who_name_it_and_a_magnetic_one_to_its_users(fields, start):
+@pytest.mark.parametrize(
+    ("fields", "start", "expected"),
+    [({}, 1201, 1201), ({"reservation": "kept"}, None, 300), ({"user": "me"}, 1201, 300)],
+)
+def test_a_reservation_is_open_to_those_who_name_it_and_a_magnetic_one_to_its_users(fields, start, expected):
     kept = Reservation("kept", NOW + 300, NOW + 1199, ("n0", "n1"), ("MAGNETIC",), ("me",))
     found = outlook(cluster(reservations=(kept,)), job(cpus=4, **fields))
-    assert found.planned == (None if start is None else NOW + start)
-    if start is None:
-        assert found.why is Why.RESERVATION
-        assert found.expected == NOW + 300
+    assert (found.planned, found.expected) == (None if start is None else NOW + start, NOW + expected)
+    assert found.why is (Why.RESERVATION if start is None else None)
 
 
 def test_a_reservation_is_kept_to_the_second():

@@ -41,10 +41,22 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
             "which Gas ignores: jobs may start earlier than shown"
         )
     kept = [one for one in cluster.reservations if one.end > cluster.now and there.intersection(one.nodes)]
-    if partial := [one for one in kept if one.partial]:
+    if partial := [one for one in kept if one.cores is not None]:
         yield f"only some cores of {_named(partial)} are reserved; Gas treats the whole nodes as reserved"
-    if flexible := [one for one in kept if "FLEX" in one.flags]:
-        yield f"jobs of {_named(flexible)} may use other nodes and times too (FLEX), which Gas ignores"
+    if floating := [one for one in kept if one.floats]:
+        yield (
+            f"{_named(floating)} moves ahead with time (TIME_FLOAT): a job on its nodes that would reach into it never "
+            "starts there, whatever start Slurm plans for it"
+        )
+    if of_groups := [one for one in kept if one.groups and "MAGNETIC" in one.flags]:
+        yield (
+            f"{_named(of_groups)} attracts jobs of members of groups (MAGNETIC), which Gas ignores: such jobs may "
+            "start earlier than shown"
+        )
+    if (own := [one for one in cluster.reservations if one.licences and one.end > cluster.now]) and (
+        "bf_licenses" in cluster.scheduling.parameters
+    ):
+        yield f"the licences of {_named(own)} are planned with only while it lasts (bf_licenses)"
     suspended = sum(job.state == "SUSPENDED" for job in cluster.jobs if there.intersection(job.nodes))
     if suspended:
         what = "1 job is" if suspended == 1 else f"{suspended:,} jobs are"

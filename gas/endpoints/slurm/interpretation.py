@@ -27,10 +27,11 @@ from gas.endpoints.slurm.options import Options, Unit
 from gas.endpoints.slurm.sizing import gpu_types, gpus_in, gres_of, units_on
 from gas.errors import Infeasible, NotFound
 from gas.profile.flat import ENDLESS
-from gas.slurm.cluster import Cluster, Gres, Partition, Reservation
+from gas.slurm.cluster import Cluster, Gres, Job, Partition, Reservation
 from gas.slurm.forecast import Forecast, forecast, trust
 from gas.slurm.held_back import limits_in
 from gas.slurm.order import Limits, Record, end_of
+from gas.slurm.reservations import attracts, is_open
 from gas.slurm.table import span_of
 from gas.slurm.why import Why
 
@@ -151,6 +152,11 @@ def interpret(
         options = Options(unit, unit == "nodes", reservation=reservation or "")
     unit, reservation = options.unit, options.reservation or None
     own = _named(cluster, reservation)
+    names = tuple(one.name for one in open_ones)
+    asker = Job(0, "", user or "", "PENDING", names, 1, 1, account=options.account, qos=options.qos)
+    if own is not None and is_open(cluster, own, asker) is False:
+        named = f"{cluster.name}: reservation {quoted(own.name)}"
+        raise Infeasible(f"{named} is not open to these jobs ({_closed_to(own)}); name another, or none")
     unseen_until = None if cluster.others_visible else cluster.now + (chosen.longest or cluster.scheduling.window)
     limits = limits_in(cluster, groups=groups)
     alike = _alike(cluster, limits)
@@ -163,7 +169,7 @@ def interpret(
     # on a machine with shared nodes, half a node is useless to a job that shares no nodes
     whole = options.whole or all(one.whole_nodes for one in open_ones)
     there = {name for one in open_ones for name in one.nodes}
-    if own is not None:
+    if own is not None and not own.flexible:
         there &= set(own.nodes)
     usable = np.flatnonzero(state.usable).tolist()
     units = {place: units_on(cluster.nodes[place], options) for place in usable if state.names[place] in there}
@@ -173,7 +179,7 @@ def interpret(
     if not at:
         raise Infeasible(f"{where} has no node on which a job starts: {_why_unusable(cluster, there)}")
     capacity = np.array([units[place] for place in at], np.int64)
-    rows = list(_reserved(cluster, state.names, at, capacity, own, user))
+    rows = list(_reserved(cluster, state.names, at, capacity, own, asker))
 
     def taken(place: int, cpus: int, held: tuple[Gres, ...] | None) -> int:
         if whole or cpus >= state.machine.cpus[place]:  # a GPU is useless without a CPU
@@ -315,22 +321,31 @@ def _named(cluster: Cluster, reservation: str | None) -> Reservation | None:
     return None if reservation is None else known[reservation]
 
 
+def _closed_to(reservation: Reservation) -> str:
+    lists = {
+        "Users": reservation.users, "Accounts": reservation.accounts, "AllowedPartitions": reservation.partitions,
+        "QOS": reservation.qos,
+    }  # fmt: skip
+    said = [f"{key}={','.join(names)}" for key, names in lists.items() if names]
+    return ", ".join([*(["Flags=TIME_FLOAT: it never begins"] if reservation.floats else []), *said])
+
+
 def _reserved(
     cluster: Cluster,
     names: tuple[str, ...],
     at: dict[int, int],
     capacity: NDArray[np.int64],
     own: Reservation | None,
-    user: str | None,
+    asker: Job,
 ) -> Iterator[tuple[int, int, int, int]]:
     places = {names[place]: index for place, index in at.items()}
     for one in cluster.reservations:
-        if one is own or ("MAGNETIC" in one.flags and user is not None and user in one.users):
+        if one is own or attracts(cluster, one, asker):
             continue
         for name in one.nodes:
             if name in places:
                 yield places[name], one.start, one.end, int(capacity[places[name]])
-    if own is not None:
+    if own is not None and not own.flexible:
         for index, units in enumerate(capacity.tolist()):
             yield index, cluster.now, own.start, units
             yield index, own.end, ENDLESS, units

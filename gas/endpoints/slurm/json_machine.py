@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from gas.endpoints.slurm.json_entries import Entry
 from gas.endpoints.slurm.notation import LATEST, LONGEST, NOTHING, node_states
-from gas.endpoints.slurm.resources import amounts, gres, per_gpu_defaults, weights
+from gas.endpoints.slurm.resources import amounts, gres, licences, per_gpu_defaults, weights
 from gas.slurm.cluster import Licence, Node, Partition, Reservation
 
 __all__ = ["licence", "node", "partition", "reservation"]
@@ -113,7 +113,7 @@ def _overtime(entry: Entry) -> int | None:
 
 def reservation(entry: Entry, cores: Mapping[str, int]) -> Reservation:
     """Return a reservation; `cores` are those of each node."""
-    nodes = entry.names("node_list")
+    nodes, reserved = entry.names("node_list"), entry.number("core_count", default=None) or 0
     return Reservation(
         entry.text("name"),
         min(entry.sure("start_time"), LATEST),
@@ -122,7 +122,9 @@ def reservation(entry: Entry, cores: Mapping[str, int]) -> Reservation:
         tuple(flag.upper() for flag in entry.texts("flags", default=())),
         entry.texts("users", default=()),
         entry.texts("accounts", default=()),
-        0 < (entry.number("core_count", default=None) or 0) < sum(cores.get(name, 0) for name in nodes),
+        reserved if 0 < reserved < sum(cores.get(name, 0) for name in nodes) else None,
+        entry.texts("groups", default=()),
+        entry.understood(licences, "licenses"),
     )
 
 

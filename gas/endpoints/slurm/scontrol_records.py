@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from gas.endpoints.slurm.answer_records import Record, limit, whole
 from gas.endpoints.slurm.notation import LONGEST, NOTHING, duration, node_names, node_states, words
-from gas.endpoints.slurm.resources import amounts, gres, megabytes, per_gpu_defaults, weights
+from gas.endpoints.slurm.resources import amounts, gres, licences, megabytes, per_gpu_defaults, weights
 from gas.errors import Unreachable
 from gas.slurm.cluster import Licence, Node, Partition, Reservation
 
@@ -98,7 +98,11 @@ def reservation(record: Record, cores: Mapping[str, int]) -> Reservation:
         words(record.text("Flags")),
         words(record.text("Users")),
         words(record.text("Accounts")),
-        0 < reserved < sum(cores.get(name, 0) for name in nodes),
+        reserved if 0 < reserved < sum(cores.get(name, 0) for name in nodes) else None,
+        words(record.text("Groups", "")),
+        record.read("Licenses", licences) if "Licenses" in record.values else {},
+        words(record.text("AllowedPartitions", "")),  # this and QOS from 25.11 on
+        words(record.text("QOS", "")),
     )
 
 

@@ -287,4 +287,13 @@ def test_what_is_not_planned_with_of_a_partition_or_a_reservation_is_read(said):
     main, debug = read_cluster(said | {"partitions": altered}, name="x").partitions
     assert [(one.most_cpus, one.sharing) for one in (main, debug)] == [(4, 2), (None, 1)]
     some = said | {"reservations": said["reservations"].replace("CoreCnt=64", "CoreCnt=63")}
-    assert [read_cluster(one, name="x").reservations[0].partial for one in (some, said)] == [True, False]
+    assert [read_cluster(one, name="x").reservations[0].cores for one in (some, said)] == [63, None]
+
+
+def test_whom_a_reservation_is_open_to_and_its_licences_are_read(said):
+    told = said["reservations"].replace("Licenses=(null)", "Licenses=lic:4,other")
+    told = told.replace(" Groups=(null)", " AllowedPartitions=p,q QOS=-low Groups=staff")
+    assert told.count("AllowedPartitions") == told.count("lic:4") == 1
+    (one,) = read_cluster(said | {"reservations": told}, name="x").reservations
+    assert (one.licences, one.partitions, one.qos) == ({"lic": 4, "other": 1}, ("p", "q"), ("-low",))
+    assert one.groups == ("staff",)

@@ -240,6 +240,28 @@ def test_a_job_that_names_a_reservation_gets_its_nodes_while_it_lasts():
         interpret(machine(reservations=(kept,)), reservation="s")
 
 
+@pytest.mark.parametrize(
+    ("lists", "why"),
+    [
+        ({"users": ("-me",)}, r"\(Users=-me\)"),
+        ({"users": ("me",), "accounts": ("lab",)}, None),  # whose account is not known
+        ({"flags": ("TIME_FLOAT",), "users": ("me",)}, r"\(Flags=TIME_FLOAT: it never begins, Users=me\)"),
+    ],
+)
+def test_a_reservation_that_is_not_open_to_who_names_it_is_refused(lists, why):
+    made = machine(nodes=2, reservations=(kept("r", nodes=("n1",), **lists),))
+    if why is None:
+        assert free_now(interpret(made, user="me", reservation="r").availability) == 4
+    else:
+        with pytest.raises(Infeasible, match=rf'reservation "r" is not open to these jobs {why}; name another'):
+            interpret(made, user="me", reservation="r")
+
+
+def test_all_nodes_are_for_a_job_that_names_a_flexible_reservation():
+    made = machine(nodes=2, reservations=(kept("r", nodes=("n1",), start=NOW + 60, flags=("FLEX",)),))
+    assert free_now(interpret(made, user="me", reservation="r").availability) == 8
+
+
 def test_a_node_in_maintenance_is_free_after_a_reservation_that_is_shown_and_else_left_out():
     nodes = (Node("n0", 4, reserved=True), Node("n1", 4))
     kept = Reservation("r", NOW - 60, NOW + 600, ("n0",), ("MAINT",))
@@ -437,8 +459,12 @@ def test_and_what_is_not_known_of_ones_own_place_and_limits():
     ("fields", "told"),
     [
         ({"partitions": (Partition("p", ("n0", "n1"), sharing=2),)}, "up to 2 jobs may share a CPU"),
-        ({"reservations": (kept("r", partial=True),)}, 'only some cores of reservation "r" are reserved'),
-        ({"reservations": (kept("r", flags=("FLEX",)),)}, 'jobs of reservation "r" may use other nodes'),
+        ({"reservations": (kept("r", cores=2),)}, 'only some cores of reservation "r" are reserved'),
+        ({"reservations": (kept("r", flags=("TIME_FLOAT",)),)}, 'reservation "r" moves ahead with time'),
+        (
+            {"reservations": (kept("r", flags=("MAGNETIC",), groups=("g",)),)},
+            "attracts jobs of members",
+        ),
         ({"jobs": (running(1, "n0", end=NOW + 60),)}, None),
         ({"jobs": (replace(running(1, "n0", end=NOW + 60), state="SUSPENDED"),)}, "1 job is suspended"),
         ({"jobs": (running(1, "n0", end=NOW + 60), job(2, features="[a*2]"))}, "the constraint .* is not understood"),
@@ -448,7 +474,7 @@ def test_and_what_is_not_known_of_ones_own_place_and_limits():
         ),
         ({"jobs": (running(1, "n0", end=NOW + 60, unclear=("licences a|b",)),)}, None),
         # what there is elsewhere, or is over, is not remarked upon
-        ({"reservations": (kept("r", end=NOW, partial=True), kept("s", nodes=("m",), flags=("FLEX",)))}, None),
+        ({"reservations": (kept("r", end=NOW, cores=2), kept("s", nodes=("m",), flags=("TIME_FLOAT",)))}, None),
         ({"partitions": (Partition("p", ("n0",), default=True), Partition("q", ("n1",), sharing=4))}, None),
         ({"partitions": (Partition("p", ("n0", "n1"), most_cpus=4),)}, None),
     ],

@@ -210,7 +210,7 @@ def test_what_jobs_ask_for_and_partitions_limit_is_read(renewed_answers):
     (first, second) = read_cluster(changed(renewed_answers, "partitions", limited), name="x").partitions
     assert [(one.most_cpus, one.sharing) for one in (first, second)] == [(4, 2), (None, 1)]
     some = changed(renewed_answers, "reservations", lambda document: document["reservations"][0].update(core_count=63))
-    assert [read_cluster(one, name="x").reservations[0].partial for one in (some, renewed_answers)] == [True, False]
+    assert [read_cluster(one, name="x").reservations[0].cores for one in (some, renewed_answers)] == [63, None]
 
     def asking(document):
         document["jobs"][0] |= {"features": "fast", "tres_per_node": "gres:gpu:1", "het_job_id": number(7)}
@@ -292,3 +292,12 @@ def test_an_odd_value_in_any_place_is_understood_or_said_to_be_odd(data):
     odd = put(document, data.draw(st.sampled_from(where)), data.draw(VALUES))
     with suppress(Unreachable):
         read_cluster(answers | {endpoint: json.dumps(odd)}, name="x")
+
+
+def test_the_groups_and_licences_of_a_reservation_are_read(renewed_answers):
+    altered = changed(
+        renewed_answers, "reservations",
+        lambda document: document["reservations"][0].update(groups="staff", licenses="lic:4"),
+    )  # fmt: skip
+    (one,) = read_cluster(altered, name="x").reservations
+    assert (one.groups, one.licences) == (("staff",), {"lic": 4})
