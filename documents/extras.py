@@ -6,5 +6,5 @@ __all__ = ["way_to_install"]
 
 
 def way_to_install(extra: str) -> str:
-    """Return how to install an extra, to end a message with. Gas is in no package registry: pip needs its source."""
+    """Return how to install an extra, as the end of a message. Gas is in no package registry: pip needs its source."""
     return f'pip install ".[{extra}]" in the source directory of Gas'

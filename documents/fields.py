@@ -17,11 +17,11 @@ __all__ = ["REQUIRED", "FieldError", "Fields", "Unusable", "nearest"]
 
 
 class Unusable(ValueError):
-    """What somebody wrote cannot be used; the message names the place, what is wrong and the way out."""
+    """Unusable text in a document; the message names the place, the error and the way out."""
 
 
 class FieldError(Unusable):
-    """A value in a document that cannot be used; the message starts with the place it stands in."""
+    """An unusable value in a document; the message starts with its place."""
 
     def __init__(self, place: str, problem: str) -> None:
         super().__init__(f"{place}: {problem}")
@@ -70,7 +70,7 @@ def quoted(text: str) -> str:
 
 
 class Fields:
-    """One table whose keys are taken one by one; `done` refuses what was not taken.
+    """One table whose keys are taken one by one; `done` refuses keys that were not taken.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where a program keeps what belongs to a user: below the folders that the XDG Base Directory Specification names."""
+"""The folders of a user's files, by the XDG Base Directory Specification."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BELOW_HOME = {"XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config", "XDG_ST
 
 
 class NoHome(Unusable, OSError):
-    """The user has no home directory, as many a container's has none: like a folder that cannot be read or written."""
+    """The user has no home directory, as in many containers; callers treat it like an unreadable folder."""
 
 
 def user_folder(variable: str) -> Path:

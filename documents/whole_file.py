@@ -1,4 +1,4 @@
-"""A file that is written whole or not at all: an interruption or a full disk leaves what was there before."""
+"""Writes a file completely or not at all: an interruption or a full disk leaves the old file unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["whole_file"]
 
 @contextlib.contextmanager
 def whole_file(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file for the block to write; it gets its name when the block ends without an error.
+    """Open a file that the block writes; it gets its final name when the block ends without an error.
 
     Until then it stands beside, hidden. A file of that name is replaced and hands its mode on; a link stays and what
     it leads to is replaced. What is no plain file (a pipe, ``/dev/stdout``) is written to directly.

@@ -1,4 +1,4 @@
-"""What the columns of a table of timings are called, as people call them, and what each of them says.
+"""The usual names of columns in tables of timings, and their meaning.
 
 A name may start with "n", "num" or "number of", hold a unit in brackets or after its last word, and be in any case:
 ``GPUs``, ``n_gpus``, ``num_nodes``, ``step time (ms)``, ``time_min``, ``s/it``, ``images/sec``.
@@ -20,7 +20,7 @@ Each = Literal["run", "step", "sample"]
 
 
 class Column(NamedTuple):
-    """What a column says.
+    """The meaning of a column.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ PREFIX: Final = re.compile(r"^(?:n|num|nr|no|number_of|no_of|#)_+|^n(?=gpus$|nod
 
 
 def column(name: str) -> Column | None:
-    """Return what the column of a name says, None if it is not known."""
+    """Return the meaning of a column with this name; None if it is not known."""
     text, unit = _plain(name)
     if text in SIZES and unit is None:
         return Column(name, "size", SIZES[text])

@@ -43,7 +43,7 @@ MOST_COUNTS: Final = 2**24
 
 
 class ConstraintError(ModelError):
-    """A constraint that no processor count meets, or whose parts do not fit together."""
+    """A constraint that no processor count satisfies, or whose parts contradict each other."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Fitted parameters with their intervals, and how far a fit may be off and still be of use."""
+"""Fitted parameters with their intervals, and the largest error of a usable fit."""
 
 from __future__ import annotations
 

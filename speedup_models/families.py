@@ -1,4 +1,4 @@
-"""Amdahl's law and Downey's model as a least-squares search sees them.
+"""Amdahl's law and Downey's model in the form of a least-squares search.
 
 The fit is to the logarithm of time. For given shape parameters (the serial fraction; A and sigma) the best
 sequential time is then a mean, so only the shape is searched for. Least squares needs no more of the timings than
@@ -51,7 +51,7 @@ HORIZON: Final = 100
 
 
 class Search(NamedTuple):
-    """How near a local search comes to its end, and after how many steps it is left where it is."""
+    """The tolerance of a local search, and its largest number of steps."""
 
     tolerance: float
     steps: int
@@ -79,7 +79,7 @@ class Groups(NamedTuple):
         return cls(counts.astype(np.float64), np.bincount(member, log_time) / weight, weight)
 
     def of_counts(self, keep: NDArray[np.bool_]) -> Groups:
-        """Return the groups that are to be kept."""
+        """Return the groups with these counts."""
         return Groups(*(array[keep] for array in self))
 
     @property
@@ -90,7 +90,7 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True)
 class Family:
-    """One of the two models: its shape parameters, and the space in which they are searched for.
+    """One of the two models: its shape parameters, and the space in which they are searched.
 
     A point of that space is (f) for Amdahl's law, and for Downey's model (log A, w) with w = sigma/2 up to sigma = 1
     and w = sigma/(1+sigma) above: times depend on those smoothly, and an infinite sigma is only w = 1.

@@ -1,4 +1,4 @@
-"""Downey's model and Amdahl's law fitted to timings, and how far either is to be believed.
+"""Fits Downey's model and Amdahl's law to timings, and judges how reliable each fit is.
 
 - Errors of timings are relative, so the fit is least squares on the logarithm of time (`families`).
 - The models are compared by AICc, which charges for parameters, and by predicting each processor count from the others.
@@ -157,12 +157,12 @@ class FitReport:
 
     @property
     def fits(self) -> bool:
-        """Whether the better model may be used: small errors, also at counts left out."""
+        """Whether the better model is usable: its errors are small, also at counts left out of the fit."""
         best = self.of(self.better)
         return best.error < POOR and best.cv_error is not None and best.cv_error < POOR
 
     def table(self) -> Table:
-        """Return the measured times themselves, of repeated ones the geometric mean."""
+        """Return the measured times, with the geometric mean of repeated measurements."""
         groups = Groups.of(self.timings.processors, np.log(self.timings.seconds))
         return Table.of({int(n): float(t) for n, t in zip(groups.n, np.exp(groups.log_time), strict=True)})
 

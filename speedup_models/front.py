@@ -1,4 +1,4 @@
-"""Which sizes are worth asking for: the front of time against cost.
+"""The front: the sizes worth requesting, by time and cost.
 
 A size is on the front if every faster one costs more. Of sizes whose times differ by little only the cheapest is kept,
 so that the front is short enough to choose from.
@@ -40,7 +40,7 @@ class Offer(NamedTuple):
 
 
 def offers(sizes: ArrayLike, seconds: ArrayLike, layouts: Sequence[Layout] | None = None) -> list[Offer]:
-    """Return all sizes whose time is known, the cheapest first. One may come more than once, in several layouts."""
+    """Return all sizes with a known time, the cheapest first. A size may occur several times, in different layouts."""
     counts, times = np.asarray(sizes, np.int64), np.asarray(seconds, np.float64)
     known = np.flatnonzero(np.isfinite(times))
     if not len(known):

@@ -1,4 +1,4 @@
-"""The goodput model of AdaptDL: how long the training of a network takes on so many GPUs over so many nodes.
+"""The goodput model of AdaptDL: the time to train a network, by the number of GPUs and of nodes.
 
 Source: Qiao et al., "Pollux: Co-adaptive Cluster Scheduling for Goodput-Optimized Deep Learning" (OSDI 2021), sections
 3.1 ("Modeling Statistical Efficiency") and 3.2 ("Modeling System Throughput"); parameters are called as in AdaptDL's
@@ -38,7 +38,7 @@ LARGEST_BATCH: Final = 2**53
 
 
 class Work(NamedTuple):
-    """What steps consist of: arrays of equal length, or that numpy makes so.
+    """The work of steps: arrays of equal length, or that broadcast to equal length.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Network:
     gamma: float
 
     def step(self, work: Work, speed: float = 1.0) -> NDArray[np.float64]:
-        """Return the seconds of each step; NaN over links that nothing is known of."""
+        """Return the seconds of each step; NaN if the parameters of a link are unknown."""
         compute, network = self._parts(work, speed)
         return np.asarray(work.accumulated * compute + self._overlapped(compute, network), np.float64)
 
@@ -122,7 +122,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Goodput:
-    """A training whose batch is fixed, or free between bounds.
+    """A training with a fixed batch, or a batch between bounds.
 
     Attributes
     ----------
@@ -159,12 +159,12 @@ class Goodput:
 
     @property
     def name(self) -> str:
-        """Return what it is of."""
+        """Return the name of the model."""
         return "goodput of a training"
 
     @property
     def constraint(self) -> None:
-        """Return None: any number of GPUs up to the largest batch will do."""
+        """Return None: any number of GPUs up to the largest batch is accepted."""
         return
 
     @property

@@ -90,7 +90,7 @@ class GoodputFit:
 
     @property
     def residuals(self) -> Array:
-        """Return by how much each measured step is longer than the model's, relatively."""
+        """Return the relative error of each measured step, positive if it is longer than the model's."""
         return np.asarray(self.seconds / self.network.step(self.work) - 1)
 
 
@@ -195,7 +195,7 @@ class _Problem:
         return free
 
     def notes(self, free: NDArray[np.bool_]) -> list[str]:
-        """Return what the measurements leave open."""
+        """Return in words what the measurements do not determine."""
         found = []
         if not self.touched[2]:
             found.append("no step ran on several nodes: only layouts on one node have a time; measure on two nodes too")
@@ -291,7 +291,7 @@ class _Problem:
     def interval(
         self, index: int, free: NDArray[np.bool_], point: Array, squares: float, spare: int
     ) -> tuple[float, float]:
-        """Return the values of a parameter that fit not clearly worse than the best."""
+        """Return the interval of a parameter: values that do not fit significantly worse than the best."""
         from scipy.special import fdtri  # imported in a third of the time of `scipy.stats`
 
         level = max(squares, len(self.log) * RESOLUTION**2) * (1 + float(fdtri(1, spare, COVERAGE)) / spare)

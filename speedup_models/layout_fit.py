@@ -1,4 +1,4 @@
-"""From measured sizes on nodes to a model of a whole run: AdaptDL's, where it fits, else the measured layouts.
+"""Turns measured sizes on nodes into a model of a whole run: AdaptDL's if it fits, else the measured layouts.
 
 Where nothing is said of batches, a step is the same work on any size (strong scaling), divided into `PARTS`.
 """
@@ -28,7 +28,7 @@ PARTS: Final = 2**20
 
 @dataclass(frozen=True)
 class Run:
-    """What is said of the run to be planned; None for what the timings say themselves.
+    """The user's data on the run to be planned; None if the timings contain them.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class LayoutReport:
         return found
 
     def front(self, name: str) -> list[Offer]:
-        """Return the sizes worth asking for, by a model, in layouts like those that were measured."""
+        """Return the sizes worth requesting, by a model, in layouts like the measured ones."""
         return front(*self._sizes(name))
 
     def offers(self, name: str) -> list[Offer]:

@@ -41,12 +41,12 @@ class LayoutTable:
 
     @property
     def name(self) -> str:
-        """Return how much was measured."""
+        """Return a name with the number of measurements."""
         return f"table of {len(self.layouts)} layouts"
 
     @property
     def constraint(self) -> None:
-        """Return None: a table says what is known, not what the application accepts."""
+        """Return None: the table has measured layouts, but no constraint of the application."""
         return
 
     @property

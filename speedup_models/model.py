@@ -1,4 +1,4 @@
-"""What every speed-up model answers, and t(p) in whole seconds."""
+"""The interface of speed-up models, and t(p) in whole seconds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LONGEST: Final = 2**53
 
 
 class ModelError(Unusable):
-    """A speed-up model, or a processor count put to it, that cannot be used."""
+    """An unusable speed-up model, or a processor count that a model cannot use."""
 
 
 class SpeedupModel(Protocol):
@@ -180,7 +180,7 @@ def execution_times(
 
 
 def seconds_in(model: SpeedupModel, counts: NDArray[np.int64], layouts: Sequence[Layout]) -> NDArray[np.float64]:
-    """Return f(size, layout) of a model that goes by layouts, f(size) of any other."""
+    """Return f(size, layout) of a model that depends on layouts, f(size) of any other model."""
     return model.seconds_on(counts, layouts) if isinstance(model, LayoutModel) else model.seconds(counts)
 
 

@@ -194,7 +194,7 @@ class Nas:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Return the counts with a time: the measured ones, or with interpolation all accepted ones among them."""
+        """Return the counts with a time: the measured ones or, with interpolation, all accepted counts between them."""
         counts = self.curve.counts
         if not self.curve.interpolate:
             return counts

@@ -21,12 +21,12 @@ __all__ = ["application_text", "better", "curve_front", "layout_text"]
 
 
 def better(report: FitReport) -> str:
-    """Return the model to write: the better one, or the measured times where none fits."""
+    """Return the model to write: the better one, or the measured times if none fits."""
     return report.better if report.fits else "table"
 
 
 def curve_front(report: FitReport, model: str | None = None) -> list[Offer]:
-    """Return the sizes worth asking for, by the better model or the one named."""
+    """Return the sizes worth requesting, by the better model or the named one."""
     chosen = model or better(report)
     if chosen == "table":
         table = report.table()

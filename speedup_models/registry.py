@@ -1,4 +1,4 @@
-"""Which model a [speedup] table means: one that is built in, or a plug-in.
+"""Finds the model that a [speedup] table names: a built-in one, or a plug-in.
 
 A model may come from another distribution, under the entry-point group ``gas.speedup_models``: a callable that takes a
 ``dict`` of the keys beside ``model`` and returns a `SpeedupModel`.

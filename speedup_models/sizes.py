@@ -1,4 +1,4 @@
-"""Which sizes an application is to take, by those that were measured."""
+"""Derives the allowed sizes of an application from the measured ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_LISTED: Final = 64
 
 
 def measured_sizes(measured: NDArray[np.int64]) -> Constraint:
-    """Return the constraint that measured sizes meet: of their kind, and from the smallest to the largest.
+    """Return the constraint that measured sizes satisfy: their kind, from the smallest to the largest.
 
     A kind holds for three sizes or more (powers of two for any), multiples if at least half of those in the range were
     measured. Sizes of no kind are listed, unless they are all of a range.

@@ -60,7 +60,7 @@ class Table:
 
     @property
     def name(self) -> str:
-        """Return how much was measured."""
+        """Return a name with the number of measurements."""
         if len(self.counts) == 1:
             return f"table of one time, on {self.counts[0]} processors"
         manner = "interpolated table" if self.interpolate else "table"
@@ -68,7 +68,7 @@ class Table:
 
     @property
     def constraint(self) -> None:
-        """Return None: a table says what is known, not what the application accepts."""
+        """Return None: the table has measured sizes, but no constraint of the application."""
         return
 
     @property

@@ -72,7 +72,7 @@ class Timings(NamedTuple):
 
     @property
     def is_laid_out(self) -> bool:
-        """Whether more is known of a size than how many units it has."""
+        """Whether the layouts of sizes are known."""
         return self.nodes is not None or self.local is not None
 
     @property
@@ -80,7 +80,7 @@ class Timings(NamedTuple):
         return np.zeros(len(self.seconds)) if self.accumulated is None else self.accumulated
 
     def of_run(self, steps: int | None = None, samples: float | None = None) -> Timings:
-        """Return the times of a run of so many steps, or one that processes so many samples.
+        """Return the times of a run with a given number of steps or of samples.
 
         Raises
         ------
@@ -118,11 +118,11 @@ class Timings(NamedTuple):
         return self._replace(seconds=self.seconds * batch, each="step")
 
     def on_nodes_of(self, most: int) -> Timings:
-        """Return the same with each size on the fewest nodes of so many units."""
+        """Return the timings with each size on the fewest nodes of a given number of units."""
         return self._replace(nodes=-(-self.processors // most))
 
     def with_batch(self, batch: int) -> Timings:
-        """Return the same where each step had so many samples over all GPUs."""
+        """Return the timings with a given number of samples in each step, over all GPUs."""
         return self._replace(local=batch / (self.processors * (1 + self._accumulated)))
 
     @classmethod

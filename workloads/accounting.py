@@ -25,7 +25,7 @@ _STATES = {1: "COMPLETED", 0: "FAILED", 5: "CANCELLED"}
 
 
 def without_field(log: Log) -> list[str]:
-    """Return what a log says that sacct has no field for, in words."""
+    """Return in words which data of a log have no field in sacct."""
     sizes = log.allocated_processors, log.requested_processors
     asked_for_others = ((sizes[0] > 0) & (sizes[1] > 0) & (sizes[0] != sizes[1])).any()
     kept = (*_KEPT, *([] if asked_for_others else ["requested_processors"]))
@@ -34,7 +34,7 @@ def without_field(log: Log) -> list[str]:
 
 
 def format_sacct(log: Log) -> tuple[bytes, Mapping[str, int]]:
-    """Return the jobs of a log as sacct would print them, and how many are left out, by reason.
+    """Return the jobs of a log as sacct would print them, and the number of skipped jobs by reason.
 
     Fractions of seconds are cut off.
 

@@ -1,4 +1,4 @@
-"""Walltime adjustment: how much of their request similar jobs used of late, and requests corrected by it.
+"""Walltime adjustment: corrects requests by the share of their requests that similar jobs used recently.
 
 W. Tang, N. Desai, D. Buettner and Z. Lan, "Job scheduling with adjusted runtime estimates on production
 supercomputers", Journal of Parallel and Distributed Computing 73(7), 2013, section 4. What a scheduler learns goes into
@@ -28,7 +28,7 @@ MONTH = 30 * 86400
 
 @dataclass(frozen=True)
 class Scheme:
-    """Which ended jobs count, and which of their ratios of run time to request is taken.
+    """The rule of an adjustment: which ended jobs count, and which percentile of their ratios of run time to request.
 
     The defaults are those that the paper recommends in section 4.2.5.
     """
@@ -56,12 +56,12 @@ class Scheme:
 
     @property
     def window(self) -> int | None:
-        """How many seconds ago a job may have ended: fewer than these; None for any time."""
+        """Only jobs that ended less than this number of seconds ago count; None for all."""
         return None if self.months is None else self.months * MONTH
 
 
 class Adjuster:
-    """What is known of the jobs that have ended, by what makes jobs similar.
+    """The jobs that have ended, grouped by similarity.
 
     Ends and questions come in the order of time, so an answer can use nothing that happens later. Each takes
     O(log n) for n jobs within the window, amortised: whatever falls out of the window is dropped at the next event,
@@ -111,7 +111,7 @@ class Adjuster:
             self._recent.append((end, key, used))
 
     def factor(self, user: int, group: int, request: int, now: int) -> float | None:
-        """Return what to multiply the request of an arriving job by; None if too few jobs are similar.
+        """Return the factor for the request of an arriving job; None if too few jobs are similar.
 
         From the scheme's floor to 1.
 

@@ -1,4 +1,4 @@
-"""The logs of the Parallel Workloads Archive (Feitelson, Hebrew University): what is known of them, and fetching them.
+"""The logs of the Parallel Workloads Archive (Feitelson, Hebrew University): their data, and downloading them.
 
 A log is downloaded once, into a cache. Where the sha256 of its plain text is known here, nothing else gets into the
 cache, and nothing else comes out of it; of the other logs the sum is computed and handed on, for who knows it.
@@ -70,7 +70,7 @@ class NotInArchive(ArchiveError):
 
 @dataclass(frozen=True)
 class ArchivedLog:
-    """One log of the archive; None where a fact is not known here."""
+    """One log of the archive; unknown data are None."""
 
     name: str
     folder: str
@@ -181,12 +181,12 @@ def find(name: str) -> ArchivedLog:
 
 
 def cache_directory() -> Path:
-    """Return where logs are kept: ``traces`` in ``$GAS_CACHE``, else in ``gas`` of ``$XDG_CACHE_HOME`` (~/.cache)."""
+    """Return the folder of logs: ``traces`` in ``$GAS_CACHE``, else in ``gas`` of ``$XDG_CACHE_HOME`` (~/.cache)."""
     return cache_folder() / "traces"
 
 
 def at_hand(log: ArchivedLog, directory: Path) -> Path | None:
-    """Return where a log is in the cache, None if it is not, or the cache is closed to the user."""
+    """Return the path of a log in the cache; None if it is not there, or the user cannot read the cache."""
     with suppress(OSError):
         if (path := directory / log.file).exists():
             return path

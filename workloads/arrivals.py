@@ -1,4 +1,4 @@
-"""When jobs arrive: laws of interarrival times, and the submit times that they add up to.
+"""Distributions of interarrival times, and the submit times that result from them.
 
 A law is anything with a `mean` and a `draw` (`Interarrivals`); generators take any. Whole processes with a daily cycle
 belong to their models (`workloads.lublin`), and so do those fitted to logs (`workloads.jann`).
@@ -48,7 +48,7 @@ class Poisson:
 
 @dataclass(frozen=True)
 class UniformLog:
-    """Interarrival times whose logarithm is uniform: each factor of two between the limits is as likely.
+    """Interarrival times whose logarithm is uniform: all factors of two between the limits are equally likely.
 
     Written P(t <= v) = l log2 v + c, as logs are often described, the limits are 2**(-c/l) and 2**((1-c)/l)
     (`of_line`).

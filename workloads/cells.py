@@ -1,4 +1,4 @@
-"""Cells of a log as text: numbers read from them, and what is wrong with lines that cannot be read."""
+"""Cells of a log as text: reading numbers, and the errors of unreadable lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMED = 12
 
 
 class Malformed(Exception):
-    """A line, or a job, that cannot be understood; the reason is the same for all of its kind."""
+    """An unreadable line or job; errors of the same kind have the same reason."""
 
     def __init__(self, reason: str, text: str, field: Field | None = None) -> None:
         super().__init__(reason, text, field)
@@ -27,7 +27,7 @@ class Malformed(Exception):
 
 
 class Complaints:
-    """What is wrong with lines: refused, or with `lenient` counted by reason, with the first and where they stand."""
+    """Errors of lines: the log is refused or, with `lenient`, errors are counted by reason, with the first lines."""
 
     def __init__(self, name: str, lenient: bool) -> None:
         self.skipped: Counter[str] = Counter()
@@ -56,7 +56,7 @@ class Complaints:
 
 
 def places(lines: Sequence[int], count: int) -> str:
-    """Return where lines stand, in words; there are `count` of them, of which `lines` are the first."""
+    """Return in words the places of `count` lines, of which `lines` are the first."""
     shown = ", ".join(map(str, lines[:_NAMED]))
     return f"line{'' if count == 1 else 's'} {shown}{', …' if count > len(lines[:_NAMED]) else ''}"
 
@@ -85,6 +85,6 @@ def number_of(token: str, field: Field) -> float:
 
 
 def quoted(text: str) -> str:
-    """Return what a message quotes of a line, on one line."""
+    """Return the text of a line as messages quote it, on one line."""
     short = text.strip()
     return repr(short if len(short) <= 60 else short[:57] + "...")

@@ -35,7 +35,7 @@ Chooser = Callable[["MoldableJobs", int, np.random.Generator], NDArray[np.int64]
 
 @dataclass(frozen=True)
 class DowneyModel:
-    """The constants of the model; `for_machine` fills in what was not found in print."""
+    """The constants of the model; `for_machine` supplies constants that no publication gives."""
 
     shortest_work: float
     """The least L in seconds, e ** t_min. Not sourced."""
@@ -72,7 +72,7 @@ class DowneyModel:
         mean_interarrival: float | None = None,
         largest_sigma: float = 2.0,
     ) -> DowneyModel:
-        """Return constants for a machine: those given, the others of our choice.
+        """Return constants for a machine: the given ones, and our choice of the others.
 
         L is up to an hour on the whole machine, A up to the machine's size, and jobs come so that their mean L is
         0.7 of what the machine can do between two arrivals.
@@ -152,7 +152,7 @@ def power_of_two(jobs: MoldableJobs, processors: int, generator: np.random.Gener
 
 
 def uniform_size(jobs: MoldableJobs, processors: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return any number from 1 to A rounded up, at most the machine, each as likely: users who do not know A."""
+    """Return a uniform number from 1 to A (rounded up), at most the machine: the choice of users who do not know A."""
     highest = np.clip(np.ceil(jobs.A), 1, processors).astype(np.int64)
     return generator.integers(1, highest, endpoint=True)
 

@@ -82,7 +82,7 @@ def constants_of(model: str) -> Mapping[str, Any]:
 
 
 def unnamed(log: Log, model: str) -> dict[str, int]:
-    """Return how many jobs do not name what a model of the past goes by: "user", and for history "executable"."""
+    """Return how many jobs lack a field that a model needs: "user", and for history "executable"."""
     return {name: int(np.count_nonzero(getattr(log, name) < 0)) for name in _GOES_BY.get(model, ())}
 
 

@@ -1,4 +1,4 @@
-"""Models of the run-time estimates that users give, and how good estimates are."""
+"""Models of users' run-time estimates, and the accuracy of estimates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST = 2**53
 
 
 def exact(run_times: ArrayLike) -> NDArray[np.int64]:
-    """Return the estimates of users who know: the run times in seconds, rounded up to whole ones, at least 1."""
+    """Return exact estimates: the run times in whole seconds, rounded up, at least 1."""
     return np.maximum(np.ceil(_checked(run_times)), 1).astype(np.int64)
 
 
@@ -47,14 +47,14 @@ def mualem_feitelson(
     short: float = 90,
     short_factor: float = 10,
 ) -> NDArray[np.int64]:
-    """Return estimates as users of three SP2s gave them: all ratios of run time to estimate are about as frequent.
+    """Return estimates like those of users on three SP2s: all ratios of run time to estimate are about as frequent.
 
-    A tenth of the jobs get 0.99 of their run time, and will be killed. For the others the run time is divided by a
-    number uniform in (0, 1]; that of short jobs is also multiplied by 10; what comes out is cut at a longest estimate.
-    In whole seconds, at least 1 (Mu'alem & Feitelson 2001, section 4.3; the constants are theirs).
+    A tenth of the jobs get 0.99 of their run time, and will be killed. For the others, the run time is divided by a
+    number uniform in (0, 1]; for short jobs, the result is also multiplied by 10; finally it is cut at the longest
+    estimate. In whole seconds, at least 1 (Mu'alem & Feitelson 2001, section 4.3; the constants are theirs).
 
-    Where the paper is silent: steps two to four leave the tenth alone, since the first step "returns"; the cut never
-    goes below the run time; 0.99 of the run time is rounded down, all else up.
+    The paper leaves some details open. Here, steps two to four do not apply to the tenth, since the first step
+    "returns"; the cut never goes below the run time; 0.99 of the run time is rounded down, everything else up.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def mualem_feitelson(
     underestimated
         Share of jobs whose estimate is too small.
     short, short_factor
-        Below how many seconds a run time is short, and the factor on the estimates of such jobs.
+        The limit in seconds below which a run time is short, and the factor on the estimates of short jobs.
     """
     seconds = _checked(run_times)
     if not 0 <= underestimated <= 1:

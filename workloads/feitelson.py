@@ -1,4 +1,4 @@
-"""A model like Feitelson's of 1996: harmonic sizes, hyper-exponential run times, jobs that are run again and again.
+"""A model like Feitelson's of 1996: harmonic sizes, hyper-exponential run times, jobs that run repeatedly.
 
 D. G. Feitelson, "Packing schemes for gang scheduling", Job Scheduling Strategies for Parallel Processing, 1996, which
 rests on six logs. Its form is known: sizes harmonic of order 1.5, then tailored by hand to emphasise small ones and
@@ -82,7 +82,7 @@ class FeitelsonModel:
         return np.clip(self.short_share - self.short_slope * share, 0, 1)
 
     def mean_interarrival(self, machine: int) -> float:
-        """Return the seconds between first runs of jobs, on average, that make the default load on a machine."""
+        """Return the mean seconds between first runs of jobs that give the default load on a machine."""
         sizes = np.arange(1, machine + 1)
         work = float((size_shares(self, machine) * sizes * self.run_time_mean(sizes / machine)).sum())
         runs = float((repeat_shares(self) * np.arange(1, self.most_repeats + 1)).sum())

@@ -1,4 +1,4 @@
-"""The formats in which logs are read and written, told apart by content, and named by suffix when written.
+"""The formats of logs: recognised by content when read, chosen by suffix when written.
 
 =========  ============================================================  ===================
 swf        Standard Workload Format                                      .swf
@@ -52,12 +52,12 @@ _HEAD = 1 << 18
 
 
 def format_named(name: str) -> Format | None:
-    """Return the format that a file's name says, None if it says none."""
+    """Return the format that the suffix of a file's name chooses; None if it chooses none."""
     return SUFFIXES.get(Path(name.removesuffix(".gz")).suffix.lower())
 
 
 def format_of(source: str | Path | bytes) -> Format:
-    """Return the format of a file, or of what was read of one, by its content; SWF if it looks like none of them."""
+    """Return the format of a file, or of its beginning, by its content; SWF if it looks like no other format."""
     head = _head(source)
     if head.startswith(_PARQUET):
         return "parquet"
@@ -146,7 +146,7 @@ def _unpacked(data: bytes, name: str) -> bytes:
 
 
 def format_log(log: Log, into: Format, *, packed: bool = False) -> tuple[bytes, Mapping[str, int]]:
-    """Return a log in a format, and how many of its jobs that cannot hold, by reason.
+    """Return a log in a format, and by reason the number of jobs that this format cannot represent.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The log that a generator makes: its header, acknowledgements, the constants used, and the load that was asked for."""
+"""Generated logs: header, acknowledgements, the constants of the model, and the requested load."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def generated_log(
     entries: Iterable[tuple[str, object]] = (),
     columns: dict[str, ArrayLike] | None = None,
 ) -> Log:
-    """Return the log of generated jobs, sorted by submission, at the load that was asked for.
+    """Return the log of generated jobs, sorted by submission, at the requested load.
 
     Second 0 is the midnight of 1 January 1970 in UTC by the header.
 

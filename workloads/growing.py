@@ -14,7 +14,7 @@ __all__ = ["GrowingColumns"]
 
 
 class GrowingColumns:
-    """The columns of a log by the names of its fields; one that is unknown so far takes no memory."""
+    """The columns of a log by field names; a column without known values takes no memory."""
 
     def __init__(self) -> None:
         self.length = 0

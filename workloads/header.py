@@ -41,7 +41,7 @@ class _Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Epoch:
-    """What second 0 of a log is on the calendar."""
+    """The date and time of second 0 of a log."""
 
     start: int
     """Seconds since 1970-01-01 00:00 UTC."""
@@ -74,7 +74,7 @@ class Header:
 
     @classmethod
     def of(cls, entries: Iterable[tuple[str, object]]) -> Header:
-        """Return the header that says these keys and values, in this order."""
+        """Return the header with these keys and values, in this order."""
         return cls(tuple(line for key, value in entries for line in _written(key, value)))
 
     @cached_property
@@ -135,7 +135,7 @@ class Header:
 
     @property
     def installation(self) -> str | None:
-        """Where the machine stood."""
+        """The site of the machine."""
         return self.text("Installation")
 
     @property
@@ -224,7 +224,7 @@ class Header:
 
     @cached_property
     def epoch(self) -> Epoch:
-        """What second 0 of the log is on the calendar, and what had to be assumed to say so."""
+        """The date and time of second 0 of the log, and the assumptions on which it is based."""
         zone, assumed = self._zone()
         if self.unix_start_time is not None and self.unix_start_time >= 0:
             return Epoch(self.unix_start_time, zone, assumed)

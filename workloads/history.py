@@ -1,4 +1,4 @@
-"""Estimates that a system makes itself, of what it has seen end.
+"""Estimates that a system derives from jobs that have ended.
 
 Each predictor learns of ends in their order, and is asked at submissions, in between; see `workloads.replay`.
 """
@@ -75,7 +75,7 @@ class MeanAndDeviation:
         self._last_end: int | None = None
 
     def ended(self, key: Hashable, run_time: int, end: int) -> None:
-        """Learn of a job that has ended; a key of None is that of no other job, so it counts for the whole only.
+        """Record a job that has ended; a job with the key None is similar to no other, so it counts only for all jobs.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class LastTwo:
         self._last_end: int | None = None
 
     def ended(self, user: int, run_time: int, end: int) -> None:
-        """Learn of a job that has ended; a user of -1 is unknown, and has no other job.
+        """Record a job that has ended; the user -1 is unknown, and has no other job.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class _Record:
             self._each.append((end, run_time))
 
     def drop(self, until: float) -> None:
-        """Take out the jobs that ended before a second."""
+        """Remove the jobs that ended before a given second."""
         while self._each and self._each[0][0] < until:
             _, run_time = self._each.popleft()
             self.jobs -= 1

@@ -125,7 +125,7 @@ class HyperErlang:
         return values
 
     def draw_residual(self, generator: np.random.Generator) -> float:
-        """Return the time to the next of many arrivals, with interarrival times of this law, from any instant on.
+        """Return the time from a random instant to the next arrival, if interarrival times have this distribution.
 
         An instant lies in an interarrival time of the first branch with a probability in proportion to the time that
         those take up, and in each of its stages with the same probability; stages have no memory.

@@ -98,12 +98,12 @@ class JannModel:
 
     @property
     def largest_size(self) -> int:
-        """The most processors that a job can ask for."""
+        """The most processors that a job can request."""
         return self.ranges[-1].sizes[-1]
 
     @property
     def load(self) -> float:
-        """The offered load that the model tends to on its machine."""
+        """The expected offered load of the model on its machine."""
         busy = 0.0
         for one in self.ranges:
             size = float(np.average(one.sizes, weights=one.counts))

@@ -1,4 +1,4 @@
-"""How busy a stream of jobs keeps a machine, and the same stream made busier or calmer."""
+"""The offered load of a stream of jobs, and scaling the stream to another load."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["most_in_use", "offered_load", "processors_in_use", "scale_interarriv
 
 
 def offered_load(jobs: RigidJobs) -> float:
-    """Return the processor-seconds of all jobs over those of the machine between the first and the last submission.
+    """Return the processor-seconds of all jobs divided by those of the machine between first and last submission.
 
     0 where there are no jobs or all are submitted in the same second.
     """
@@ -24,7 +24,7 @@ def offered_load(jobs: RigidJobs) -> float:
 
 
 def most_in_use(log: Log) -> int:
-    """Return how many processors jobs held at once at most, by the starts in the log; 0 if it has none."""
+    """Return the most processors that jobs held at once, by the starts in the log; 0 if the log has no starts."""
     size = np.where(log.allocated_processors > 0, log.allocated_processors, log.requested_processors)
     ran = np.flatnonzero((log.wait >= 0) & (log.run_time > 0) & (size > 0))
     start = np.trunc(log.submit[ran]) + np.trunc(log.wait[ran])
@@ -35,7 +35,7 @@ def most_in_use(log: Log) -> int:
 def processors_in_use(
     start: NDArray[Any], end: NDArray[Any], processors: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the instants at which jobs end and start, ascending, and how many processors they hold from each on.
+    """Return the instants at which jobs end and start, ascending, and the processors in use from each instant on.
 
     Each end and each start counts by itself; what ends at an instant is given back first.
     """
@@ -63,7 +63,7 @@ def scale_interarrivals(submit: ArrayLike, factor: float) -> NDArray[np.int64]:
 
 
 def scale_to_load(jobs: RigidJobs, load: float) -> RigidJobs:
-    """Return the jobs arriving faster or slower by one factor, (offered load) / `load`, so that they offer `load`.
+    """Return the jobs with interarrival times multiplied by (offered load) / `load`, so that they offer `load`.
 
     Sizes and run times stay. Load 0.688 raised to 0.8 takes the factor 0.86 (Mu'alem & Feitelson 2001, section 3.1).
 
@@ -78,7 +78,7 @@ def scale_to_load(jobs: RigidJobs, load: float) -> RigidJobs:
 def submit_at_load(
     submit: ArrayLike, processors: ArrayLike, run_time: ArrayLike, machine: int, load: float
 ) -> NDArray[np.int64]:
-    """Return the submit times with which these jobs, in order, offer `load` to the machine; see `scale_to_load`.
+    """Return submit times at which these jobs, in order, offer `load` to the machine; see `scale_to_load`.
 
     Submit times may have fractions of seconds, which then are scaled too.
     """

@@ -199,7 +199,7 @@ class Log:
 
     @property
     def epoch(self) -> Epoch:
-        """What second 0 is on the calendar, and what had to be assumed to say so (also among `warnings`)."""
+        """The date and time of second 0, and the assumptions on which it is based (also among `warnings`)."""
         return self.header.epoch
 
     @property
@@ -214,12 +214,12 @@ class Log:
 
     @property
     def acknowledgements(self) -> tuple[str, ...]:
-        """Whom to thank; to be printed with every result made from the log."""
+        """The people to thank; print this with every result from the log."""
         return self.header.acknowledgements
 
 
 def unknown(field: Field, length: int) -> NDArray[Any]:
-    """Return the column of a field that no job knows: all -1, in no memory."""
+    """Return the column of a field without known values: all -1, without using memory."""
     value = np.array(-1.0 if field.kind == "measure" else -1)
     return np.broadcast_to(value, (length,))
 

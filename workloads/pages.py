@@ -1,4 +1,4 @@
-"""The text of a log file: unpacked, decoded and cut into pieces of whole lines, so that it never is in memory whole."""
+"""The text of a log file: unpacked, decoded and cut into pieces of whole lines, so that not all of it is in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order in which a scheduler learns of jobs, so that nothing is decided by what has not happened yet."""
+"""The order in which a scheduler learns of jobs, so that no decision depends on later events."""
 
 from __future__ import annotations
 

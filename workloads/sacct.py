@@ -1,4 +1,4 @@
-"""Reading what Slurm's accounting prints: ``sacct --parsable2 --format=JobID,User,Account,Timelimit,Elapsed,…``.
+"""Reading the output of Slurm's accounting: ``sacct --parsable2 --format=JobID,User,Account,Timelimit,Elapsed,…``.
 
 Fields are known by the header line, and may come in any order with any others among them. Needed are JobID, User,
 Submit, Start, Timelimit (or TimelimitRaw, in minutes), Elapsed (or ElapsedRaw, or End), and what the job had: AllocCPUS
@@ -167,7 +167,7 @@ class Accounting:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What was left out or changed, in words."""
+        """Skipped and changed jobs, in words."""
         jobs = []
         if self.left_out:
             total = sum(self.left_out.values())
@@ -193,13 +193,13 @@ class Accounting:
 
 
 def read_sacct(path: str | Path, *, lenient: bool = False, zone: tzinfo | None = None) -> Accounting:
-    """Read a file, plain or gzip, of what sacct printed; see `parse_sacct`."""
+    """Read a file with the output of sacct, plain or gzip; see `parse_sacct`."""
     with Path(path).open("rb") as stream:
         return _read(stream, Path(path).name, lenient, zone)
 
 
 def parse_sacct(data: bytes, *, name: str = "sacct", lenient: bool = False, zone: tzinfo | None = None) -> Accounting:
-    """Return the jobs in what sacct printed.
+    """Return the jobs in the output of sacct.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Parts of a log: some months, a stretch of time, the first jobs.
+"""Parts of a log: months, a time range, the first jobs.
 
 Each function returns a log whose header is the old one with MaxJobs and MaxRecords put right and a Note of what was
 selected; second 0 stays where it was. Months and dates are those of the log's own time zone, summer time included. A
@@ -118,14 +118,14 @@ def between(log: Log, since: str | date | None = None, until: str | date | None 
 
 
 def first_jobs(log: Log, count: int) -> Log:
-    """Return the first so many jobs, all of them if there are no more."""
+    """Return the first `count` jobs, or all if there are fewer."""
     if count < 1:
         raise LogError(log.name, f"first {count}: must be 1 or more")
     return _part(log, np.arange(min(count, len(log))), f"the first {count}")
 
 
 def noted(log: Log, note: str) -> Log:
-    """Return the log with MaxJobs and MaxRecords of what it holds now, and one more Note in its header."""
+    """Return the log with its present MaxJobs and MaxRecords, and one more Note in its header."""
     part = np.isin(log.status, PARTIAL)
     jobs = len(np.union1d(log.job, [])) if part.any() else len(log)
     header = log.header.with_value("MaxJobs", jobs).with_value("MaxRecords", len(log))

@@ -1,4 +1,4 @@
-"""Logs in the Standard Workload Format, version 2.2: reading, with every refusal named by line and field, and writing.
+"""Logs in the Standard Workload Format, version 2.2: reading, with errors that name line and field, and writing.
 
 A file is plain or gzip (recognised by its first bytes, whatever its name), one job a line in 18 fields, comments behind
 ``;``. Comments between jobs are kept with those of the header, in order, and are written before the first job.
@@ -159,7 +159,7 @@ def format_swf(log: Log) -> bytes:
 
 
 def swf_pieces(log: Log) -> Iterator[bytes]:
-    """Yield what `format_swf` returns, some thousands of jobs at a time."""
+    """Yield the text that `format_swf` returns, some thousands of jobs at a time."""
     yield "".join(f"{line}\n" for line in log.header.lines).encode()
     columns = log.columns().values()
     for start in range(0, len(log), _ROWS):

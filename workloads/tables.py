@@ -49,7 +49,7 @@ _ROWS = 1 << 16
 
 
 def format_csv(log: Log) -> bytes:
-    """Return a log as CSV: its header behind ``#``, and the columns that any job knows."""
+    """Return a log as CSV: its header behind ``#``, and the columns with known values."""
     text = io.StringIO()
     text.writelines(f"# {line}\n" for line in log.header.lines)
     columns = _known_columns(log)

@@ -72,7 +72,7 @@ class TsafrirModel:
             raise ValueError(f"the constants leave the most popular value {rest[0]:.3g}% of the jobs; raise head")
 
     def head_shares(self, values: int) -> NDArray[np.float64]:
-        """Return the percentages of jobs of so many values of the head, by popularity; together they are `head`."""
+        """Return the percentage of jobs for each value of the head, by popularity; the sum is `head`."""
         shares: NDArray[np.float64]
         shares = self.head_scale * np.exp(self.head_rate * np.arange(1, values + 1)) + self.head_base
         shares[0] = self.head - shares[1:].sum()
@@ -117,7 +117,7 @@ def tsafrir(
 def estimate_values(
     jobs: int, longest: float, generator: np.random.Generator, model: TsafrirModel | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the values that so many jobs have as estimates, in ascending order, and how many jobs have each.
+    """Return the values of the estimates of this number of jobs, ascending, and how many jobs have each value.
 
     In seconds; at least one job has each value. See `tsafrir`.
     """
@@ -140,7 +140,7 @@ def estimate_values(
 
 
 def distinct_estimates(jobs: int) -> int:
-    """Return how many values so many jobs have as estimates, before any in the tail has to give way."""
+    """Return the number of distinct estimates for this number of jobs, before values of the tail are dropped."""
     if jobs < 1:
         raise ValueError(f"{jobs} jobs have no estimates; give 1 or more")
     x, y = zip(*_DISTINCT, strict=True)
