@@ -53,7 +53,7 @@ all of n samples with a probability of 1 in n + 1: from ten on less than the ten
 
 
 def fewer_samples(count: int, samples: int) -> str:
-    """Return that a queue was simulated fewer times than it was to be."""
+    """Return the remark that a queue was simulated fewer times than requested."""
     less = f"its queue was simulated {count:,} times instead of {samples:,}, to limit the time"
     return f"{less}; intervals are less accurate"
 

@@ -1,4 +1,4 @@
-"""Jobs that may be submitted to a Slurm later: in the shape of those that are in its queue."""
+"""Jobs that may be submitted to Slurm later, with the shapes of jobs in its queue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Alike"]
 
 
 class Alike:
-    """Jobs that come later: in the shape of those that are in the queue, with sizes and time limits of the past."""
+    """Later jobs: shapes like those of jobs in the queue, with sizes and time limits of past jobs."""
 
     def __init__(self, cluster: Cluster, candidates: Sequence[Job | None], generator: np.random.Generator) -> None:
         named = {name for job in candidates if job is not None for name in job.partitions}

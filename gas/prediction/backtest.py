@@ -1,4 +1,4 @@
-"""What would have been predicted at the submissions of a recorded log, and what came true.
+"""Predictions for the jobs of a recorded log as of their submission, and the outcomes.
 
 At a submission the log shows what a scheduler would have: who ran, who waited, whose jobs had ended by then. From
 that the queue is simulated forward (`gas.prediction.forecast`), and it is learnt what jobs waited at whose submissions
@@ -61,7 +61,7 @@ SHARES = (0.1, 0.3, 0.5, 0.7, 0.8, INTERVAL, 0.95)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was predicted at a submission and what came true; waits in seconds from it.
+    """A prediction at a submission, and its outcome; waits are in seconds from the submission.
 
     Attributes
     ----------
@@ -113,13 +113,13 @@ class Outcome:
 
     @property
     def inside(self) -> bool:
-        """Whether it lay in the interval."""
+        """Whether the wait was in the interval."""
         return self.low <= self.wait <= self.high
 
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """What the simulated queue says of a job at its submission.
+    """The result of simulating the queue for a job at its submission.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ def rehearsed(
     samples: int = SAMPLES,
     policy: Policy = "s3",
 ) -> list[CameTrue]:
-    """Return what would have come of predictions of the last jobs to start; those that a ledger knows are left out.
+    """Return predictions in hindsight for the last jobs that started, with outcomes; jobs in the ledger are left out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Two predictions of a wait made one: the queue simulated forward, and what the last similar jobs waited.
+"""Combines two predictions of a wait: the simulated queue, and the waits of the last similar jobs.
 
 A simulation knows the queue, and not by what a real scheduler orders it; similar jobs know that, and not the queue.
 How much each counts is learnt from what came true on the machine: the weight whose mixtures would have been best
@@ -35,7 +35,7 @@ _LEVELS = (np.arange(POINTS) + 0.5) / POINTS
 
 
 class Blend:
-    """How much the simulation counts beside similar jobs, by what came true lately.
+    """The weight of the simulation against similar jobs, learned from recent outcomes.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Blend:
 
     @property
     def weight(self) -> float:
-        """Of the simulation, from 0 to 1."""
+        """The weight of the simulation, from 0 to 1."""
         if len(self._scores) < LEAST:
             return self._before
         return float(WEIGHTS[int(np.argmin(np.mean(self._scores, axis=0)))])
@@ -73,19 +73,19 @@ class Blend:
         return bool(gain.mean() > _SURE * gain.std() / np.sqrt(len(gain)))
 
     def came_true(self, wait: int, simulated: NDArray[np.int64], similar: NDArray[np.int64]) -> None:
-        """Learn from an outcome; the predictions are sorted waits."""
+        """Learn from an outcome; both predictions are sorted waits."""
         self._scores.append(scores_of(wait, simulated, similar))
 
 
 def scores_of(wait: int, simulated: NDArray[np.int64], similar: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how good the mixture of each of `WEIGHTS` was, less is better; the predictions are sorted waits."""
+    """Return the score of the mixture with each of `WEIGHTS`, lower is better; both predictions are sorted waits."""
     truth = _scaled(np.array(wait))
     each = [_scaled(mixture(weight, simulated, similar)) for weight in WEIGHTS.tolist()]
     return np.array([_score(one, float(truth)) for one in each])
 
 
 def mixture(weight: float, simulated: NDArray[np.int64], similar: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return sorted waits of which this share is from the simulation, the others from similar jobs.
+    """Return sorted waits: this share of them from the simulation, the others from similar jobs.
 
     Both predictions are sorted waits; without similar jobs all are from the simulation.
     """
@@ -94,7 +94,7 @@ def mixture(weight: float, simulated: NDArray[np.int64], similar: NDArray[np.int
 
 
 def spread(waits: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return so many quantiles of sorted waits, evenly."""
+    """Return `count` evenly spaced quantiles of sorted waits."""
     if not count:
         return np.zeros(0, np.int64)
     levels = (np.arange(count) + 0.5) / count

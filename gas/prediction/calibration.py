@@ -1,4 +1,4 @@
-"""Intervals corrected by what came true on the same machine, whatever was wrong with the samples.
+"""Intervals corrected by the outcomes on the same machine, whatever the errors of the samples.
 
 A prediction is a distribution: its samples, and a little of everything between the instant of the prediction and the
 latest start that was planned. What came true has a *level* in it, the share of the distribution up to it; were
@@ -40,7 +40,7 @@ _BEYOND_SECONDS = 60
 
 
 class Level(NamedTuple):
-    """Which share of a prediction lies before what came true, and which up to it; more than 1 if after all of it.
+    """The shares of a prediction before an outcome, and up to it; above 1 if the outcome was later than all samples.
 
     They differ where many samples agree on an instant, as on "at once".
     """
@@ -50,7 +50,7 @@ class Level(NamedTuple):
 
 
 class Calibration:
-    """The last outcomes of predictions, by which the next ones are corrected.
+    """The last outcomes of predictions, which correct the next predictions.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Calibration:
         return len(self._outcomes)
 
     def came_true(self, level: Level) -> None:
-        """Count an outcome; the oldest one is forgotten where there are enough."""
+        """Add an outcome; the oldest one is dropped if there are enough."""
         self._outcomes.append(level)
 
     def levels(self, share: float) -> tuple[float, float]:
@@ -89,13 +89,13 @@ class Calibration:
         return float(through[low]) if low >= 0 else 0.0, self.level(1 - tail)
 
     def level(self, share: float) -> float:
-        """Return the level that an outcome keeps to with this probability; all there is where too few are known."""
+        """Return the level that an outcome stays within with this probability; the highest if too few are known."""
         before = self._sorted([one.before for one in self._outcomes])
         place = math.ceil(round(share * (len(before) + 1), 9)) - 1
         return float(before[place]) if place < len(before) else max([1.0, *before[-1:].tolist()])
 
     def share(self, level: float) -> float:
-        """Return with which probability an outcome keeps to a level, at least; the inverse of `level`.
+        """Return the least probability that an outcome does not exceed a level; the inverse of `level`.
 
         It is a conformal predictive distribution (Vovk, Shen, Manokhin & Xie 2017). With n outcomes, those that stand
         for others among them, it is n / (n + 1) at most.
@@ -112,7 +112,7 @@ UNTRIED = Calibration()
 
 
 def level_of(truth: int, samples: NDArray[np.int64], now: int, latest: int) -> Level:
-    """Return the level of what came true in a prediction.
+    """Return the level of an outcome in its prediction.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A deadline as a probability: how sure each request is to meet it, and what more certainty costs.
+"""Deadlines: the probability that each request meets the deadline, and the cost of a higher probability.
 
 The probability is that of the start, corrected by what came true on the machine. The run is taken to last as long as
 its application says; how sure it is if it lasts until the end of its walltime stands beside it.
@@ -21,7 +21,7 @@ _RUNGS = (0.99, 0.95, 0.9, 0.8, 0.5)
 
 @dataclass(frozen=True, eq=False)
 class Corrected:
-    """The start of a candidate as a distribution, corrected by what came true on its machine.
+    """The distribution of a candidate's start, corrected by outcomes on its machine.
 
     Attributes
     ----------
@@ -35,27 +35,27 @@ class Corrected:
 
     @property
     def outcomes(self) -> int:
-        """How many predictions of the same kind have come true, of the last ones."""
+        """The number of recent predictions of the same kind that have an outcome."""
         return len(self.ledger.calibration(self.made.kind))
 
     @property
     def checked(self) -> bool:
-        """Whether these are enough to say how well such predictions hold."""
+        """Whether there are enough outcomes to know how accurate such predictions are."""
         return self.outcomes >= LEAST
 
     @property
     def latest(self) -> int:
-        """The start if all jobs used up their walltimes."""
+        """The start if all jobs use their whole walltimes."""
         return self.made.now + self.made.latest
 
     def start_by(self, share: float) -> int:
-        """Return by which instant it has started with this probability; never after a promise."""
+        """Return the instant by which the candidate has started with this probability; never after a promise."""
         levels = 0.0, self.ledger.calibration(self.made.kind).level(share)
         start = self.made.now + ends_of(levels, self.made.waits, 0, self.made.latest)[1]
         return min(start, self.latest) if self.candidate.kind == "promise" else start
 
     def probability(self, instant: int) -> float:
-        """Return with which probability it has started by an instant, at least."""
+        """Return the least probability that the candidate has started by an instant."""
         if self.candidate.kind == "promise" and instant >= self.latest:
             return 1.0
         wait = instant - self.made.now
@@ -67,7 +67,7 @@ class Corrected:
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """How sure a request is to be done by a deadline, from 0 to 1.
+    """The probability that a request finishes by a deadline, from 0 to 1.
 
     Attributes
     ----------
@@ -87,14 +87,14 @@ class Certainty:
     outcomes: int = 0
 
     def reaches(self, share: float) -> bool:
-        """Whether it is as sure as that."""
+        """Whether the probability is at least the given one."""
         return self.share >= share - 1e-9
 
 
 def certainties(
     candidates: Iterable[Candidate], deadline: int, corrected: Mapping[Candidate, Corrected]
 ) -> dict[Candidate, Certainty]:
-    """Return how sure candidates are to meet a deadline, those of which that is known.
+    """Return the probability that each candidate meets a deadline, as far as it is known.
 
     It is not known of an estimate that is not predicted, nor of one that is `unproven` and planned to miss it.
     """
@@ -113,7 +113,7 @@ def certainties(
 
 
 def unproven(found: Iterable[Corrected]) -> set[Candidate]:
-    """Return the candidates of which no such prediction is checked on their machine, where on another one some are.
+    """Return the candidates on machines without checked predictions, if another machine has checked ones.
 
     How narrow their distributions are says nothing then: they are to be compared by their plans.
     """
@@ -128,13 +128,13 @@ def cheapest(
     share: float,
     rank: Callable[[Candidate], tuple[int, ...]],
 ) -> Candidate | None:
-    """Return the candidate of the fewest processor-seconds among those that are as sure as that, then the first."""
+    """Return the candidate with the fewest processor-seconds among those with this probability; then the first."""
     sure = [one for one in candidates if one in certain and certain[one].reaches(share)]
     return min(sure, key=lambda one: (one.processor_seconds, *rank(one)), default=None)
 
 
 def prices(certain: Mapping[Candidate, Certainty], share: float | None = None) -> list[Candidate]:
-    """Return what certainty costs: the cheapest candidate for each of some probabilities, the surest first.
+    """Return the price of certainty: the cheapest candidate for each of several probabilities, the highest first.
 
     Parameters
     ----------
@@ -152,6 +152,6 @@ def prices(certain: Mapping[Candidate, Certainty], share: float | None = None) -
 
 
 def percent(share: float) -> str:
-    """Return a probability in percent, rounded down: what is 95% sure is not less."""
+    """Return a probability in percent, rounded down: "95%" means at least 95%."""
     whole = share * 100 + 1e-7
     return f"{math.floor(whole * 10) / 10:g}%" if 99 <= whole < 100 else f"{math.floor(whole)}%"

@@ -1,4 +1,4 @@
-"""The choice of a request by predictions: the one with the earliest expected finish, or one that is sure to be in time.
+"""The choice of a request by predictions: the earliest expected finish, or a high enough probability of being in time.
 
 The planner is independent of this: it returns each candidate with its planned start, forecasts return the likely
 starts, and `choose` combines both to another plan.

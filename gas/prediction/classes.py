@@ -1,4 +1,4 @@
-"""For whom predictions were good and for whom not: classes of jobs, and which are worse beyond doubt.
+"""Classes of jobs: how accurate their predictions were, and which classes are significantly worse.
 
 A class is judged by two figures: how many of its 90% intervals held, and, of its jobs that waited for more than ten
 minutes, how many were predicted within a factor of two. Either is compared with a bound, and counts as missed only if
@@ -52,7 +52,7 @@ Bounds = tuple[int, int | None]
 
 @dataclass(frozen=True)
 class JobClass:
-    """What came of the predictions of a class of jobs.
+    """The accuracy of predictions for a class of jobs.
 
     Attributes
     ----------
@@ -88,24 +88,24 @@ class JobClass:
 
     @property
     def too_narrow(self) -> bool:
-        """Whether its intervals hold too seldom, beyond doubt."""
+        """Whether its intervals contain the start significantly too rarely."""
         return self.jobs >= FEWEST and _below(self.held, HELD)
 
     @property
     def far_off(self) -> bool:
-        """Whether too few are within a factor of two, beyond doubt."""
+        """Whether significantly too few predictions are within a factor of two."""
         return (
             self.delayed >= FEWEST and self.within_factor_2 is not None and _below(self.within_factor_2, FACTOR_SHARE)
         )
 
     @property
     def no_better(self) -> bool:
-        """Whether a baseline is nearer more often than Gas, beyond doubt."""
+        """Whether a baseline is significantly more often closer than Gas."""
         return self.told_apart >= FEWEST and self.beaten is not None and _below(self.beaten, 0.5)
 
 
 def classes_of(recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequence[Outcome]) -> list[JobClass]:
-    """Return the classes of the jobs at these places with what came of each; the first is that of all.
+    """Return the classes of the jobs at these places, with the accuracy of each; the first class has all jobs.
 
     Those by recorded wait are known in hindsight only; the others at submission.
     """
@@ -144,20 +144,20 @@ def _share(hits: NDArray[Any], part: NDArray[np.int64]) -> Interval:
 
 
 def parts_of(count: int) -> NDArray[np.int64]:
-    """Return in which of the consecutive parts each of so many predictions is, which are the batches of intervals."""
+    """Return for each prediction its consecutive part; the parts are the batches of intervals."""
     return np.arange(count) * _PARTS // max(1, count)
 
 
 def members_of(
     recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequence[Outcome]
 ) -> list[tuple[str, str, NDArray[np.bool_]]]:
-    """Return kind, name and members of each class that has any; the first is that of all."""
+    """Return kind, name and members of each class with members; the first class has all jobs."""
     wait, median = waits_of(outcomes, "wait"), waits_of(outcomes, "median")
     return [("", "all", np.ones(len(wait), np.bool_)), *_kinds(recorded, places, wait, median)]
 
 
 def best_baseline(outcomes: Sequence[Outcome]) -> str:
-    """Return which of the `BASELINES` has the least median error, of the jobs for which all said something.
+    """Return which of the `BASELINES` has the least median error, over the jobs that all of them predict.
 
     Jobs that waited for more than ten minutes decide, where there are such: of most others, any is right.
     """

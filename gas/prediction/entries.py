@@ -1,4 +1,4 @@
-"""A snapshot built from a scheduler's records of single jobs, whatever its policy."""
+"""A snapshot built from a scheduler's records of single jobs, for any policy."""
 
 from __future__ import annotations
 

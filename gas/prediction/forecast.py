@@ -1,4 +1,4 @@
-"""When candidates are likely to start and finish, were they submitted now: a distribution for each."""
+"""Distributions of the start and the finish of each candidate, if it is submitted now."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Options(TypedDict):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Forecast(Shown):
-    """What is likely to become of some candidates; arrays have one value, or one column, a candidate.
+    """The forecast for some candidates; arrays have one value, or one column, for each candidate.
 
     Attributes
     ----------
@@ -84,11 +84,11 @@ class Forecast(Shown):
         return self.expected_start + self.execution_time
 
     def start_by(self, share: float) -> NDArray[np.float64]:
-        """Return by when each starts in this share of the samples."""
+        """Return the time by which each candidate has started in this share of the samples."""
         return np.asarray(np.quantile(self.starts, share, axis=0), np.float64)
 
     def interval(self, share: float = 0.9) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return instants between which the start of each lies with this probability, where nothing came true before.
+        """Return the interval of the start of each candidate with this probability, without correction by outcomes.
 
         `gas.prediction.ledger` corrects them by what did.
 
@@ -104,7 +104,7 @@ class Forecast(Shown):
         return low, high
 
     def scores(self, risk: float | None = None) -> NDArray[np.float64]:
-        """Return what is to be least: the expected finish, or that by which this share of the samples has finished."""
+        """Return the value to minimise: the expected finish, or the finish in this share of the samples."""
         if risk is None:
             return self.expected_finish
         if not 0 < risk < 1:

@@ -1,4 +1,4 @@
-"""A forest of extremely randomised trees that says which past waits a job's is likely to be among.
+"""A forest of extremely randomised trees that selects past waits of jobs in a similar situation.
 
 Each tree splits past jobs by what was seen at their submission until few are left together. A job goes to the leaf
 where it belongs, and the jobs of its leaves, each tree counting alike, are the distribution of its wait (Geurts, Ernst
@@ -44,7 +44,7 @@ _SIDES: Final[tuple[Literal["left", "right"], ...]] = ("left", "right")
 
 
 class Picked:
-    """The past waits that a job's is likely to be among.
+    """The selected past waits, as a distribution of a job's wait.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A queue simulated forward, again and again, each time with other run times, to see when one job more would start.
+"""Simulates a queue forward repeatedly, each time with other run times, to find when one more job would start.
 
 The state is made of a snapshot: what runs holds its processors, what waits stands in the plan where it is planned, the
 candidate arrives now, and others may later. In each sample the jobs get the run times that were drawn for them. All
@@ -185,7 +185,7 @@ def in_samples(
     threads: int,
     visits: float,
 ) -> NDArray[np.int64]:
-    """Return what is found in all samples: an array of this shape, with a row for each.
+    """Return the results of all samples: an array of this shape, with a row for each sample.
 
     Parameters
     ----------

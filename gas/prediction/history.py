@@ -1,4 +1,4 @@
-"""A machine's history: the log of its past, with the numbers that its users have in it."""
+"""A machine's history: a log of its past, and the numbers of its users in this log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["History"]
 
 @dataclass(frozen=True)
 class History:
-    """A log of a machine's past, with the numbers that its users have in it.
+    """A log of a machine's past, and the numbers of its users in this log.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class History:
 
     @classmethod
     def of_accounting(cls, found: Accounting) -> History:
-        """Return the history in the output of sacct; jobs without a time limit have one of `UNLIMITED`."""
+        """Return the history in the output of sacct; jobs without a time limit get the limit `UNLIMITED`."""
 
         def log(unit: Unit) -> Log:
             whole = found.log(unit, unlimited=True)
@@ -64,7 +64,7 @@ class History:
         return cls(found.name, cache(log), found.users, found.names, found.remarks)
 
     def past(self, snapshot: Snapshot, unit: Unit = "cpus") -> Past:
-        """Return the past of a machine, as it is known at the instant of a snapshot.
+        """Return the past of a machine, as known at the instant of a snapshot.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class History:
         return past
 
     def waits(self, snapshot: Snapshot, requests: Sequence[Request | None], processors: int) -> list[NDArray[np.int64]]:
-        """Return for each request the past waits that its own is likely to be among, sorted; none for None.
+        """Return for each request the sorted waits of past jobs in a similar situation; none for None.
 
         They are of jobs that met a queue like it (`gas.prediction.present`); where too little is known for that, or it
         is not compiled yet, of the last ones of like size and walltime.
@@ -129,7 +129,7 @@ class History:
         return {name: number for number, name in queues_of(self.log(unit))[1].items()}
 
     def of_queues(self, past: Past, names: Iterable[str]) -> Past:
-        """Return its past with the arrivals of these queues alone; with all if it has none of them."""
+        """Return the history with arrivals of these queues only, or with all if it has none of these queues."""
         numbers = self.queues()
         known = sorted(numbers[name] for name in names if name in numbers)
         return past.of_queue(*known) if known else past

@@ -1,4 +1,4 @@
-"""Waits learnt from what was seen of a recorded queue when other jobs were submitted, and what they waited.
+"""Waits learned from the state of a recorded queue at the submission of other jobs, and from their waits.
 
 A forest (`gas.prediction.forest`) is grown from the last jobs that have started, and again as more have. What a job's
 submission looks like (`gas.prediction.queue_state`) then picks those past waits that its own is likely to be among.
@@ -71,7 +71,7 @@ NOTHING: Final = Learnt(np.zeros(0, np.int64))
 
 
 class LearntWaits:
-    """Waits of a recorded queue, as they can be known at instants that go forward.
+    """Learned waits of a recorded queue, at instants in ascending order.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class LearntWaits:
         self._tails = Tails()
 
     def predicted(self, place: int, shares: Sequence[float]) -> Learnt:
-        """Return what is likely for a job; jobs are asked about in the order of their submission.
+        """Return the prediction for a job; call this for jobs in the order of their submission.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class LearntWaits:
         return Learnt(picked.quantiles(_LEVELS), tuple((low, high) for low, high in ends.tolist()))
 
     def waits_at(self, place: int, now: int) -> NDArray[np.int64]:
-        """Return `POINTS` waits, sorted, among which that of a job is likely to be; none where too little is known.
+        """Return `POINTS` sorted waits as a distribution of a job's wait; none if too little is known.
 
         What has started before that instant is known.
         """
@@ -197,10 +197,10 @@ def _so_far(waited: int, ends: NDArray[np.int64]) -> Level:
 
 
 def middle_of(waits: NDArray[np.int64]) -> float:
-    """Return the one wait that is said of sorted ones: their median.
+    """Return the one wait that represents sorted waits: their median.
 
-    Where it is below some minutes, it is the one that is nearest to the others by the logarithm of the difference: of
-    jobs that start at once or much later, few wait for minutes.
+    If the median is below some minutes, return the wait closest to the others by the logarithm of the difference:
+    if jobs start either at once or much later, few wait for minutes.
     """
     median = float(np.median(waits))
     if median >= SHORT:

@@ -1,4 +1,4 @@
-"""Predictions with their outcomes, of one machine: what corrects the next ones, and how well the last ones held.
+"""The predictions for one machine with their outcomes, which correct later predictions and show their accuracy.
 
 A `Ledger` has each prediction until its start is known, and then its `Outcome`. From the last outcomes it corrects
 intervals (`gas.prediction.calibration`) and learns how much a simulation counts beside similar jobs
@@ -72,7 +72,7 @@ _LATEST = 2**53  # instants and waits are below it
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A prediction: waits are in seconds from `now`, sorted where they are several.
+    """A prediction: waits are in seconds from `now`, and arrays of waits are sorted.
 
     Attributes
     ----------
@@ -101,11 +101,11 @@ class Made:
     afterwards: bool = False
 
     def precedes(self, start: int) -> bool:
-        """Return whether it was made before a job started, by a clock that was not set back since."""
+        """Return whether the prediction was made before the job started, by a clock that was not set back since."""
         return start >= self.now - SET_BACK
 
     def outcome(self, start: int) -> Outcome:
-        """Return what has come of it."""
+        """Return the outcome of the prediction."""
         wait = start - self.now
         before, through = level_of(wait, self.waits, 0, self.latest)
         both = self.simulated.size and self.similar.size
@@ -115,7 +115,7 @@ class Made:
 
 
 class Outcome(NamedTuple):
-    """What came of a prediction.
+    """The outcome of a prediction.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class Outcome(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """How many of the last intervals held, of how many; how many of these were predicted afterwards."""
+    """The number of recent intervals, how many of them contained the start, and how many were predicted afterwards."""
 
     held: int
     outcomes: int
@@ -146,7 +146,7 @@ class Coverage(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """Which share of them held; None for fewer than `LEAST`."""
+        """The share of intervals that contained the start; None for fewer than `LEAST` intervals."""
         return None if self.outcomes < LEAST else self.held / self.outcomes
 
     def __str__(self) -> str:
@@ -209,7 +209,7 @@ class Ledger:
         kind: str | None = None,
         afterwards: bool = False,
     ) -> Made:
-        """Return a prediction, corrected by what came true.
+        """Return a prediction, corrected by past outcomes.
 
         Parameters
         ----------
@@ -236,18 +236,18 @@ class Ledger:
         return self._levels[kind, share]
 
     def calibration(self, kind: str) -> Calibration:
-        """Return what corrects predictions of a kind."""
+        """Return the calibration for predictions of a kind."""
         if kind not in self._calibrations:
             known = (one.level for one in self._outcomes.get(kind, ()))
             self._calibrations[kind] = Calibration(known, prior=self.prior)
         return self._calibrations[kind]
 
     def weight(self, kind: str) -> float:
-        """Return how much a simulation counts beside similar jobs, from 0 to 1."""
+        """Return the weight of a simulation against similar jobs, from 0 to 1."""
         return self._blend(kind).weight
 
     def simulation_helps(self, kind: str) -> bool:
-        """Return whether predictions with a simulation were better than by similar jobs alone, by more than chance."""
+        """Return whether predictions with a simulation were significantly better than by similar jobs alone."""
         return self._blend(kind).helps
 
     def _blend(self, kind: str) -> Blend:
@@ -257,23 +257,23 @@ class Ledger:
     # ------------------------------------------------------------------------------------------------- learn
 
     def predicted(self, who: str, made: Made) -> None:
-        """Note the first prediction of a job; later ones are not."""
+        """Record the first prediction of a job; ignore later ones."""
         if who not in self._open:
             self._open[who] = made
             if len(self._open) > MOST_OPEN:
                 del self._open[next(iter(self._open))]
 
     def started(self, who: str, start: int) -> None:
-        """Note when a job starts or has started; it counts as soon as that has passed (`learn`)."""
+        """Record when a job starts or has started; the start counts as soon as it has passed (`learn`)."""
         heappush(self._started, (start, self._told, who))
         self._told += 1
 
     def withdrawn(self, who: str) -> None:
-        """Forget a prediction of which nothing will come: the job was cancelled, changed, or is not known any more."""
+        """Delete a prediction that will have no outcome: the job was cancelled or changed, or is no longer known."""
         self._open.pop(who, None)
 
     def learn(self, now: int) -> bool:
-        """Take in the starts before an instant; return whether there was an outcome."""
+        """Learn from the starts before an instant; return whether there was an outcome."""
         learnt = False
         while self._started and self._started[0][0] < now:
             start, _, who = heappop(self._started)
@@ -284,7 +284,7 @@ class Ledger:
         return learnt
 
     def forget_after(self, now: int) -> bool:
-        """Forget what was noted while the clock was far ahead of now; return whether there was anything.
+        """Delete records made while the clock was far ahead of now; return whether there were any.
 
         Its instants would be the last ones for as long.
         """
@@ -301,7 +301,7 @@ class Ledger:
         return bool(ahead)
 
     def add(self, outcomes: Iterable[Outcome]) -> None:
-        """Take in outcomes of predictions that were made elsewhere."""
+        """Add outcomes of predictions that were made elsewhere."""
         for one in outcomes:
             self._came_true(one)
 
@@ -314,34 +314,34 @@ class Ledger:
 
     @property
     def open(self) -> Mapping[str, Made]:
-        """Predictions without an outcome, by who was predicted, the oldest first."""
+        """Predictions without an outcome, by job, the oldest first."""
         return self._open
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """What came true, in the order of the starts."""
+        """The outcomes, in the order of the starts."""
         return sorted((one for kind in self._outcomes.values() for one in kind), key=lambda one: one.start)
 
     def coverage(self, kind: str | None = None) -> Coverage:
-        """Return how well the last intervals held: of one kind, or of all."""
+        """Return the coverage of the last intervals, of one kind or of all."""
         last = [one for one in self.outcomes if kind in (None, one.kind)][-WINDOW:]
         return Coverage(sum(one.held for one in last), len(last), sum(one.afterwards for one in last))
 
     def coverage_to_wire(self) -> dict[str, Any]:
-        """Return as JSON how well they held, of all and of each kind."""
+        """Return the coverage as JSON, of all intervals and of each kind."""
         by_kind = {kind.replace(" ", "_"): self.coverage(kind).to_wire() for kind in KINDS}
         return {**self.coverage().to_wire(), "by_kind": by_kind}
 
     # ------------------------------------------------------------------------------------------------- JSON
 
     def to_wire(self) -> dict[str, Any]:
-        """Return it as JSON; a prediction is kept as `POINTS` of its waits, and starts to come are left out."""
+        """Return the ledger as JSON, with `POINTS` waits of each prediction, and without future starts."""
         outcomes = [[o.start, o.kind, *o.level, o.held, list(o.scores), o.afterwards] for o in self.outcomes]
         return {"outcomes": outcomes, "open": {who: _kept(m) for who, m in self._open.items()}}
 
     @classmethod
     def of_wire(cls, wire: Mapping[str, Any]) -> Ledger:
-        """Return the ledger that was written.
+        """Return the ledger that `to_wire` wrote.
 
         Raises
         ------
@@ -358,7 +358,7 @@ class Ledger:
 
 
 def kind_of(simulated: NDArray[np.int64]) -> str:
-    """Return the kind of a prediction, from the sorted waits that it goes by."""
+    """Return the kind of a prediction, from the sorted waits on which it is based."""
     if simulated[int((1 - _OUTSIDE) * (simulated.size - 1))] <= 0:
         return AT_ONCE
     return WITHIN_AN_HOUR if simulated[simulated.size // 2] <= _HOUR else LONGER

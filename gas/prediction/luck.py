@@ -1,4 +1,4 @@
-"""Luck that jobs share: those of a user that wait or run together all crash, or all run on.
+"""Correlated use of walltimes: jobs of a user that wait or run together tend to all crash, or to all run on.
 
 The luck of a job is where its run time lies in what was expected of it, as a normal score. Between two jobs of a user,
 luck is correlated: by `Amounts.user` if they were submitted together, by `Amounts.kind` more if they ask for the same,
@@ -55,7 +55,7 @@ _EDGE = 1e-9
 
 
 def amounts_of(scores: NDArray[np.float64], apart: NDArray[np.int64], alike: NDArray[np.bool_]) -> Amounts:
-    """Return how much luck is shared, by pairs of jobs: least squares, pulled to what is typical.
+    """Return the correlations, from pairs of jobs: least squares, shrunk towards typical values.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""What choosing by predictions would have saved: other sizes of recorded jobs, and when each would have ended.
+"""The time that choosing by predictions would have saved: other sizes of recorded jobs, and when each would have ended.
 
-A log knows the start of the request that was made, and of no other. So jobs are taken to be moldable, by one rule for
-all, and what would have become of each size is found by a replay: the queue of the submission simulated forward with
-the run times and arrivals that the log recorded after it. Choices know nothing of these: they go by the plan, or by
-the prediction. How near the replay is to the log is known for the recorded size.
+A log records the start of one request of each job. So all jobs are assumed to be moldable, by the same rule, and a
+replay finds when each size would have ended: it simulates the queue at the submission forward, with the later run times
+and arrivals of the log. Choices do not know these: they use the plan, or the prediction. The recorded size shows how
+close the replay is to the log.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ __all__ = ["FASTER", "SIZES", "Choice", "Saving", "Savings", "choices"]
 __all__ += ["places_of_choices", "savings_of"]
 
 SIZES = (0.5, 1.0, 2.0)
-"""Sizes among which is chosen, in those of the recorded request; what the machine does not have is left out."""
+"""The sizes to choose among, as multiples of the recorded size; sizes larger than the machine are left out."""
 
 FASTER = 1.8
-"""Twice the processors make a job so many times as fast."""
+"""How many times faster a job runs on twice the processors."""
 
 MOST = 200
-"""So many jobs choose, evenly over those that met a queue."""
+"""The most jobs that choose, spread evenly over the jobs that met a queue."""
 
 _SAMPLES, _LEAST, _VISITS = 30, 10, 1e6
 """Samples of a choice, fewer of a long queue, as `gas.prediction.backtest` has them for a prediction."""
