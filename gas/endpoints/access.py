@@ -1,4 +1,4 @@
-"""How a service is spoken to: its address, the token that names the user, the certificates that are trusted.
+"""Access to a service: its address, the token that names the user, and the trusted certificates.
 
 A token goes only to the address that it was given for. The token in the file that an endpoint's own table names goes to
 that endpoint. ``$GAS_TOKEN`` is for ``$GAS_ENDPOINT`` if that is set, else for the only endpoint that it can be meant
@@ -45,7 +45,7 @@ class Table(Fields):
 
 @dataclass(frozen=True)
 class Access:
-    """What requests to one service carry and trust.
+    """The token and the trusted certificates for requests to one service.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Access:
         *,
         rivals: Sequence[str] = (),
     ) -> Access:
-        """Return how an address is spoken to.
+        """Return the access to the service at an address.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Access:
 
     @property
     def hint(self) -> str:
-        """What a user can do whose token was not accepted."""
+        """The way out for a user whose token was not accepted."""
         if self.withheld is not None:
             return f"no token was sent: {self.withheld}"
         if self.source is None:
@@ -165,7 +165,7 @@ def _why_withheld(
 
 
 def same_service(one: str, other: str) -> bool:
-    """Return whether two addresses are of the same service, as far as they say."""
+    """Return whether two addresses name the same service, as far as the addresses show it."""
     if one.rstrip("/") == other.rstrip("/"):
         return True
     try:

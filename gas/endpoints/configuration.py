@@ -129,14 +129,14 @@ class Configuration:
 
 
 class Place(NamedTuple):
-    """A configuration file, and whether the user has named it or it is the one below the user's home."""
+    """A configuration file, and whether the user named it or it is the file in the user's home."""
 
     path: Path
     named: bool
 
 
 def find_configuration(explicit: Path | None = None) -> Place | None:
-    """Return the configuration file: the one named, ``$GAS_CONFIG``, ``./gas.toml``, the user's own; None if none."""
+    """Return the configuration file: the named one, ``$GAS_CONFIG``, ``./gas.toml`` or the user's own; None if none."""
     if explicit is not None:
         return Place(explicit, True)
     if named := os.environ.get("GAS_CONFIG"):

@@ -1,4 +1,4 @@
-"""One service over HTTP, one exchange at a time: what came back is an answer, a refusal of S³, or no definite answer.
+"""One service over HTTP, one exchange at a time: the result is an answer, a refusal by S³, or no definite answer.
 
 Nothing is repeated here; what may be repeated, and for how long, `gas.endpoints.s3` decides.
 """
@@ -50,7 +50,7 @@ _REFUSALS = {
 
 
 class NoAnswer(Unreachable):
-    """There is no definite answer: none, half of one, or one that S³ did not give.
+    """There is no definite answer: none, an incomplete one, or one that is not from S³.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class NoAnswer(Unreachable):
 
 
 class Connection:
-    """A service, and how it is spoken to.
+    """A service, and the access to it.
 
     Parameters
     ----------
@@ -224,13 +224,13 @@ def _seconds(text: str | None) -> float:
 
 
 def age_of(headers: Mapping[str, str]) -> int:
-    """Return for how many seconds something on the way has kept an answer, as it says itself (RFC 9111)."""
+    """Return the age of an answer in seconds, as a cache on the way states it (RFC 9111)."""
     text = headers.get("Age", "").strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
 def never_made(error: BaseException) -> bool:
-    """Return whether a request failed because there was no connection, or none to be trusted: nothing was sent."""
+    """Return whether a request failed because there was no trusted connection, so that nothing was sent."""
     import ssl
 
     from urllib3.exceptions import NewConnectionError
@@ -256,7 +256,7 @@ def _innermost(error: BaseException) -> BaseException:
 
 
 def words_of(error: BaseException) -> str:
-    """Return what a failed request failed of, in words."""
+    """Return the cause of a failed request in words."""
     cause = _innermost(error)
     if type(cause) is ValueError:  # of the reader of chunks, for one that is cut off
         return "the answer was cut off"

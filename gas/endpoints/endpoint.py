@@ -40,7 +40,7 @@ __all__ = [
 
 
 class InDoubt(Unreachable):
-    """A scheduler was sent a job or a reservation and gave no definite answer: it may or may not have taken it.
+    """A scheduler gave no definite answer to a job or a reservation, so it may or may not have accepted it.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class JobDescription:
     def sized(
         self, processors: int, walltime: int, known: Mapping[str, int] | None = None, later: Collection[str] = ()
     ) -> JobDescription:
-        """Return the job with a size: its placeholders are filled in.
+        """Return the job with a size: placeholders are replaced.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class Endpoint(Protocol):
         """Return the availability list, or raise `Unreachable`."""
 
     def choices(self) -> Sequence[Endpoint]:
-        """Return it with each account and QOS that jobs do not get anyway; after it has answered."""
+        """Return an endpoint for each account and QOS that jobs do not get by default; call this after an answer."""
         return ()
 
     def line(self, request: Request, name: str) -> str | None:
@@ -239,11 +239,11 @@ class JobEndpoint(Endpoint, Protocol):
         return None
 
     def why(self, id: int) -> dict[str, Any]:
-        """Return why a job waits, or raise `BadInput` if that is not known of jobs there."""
+        """Return why a job waits, or raise `BadInput` if the scheduler does not show this."""
         raise BadInput(f"{self.name}: is not a Slurm scheduler; gas status {id} says when the job starts")
 
     def why_unchanged(self, id: int) -> str:
-        """Return why a job that waits cannot be changed there; raise `NotFound` if there is no such job."""
+        """Return why a waiting job cannot be changed on this scheduler; raise `NotFound` if there is no such job."""
         return f"{self.name}: cannot change a job that waits; cancel it and submit another (gas submit)"
 
     def submit(self, request: Request, job: JobDescription, key: str | None = None) -> dict[str, Any]:
@@ -293,10 +293,10 @@ class QueueEndpoint(Endpoint, Protocol):
 
     @property
     def policy(self) -> Policy:
-        """Return the simulator's policy that equals its own, or is nearest to it."""
+        """Return the policy of the simulator that is the same as the scheduler's own, or closest to it."""
 
     def snapshot(self, users: Mapping[str, int]) -> Snapshot:
-        """Return running and waiting jobs; these names of users are numbered, others are -1."""
+        """Return running and waiting jobs; the given names of users become numbers, other users are -1."""
 
 
 @runtime_checkable
@@ -352,7 +352,7 @@ class RememberingEndpoint(Endpoint, Protocol):
     """A scheduler that keeps a record of past jobs."""
 
     def history(self) -> History:
-        """Return its record of ended and unfinished jobs; the name of the result says what it is.
+        """Return the scheduler's record of ended and unfinished jobs; the name of the result describes the record.
 
         Raises
         ------

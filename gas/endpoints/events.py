@@ -20,7 +20,7 @@ MOST_EVENT_BYTES = 2**22
 
 @dataclass(frozen=True)
 class ServiceEvent:
-    """One event: ``machine``, ``job`` or ``reset``, its JSON object, and the id to come back with."""
+    """One event: ``machine``, ``job`` or ``reset``, its JSON object, and the id with which to resume."""
 
     kind: str
     data: dict[str, Any]
@@ -28,7 +28,7 @@ class ServiceEvent:
 
 
 class EventReader:
-    """Makes events of bytes, in whatever pieces they come.
+    """Turns bytes into events, in whatever pieces they arrive.
 
     What the standard lets a reader overlook (comments, ``retry``, unknown fields) is overlooked; data that is no JSON
     object is an error.
@@ -49,7 +49,7 @@ class EventReader:
         self._length = 0
 
     def feed(self, piece: bytes) -> Iterator[ServiceEvent]:
-        """Yield the events that this piece completes.
+        """Yield the events that are complete after this piece.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""One request over HTTP and its whole answer, within a deadline and a number of bytes.
+"""One request over HTTP and its whole answer, with a deadline and a limit on bytes.
 
 A server may be hostile or broken: it may send a byte now and then, or never stop. So the seconds count for
 the connection, the head and the body together, nothing is unpacked (a few bytes may become gigabytes), no redirect is
@@ -27,7 +27,7 @@ _PIECE = 2**16
 
 
 class Unreadable(Unreachable):
-    """An answer that is not read to its end; the message follows the name of who sent it."""
+    """An answer that was not read to its end; the message follows the name of the sender."""
 
 
 class Answer(NamedTuple):
@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return the body as text, whatever its head calls it."""
+        """Return the body as text, whatever its header states."""
         return self.content.decode(errors="replace")
 
     def json(self) -> Any:
@@ -120,7 +120,7 @@ def _body(answer: requests.Response, most: int, timeout: float) -> bytes:
 def stream(
     session: requests.Session, url: str, *, timeout: float, silence: float, **options: Any
 ) -> Iterator[tuple[Answer, Iterator[bytes] | None]]:
-    """Make a request whose answer has no end; yield what it says at first, and its pieces as they come.
+    """Make a request whose answer has no end; yield its header, then its pieces as they arrive.
 
     An answer that is no stream of events is read as a whole, and has None in place of pieces.
 

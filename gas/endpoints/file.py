@@ -1,4 +1,4 @@
-"""An availability list on disk or standard input as an endpoint: it can be planned with, and takes no jobs."""
+"""An availability list on disk or standard input, as an endpoint: Gas can plan with it, but it accepts no jobs."""
 
 from __future__ import annotations
 

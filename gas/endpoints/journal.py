@@ -1,4 +1,4 @@
-"""Where each key was sent: a small file for each key, written before the request goes out.
+"""Records where each key was sent: a small file for each key, written before the request is sent.
 
 A scheduler knows which keys it has seen, but not which ones another has. What a scheduler has not answered may still
 be on its way to it, so the same key must not go to another one, whichever process asks: the file says where it went.
@@ -23,17 +23,17 @@ __all__ = ["Page", "journal_directory", "key_file", "locked_file", "open_page", 
 
 
 def state_directory() -> Path:
-    """Return where Gas keeps notes of a user's: under ``$XDG_STATE_HOME``, by default ``~/.local/state``."""
+    """Return the folder of a user's state: under ``$XDG_STATE_HOME``, by default ``~/.local/state``."""
     return user_folder("XDG_STATE_HOME") / "gas"
 
 
 def journal_directory() -> Path:
-    """Return where the files are."""
+    """Return the folder of the files."""
     return state_directory() / "submissions"
 
 
 class Page:
-    """What is known of one key; durable when a method returns.
+    """The record of one key; durable when a method returns.
 
     Attributes
     ----------
@@ -62,17 +62,17 @@ class Page:
         self.job: int | None = job if isinstance(job, int) else None
 
     def sent_to(self, address: str, sent: int, identity: str | None = None) -> None:
-        """Note that a request is about to go to this scheduler, at an epoch second."""
+        """Record that a request is about to be sent to this scheduler, at an epoch second."""
         self.address, self.identity, self.sent = address, identity, sent
         self._write(self._request())
 
     def made(self, job: int) -> None:
-        """Note the job that the scheduler has made of it."""
+        """Record the job that the scheduler has created."""
         self._write({**self._request(), "job": job})
         self.job = job
 
     def refused(self) -> None:
-        """Note that the scheduler has refused it, and that nothing is on its way any more."""
+        """Record that the scheduler has refused the request, and that no request is on its way."""
         self._write({})
         self.address = self.identity = self.sent = self.job = None
 
@@ -85,7 +85,7 @@ class Page:
 
 
 def write_through(file: IO[str], content: object) -> None:
-    """Write JSON over what a file holds; durable when this returns. Raises `BadInput` if it cannot be written."""
+    """Replace the contents of a file by JSON; durable when this returns. Raises `BadInput` if it cannot be written."""
     try:
         file.seek(0)
         file.write(json.dumps(content) + "\n")  # over the one before: a crash leaves one of the two
@@ -100,7 +100,7 @@ def write_through(file: IO[str], content: object) -> None:
 
 @contextmanager
 def open_page(key: str) -> Iterator[Page]:
-    """Hold the page of a key; another process that holds it is waited for.
+    """Lock the page of a key; wait if another process has locked it.
 
     Raises
     ------
@@ -116,13 +116,13 @@ def _made_if_missing(path: str, flags: int) -> int:
 
 
 def key_file(directory: Path, key: str) -> Path:
-    """Return where the file of a key is in a folder."""
+    """Return the path of a key's file in a folder."""
     return directory / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
 
 @contextmanager
 def locked_file(directory: Path, key: str) -> Iterator[IO[str]]:
-    """Hold the file of a key in a folder, made if there is none; another process that holds it is waited for.
+    """Lock the file of a key in a folder, creating it if needed; wait if another process has locked it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A ledger of predictions in a file: kept for each scheduler under the user's state, or beside a service's store.
+"""A ledger of predictions in a file: one for each scheduler in the user's state folder, or beside a service's store.
 
 The file is replaced as a whole, under a lock of its own, so that processes may write to it at once and a crash leaves
 one of two states. It is worth less than what is done meanwhile: where it cannot be read or written, that is said and
@@ -32,7 +32,7 @@ _MOST_BYTES = 8_000_000  # a full one has a tenth of that
 
 
 class LedgerFile:
-    """A ledger in a file; one that is missing is empty.
+    """A ledger in a file; a missing file is an empty ledger.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class LedgerFile:
         self._unreadable = False  # for a reason that may pass: it is not replaced by an empty one
 
     def read(self, *, set_aside: bool = False) -> Ledger:
-        """Return what is written; an empty ledger for what is missing, damaged or of a later version.
+        """Return the ledger in the file; an empty one if the file is missing, damaged or of a later version.
 
         Parameters
         ----------
@@ -87,14 +87,14 @@ class LedgerFile:
 
     @contextmanager
     def changing(self) -> Iterator[Ledger]:
-        """Give what is written, and write what the block has made of it; no other process does meanwhile."""
+        """Yield the ledger, and write it back after the block; the file is locked meanwhile."""
         with self._locked():
             ledger = self.read(set_aside=True)
             yield ledger
             self.write(ledger.to_wire())
 
     def write(self, wire: Mapping[str, Any]) -> bool:
-        """Replace what is written by a ledger as JSON (`Ledger.to_wire`), if possible; with others, use `changing`."""
+        """Replace the file by a ledger as JSON (`Ledger.to_wire`), if possible; `changing` is for several writers."""
         if self.path is None or self._unreadable:
             return True
         content = {"schema": SCHEMA, "scheduler": self._of, **wire}

@@ -1,4 +1,4 @@
-"""What a program says, read until a deadline and up to a number of bytes."""
+"""Reads the output of a program, with a deadline and a limit on bytes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _PIECE = 2**16
 
 
 class TooMuchSaid(Unreachable):
-    """A program says more than is read."""
+    """A program writes more than the limit."""
 
 
 def conversation(
     process: subprocess.Popen[bytes], text: bytes, timeout: float, most: int = MOST_SAID_BYTES
 ) -> tuple[bytes, bytes]:
-    """Send a program what it reads, and return what it has written to standard output and standard error at its end.
+    """Send input to a program, and return its standard output and standard error when it has ended.
 
     Like `Popen.communicate`, which reads without a limit.
 

@@ -1,4 +1,4 @@
-"""The programs of a scheduler, run one at a time: what they say, or that they say nothing.
+"""Runs the programs of a scheduler, one at a time, and returns their output.
 
 Each runs in a session of its own, so that it can be ended with all that it has started, and an interruption in the
 terminal does not end one that is submitting. Those that only ask are ended with this process.
@@ -40,7 +40,7 @@ SECRETS = frozenset({"GAS_TOKEN", "SLURM_JWT"})
 
 
 class Finished(NamedTuple):
-    """How a program ended, and what it wrote; a status below 0 is the signal that ended it."""
+    """The exit status and the output of a program; a negative status is the signal that ended it."""
 
     status: int
     out: str
@@ -48,7 +48,7 @@ class Finished(NamedTuple):
 
 
 class Programs:
-    """The programs by which one scheduler is spoken to.
+    """The programs of one scheduler.
 
     Parameters
     ----------
@@ -161,12 +161,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment as it is given to a program: without the tokens of the user, which jobs would inherit."""
+    """Return the environment for a program: without the user's tokens, which jobs would inherit."""
     return {name: value for name, value in environment.items() if name not in SECRETS}
 
 
 def whole_path(fields: Fields, key: str, text: str) -> str:
-    """Return the path of something that is to run, or says what runs: not one that depends on the current folder."""
+    """Return the path of a program or of its configuration; refuse one that depends on the current folder."""
     path = Path(text).expanduser()
     if not path.is_absolute():
         raise fields.fail(
@@ -176,7 +176,7 @@ def whole_path(fields: Fields, key: str, text: str) -> str:
 
 
 def user_name() -> str:
-    """Return the name of who runs this, whatever the environment says."""
+    """Return the name of the user of this process, independently of the environment."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -201,7 +201,7 @@ def own_groups(user: str | None = None) -> frozenset[str]:
 
 
 def part_of_file(path: Path, limit: int, after: int | None, whose: str) -> bytes:
-    """Return the last `limit` bytes of a file that a job writes, or the first ones after so many.
+    """Return the last `limit` bytes of a file that a job writes, or the first `limit` bytes after an offset.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Jobs of other schedulers in the form in which Gas speaks of jobs: the object of S³'s ``GET /v1/jobs/{id}``.
+"""Jobs of other schedulers in Gas's own form: the object of S³'s ``GET /v1/jobs/{id}``.
 
 Their starts are no promises; ``expected`` says for when one is planned.
 """
@@ -22,7 +22,7 @@ _SIGNALS = {1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 6: "SIGABRT", 8: "SIGFPE", 9
 
 
 def signal_name(number: int) -> str:
-    """Return what a signal is called."""
+    """Return the name of a signal."""
     return _SIGNALS.get(number, f"signal {number}")
 
 
@@ -48,7 +48,7 @@ def job_record(
     due: int | None,
     finished: int | None,
 ) -> dict[str, Any]:
-    """Return a job as the commands show it, of a scheduler whose starts are no promises.
+    """Return a job as commands show it, for a scheduler whose starts are no promises.
 
     Parameters
     ----------

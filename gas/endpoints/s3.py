@@ -1,4 +1,4 @@
-"""S³ over HTTP: what can be asked of one, and done there (`gas.endpoints.s3_calls` says how it is asked)."""
+"""S³ over HTTP: queries and changes (`gas.endpoints.s3_calls` makes the requests)."""
 
 from __future__ import annotations
 
@@ -144,11 +144,11 @@ class S3Endpoint(S3Calls):
         return self.post("/v1/reservations", body, key or uuid.uuid4().hex)
 
     def in_doubt(self, key: str) -> bool:
-        """Whether a request with this key was sent that got no definite answer, so that it may still arrive."""
+        """Whether a request with this key got no definite answer, so that it may still arrive."""
         return key in self._doubtful
 
     def job(self, id: int) -> dict[str, Any]:
-        """Return what has become of a job, or raise `NotFound`."""
+        """Return a job with its current state, or raise `NotFound`."""
         return self.job_in(self.call("GET", f"/v1/jobs/{id}"))
 
     def job_by_key(self, key: str) -> dict[str, Any] | None:
@@ -184,7 +184,7 @@ class S3Endpoint(S3Calls):
     def output(
         self, id: int, stream: Literal["stdout", "stderr"] = "stdout", limit: int = 2**20, after: int | None = None
     ) -> bytes:
-        """Return the last `limit` bytes of what a job has written, or those after so many."""
+        """Return the last `limit` bytes of a job's output, or at most `limit` bytes from an offset on."""
         begin = "" if after is None else f"&after={after}"
         return self.call("GET", f"/v1/jobs/{id}/output?stream={stream}&limit={limit}{begin}").content
 
@@ -193,7 +193,7 @@ class S3Endpoint(S3Calls):
         return self.job_in(self.call("DELETE", f"/v1/jobs/{id}"))
 
     def standing(self, id: int) -> Standing:
-        """Return how a job stands, and what it could get beside the planned starts of all others."""
+        """Return the state of a job, and the availability list beside the planned starts of all other jobs."""
         found: AvailabilityList | None = None
         with suppress(Conflict, NotFound):  # it does not wait (any more)
             found = self.availability(without=id)
@@ -232,14 +232,14 @@ class S3Endpoint(S3Calls):
             raise Unreachable(f"{problem}; job {id} may have been changed: check with gas status {id}") from None
 
     def snapshot(self, users: Mapping[str, int]) -> Snapshot:
-        """Return who runs and who waits."""
+        """Return the running and the waiting jobs."""
         from gas.endpoints.s3_queue import fields_of, in_turn, snapshot_of
 
         machine = self.machine()  # first: who has started meanwhile is seen to, but nothing else can be
         return snapshot_of(self.name, machine, in_turn(self.jobs(fields=fields_of(machine))), users)
 
     def place(self, id: int, users: Mapping[str, int]) -> tuple[Snapshot, int]:
-        """Return who runs and who waits without a waiting job, and how many of these come before it."""
+        """Return the running and the waiting jobs without a waiting job, and the number of jobs ahead of it."""
         from gas.endpoints.s3_queue import fields_of, in_turn, snapshot_of
 
         machine = self.machine()
@@ -257,11 +257,11 @@ class S3Endpoint(S3Calls):
         return history_of(self.name, self.jobs(REMEMBERED, HISTORY_FIELDS))
 
     def machine(self) -> dict[str, Any]:
-        """Return how the machine stands, and which user the caller is."""
+        """Return the state of the machine, and the caller's user."""
         return self.machine_in(self.call("GET", "/v1/machine"))
 
     def identity(self) -> str | None:
-        """Return what its scheduler has in common under all of its addresses; None if it does not say."""
+        """Return an identity that is the same under all addresses of the scheduler; None if it has none."""
         with suppress(GasError):
             return self.machine().get("identity")
         return None
@@ -285,7 +285,7 @@ class S3Endpoint(S3Calls):
         return self.machine_in(answer)
 
     def events(self) -> Iterator[ServiceEvent]:
-        """Yield what changes in the schedule from now on, without end.
+        """Yield the changes of the schedule from now on, without end.
 
         A stream that is lost is taken up again where it ended. The first event of every stream is ``machine``;
         ``reset`` says that some were missed.

@@ -1,4 +1,4 @@
-"""What an S³ says of jobs and of its machine, taken only if every value is of the kind that it must be.
+"""The answers of an S³ about jobs and its machine; every value is checked.
 
 What reads it further (tables, plans, sums of instants) need not look again. Keys that are not known are let through:
 a newer service has more of them.
@@ -46,7 +46,7 @@ def jobs_of(document: Any, name: str, *, partial: bool = False) -> list[dict[str
 
 
 def next_page_of(document: Any, after: int, name: str) -> int | None:
-    """Return where the page after this one begins; None if it was the last, or the service knows no pages."""
+    """Return where the next page begins; None after the last page, or if the service has no pages."""
     following = document.get("next") if isinstance(document, dict) else None
     if following is None:
         return None
@@ -56,7 +56,7 @@ def next_page_of(document: Any, after: int, name: str) -> int | None:
 
 
 def machine_of(document: Any, name: str) -> dict[str, Any]:
-    """Return how a machine stands, and which user the caller is; errors as of `job_of`."""
+    """Return the state of a machine, and the caller's user; errors as of `job_of`."""
     wanted = ("scheduler", "processors", "accepting", "in_use", "queued", "running", "reserved", "user", "role")
     machine = _vetted(document, _MACHINE, wanted, f"{name}: returned a machine that")
     machine.setdefault("access", None)
@@ -69,7 +69,7 @@ def machine_of(document: Any, name: str) -> dict[str, Any]:
 
 
 def standing_of(document: Any, name: str) -> dict[str, Any]:
-    """Return how a machine stands as far as an event says it; errors as of `job_of`."""
+    """Return the state of a machine as far as an event contains it; errors as of `job_of`."""
     return _vetted(document, _MACHINE, (), f"{name}: returned a machine that")
 
 

@@ -1,4 +1,4 @@
-"""S³ over HTTP, with requests: timeouts, repetition of what is safe to repeat, and exactly-once submission.
+"""Requests to S³ over HTTP: timeouts, repetition of safe requests, and exactly-once submission.
 
 Reading and cancelling are safe to repeat, and are repeated a few times. Submitting and reserving are made so by a key
 of the client's own, and are repeated with that key until there is a definite answer or patience is over.
@@ -45,7 +45,7 @@ PATIENCE_SECONDS = 30.0
 
 
 class S3Calls(JobEndpoint):
-    """Requests to one S³ as a user of it makes them, and what its answers hold; `S3Endpoint` says more."""
+    """Requests to one S³ by one user, and their answers; see `S3Endpoint`."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class S3Calls(JobEndpoint):
         self._doubtful: set[str] = set()
 
     def call(self, method: str, path: str, body: object = None) -> Answer:
-        """Make a request, a few times if it gets no answer; a PUT only as long as nothing of it was sent."""
+        """Make a request, several times if it gets no answer; repeat a PUT only if nothing of it was sent."""
         patience_ends = time.monotonic() + self.patience
         tries, pause = 0, 0.2
         while True:

@@ -1,4 +1,4 @@
-"""The queue of an S³ and its past, by what its list of jobs shows all users: sizes, walltimes, users, instants."""
+"""The queue of an S³ and its past, from the data of jobs that all users see: sizes, walltimes, users, times."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ TEACHING = ("completed", "failed", "timeout")
 
 
 def fields_of(machine: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what `snapshot_of` reads of each job of a machine; services of earlier versions know no priority."""
+    """Return the fields of a job that `snapshot_of` needs; services of earlier versions have no priority."""
     return (*SNAPSHOT_FIELDS, "priority") if machine.get("classes") else SNAPSHOT_FIELDS
 
 
 def in_turn(jobs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return jobs that are listed by number in the order of the queue: higher priorities first."""
+    """Return jobs, listed by number, in the order of the queue: higher priorities first."""
     return sorted(jobs, key=lambda job: -(job.get("priority") or 0))
 
 

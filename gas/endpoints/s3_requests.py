@@ -1,4 +1,4 @@
-"""What an S³ is sent of a job: its command with placeholders where the service can fill them in, or its run time."""
+"""The documents of a job for S³: its command, with placeholders if the service can replace them, or its run time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VARYING = ("processors", "tasks", "cpus_per_task", "walltime")
 
 
 def submission_of(request: Request, job: JobDescription, reservation: int | None = None) -> dict[str, Any]:
-    """Return the body of ``POST /v1/jobs``, without its key; `reservation` is one whose place the job takes."""
+    """Return the body of ``POST /v1/jobs`` without its key; the job replaces `reservation`, if given."""
     return {
         "name": job.name,
         "processors": request.processors,

@@ -1,4 +1,4 @@
-"""What a scheduler that knows no keys is sent through, and what may become of what is sent."""
+"""Transports to schedulers without idempotency keys, and the possible results of a request."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ B = TypeVar("B", contravariant=True)
 
 
 class SendingTransport(Protocol[B]):
-    """One way to speak to one scheduler. Every method but those said raises `Unreachable` if it is not understood.
+    """A transport to one scheduler. Methods raise `Unreachable` if they cannot read an answer, unless stated otherwise.
 
     Nothing is repeated here: what may be repeated, `gas.endpoints.tagging` decides.
     """
 
     @property
     def address(self) -> str:
-        """Return where it is: what is the same for the same scheduler, for every user."""
+        """Return an address that is the same for the same scheduler, for every user."""
 
     @property
     def timeout(self) -> float:
-        """Return the seconds within which it reads how things stand, or gives up."""
+        """Return the time limit in seconds for reading the state."""
 
     @property
     def user(self) -> str:
-        """Return the user that it acts as."""
+        """Return the user as whom it acts."""
 
     def submit(self, batch: B) -> int:
         """Submit a job and return its number.
@@ -43,7 +43,7 @@ class SendingTransport(Protocol[B]):
         """
 
     def cancel(self, id: int) -> None:
-        """Ask for the end of a job; one that has ended stays as it is.
+        """Cancel a job; a job that has ended does not change.
 
         Raises
         ------
@@ -53,11 +53,11 @@ class SendingTransport(Protocol[B]):
 
 
 class NotSent(Unreachable):
-    """Nothing of a request has reached the scheduler, nor will."""
+    """Nothing of a request has reached the scheduler, or will reach it."""
 
 
 class Unclear(Unreachable):
-    """A request was sent, and it is not known what has become of it.
+    """A request was sent, and its result is unknown.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Unclear(Unreachable):
 
 
 class RefusedAs(BadInput):
-    """The scheduler answered an error, and has made a job all the same.
+    """The scheduler answered with an error, but has created a job.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Endpoints of schedulers without keys: jobs carry tags instead, and none is submitted twice.
+"""Endpoints of schedulers without keys: tags in the names of jobs prevent a second submission.
 
 Such a scheduler makes two jobs of two equal submissions. So the key's tag is in the job's name
 (`gas.endpoints.wording`), and:
@@ -49,7 +49,7 @@ B = TypeVar("B")
 
 @dataclass(frozen=True)
 class Spans:
-    """Seconds for which each step is tried.
+    """The time limit of each step, in seconds.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How a job is worded for a scheduler that is given scripts or command lines: its name with a tag, options, command.
+"""A job in the terms of a scheduler with scripts or command lines: its name with a tag, options, command.
 
 Such a scheduler knows no keys, so the key of a submission goes into the job's name: ``ocean`` becomes ``ocean.gas-``
 and sixteen hexadecimal digits of the key's hash. The key finds the job, also one whose submission was
@@ -22,12 +22,12 @@ _TAG = re.compile(r"\.(gas-[0-9a-f]{16})$")
 
 
 def tag_of(key: str) -> str:
-    """Return what a job's name ends with that was submitted with this key."""
+    """Return the tag at the end of a job's name, for a submission with this key."""
     return f"gas-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
 
 def name_without_tag(name: str) -> tuple[str, str | None]:
-    """Return a job's name as its user gave it, and the tag; None if it has none."""
+    """Return a job's name as its user gave it, and its tag; None if it has no tag."""
     found = _TAG.search(name)
     return (name, None) if found is None else (name[: found.start()], found[1])
 
@@ -48,7 +48,7 @@ def option_list(fields: Fields, program: str, example: str) -> list[str]:
 
 
 def long_options(words: Iterable[str], where: str, program: str, example: str) -> Iterator[tuple[str, str | None]]:
-    """Yield name and value of long options, one word each; None where there is no value.
+    """Yield name and value of long options, one word each; the value is None if there is none.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def long_options(words: Iterable[str], where: str, program: str, example: str) -
 
 
 def shell_word(word: str, known: Collection[str]) -> str:
-    """Return a word of a command for a shell, with variables of the job where placeholders stand.
+    """Return a word of a command for a shell, with variables of the job in place of placeholders.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a notebook shows of plans, lists, predictions and schedules: a sentence, a picture and a table, as HTML."""
+"""Plans, lists, predictions and schedules as HTML for notebooks: a sentence, a picture and a table."""
 
 from __future__ import annotations
 

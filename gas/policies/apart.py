@@ -1,4 +1,4 @@
-"""A policy of others, simulated in a process of its own: whatever becomes of that, this one goes on.
+"""Simulates a user's policy in its own process, so that this process continues whatever the policy does.
 
 A policy may end its process, exhaust the stack or the memory, or never come back; in a process of its own that ends one
 simulation with an error that says where the policy was, and an interruption ends it at once. What it prints goes to
@@ -46,7 +46,7 @@ def simulate_apart(
     overrun: Overrun = "kill",
     progress: Callable[[float], None] | None = None,
 ) -> Schedule:
-    """Return what a policy of others does with these jobs (see `gas.policies.deciding.simulate_by`).
+    """Return the schedule of these jobs under a user's policy (see `gas.policies.deciding.simulate_by`).
 
     Raises
     ------

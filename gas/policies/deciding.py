@@ -1,4 +1,4 @@
-"""Policies written in Python, run by the event loop of all others: who decides, and whether that can be done.
+"""Runs policies written in Python in the simulator's event loop, and checks their decisions.
 
 A policy is an object with a method ``start(machine)``, which returns the jobs to start now, and if it likes
 ``arrive(job, machine)`` and ``complete(job, machine)``. `start` is called after the completions of an instant and after
@@ -93,7 +93,7 @@ def simulate_by(
     machine_code: bool = True,
     marker: MutableSequence[int] | None = None,
 ) -> Schedule:
-    """Return what a policy written in Python does with these jobs, in order `instant`.
+    """Return the schedule of these jobs under a policy written in Python, in order `instant`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Policies of others: from plug-ins (entry points ``gas.policies``) and from files, by what a user names.
+"""Finds users' policies by name: from plug-ins (entry points ``gas.policies``) and from files.
 
 They are found by name, without running anything of theirs; `OwnPolicy.make` loads and makes one. A plug-in cannot take
 the name of a policy of Gas. What is registered is a class, or a function that returns an object like one of its
@@ -34,7 +34,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,49}")
 
 @dataclass(frozen=True)
 class OwnPolicy:
-    """A policy that is not one of Gas, by where it is found.
+    """A policy that is not Gas's own, by its source.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class OwnPolicy:
         return self.name
 
     def make(self) -> object:
-        """Load it, and make one.
+        """Load the policy, and create an instance.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class OwnPolicy:
         return made
 
     def source(self) -> dict[str, str] | None:
-        """Return its file and the SHA-256 of that, None for a plug-in or where the file cannot be read any more."""
+        """Return its file and the file's SHA-256; None for a plug-in, or if the file can no longer be read."""
         file = _file_of(self.named)
         try:
             return file and {"path": str(file[0]), "sha256": hashlib.sha256(file[0].read_bytes()).hexdigest()}
@@ -78,7 +78,7 @@ class OwnPolicy:
             return None
 
     def version(self) -> str:
-        """Return what changes when its file does, or the release of its plug-in."""
+        """Return a version that changes with its file, or with the release of its plug-in."""
         if source := self.source():
             return source["sha256"]
         dists = [point.dist for point in plug_ins() if point.name == self.named]
@@ -114,13 +114,13 @@ class OwnPolicy:
 
 
 def plug_ins() -> list[EntryPoint]:
-    """Return the policies that are registered and can be named; none of them is loaded."""
+    """Return the registered policies that can be named, without loading them."""
     found = {point.name: point for point in entry_points(group=PLUG_INS)}
     return [point for name, point in sorted(found.items()) if name not in (*POLICIES, "all") and _NAME.fullmatch(name)]
 
 
 def find_policies(texts: Sequence[str]) -> list[Policy | OwnPolicy]:
-    """Return the policies that a user names, in that order, each once; "all" stands for those of Gas.
+    """Return the policies that a user names, in this order, each once; "all" stands for Gas's own.
 
     Parameters
     ----------

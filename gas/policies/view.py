@@ -1,4 +1,4 @@
-"""What a policy written in Python sees: jobs and the machine, to read only.
+"""The read-only view of jobs and the machine for policies written in Python.
 
 It sees what a scheduler knows. Run times are not among that: a job is known by what it asked for.
 """
@@ -35,7 +35,7 @@ _set: Any = object.__setattr__
 
 
 class Job(_Shown):
-    """A job that has been submitted; `place` is where it stands in the log, from 0.
+    """A job that has been submitted; `place` is its position in the log, from 0.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Job(_Shown):
 
     @property
     def end_by(self) -> int | None:
-        """When its walltime is over, by which it has ended; None as long as it waits."""
+        """The time at which its walltime is over, when it ends at the latest; None while it waits."""
         return None if self.start is None else self.start + self.walltime
 
     def __repr__(self) -> str:

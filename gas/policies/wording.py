@@ -1,4 +1,4 @@
-"""What messages say of policies of others: where they were, and what they raised."""
+"""Messages about users' policies: where an error happened, and which."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST = 300
 
 
 def where_in(name: str, method: int, now: int, job: int) -> str:
-    """Return where a policy was, as messages begin."""
+    """Return where an error in a policy happened, as the beginning of a message."""
     begin = f"policy {name}: {METHODS[method]}"
     if method == MAKING:
         return begin
@@ -31,7 +31,7 @@ def where_in(name: str, method: int, now: int, job: int) -> str:
 
 
 def in_words(error: BaseException) -> str:
-    """Return an error of somebody else's code in one line: what it is, and the line of theirs where it happened."""
+    """Return an error in a user's code as one line, with the line of the code where it happened."""
     try:
         text = as_line(str(error)).strip()
     except Exception:

@@ -128,7 +128,7 @@ def agreed(holds: bool | None, unknown: str = "-") -> Cell | str:
 
 
 def fewer(given: int, full: int, thing: str, rest: str = "") -> str:
-    """Return how many fewer of a thing a study has than the full one; "" if it has as many."""
+    """Return in words how many fewer items a study has than the full study; "" if it has as many."""
     return f"{many(given, thing)}{rest} instead of {full}" if given < full else ""
 
 
