@@ -7,7 +7,7 @@ Slurm checks limits and priorities against the request at submission, and agains
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from gas.slurm.cluster import Cluster, Gres, Job, Node, Partition
@@ -78,12 +78,13 @@ def allocated(
         if partition.most_cpus is not None:
             each = max(min(each, partition.most_cpus), 1)
         count = max(nodes_asked(job, partition), ceil(job.cpus / max(each, 1)))
-        had = [usual] * count if usual is not None else []
+        had = [] if usual is None else [usual]
+        times = count
     else:
         had = [nodes[name] for name in chosen if name in nodes]
-        count = max(len(chosen), 1)
+        count, times = max(len(chosen), 1), 1
     if whole and had:
-        cpus = sum(node.cpus for node in had)
+        cpus = times * sum(node.cpus for node in had)
     elif isinstance(chosen, Mapping):
         cpus = sum(chosen.values())
     else:
@@ -94,7 +95,7 @@ def allocated(
         everything: dict[str, float] = {}
         for node in had:
             for one in node.gres:
-                _add(everything, one)
+                _add(everything, replace(one, count=times * one.count))
         amounts |= everything
     amounts["mem"] = _memory(cluster, job, partition, cpus, count, amounts.get("gres/gpu", 0))
     amounts |= {f"license/{name}": number for name, number in job.licences.items()}

@@ -118,3 +118,9 @@ def test_on_24_11_tasks_of_several_cpus_are_dealt_before_they_are_rounded_to_cor
     wanted = job(15, tasks_asked=5, tasks_per_node=2, cpus_per_task=3)
     cores = tuple(replace(node, cpus=8, threads=2) for node in NODES)
     assert given(wanted, nodes=cores, selection_parameters=("CR_CORE",)).amounts["cpu"] == 16
+
+
+def test_a_partition_of_more_nodes_a_job_than_there_can_be_is_counted_without_listing_them():
+    """As a damaged answer may say."""
+    wide = replace(MAIN, least_nodes=2**40)
+    assert given(job(4, exclusive=True), wide, nodes=GPUS).amounts["gres/gpu:a100"] == 4 * 2**40

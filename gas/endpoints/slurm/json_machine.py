@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gas.endpoints.slurm.json_entries import Entry
-from gas.endpoints.slurm.notation import LATEST, LONGEST, NOTHING, node_states
+from gas.endpoints.slurm.notation import LATEST, LONGEST, NOTHING, credible, node_states
 from gas.endpoints.slurm.resources import amounts, gres, licences, per_gpu_defaults, weights
 from gas.slurm.cluster import Licence, Node, Partition, Reservation
 
@@ -17,7 +17,7 @@ def node(entry: Entry) -> Node:
     states = [*entry.texts("state"), *entry.texts("state_flags", default=())]
     said = node_states(*states)
     memory = entry.number("real_memory", default=None)
-    return Node(
+    found = Node(
         entry.text("name"),
         entry.number("effective_cpus", default=None) or entry.sure("cpus"),  # less those that are specialised
         entry.number("alloc_cpus", default=None),
@@ -37,6 +37,7 @@ def node(entry: Entry) -> Node:
         said.rebooting,
         said.powered_down,
     )
+    return credible(found, entry.where)
 
 
 def partition(entry: Entry) -> Partition:

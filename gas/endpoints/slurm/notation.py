@@ -13,10 +13,12 @@ from datetime import datetime, tzinfo
 from functools import lru_cache
 
 from documents.fields import quoted
-from gas.errors import BadInput
-from gas.slurm.cluster import Tasks
+from gas.errors import BadInput, Unreachable
+from gas.slurm.cluster import Node, Tasks
 
-__all__ = ["LATEST", "LONGEST", "NodeStates", "duration", "instant", "node_names", "node_states", "tasks", "words"]
+__all__ = [
+    "LATEST", "LONGEST", "NodeStates", "credible", "duration", "instant", "node_names", "node_states", "tasks", "words",
+]  # fmt: skip
 
 LATEST = 221_845_392_000
 """First epoch second of the year 9000; later times are set to it, so that sums still have a date."""
@@ -48,6 +50,25 @@ AGAINST = frozenset(
 
 BOOTING = frozenset({"REBOOT_REQUESTED", "REBOOT_ISSUED", "REBOOT", "POWERING_UP", "BOOT"})
 """States of a node that boots or will boot."""
+
+
+MOST_OF_A_NODE = 0xFFFF
+"""Slurm counts the CPUs of a node, its sockets, cores and threads, in 16 bits."""
+
+
+def credible(node: Node, where: str) -> Node:
+    """Return a node, unless it has more of something than Slurm can count: a damaged answer would fill the memory.
+
+    Raises
+    ------
+    Unreachable
+        It has more; `where` it was read is named.
+    """
+    parts = {"CPUs": node.cpus, "sockets": node.sockets, "cores per socket": node.cores, "threads": node.threads}
+    for name, count in parts.items():
+        if count is not None and count > MOST_OF_A_NODE:
+            raise Unreachable(f"{where}: {count:,} {name} are not credible; Slurm counts up to {MOST_OF_A_NODE:,}")
+    return node
 
 
 def words(text: str) -> tuple[str, ...]:

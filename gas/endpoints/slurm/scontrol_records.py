@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gas.endpoints.slurm.answer_records import Record, limit, whole
-from gas.endpoints.slurm.notation import LONGEST, NOTHING, duration, node_names, node_states, words
+from gas.endpoints.slurm.notation import LONGEST, NOTHING, credible, duration, node_names, node_states, words
 from gas.endpoints.slurm.resources import amounts, gres, licences, megabytes, per_gpu_defaults, weights
 from gas.errors import Unreachable
 from gas.slurm.cluster import Licence, Node, Partition, Reservation
@@ -18,7 +18,7 @@ def node(record: Record) -> Node:
     states = record.read("State", node_states)
     memory = _number(record, "RealMemory")
     used = record.values.get("GresUsed")
-    return Node(
+    found = Node(
         record.text("NodeName"),
         _number(record, "CPUEfctv") or record.number("CPUTot"),  # less those that are specialised
         record.number("CPUAlloc"),
@@ -38,6 +38,7 @@ def node(record: Record) -> Node:
         states.rebooting,
         states.powered_down,
     )
+    return credible(found, record.where)
 
 
 def partition(record: Record, linear: bool) -> Partition:

@@ -290,6 +290,17 @@ def test_what_is_not_planned_with_of_a_partition_or_a_reservation_is_read(said):
     assert [read_cluster(one, name="x").reservations[0].cores for one in (some, said)] == [63, None]
 
 
+@pytest.mark.parametrize("key", ["CPUEfctv", "Sockets", "CoresPerSocket", "ThreadsPerCore"])
+def test_more_of_a_node_than_slurm_can_count_is_not_believed(said, key):
+    def with_count(count):
+        nodes = re.sub(rf" {key}=\d+", "", said["nodes"], count=1)
+        return said | {"nodes": nodes.replace(" CPUAlloc=", f" {key}={count} CPUAlloc=", 1)}
+
+    read_cluster(with_count(65_535), name="x")
+    with pytest.raises(Unreachable, match='"n01": 4,294,967,294 .* not credible; .* up to 65,535'):
+        read_cluster(with_count(4_294_967_294), name="x")
+
+
 def test_whom_a_reservation_is_open_to_and_its_licences_are_read(said):
     told = said["reservations"].replace("Licenses=(null)", "Licenses=lic:4,other")
     told = told.replace(" Groups=(null)", " AllowedPartitions=p,q QOS=-low Groups=staff")

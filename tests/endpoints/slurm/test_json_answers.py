@@ -301,3 +301,9 @@ def test_the_groups_and_licences_of_a_reservation_are_read(renewed_answers):
     )  # fmt: skip
     (one,) = read_cluster(altered, name="x").reservations
     assert (one.groups, one.licences) == (("staff",), {"lic": 4})
+
+
+def test_more_cpus_than_a_node_can_have_are_not_believed(published):
+    altered = changed(published, "nodes", lambda document: document["nodes"][0].update(cpus=2**31))
+    with pytest.raises(Unreachable, match=r"nodes\[0\].*2,147,483,648 CPUs are not credible"):
+        read_cluster(altered, name="x")
