@@ -2,7 +2,7 @@
 
 It closes the partition of a job that finds no nodes, but not if the nodes that are left to it would not do if they were
 idle. Then a job behind it in the same partition starts, whatever is planned (`gas.slurm.main_pass`); that needs
-partitions with nodes in common.
+partitions with nodes in common, or a reservation in its way.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def out_of_turn(cluster: Cluster, state: State) -> dict[int, tuple[NDArray[np.in
     """
     rows, given = state.rows, cluster.scheduling.parameters
     waiting = rows.considered & ~rows.probe
-    few = not waiting.any() or len(np.unique(rows.partition[rows.considered])) < 2
+    one_queue = len(np.unique(rows.partition[rows.considered])) < 2 and not len(state.closures.start)
+    few = not waiting.any() or one_queue
     if few or not rows.probe.any() or given.get("sched_interval") == "-1" or any(one in given for one in NEVER):
         return {}
     size, count = len(state.names), len(rows.job)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from made_clusters import NOW, cluster, job, outlook, running
 
-from gas.slurm.cluster import Partition, Scheduling
+from gas.slurm.cluster import Partition, Reservation, Scheduling
 
 LONG = job(cpus=4, minutes=600)
 BOTH = (Partition("p", ("n0", "n1", "n2", "n3")), Partition("q", ("n2", "n3")))
@@ -40,6 +40,15 @@ def test_where_all_wait_in_one_partition_none_does():
     one = (Partition("p", ("n0", "n1", "n2", "n3")),)
     there = (running(9, "n1", end=3600), running(8, "n2", end=7200), job(1, 12, minutes=60))
     assert outlook(cluster(*there, nodes=4, partitions=one), LONG).planned > NOW
+
+
+def test_behind_one_that_a_reservation_keeps_from_starting_another_starts():
+    """As seen on a 22.05.8 and a 24.11.5, within a second."""
+    one = (Partition("p", ("n0", "n1", "n2", "n3")),)
+    kept = Reservation("r", NOW + 600, NOW + 4200, ("n0", "n1"))
+    there = (running(9, "n1", end=3600), job(1, 16, minutes=20))
+    found = outlook(cluster(*there, nodes=4, partitions=one, reservations=(kept,)), LONG)
+    assert (found.planned, found.nodes) == (NOW, ("n2",))
 
 
 @pytest.mark.parametrize("parameter", [{"sched_interval": "-1"}, {"assoc_limit_stop": ""}])
