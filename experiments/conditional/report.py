@@ -36,16 +36,16 @@ def _lead(study: Results) -> str:
     few = study.settings[0].percent
     months = {(run.log.name, run.month) for run in study.runs}
     promised, broken = study.broken()
-    costs = "; with one of ".join(
-        f"{words}, their mean turn-around time changes by {_spread(study, Asking(few, notice), 'asked')}, and that of "
-        f"the others by {_spread(study, Asking(few, notice), 'others')}"
+    costs = "; with a notice of ".join(
+        f"{words}, their mean turn-around time changes by {_spread(study, Asking(few, notice), 'asked')}, and the "
+        f"mean of the others by {_spread(study, Asking(few, notice), 'others')}"
         for notice, words in NOTICES.items()
     )
     return (
         "S³ promises each job a start when it is submitted, and moves it to an earlier one when processors become "
         "free. A job that must start together with others elsewhere cannot simply be moved. S³ offers it the earlier "
         "start and holds both starts until the job has answered; the notice is the time to answer, and the job does "
-        f"not start before it is over (conditional backfilling). In {many(len(months), 'month')} of "
+        f"not start before this time is over (conditional backfilling). In {many(len(months), 'month')} of "
         f"{many(len(study.logs), 'log')}, if {few}% of the jobs have a notice of {costs} (by log). Of {promised:,} "
         f"promises in all simulations, {broken:,} were broken."
     )

@@ -200,8 +200,8 @@ def _improvement(study: Results) -> Section:
         *heads("largest gain", "largest loss"),
     )
     caption = (
-        "Turn-around time with the static request / with Gas's; for the largest loss, the inverse. Over all runs, the "
-        "paper's largest gain is 43,794, and its largest loss 17.6."
+        "Turn-around time with the static request divided by that with Gas's request; for the largest loss, the "
+        "inverse. Over all runs, the paper's largest gain is 43,794, and its largest loss 17.6."
     )
     picture = Picture(
         "power-improvement",
@@ -233,9 +233,9 @@ def _losing(study: Results) -> Section:
         Column("lost only if combined"),
     )
     text = (
-        "Gas plans as if each job used all of its walltime and no job were submitted later. If that were so, it could "
-        "not lose. Each lost run was simulated again with only some of the events that Gas could not know. If Gas "
-        "still loses, those events alone suffice; a run may be lost for several reasons."
+        "Gas plans as if each job used all of its walltime and no job were submitted later. If this were true, "
+        "Gas could not lose. Each lost run was simulated again with only some of the events that Gas could not know. "
+        "If Gas still loses, those events alone suffice; a run may be lost for several reasons."
     )
     return Section("Why Gas loses", (Text(text), Table(columns, tuple(rows))))
 

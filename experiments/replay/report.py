@@ -282,7 +282,7 @@ def _of_log(study: Replayed) -> list[str]:
             "extend": "the walltime is raised to the run time (--overrun kill cuts the run time)",
             "kill": "cut at the walltime (--overrun extend raises the walltime)",
         }[study.options.overrun]
-        facts.append(f"{many(over, 'job')} ran longer than its walltime: {what}.")
+        facts.append(f"{many(over, 'job')} ran longer than the walltime: {what}.")
     machine = study.base.log.source.processors
     if study.record is not None and (most := study.record.result["most_in_use"]) > machine:
         facts.append(

@@ -170,7 +170,7 @@ def scenarios(options: Options, logs: Sequence[Found]) -> tuple[list[Scenario], 
         found += [replace(here, processors=size) for size in options.sizes]
         for kind in options.walltimes:
             if kind == CORRECTED and policy != EASY:
-                without.append(f"{policy} with corrected walltimes: planning by them is defined for EASY only")
+                without.append(f"{policy} with corrected walltimes, which are defined for EASY only")
             else:
                 found.append(replace(here, walltimes=kind, seed=options.seed))
         for share in options.moldable:

@@ -128,8 +128,8 @@ _METHOD = (
 _LIMITS = (
     "The log does not show reservations, limits, holds, dependencies and down nodes. If these delay jobs, starts are "
     "later than predicted, until earlier outcomes have corrected the intervals.",
-    "The simulation gives each partition its own processors as long as the largest numbers in use so far add up to no "
-    "more than the machine has; otherwise it treats the machine as one pool.",
+    "The simulation adds up the most processors that each partition has used so far. If the machine has as many, each "
+    "partition has its own processors; otherwise the simulation treats the machine as one pool.",
     "± is half of a 90% interval over twelve consecutive parts of the log. A class is marked (!) only if its whole "
     f"interval is below the bound ({HELD:.0%} of the intervals held, {FACTOR_SHARE:.0%} within a factor of two, Gas "
     "nearer in half of the cases); of twenty classes, one may be marked by chance.",
@@ -154,8 +154,8 @@ def report_of(
 
     ways, groups = tables_of(outcomes, classes)
     waited = (
-        "Left: the share of intervals that held, for intervals of 10 to 95%. On the dashed line, as many hold as "
-        "should; below it, intervals are too narrow. A job that starts at once, as predicted, is inside any "
+        "Left: the share of intervals that held, for intervals of 10 to 95%. On the dashed line, intervals hold as "
+        "often as they should; below it, they are too narrow. A job that starts at once, as predicted, is inside any "
         "interval. Right: the recorded wait of each job against the predicted one; between the dashed lines, "
         "predictions are within a factor of two."
     )

@@ -169,8 +169,8 @@ def bad_sentences(classes: Sequence[JobClass], *, more: bool = False) -> list[st
         if at_all or which
     ]
     found += [
-        f"Of the {one.jobs:,} jobs of {one.kind} {one.name}, {one.delayed:,} ({one.delayed / one.jobs:.0%}) waited for "
-        f"more than {shortly(FACTOR_FROM)}."
+        f"Of the {one.jobs:,} jobs with a {one.kind} {one.name}, {one.delayed:,} ({one.delayed / one.jobs:.0%}) waited "
+        f"for more than {shortly(FACTOR_FROM)}."
         for one in parts
         if one.within_factor_2 is None and one.delayed and one.jobs >= FEWEST
     ]

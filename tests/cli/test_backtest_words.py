@@ -66,7 +66,7 @@ def test_of_jobs_predicted_to_start_at_once_it_is_said_how_many_waited_all_the_s
     """None of these can be within a factor of two."""
     at_once = replace(class_of("predicted wait", "under 1m", 400), within_factor_2=None, delayed=20)
     assert bad_sentences([ALL, at_once]) == [
-        "Of the 400 jobs of predicted wait under 1m, 20 (5%) waited for more than 10m."
+        "Of the 400 jobs with a predicted wait under 1m, 20 (5%) waited for more than 10m."
     ]
 
 

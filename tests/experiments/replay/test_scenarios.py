@@ -39,7 +39,7 @@ def test_the_record_comes_first_then_each_policy_with_one_change_at_a_time(optio
         *[("s3", 10, "requested", 30)] * 3,
     ]
     assert [run.seed for run in found if run.moldable] == [0, 1, 2] * 2
-    assert without == ["s3 with corrected walltimes: planning by them is defined for EASY only"]
+    assert without == ["s3 with corrected walltimes, which are defined for EASY only"]
     assert [run.is_base for run in found[:3]] == [True, True, False]
 
 
