@@ -32,7 +32,7 @@ QUICK_SECONDS = 5.0
 class Planned:
     """A plan, and the schedulers' answers on which it is based.
 
-    What the plan has, such as its trade-offs, is at `plan`; what is asked for most is here too.
+    `plan` has everything, such as the trade-offs; the most used properties are available here too.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Task:
     Attributes
     ----------
     remark, progress
-        Called with remarks for the user, and with what a scheduler does meanwhile.
+        Called with remarks for the user, and with the progress of a scheduler.
     """
 
     application: Application

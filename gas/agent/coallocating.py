@@ -1,10 +1,11 @@
 """One application on several machines that start together: planned, reserved on each of them, and submitted.
 
-First every part is reserved, for the common start, by a reservation that lapses there unless a job has been submitted
-into it; a machine that refuses has the others released, and all is planned anew. Then the jobs are submitted into the
-reservations, each in one step that no other job can come between. What is taken stands on disk before it is
-(`gas.agent.holdings`): after a crash, the same submission goes on where it ended or releases everything, and what no
-submission comes back to lapses by itself. Others' promises stay as they are: reservations take free processors only.
+First, every part is reserved for the common start, by a reservation that lapses at its start unless a job has replaced
+it. If a machine refuses, the other reservations are released and Gas plans again. Then each job replaces its
+reservation in one step, so that no other job can take the processors in between. Each reservation is recorded on disk
+before it is made (`gas.agent.holdings`): after a crash, the same submission continues where it ended or releases
+everything, and reservations that no submission continues lapse. Reservations take only free processors, so other jobs
+keep their promises.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class SubmittedTogether:
     Attributes
     ----------
     planned
-        None if an earlier submission with this key made the jobs.
+        None if an earlier submission with this key created the jobs.
     """
 
     jobs: Sequence[Submitted]
@@ -50,15 +51,15 @@ class Together:
     Parameters
     ----------
     plan
-        Plans without some machines, by name and why.
+        Makes a plan without some machines, which are given by name with the reason.
     single
         Submits to one machine, with this key.
     application
-        The fingerprint of what is submitted (`gas.agent.holdings`).
+        The fingerprint of the submission (`gas.agent.holdings`).
     schedulers
-        Those that may have parts.
+        The schedulers that may get parts.
     own
-        Whether the key was made up.
+        Whether Gas chose the key.
     before
         Called with each plan before anything of it is sent.
     """
@@ -102,8 +103,8 @@ class Together:
         StalePlan
             The schedules changed again and again; nothing is taken.
         Conflict
-            Some parts had started without the others, and were cancelled; a part that an earlier call made was
-            cancelled; or the key is of something else.
+            Some parts had started without the others, and were cancelled; a part of an earlier call was cancelled; or
+            the key belongs to another submission.
         InDoubt
             A part could not be released.
         """

@@ -54,9 +54,9 @@ def wait(
     Parameters
     ----------
     seconds
-        For how long it is waited for at most; None is without end.
+        The longest wait; None waits without end.
     patience
-        Seconds for which its scheduler is asked again that stops answering meanwhile.
+        Seconds for which the scheduler is asked again if it stops answering.
     report
         Called with the job at each change of its state.
     remark
@@ -65,7 +65,7 @@ def wait(
     Raises
     ------
     Unreachable
-        There is no answer for `patience` seconds, or there was none to the first question.
+        There was no answer for `patience` seconds, or none to the first query.
     """
     limit = None if seconds is None else time.monotonic() + seconds
     poll, state = Poll(patience, remark, f"asking again for {duration_text(patience)}"), ""
@@ -108,7 +108,7 @@ def follow_output(
     Raises
     ------
     NotFound, Conflict
-        There is no such job, or what it has written cannot be read here.
+        There is no such job, or its output cannot be read here.
     Unreachable
         As of `wait`.
     """
@@ -146,7 +146,7 @@ class Change(NamedTuple):
     Attributes
     ----------
     is_news
-        Whether a line about it says something else than the line before it about the same job, or the machine.
+        Whether its text differs from the previous text about the same job, or about the machine.
     """
 
     event: ServiceEvent

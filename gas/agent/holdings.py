@@ -1,8 +1,8 @@
 """Reservations of a coallocation: a file for each key, written before anything is reserved.
 
-After a crash it has every key that may have been sent, so that the same submission goes on where it ended, or releases
-all of it. It is locked while a process submits with its key. That key is of this one application, and of no submission
-to one machine besides (`claimed`).
+After a crash, the file has every key that may have been sent, so that the same submission can continue where it ended,
+or release everything. It is locked while a process submits with its key. The key belongs to one application only, and
+to no submission to a single machine (`claimed`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Part:
     Attributes
     ----------
     identity
-        What its scheduler has in common under all of its addresses; None if it did not say.
+        An identity that is the same under all addresses of its scheduler; None if it has none.
     """
 
     scheduler: str
@@ -57,11 +57,11 @@ class Holdings:
     Attributes
     ----------
     application
-        The fingerprint of what the key is for.
+        The fingerprint of the application of the key.
     attempt
-        Which plan the parts are of: each has keys of its own.
+        The number of the plan to which the parts belong; each plan has its own keys.
     own
-        Whether the key was made up by Gas, so that the same submission cannot be repeated.
+        Whether Gas chose the key, so that nobody can repeat the submission.
     """
 
     def __init__(self, key: str, file: IO[str]) -> None:
@@ -155,7 +155,7 @@ _COMPARED = 4096
 def open_holdings(key: str) -> Iterator[Holdings]:
     """Lock the file of a key, and wait for another process that has locked it; raises the errors of `locked_file`.
 
-    That of a key which no submission can come back to is deleted when it holds nothing in doubt.
+    The file of a key that no submission can continue is deleted if nothing in it is in doubt.
     """
     with locked_file(_folder(), key) as file:
         holdings = Holdings(key, file)

@@ -44,7 +44,7 @@ def accept(where: Endpoint, id: int) -> dict[str, Any]:
     Raises
     ------
     Conflict
-        It is offered nothing, or something else by now.
+        There is no offer, or it has changed.
     """
     there = offering(where, f"job {id}")
     start = there.job(id).get("offer")
@@ -59,7 +59,7 @@ def decline(where: Endpoint, id: int, not_before: int | None = None) -> dict[str
     Parameters
     ----------
     not_before
-        Starts from this epoch second on may be offered; None for no more.
+        Starts from this epoch second on may be offered; None ends all offers.
     """
     return offering(where, f"job {id}").answer(id, accepts=False, not_before=not_before)
 

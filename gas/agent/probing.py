@@ -26,7 +26,7 @@ class _Probed(NodeAvailability):
     Attributes
     ----------
     starts
-        By size, walltime and layout; `NEVER` for those that were planned for no time.
+        By size, walltime and layout; `NEVER` if the scheduler planned no start.
     """
 
     starts: dict[tuple[int, int, Layout | None], int] = field(default_factory=dict)
@@ -65,13 +65,14 @@ class _ProbedLayouts(_Probed):
 class Probing:
     """The answer of one scheduler, with the results of probes.
 
-    Half of the probes go to the candidates that seem to finish first and to others of all sizes, since what is not
-    shown may bear on any; the others to whatever seems best then, until a candidate that was probed is.
+    Half of the probes go to the candidates that seem to finish first and to candidates of all sizes, since hidden jobs
+    may affect any of them. The other probes go to the candidate that then seems best, until the best candidate has been
+    probed.
 
     Attributes
     ----------
     answer
-        What to plan with: where jobs were probed, they start when their scheduler says.
+        The answer to plan with: probed requests start when their scheduler plans them.
     """
 
     def __init__(

@@ -37,14 +37,14 @@ def reserve(
     Parameters
     ----------
     start
-        Returns the epoch second at which it begins; called if there is none of this key yet.
+        Returns the epoch second of the start; called if this key has no reservation yet.
 
     Raises
     ------
     Conflict
-        The key is of something else.
+        The key belongs to something else.
     InDoubt
-        It may or may not have been made; the message says how to find out.
+        The reservation may or may not have been made; the message says how to find out.
     """
     if key is not None and (earlier := where.job_by_key(checked_key(key))) is not None:
         if isinstance(where, S3Endpoint) and earlier["kind"] != "reservation":

@@ -42,13 +42,13 @@ class Reshaped:
     Attributes
     ----------
     chosen
-        The shape that it was given, or would be in earnest; None if it is left as it is.
+        The new shape of the job (with a dry run, the shape that it would get); None if the job stays unchanged.
     changed
-        Whether it has been given that.
+        Whether the job now has this shape.
     why
         The reason, in words.
     job
-        As it is now: the object of ``GET /v1/jobs/{id}``.
+        The present job: the object of ``GET /v1/jobs/{id}``.
     """
 
     id: int
@@ -99,11 +99,11 @@ def reshape(
     Raises
     ------
     Conflict
-        The job does not wait any more.
+        The job is no longer waiting.
     BadInput
-        It cannot run on so many processors.
+        The job cannot run on this number of processors.
     StalePlan
-        The schedule changed again and again meanwhile; the job was left as it is.
+        The schedule changed repeatedly in the meantime; the job is unchanged.
     """
     for _ in range(ATTEMPTS):
         standing = where.standing(number)

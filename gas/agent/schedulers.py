@@ -1,9 +1,10 @@
 """Schedulers by name, from the configuration or the local Slurm, and their answers for each account and QOS.
 
-A list is valid at the instant it was made. A list in a file may be of yesterday, or of tomorrow by another clock: it is
-used if it is of the present hour. An answer of a live scheduler must be of the present minute. S³ makes its list when
-queried, by its own clock, which may run ahead by design (``gas serve --clock-speed``): for S³, the age of the answer
-according to HTTP counts (`gas.endpoints.s3`), not the instant of the list.
+A list is valid at the instant when it was made. A list in a file may be from yesterday, or from tomorrow by another
+clock: Gas uses it if it is less than an hour away from now. An answer of a live scheduler must be less than a minute
+away from now. S³ makes its list when queried, by its own clock, which may run ahead by design (``gas serve
+--clock-speed``): for S³, the age of the answer according to HTTP counts (`gas.endpoints.s3`), not the instant of the
+list.
 """
 
 from __future__ import annotations
@@ -283,8 +284,9 @@ def seconds_since(answers: Sequence[Answer]) -> float:
 def without_stale(answers: Sequence[Answer], present: float, clock: float, *, stale_ok: bool = False) -> list[Answer]:
     """Return the answers, with an error in place of each stale list.
 
-    If there are live schedulers, their present counts, despite `stale_ok`: with a list of last week, occupied
-    processors would count as free, and with one of next week, the live schedulers would be planned for next week.
+    If there are live schedulers, their lists must be from the present time, despite `stale_ok`. Otherwise, with a list
+    from last week, occupied processors would count as free, and with a list from next week, Gas would plan the live
+    schedulers for next week.
 
     Parameters
     ----------
@@ -332,8 +334,8 @@ def why_old(name: str, now: int, answered: int, seconds: float = 0.0) -> str | N
 
     Parameters
     ----------
-    The instant of the list.
-        Of the list.
+    now
+        The instant of the list.
     answered
         The epoch second at which it arrived.
     seconds

@@ -41,20 +41,20 @@ def for_jobs(
 ) -> list[Scheduler]:
     """Return the schedulers for jobs with further requests; for one that cannot plan them, its name and the error.
 
-    Partitions that a script leaves out are left out.
+    Partitions that a script excludes are left out.
 
     Parameters
     ----------
     native
-        Options in the words of the scheduler itself.
+        Options of the scheduler itself.
     command
         A Slurm job script that is run as a command.
     script
         A Slurm job script that is submitted as it is.
     unit
-        What its sizes count; None for what it gives its own size in.
+        The unit of its sizes; None for the unit of the script's own size.
     application
-        What is to run, where more of it matters than a number of processors.
+        The application, if its requests are more than a number of processors.
     placed
         The jobs are in the queue already.
     """

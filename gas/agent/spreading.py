@@ -75,12 +75,12 @@ def planned_together(
     Parameters
     ----------
     without
-        Why a machine is to have no part, by its name.
+        The reason why a machine gets no part, by its name.
 
     Raises
     ------
     BadInput
-        As `coallocate`, or for predictions, probes or the walk, which know one machine only.
+        As for `coallocate`; also for predictions, probes and the walk, which support one machine only.
     """
     for what, given in (
         ("--predict", options.forecasting is not None),
@@ -123,7 +123,7 @@ def named_twice(answers: Sequence[Answer]) -> dict[str, str]:
 def other_clocks(answers: Sequence[Answer]) -> dict[str, str]:
     """Return the machines whose clocks differ too much for a common start, with the reason.
 
-    The largest group of machines whose clocks agree stays; of equal ones that with the machine named first.
+    The largest group of machines whose clocks agree stays; of equal groups, the one with the machine named first.
     """
     # By when each list arrived: one that took seconds to come is not that of a slow clock.
     clocks = {

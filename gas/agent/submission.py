@@ -1,8 +1,8 @@
 """Submission of one job to one of several schedulers, exactly once.
 
 One submission has one key, which all its requests carry, also those of later plans (`gas.endpoints.s3` explains why
-that makes at most one job). This module makes sure that the key goes to one scheduler only: to another one if, and only
-if, the first has refused it and no request to it is in doubt. A user's own key is safe also across submissions: before
+that makes at most one job). This module ensures that the key goes to one scheduler only. It goes to another one only if
+the first has refused it and no request to it is in doubt. A user's own key is safe also across submissions: before
 planning, all schedulers are searched for it, and its target is noted before anything is sent.
 """
 
@@ -112,8 +112,8 @@ def slack(found: Plan, best: Candidate) -> int:
 def _other_work(asked: JobDescription, job: Mapping[str, Any], where: JobEndpoint) -> str | None:
     """Return in words what else the job of a key is than the one that is submitted now; None if it may be this one.
 
-    Slurm and OAR keep the name, and not the command as it was submitted; another size or walltime may be that of an
-    earlier plan. Placeholders of the command have values in that of S³.
+    Slurm and OAR keep the name of a job, but not the submitted command; another size or walltime may come from an
+    earlier plan. In the command that S³ returns, placeholders are replaced.
     """
     if isinstance(where, TaggingEndpoint):
         shown = where.shown_name(asked)  # one of other characters may come back changed
@@ -218,7 +218,7 @@ class Submission:
         Parameters
         ----------
         of_coallocation
-            Whether the key is of a coallocation, which goes to one machine.
+            Whether the key belongs to a coallocation that goes to one machine.
         """
         with open_page(self.key) as page:
             if not of_coallocation and (made := claimed(self.key)) is not None:

@@ -1,6 +1,6 @@
 """Python values for applications, schedulers, instants, durations and shares, and their conversion.
 
-What a user gives is looked at whatever it is, and refused in words.
+Any value of a user is checked; the errors of unusable values are in words.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ListEndpoint(FileEndpoint):
 def gas_errors_alone() -> Iterator[None]:
     """Turn errors in files and models into `BadInput`, so that `GasError` covers all errors.
 
-    Options of the command line are named in them as the keywords that they are in Python.
+    The messages name the Python keywords instead of options of the command line.
     """
     try:
         yield
@@ -143,8 +143,8 @@ def schedulers_of(
 ) -> list[Scheduler]:
     """Return the schedulers, those with a name or an address first; None means all in the configuration.
 
-    A text with ``://`` is the address of an S³, one that ends in ``.json``, holds a ``/`` or is ``-`` is a file, and
-    another one a name in the configuration.
+    A text with ``://`` is the address of an S³. A text that ends in ``.json``, contains a ``/`` or is ``-`` names a
+    file. Any other text is a name in the configuration.
 
     Parameters
     ----------

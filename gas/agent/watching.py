@@ -1,10 +1,10 @@
 """Watching a waiting job: after every change of its queue, Gas reshapes it if the gain suffices.
 
-A scheduler plans at intervals, so its plan is older than the latest change of the queue: a new hole will mostly go to a
-job further ahead. So a watched queue is examined only after it has changed and been planned again. After a change of
-the job, its plan is compared with the prediction, and `gas.reshaping` gets the error.
+A scheduler plans at intervals, so its plan may be older than the latest change of the queue: a new hole usually goes to
+a job further ahead. So Gas looks at a watched queue only after it has changed and the scheduler has planned it again.
+After a change of the job, the scheduler's plan is compared with the expected start, and `gas.reshaping` gets the error.
 
-With a predictor, predictions decide instead of plans, and are recorded so that their outcomes can be noted.
+With a predictor, predictions decide instead of plans, and are recorded for comparison with their outcomes.
 """
 
 from __future__ import annotations

@@ -124,24 +124,24 @@ class Executor(concurrent.futures.Executor):
             job = executor.submit(solve, "mesh.h5", processors="{processors}")
             print(job.result())
 
-    The function runs once, in one process, in this folder and by this Python, which the machines of the scheduler have
-    to share. An argument ``"{processors}"`` (or another placeholder) is the number that was chosen,
-    ``"{{name}}"`` the text ``{name}``; the environment says the number too (``GAS_PROCESSORS``).
+    The function runs once, in one process, in the present folder and with the present Python; the scheduler's machines
+    must have access to both. An argument ``"{processors}"`` (or another placeholder) becomes the chosen number, and
+    ``"{{name}}"`` the text ``{name}``; the environment has the number too (``GAS_PROCESSORS``).
 
     Parameters
     ----------
     application, schedulers, wanted
         As of `gas.plan`.
     folder
-        Where calls and results pass; yours alone, and shared with the machines of the schedulers.
+        The folder for calls and results; only you may have access to it, on the machines of the schedulers too.
     keep
-        Leave the folders of calls where they are; else each is removed when its job has ended.
+        Keep the folders of calls; otherwise each is removed when its job has ended.
     name
-        What the jobs are called; by default the function.
+        Name of the jobs; by default the name of the function.
     environment
-        Variables beside those that the scheduler sets.
+        Environment variables, in addition to those that the scheduler sets.
     native
-        Options in the words of the scheduler: ``["--account=abc"]``.
+        Options to pass to the scheduler: ``["--account=abc"]``.
     """
 
     @with_wanted
@@ -173,7 +173,7 @@ class Executor(concurrent.futures.Executor):
         Raises
         ------
         BadInput
-            It cannot be pickled, or there is no such placeholder.
+            The call cannot be pickled, or a placeholder is unknown.
         GasError
             As of `gas.submit`.
         """
@@ -226,7 +226,7 @@ class Executor(concurrent.futures.Executor):
         Parameters
         ----------
         older_than
-            Younger ones stay: their jobs may wait or run; and so do those of calls of this executor.
+            Keep younger folders, whose jobs may still wait or run, and the folders of this executor's calls.
         """
         oldest = time.time() - seconds_of(older_than, "older_than", minimum=0)
         with self._lock:

@@ -1,9 +1,9 @@
 """One plan per job of a workflow, even if several processes ask for it.
 
-A workflow manager asks for the size of a job again and again: for each resource, when it chooses what to run, and once
-more in the process that runs the job. The answer must be one and the same, or a job would be submitted with a size and
-run with another. The first answer is therefore written to a small file, and later calls read it. The files are
-those of one run of the workflow, in a directory that its processes inherit by an environment variable.
+A workflow manager asks for the size of a job repeatedly: for each resource, when it chooses what to run, and again in
+the process that runs the job. The answer must always be the same; otherwise a job could be submitted with one size and
+run with another. The first answer is therefore written to a small file, and later calls read it. The files are those of
+one run of the workflow, in a directory that its processes inherit by an environment variable.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PlanMemory:
     Parameters
     ----------
     parent
-        Where directories of runs are made; that of another workflow is not used though it was inherited.
+        The folder for directories of runs; an inherited directory of another workflow is not used.
     """
 
     def __init__(self, parent: Path) -> None:
@@ -47,9 +47,9 @@ class PlanMemory:
         Parameters
         ----------
         job
-            What identifies one job among the others; JSON.
+            Data that identify the job; JSON.
         make
-            Makes what is remembered; JSON.
+            Makes the plan to remember; JSON.
         """
         text = json.dumps(job, sort_keys=True)
         name = hashlib.sha256(text.encode()).hexdigest()[:32]

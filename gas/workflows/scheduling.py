@@ -1,7 +1,7 @@
 """Finds the schedulers of a workflow, plans with them, and submits exactly once, with retries.
 
-A workflow runs for days and its schedulers are restarted now and then, so what only waits for an answer is asked
-again until the patience has run out. Submitting again is safe because the job has a key of its own.
+A workflow runs for days, and its schedulers are sometimes restarted, so requests are repeated until the patience has
+run out. Repeating a submission is safe because the job has its own key.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def job_endpoint(name: str | None = None, config: Path | None = None) -> JobEndp
     Raises
     ------
     BadInput
-        It is not clear which one is meant, or it takes no jobs.
+        The scheduler is ambiguous, or accepts no jobs.
     """
     return schedulers.job_endpoint(name or _of_environment(), config)
 
@@ -76,7 +76,7 @@ def plan_now(
     endpoints
         Names or addresses; by default that of $GAS_ENDPOINT, or all of the configuration.
     stale_ok
-        Whether lists are meant that are not of the present (`gas.agent.schedulers`).
+        Whether to use stale lists (`gas.agent.schedulers`).
     constraints
         Of `gas.agent.options.PlanOptions`: `deadline`, `tolerance` and so on.
 

@@ -127,8 +127,9 @@ def sbatch_words(shape: JobShape) -> dict[str, str | None]:
 def psij_words(shape: JobShape) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the fields of PSI/J's ``ResourceSpecV1``, and custom attributes for what has no field.
 
-    The number of GPUs per process is a field; their type and the memory are options of Slurm (PSI/J's memory is that of
-    a job, which its script for Slurm writes as that of a node). So are nodes that Slurm chooses: PSI/J would set one.
+    The number of GPUs per process is a field. The type of GPU and the memory are options of Slurm (PSI/J's memory is
+    per job, but its script for Slurm writes it as memory per node). If Slurm chooses the nodes, this is an option too,
+    since PSI/J would set one node.
     """
     found: dict[str, Any] = {"process_count": shape.tasks}
     if shape.nodes is not None:
