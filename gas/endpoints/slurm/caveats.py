@@ -17,6 +17,8 @@ from gas.times import duration_text
 __all__ = ["caveats"]
 
 
+RECURRING = frozenset({"HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY"})
+
 UNORDERED = frozenset({*NOTHING, "none", "default", "flat"})
 """Topologies in which nodes have no order but that of their names (22.05 to 26.05)."""
 
@@ -43,6 +45,11 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     kept = [one for one in cluster.reservations if one.end > cluster.now and there.intersection(one.nodes)]
     if partial := [one for one in kept if one.cores is not None]:
         yield f"only some cores of {_named(partial)} are reserved; Gas treats the whole nodes as reserved"
+    if recurring := [one for one in kept if RECURRING.intersection(one.flags)]:
+        yield (
+            f"{_named(recurring)} recurs: Slurm, and so Gas, plans with its next occurrence only; jobs that would run "
+            "into a later one start later than shown"
+        )
     if floating := [one for one in kept if one.floats]:
         yield (
             f"{_named(floating)} moves ahead with time (TIME_FLOAT): a job on its nodes that would reach into it never "

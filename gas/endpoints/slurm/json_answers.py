@@ -26,12 +26,16 @@ from gas.endpoints.slurm.stand_ins import shown_or_stand_ins
 from gas.errors import BadInput, Unreachable
 from gas.json_text import parsed, parsed_items
 from gas.slurm.cluster import Cluster, Job, Licence
+from gas.slurm.versions import release_of
 
 __all__ = ["ANSWERS", "LAST_SHARED", "OPTIONAL", "VERSIONS", "read_cluster", "read_jobs", "tests_of_last_cycle"]
 
 T = TypeVar("T")
 
 NOTHING_STATED = Stated()
+
+ALLOWING = (25, 11, 0)
+"""From about this release on (seen: not in 24.11, in 26.05) a reservation can be restricted to partitions and QOS."""
 
 ANSWERS: Mapping[str, str] = MappingProxyType(
     {"nodes": "nodes", "partitions": "partitions", "reservations": "reservations", "jobs": "jobs", "diag": "statistics"}
@@ -166,6 +170,13 @@ def read_cluster(
         cautions.append(
             "reservations are hidden here (PrivateData): jobs that would run into one start later than shown"
         )
+    cores = {one.name: one.cpus // one.threads for one in nodes}
+    kept = tuple(reservation(entry, cores) for entry in found.get("reservations", ()))
+    if any("MAGNETIC" in one.flags for one in kept) and (release_of(release) or ALLOWING) >= ALLOWING:
+        cautions.append(
+            "slurmrestd does not publish which partitions and QOS a reservation allows: jobs that a magnetic one "
+            "(MAGNETIC) does not attract start later than shown"
+        )
     if any(
         "state_flags" not in entry.value and isinstance(entry.find("state"), str) for entry in found.get("nodes", ())
     ):
@@ -177,14 +188,13 @@ def read_cluster(
         replace(one, memory_per_gpu=of_gpus[one.name]) if one.memory_per_gpu is None and one.name in of_gpus else one
         for one in partitions
     )
-    cores = {one.name: one.cpus // one.threads for one in nodes}
     return Cluster(
         name,
         min(statistics.sure("req_time"), LATEST) if now is None else now,
         release,
         nodes,
         jobs,
-        tuple(reservation(entry, cores) for entry in found.get("reservations", ())),
+        kept,
         partitions,
         scheduling(config.get("SchedulerParameters", "")),
         statistics.instant("bf_when_last_cycle"),

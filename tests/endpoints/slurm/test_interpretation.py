@@ -460,6 +460,7 @@ def test_and_what_is_not_known_of_ones_own_place_and_limits():
     [
         ({"partitions": (Partition("p", ("n0", "n1"), sharing=2),)}, "up to 2 jobs may share a CPU"),
         ({"reservations": (kept("r", cores=2),)}, 'only some cores of reservation "r" are reserved'),
+        ({"reservations": (kept("r", flags=("DAILY",)),)}, 'reservation "r" recurs: .* its next occurrence only'),
         ({"reservations": (kept("r", flags=("TIME_FLOAT",)),)}, 'reservation "r" moves ahead with time'),
         (
             {"reservations": (kept("r", flags=("MAGNETIC",), groups=("g",)),)},

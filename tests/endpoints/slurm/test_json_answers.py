@@ -307,3 +307,12 @@ def test_more_cpus_than_a_node_can_have_are_not_believed(published):
     altered = changed(published, "nodes", lambda document: document["nodes"][0].update(cpus=2**31))
     with pytest.raises(Unreachable, match=r"nodes\[0\].*2,147,483,648 CPUs are not credible"):
         read_cluster(altered, name="x")
+
+
+@pytest.mark.parametrize(("release", "warned"), [("24.11.5", False), ("26.05.1", True)])
+def test_what_a_magnetic_reservation_allows_is_not_published(renewed_answers, release, warned):
+    magnetic = changed(
+        renewed_answers, "reservations", lambda document: document["reservations"][0].update(flags=["MAGNETIC"])
+    )
+    told = changed(magnetic, "diag", lambda document: document["meta"]["slurm"].update(release=release))
+    assert any("MAGNETIC" in one for one in read_cluster(told, name="x").cautions) is warned
