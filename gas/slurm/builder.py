@@ -109,7 +109,7 @@ class Builder:
             np.array([BOUNDLESS if node.memory is None else node.memory for node in nodes], np.int64),
             gres,
             np.array([node.weight for node in nodes], np.int64),
-            np.array([max(node.threads, 1) for node in nodes], np.int64),
+            np.array([node.core_cpus for node in nodes], np.int64),
             np.array([name == "gpu" for name, _ in self.resources.columns] or [False], np.bool_),
             np.zeros(0 if self.rules.fresh_weights else self.count, np.int64),
             tree_of(self.cluster.switches or (), self.places, by_cpus=self.rules.switch_cpus),
@@ -140,7 +140,8 @@ class Builder:
                 if place is None:
                     continue
                 known = None if job.cpus_on is None or whole else job.cpus_on.get(name)
-                cpus = int(machine.cpus[place]) if known is None else known
+                core = int(machine.core[place])
+                cpus = int(machine.cpus[place]) if known is None else -(-known // core) * core
                 memory = self._memory_on(job, name, cpus) if self.with_memory else 0
                 found = job.gres_per_node if job.gres_on is None else job.gres_on.get(name, ())
                 if found:

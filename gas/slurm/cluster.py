@@ -80,6 +80,12 @@ class Node:
         """Whether jobs can start on it."""
         return not self.why_not
 
+    @property
+    def core_cpus(self) -> int:
+        """CPUs of a core: its threads, or 1 if only the cores count as CPUs (slurm.conf(5), CPUs)."""
+        only_cores = self.cores is not None and self.cpus <= self.sockets * self.cores
+        return 1 if only_cores else max(self.threads, 1)
+
 
 @dataclass(frozen=True)
 class Tasks:
@@ -130,8 +136,8 @@ class Job:
         Account and quality of service; several, separated by commas, if it may use any of them.
     tasks_asked, cpus_per_task, tasks_per_node
         As requested; None if not published.
-    cpus_per_gpu, threads_per_core
-        CPUs per GPU; threads per core that it uses, if not all; None if not published.
+    cpus_per_gpu, threads_per_core, tasks_per_core
+        CPUs per GPU; threads and tasks per core, if it limits them; None if it does not, or not published.
     memory_per_node, memory_per_cpu, memory_per_gpu
         MB requested in one of these ways; 0 per node means all of it; all None for the partition's default. If both the
         values per node and per GPU are set, the latter is a default that applies if the former is all memory of the
@@ -200,6 +206,7 @@ class Job:
     tasks_per_node: int | None = None
     cpus_per_gpu: int | None = None
     threads_per_core: int | None = None
+    tasks_per_core: int | None = None
     memory_per_node: int | None = None
     memory_per_cpu: int | None = None
     memory_per_gpu: int | None = None

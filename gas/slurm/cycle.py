@@ -17,6 +17,7 @@ from gas.slurm.fitting import (
     TASK_CPUS,
     TASK_MEMORY,
     WHOLE,
+    held_on,
 )  # fmt: skip
 from gas.slurm.machine import Machine, Use
 from gas.slurm.node_sets import Words, of_given, unpacked
@@ -83,12 +84,9 @@ def begin(
         missing[column] = gres[OF_JOB, column]
     for node in range(len(given)):
         if given[node] > 0:
-            cpus = machine.cpus[node] if need[WHOLE] else given[node]
-            if machine.core[node] > 1:
-                cpus = -(-cpus // machine.core[node]) * machine.core[node]
             tasks = given[node] // need[TASK_CPUS]
             running.node[share] = node
-            running.cpus[share] = cpus
+            running.cpus[share] = held_on(node, given[node], need, machine)
             memory = need[MEMORY] if need[MEMORY] > 0 else tasks * need[TASK_MEMORY]
             running.memory[share] = machine.memory[node] if need[ALL_MEMORY] else memory
             running.limited[share] = need[LIMITED]

@@ -211,19 +211,21 @@ def selection_of(partition: Partition, settings: Settings) -> frozenset[str]:
 def _in_cores(job: Job, node: Node | None, cluster: Cluster, partition: Partition, count: int) -> int:
     """Return the CPUs of a job in whole cores or sockets of each node (SelectTypeParameters=CR_Core, CR_Socket)."""
     flags = selection_of(partition, cluster.settings or Settings())
-    unit = 1
+    unit, used = 1, 1  # CPUs that are given out together, and how many of them it uses
+    per_task = max(job.cpus_per_task, 1)
+    per_core = job.tasks_per_core or int("CR_ONE_TASK_PER_CORE" in flags)
     if node is not None:
         if flags & {"CR_CORE", "CR_CORE_MEMORY"}:
-            unit = node.threads
+            unit = node.core_cpus
+            used = min(unit, job.threads_per_core or unit, per_core * per_task or unit)
         elif flags & {"CR_SOCKET", "CR_SOCKET_MEMORY"}:
-            unit = max(node.cpus // max(node.sockets, 1), 1)
-    tasks = job.tasks_asked or job.cpus
-    if "CR_ONE_TASK_PER_CORE" in flags and job.cpus_per_task == 1:
-        return tasks * unit
+            unit = used = max(node.cpus // max(node.sockets, 1), 1)
     each, in_all = 1, job.cpus
     if job.tasks_per_node:
-        each = max(job.cpus_per_task, 1)
+        each = per_task
         filled = fills_nodes(job, Rules.of(cluster.version))
         in_all = count * job.tasks_per_node if filled else job.tasks_asked or job.cpus // each
+    elif per_core == 1 and per_task > used:  # each task has its cores alone
+        each, in_all = ceil(per_task / used) * used, ceil(job.cpus / per_task)
     share, more = divmod(in_all, count)  # tasks of a node are dealt one after the other, in place of CPUs
-    return more * ceil((share + 1) * each / unit) * unit + (count - more) * ceil(share * each / unit) * unit
+    return more * ceil((share + 1) * each / used) * unit + (count - more) * ceil(share * each / used) * unit

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from gas.compiled import lean_kernel
 from gas.slurm.machine import Machine, Use
 
-__all__ = ["COLUMNS", "capable", "cpus_on", "gpus_on", "leave_weights"]
+__all__ = ["COLUMNS", "capable", "cpus_on", "gpus_on", "held_on", "leave_weights", "threads_on"]
 
 COLUMNS = (
     CPUS, TASK_CPUS, PER_NODE, LEAST, WANTED, MOST, MEMORY, TASK_MEMORY, ALL_MEMORY, WHOLE, CONTIGUOUS, LIMITED,
     LIMITED_CPUS, HAS_REQUIRED, HAS_GRES, MULTIPLES, GPU_CPUS, NODE_CPUS, BOUND, CPU_MEMORY, FILLED, UNBOUND,
-    BY_GPUS, ORDER,
-) = range(24)  # fmt: skip
+    BY_GPUS, ORDER, THREADS, CORE_TASKS,
+) = range(26)  # fmt: skip
 """Columns of a need.
 
 CPUS and TASK_CPUS are CPUs in all and of a task, PER_NODE tasks of a node (0: as they come), LEAST, WANTED and MOST
@@ -30,6 +30,7 @@ gives as many at the least, whatever its tasks), and BOUND those that a node giv
 CPU_MEMORY is MB per CPU, which a whole node must have for all of its CPUs. Where tasks of a node are asked for, FILLED
 says that each node gets as many, also if fewer are left, and UNBOUND that nodes are chosen by all that they could give.
 BY_GPUS says that tasks go where the GPUs in all are. ORDER says in which order nodes of equal weight are taken.
+THREADS is how many threads of a core it uses at the most, and CORE_TASKS how many of its tasks may share one (0: all).
 """
 
 TIGHTEST, LEAST_LOADED, FROM_THE_END, BY_SWITCHES = range(4)
@@ -43,6 +44,39 @@ OF_NODE, OF_TASK, OF_JOB = range(3)  # rows of the table of generic resources
 
 
 @lean_kernel
+def threads_on(node: int, need: NDArray[np.int64], machine: Machine) -> int:
+    """Return how many CPUs of a core a job uses."""
+    threads = machine.core[node]
+    if need[THREADS] > 0:
+        threads = min(threads, need[THREADS])
+    if need[CORE_TASKS] > 0:
+        threads = min(threads, need[CORE_TASKS] * need[TASK_CPUS])
+    return int(threads)
+
+
+@lean_kernel
+def _task_alone(node: int, need: NDArray[np.int64], machine: Machine) -> int:
+    """Return the CPUs of the cores that no other task of a job shares with one of several cores; 0 if tasks do."""
+    threads = threads_on(node, need, machine)
+    if need[CORE_TASKS] != 1 or need[TASK_CPUS] <= threads:
+        return 0
+    return int(-(-need[TASK_CPUS] // threads) * threads)
+
+
+@lean_kernel
+def held_on(node: int, given: int, need: NDArray[np.int64], machine: Machine) -> int:
+    """Return how many CPUs a job holds that uses some of a node: those of whole cores."""
+    if need[WHOLE]:
+        return int(machine.cpus[node])
+    core = machine.core[node]
+    if core == 1:
+        return int(given)
+    threads, alone = threads_on(node, need, machine), _task_alone(node, need, machine)
+    used = given if alone == 0 else -(-given // need[TASK_CPUS]) * alone
+    return int(-(-used // threads) * core)
+
+
+@lean_kernel
 def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use) -> int:
     """Return how many CPUs a node can give to a job, 0 if it can't have part of it (_can_job_run_on_node)."""
     if need[WHOLE] and use.jobs[node] > 0:
@@ -50,10 +84,12 @@ def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine
     free = machine.cpus[node]
     if not need[WHOLE]:
         free -= use.cpus[node]
-        if machine.core[node] > 1:
-            free -= free % machine.core[node]
         if need[LIMITED] >= 0:
             free = min(free, need[LIMITED_CPUS] - use.limited[need[LIMITED], node])
+    if machine.core[node] > 1:
+        free = free // machine.core[node] * threads_on(node, need, machine)
+        if (alone := _task_alone(node, need, machine)) > 0:
+            free = free // alone * need[TASK_CPUS]
     memory = machine.memory[node] - use.memory[node]
     if need[MEMORY] > memory or (need[ALL_MEMORY] and use.memory[node] > 0):
         return 0

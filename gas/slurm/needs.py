@@ -108,6 +108,10 @@ class Needs:
         row[fitting.WHOLE], row[fitting.CONTIGUOUS] = whole, job.contiguous
         alone = row[fitting.CPUS] == 1 == max(least, wanted)
         row[fitting.ORDER] = self._order(partition, alone=alone, contiguous=job.contiguous)
+        row[fitting.THREADS] = job.threads_per_core or 0
+        row[fitting.CORE_TASKS] = job.tasks_per_core or int(
+            "CR_ONE_TASK_PER_CORE" in selection_of(partition, self.settings)
+        )
         row[fitting.LIMITED] = self.limited.get(partition.name, -1)
         row[fitting.LIMITED_CPUS] = partition.most_cpus or 0
         row[fitting.HAS_REQUIRED] = bool(job.required_nodes)
@@ -120,7 +124,7 @@ class Needs:
         self._need_memory(job, partition, row, per_task)
         # before, the rest counts unless CPUs are as many as there is memory for, or as GPUs want (seen on 22.05)
         per_cpu = self.with_memory and row[fitting.TASK_MEMORY] > 0
-        row[fitting.MULTIPLES] = self.rules.whole_tasks or job.cpus_per_gpu is not None or per_cpu
+        row[fitting.MULTIPLES] = self.rules.whole_tasks or bool(job.cpus_per_gpu) or per_cpu
 
     def _order(self, partition: Partition, *, alone: bool, contiguous: bool) -> int:
         """Return in which order nodes of equal weight are taken; `alone`: for a job of one CPU."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gas.slurm.beyond import Beyond, moves
 from gas.slurm.choosing import choose
-from gas.slurm.fitting import BY_SWITCHES, ORDER, capable
+from gas.slurm.fitting import BY_SWITCHES, ORDER, capable, held_on
 from gas.slurm.machine import idle_of
 from gas.slurm.order import Blocked, Record
 from gas.slurm.passes import Shares
@@ -67,7 +67,7 @@ def outlook_of(
         record = state.records[at]
         found = _of_record(state, first, second, at, record)
         if at in turn and (found.planned is None or found.planned > state.parameters.now):
-            (names, cpus), now = places_of(state, turn[at]), state.parameters.now
+            (names, cpus), now = places_of(state, at, turn[at]), state.parameters.now
             found = Outlook(now, now, names, record.partition.name, cpus=cpus)
         if record.blocked is Blocked.RESERVATION and (later is None or _key(found) < _key(later)):
             later = found
@@ -122,16 +122,16 @@ def _of_record(state: State, first: Plans, second: Beyond | None, at: int, recor
         never, words = bool(lacking), lacking or words
         if lacking:
             planned, expected, shares = None, None, (np.zeros(0, np.int32), np.zeros(0, np.int32))
-    names, cpus = places_of(state, shares)
+    names, cpus = places_of(state, at, shares)
     return Outlook(expected, planned, names, record.partition.name, why, words, never, cpus, crowd)
 
 
-def places_of(state: State, shares: Shares) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return the names of nodes, and how many CPUs of each a job has, in whole cores if it gets these."""
-    there, asked = shares
-    cores = state.machine.core[there]
-    cpus = -(-asked // cores) * cores
-    return tuple(state.names[place] for place in there.tolist()), tuple(cpus.tolist())
+def places_of(state: State, at: int, shares: Shares) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the names of nodes, and how many CPUs of each a record holds, in whole cores."""
+    there, asked = shares[0].tolist(), shares[1].tolist()
+    need = state.rows.need[at]
+    cpus = (held_on(node, given, need, state.machine) for node, given in zip(there, asked, strict=True))
+    return tuple(state.names[place] for place in there), tuple(cpus)
 
 
 def _closed(state: State, at: int, start: int, nodes: NDArray[np.int32]) -> bool:

@@ -20,6 +20,7 @@ from gas.slurm.fitting import (
     WANTED,
     WHOLE,
     gpus_on,
+    threads_on,
 )  # fmt: skip
 from gas.slurm.machine import Machine, Use
 
@@ -131,7 +132,7 @@ def take(
 ) -> None:
     """Give a node to a job; a core is kept for each further node that it must have (eval_nodes_cpus_to_use)."""
     still = work.still
-    kept = max(still[LEAST_STILL] - 1, 0) * machine.core[node]
+    kept = max(still[LEAST_STILL] - 1, 0) * threads_on(node, need, machine)
     wanted = max(still[CPUS_STILL] - kept, max(need[TASK_CPUS], need[NODE_CPUS]))
     given[node] = min(capacity[node], wanted)
     still[CPUS_STILL] -= given[node]

@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import pytest
 from made_clusters import (
+    MIDDLE,
     NEW,
+    NOW,
     OLD,
     cluster,
     job,
     machine_with_gpus,
+    outlook,
     places,
     planned,
     running,
@@ -31,10 +34,11 @@ def test_tasks_of_a_node_are_kept():
     assert planned(made, job(cpus=6, tasks_per_node=2, least_nodes=3)) == (600, [0, 1, 2])
 
 
-def test_cpus_that_make_up_no_whole_task_count_on_22_05_only():
+@pytest.mark.parametrize("of_gpus", [None, 0])
+def test_cpus_that_make_up_no_whole_task_count_on_22_05_only(of_gpus):
     """Seen: -n 5 -c 2 on nodes with 3, 3 and 4 free CPUs."""
     busy = [running(n + 1, f"n{n}", end=600, cpus_on={f"n{n}": 1}) for n in (0, 1)]
-    asked = {"cpus": 10, "cpus_per_task": 2}
+    asked = {"cpus": 10, "cpus_per_task": 2, "cpus_per_gpu": of_gpus}
     assert planned(cluster(*busy, nodes=3, version=OLD), job(**asked)) == (0, [0, 1, 2])
     assert planned(cluster(*busy, nodes=3, version=NEW), job(**asked)) == (600, [0, 1, 2])
 
@@ -161,3 +165,61 @@ def test_a_whole_node_has_memory_for_all_of_its_cpus(asked, found):
     partitions = (Partition("p", ("n0", "n1"), selection="CR_CPU_MEMORY"),)
     made = with_nodes(cluster(nodes=2, cpus=8, partitions=partitions), memory=[4000, 16000])
     assert places(made, cpus=asked.get("tasks_per_node", 1), exclusive=True, **asked) == found
+
+
+# ------------------------------------------------------------------------------------------------ threads of cores
+
+
+def with_threads(*jobs, cpus=8, cores=4, threads=2, version=MIDDLE, selection="CR_CORE", **fields):
+    """Return three nodes of four cores with two threads each, all of them CPUs unless `cpus` says otherwise."""
+    partitions = (Partition("p", ("n0", "n1", "n2"), selection=selection),)
+    made = cluster(*jobs, nodes=3, cpus=cpus, version=version, partitions=partitions, **fields)
+    return with_nodes(made, cores=[cores] * 3, threads=[threads] * 3)
+
+
+@pytest.mark.parametrize("version", [OLD, MIDDLE, NEW])
+@pytest.mark.parametrize("selection", ["CR_CPU", "CR_CORE"])
+@pytest.mark.parametrize(
+    ("asked", "held"),
+    [
+        ({"cpus": 3}, [4]), ({"cpus": 5}, [6]), ({"cpus": 9, "cpus_per_task": 3}, [6, 4]),
+        ({"cpus": 3, "threads_per_core": 1}, [6]), ({"cpus": 5, "threads_per_core": 1}, [8, 2]),
+        ({"cpus": 5, "tasks_per_core": 1}, [8, 2]), ({"cpus": 6, "tasks_per_node": 2}, [2, 2, 2]),
+        ({"cpus": 9, "cpus_per_task": 3, "threads_per_core": 1}, [6, 6, 6]),
+        ({"cpus": 9, "cpus_per_task": 3, "tasks_per_core": 1}, [8, 4]),
+        ({"cpus": 6, "tasks_per_node": 2, "threads_per_core": 1}, [4, 4, 4]),
+        ({"cpus": 10, "exclusive": True}, [8, 8]), ({"cpus": 10, "exclusive": True, "threads_per_core": 1}, [8, 8, 8]),
+        ({"cpus": 4, "cpus_per_task": 4, "threads_per_core": 1}, [8]),
+    ],
+    ids=lambda value: "-".join(map(str, value)) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_jobs_hold_whole_cores_and_use_as_many_of_their_threads_as_they_may(version, selection, asked, held):
+    """Seen on 22.05, 24.11 and 26.05 in CPU_IDs of each node, the same under CR_CPU and CR_Core."""
+    tasks = asked["cpus"] // asked.get("cpus_per_task", 1)
+    found = outlook(with_threads(version=version, selection=selection), job(tasks_asked=tasks, **asked))
+    assert (found.planned, list(found.cpus)) == (NOW, held)
+
+
+def test_a_task_has_a_core_alone_where_the_site_says_so():
+    made = with_threads(selection="CR_CORE,CR_ONE_TASK_PER_CORE")
+    assert list(outlook(made, job(cpus=5, tasks_asked=5)).cpus) == [8, 2]
+    assert list(outlook(made, job(cpus=5, tasks_asked=5, tasks_per_core=2)).cpus) == [6]
+
+
+def test_only_cores_are_cpus_where_a_node_has_no_more():
+    made = with_threads(cpus=4)
+    assert [node.core_cpus for node in made.nodes] == [1, 1, 1]
+    assert list(outlook(made, job(cpus=5)).cpus) == [4, 1]
+    assert list(outlook(made, job(cpus=5, threads_per_core=1)).cpus) == [4, 1]
+    assert with_nodes(made, cores=[None] * 3).nodes[0].core_cpus == 2
+
+
+def test_what_runs_holds_whole_cores_too():
+    """Under CR_CPU squeue shows as many CPUs as were asked for; of each core only one job has some."""
+    made = with_threads(
+        running(1, "n0", end=600, cpus_on={"n0": 3}), running(2, "n1", "n2", end=900), selection="CR_CPU"
+    )
+    assert planned(made, job(cpus=4)) == (0, [0])
+    assert planned(made, job(cpus=5)) == (600, [0])
+    queue = with_threads(running(1, "n1", "n2", end=900), job(3, cpus=3), job(4, cpus=3), selection="CR_CPU")
+    assert planned(queue, job(cpus=1)) == (600, [0])

@@ -78,6 +78,8 @@ def asked(
         tasks_asked=None if shape.tasks is None and on_job and not options.tasks_per_gpu else tasks,
         cpus_per_task=per_task,
         tasks_per_node=tasks_per_node,
+        threads_per_core=options.threads_per_core,
+        tasks_per_core=options.tasks_per_core,
         # neither with -c nor with tasks for each GPU are there defaults of CPUs for each GPU (seen on all releases)
         cpus_per_gpu=0 if of_tasks and options.cpus_per_gpu is None else options.cpus_per_gpu,
         memory_per_node=options.memory_per_node,

@@ -148,7 +148,7 @@ def read_cluster(
         if not found and kind not in private and kind not in failed:
             raise Unreachable(f"{' '.join(COMMANDS[kind])}: the answer is empty")
     nodes, partitions, hiding = shown_or_stand_ins(nodes, partitions)
-    cores = {one.name: one.cpus // one.threads for one in nodes}
+    cores = {one.name: one.cpus // one.core_cpus for one in nodes}
     kept = _optional(answers, "reservations", "ReservationName", zone, failed)
     reservations = tuple(reservation(record, cores) for record in kept or ())
     counted = _optional(answers, "licences", "LicenseName", zone, failed)

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import tzinfo
+from types import MappingProxyType
 from typing import Any
 
 from documents.fields import quoted
@@ -78,7 +79,8 @@ def detailed(cluster: Cluster, answer: str, zone: tzinfo | None = None) -> Clust
     Jobs are in the order of the answer, that of slurmctld's list: jobs that end in the same second end in this order
     for Slurm, while squeue sorts them.
     """
-    jobs, unread = _joined(cluster.jobs, answer, zone)
+    threads = {node.name: node.threads // node.core_cpus for node in cluster.nodes}
+    jobs, unread = _joined(cluster.jobs, answer, zone, threads)
     order: dict[int, int] = {}
     for head in _HEAD.finditer(answer):
         order.setdefault(int(head[1]), len(order))
@@ -101,12 +103,20 @@ def with_details(jobs: tuple[Job, ...], answer: str, zone: tzinfo | None = None)
     return _joined(jobs, answer, zone)[0]
 
 
-def _joined(jobs: tuple[Job, ...], answer: str, zone: tzinfo | None) -> tuple[tuple[Job, ...], list[int]]:
-    """Return the jobs with their details, and those without reliable details."""
+def _joined(
+    jobs: tuple[Job, ...], answer: str, zone: tzinfo | None, threads: Mapping[str, int] = MappingProxyType({})
+) -> tuple[tuple[Job, ...], list[int]]:
+    """Return the jobs with their details, and those without reliable details.
+
+    CPU_IDs counts threads, also of nodes of which only cores are CPUs (seen on 22.05, 24.11 and 26.05): there `threads`
+    of a node are one CPU.
+    """
     found: dict[int, dict[str, Any]] = {}
     unread: set[int] = set()
     nameless: set[int] = set()
     for job, owned, details in _read({job.id: job for job in jobs}, answer, zone):
+        if details and "cpus_on" in details:
+            details["cpus_on"] = {name: -(-ids // threads.get(name, 1)) for name, ids in details["cpus_on"].items()}
         if not owned:  # no record of it, if there is one elsewhere
             nameless.add(job.id)
         elif details is None or found.setdefault(job.id, details) != details:
@@ -243,6 +253,8 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
         found["tasks_per_node"] = Record(record.where, {"tasks": asked}, None).number("tasks")
     if (asked := values.get("ReqB:S:C:T", "").rpartition(":")[2]).isdecimal():
         found["threads_per_core"] = int(asked) or None
+    if (asked := values.get("NtasksPerN:B:S:C", "").rpartition(":")[2]).isdecimal():
+        found["tasks_per_core"] = int(asked) or None
     for attribute, key in _GRES.items():
         if key in values:
             found[attribute] = record.read(key, gres)

@@ -183,7 +183,7 @@ def read_cluster(
         cautions.append("this version does not show which nodes are drained; v0.0.37 and later do")
     if early and not all(one.name in stated.partitions for one in partitions):
         cautions.append("this version does not show which partitions allocate whole nodes; v0.0.39 and later do")
-    jobs, lacking, of_gpus = _jobs(answers, {one.name: one.threads for one in nodes})
+    jobs, lacking, of_gpus = _jobs(answers, {one.name: one.core_cpus for one in nodes})
     partitions = tuple(
         replace(one, memory_per_gpu=of_gpus[one.name]) if one.memory_per_gpu is None and one.name in of_gpus else one
         for one in partitions

@@ -99,6 +99,7 @@ def _request(entry: Entry) -> dict[str, Any]:
         "cpus_per_task": entry.number("cpus_per_task", default=None) or _cpus_of_a_task(entry),
         "tasks_per_node": entry.number("tasks_per_node", default=None) or None,
         "threads_per_core": entry.number("threads_per_core", default=None) or None,
+        "tasks_per_core": entry.number("tasks_per_core", default=None) or None,
         "gres_per_node": entry.understood(gres, "tres_per_node"),
         "gres_per_socket": entry.understood(gres, "tres_per_socket"),
         "gres_per_task": entry.understood(gres, "tres_per_task"),
@@ -230,7 +231,9 @@ def _shares(entry: Entry, threads: Mapping[str, int]) -> dict[str, Any]:
         node = Entry(value, f"{entry.where}, node {number} of job_resources")
         name = node.text("name", "nodename")
         cpus = node.number("cpus/count", "cpus", default=None)
-        cpus_on[name] = _cores(node.find("sockets")) * threads.get(name, 1) if cpus is None else cpus
+        if cpus is None or threads.get(name, 1) > 1:  # where CPUs are given out, fewer than those of its cores count
+            cpus = max(_cores(node.find("sockets", default=())) * threads.get(name, 1), cpus or 0)
+        cpus_on[name] = cpus
         memory = node.number("memory/allocated", "memory_allocated", "memory", default=None)
         if memory is not None:
             memory_on[name] = memory

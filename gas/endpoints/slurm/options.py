@@ -27,10 +27,10 @@ Unit = Literal["cpus", "tasks", "nodes", "gpus"]
 
 UNPLANNED = frozenset(
     {"batch", "bb", "bbf", "cluster-constraint", "consolidate-segments", "core-spec", "cores-per-socket", "deadline",
-     "delay-boot", "distribution", "extra-node-info", "gres-flags", "hint", "mcs-label",
-     "mincpus", "network", "nodefile", "ntasks-per-core", "ntasks-per-socket", "overcommit", "oversubscribe", "power",
+     "delay-boot", "distribution", "extra-node-info", "gres-flags", "mcs-label",
+     "mincpus", "network", "nodefile", "ntasks-per-socket", "overcommit", "oversubscribe", "power",
      "prefer", "resources", "segment", "sockets-per-node", "spread-job", "spread-segments", "switches", "thread-spec",
-     "threads-per-core", "tmp", "tres-per-task", "use-min-nodes"}
+     "tmp", "tres-per-task", "use-min-nodes"}
 )  # fmt: skip
 """Options that affect the start or the nodes of a job, and that plans ignore."""
 
@@ -73,7 +73,7 @@ class Options:
         All options as they were written, by long name, the last of each; None for those without a value.
     tasks, nodes, walltime
         The size in the script itself: tasks, least and most nodes, seconds.
-    cpus_per_task, tasks_per_node, tasks_per_gpu, cpus_per_gpu
+    cpus_per_task, tasks_per_node, tasks_per_gpu, tasks_per_core, threads_per_core, cpus_per_gpu
         None if not given.
     gpus, gpus_per_node, gpus_per_task
         GPUs of a job, a node, or a task, by type; empty if not given.
@@ -106,6 +106,8 @@ class Options:
     cpus_per_task: int | None = None
     tasks_per_node: int | None = None
     tasks_per_gpu: int | None = None
+    tasks_per_core: int | None = None
+    threads_per_core: int | None = None
     cpus_per_gpu: int | None = None
     memory_per_node: int | None = None
     memory_per_cpu: int | None = None
@@ -412,6 +414,14 @@ def _exclusive(text: str | None, now: int) -> dict[str, object]:
     raise _NotUnderstood
 
 
+def _hint(text: str | None, now: int) -> dict[str, object]:
+    """Return what the hints of an application mean for its threads (sbatch(1), --hint)."""
+    given = set(words(_needed(text).lower()))
+    if not given <= {"multithread", "nomultithread"}:
+        raise _NotUnderstood  # compute_bound and memory_bound give out sockets and cores in another order
+    return {"threads_per_core": 1} if "nomultithread" in given else {}
+
+
 def _nice(text: str | None, now: int) -> dict[str, object]:
     if text is None:
         return {"nice": 100}
@@ -459,6 +469,7 @@ UNDERSTOOD: Mapping[str, Callable[[str | None, int], Mapping[str, object]]] = {
     "gpus-per-socket": _as("gpus_per_socket", _gpus),
     "gpus-per-task": _as("gpus_per_task", _gpus),
     "gres": _as("gres", _gres),
+    "hint": _hint,
     "hold": _flag("hold"),
     "job-name": _as("name", str),
     "licenses": _as("licences", _licences),
@@ -469,6 +480,7 @@ UNDERSTOOD: Mapping[str, Callable[[str | None, int], Mapping[str, object]]] = {
     "nodelist": _as("required_nodes", _names),
     "nodes": _as("nodes", _node_range),
     "ntasks": _as("tasks", _whole),
+    "ntasks-per-core": _as("tasks_per_core", _whole),
     "ntasks-per-gpu": _as("tasks_per_gpu", _whole),
     "ntasks-per-node": _as("tasks_per_node", _whole),
     "partition": lambda text, now: {"partitions": words(_needed(text))},
@@ -476,6 +488,7 @@ UNDERSTOOD: Mapping[str, Callable[[str | None, int], Mapping[str, object]]] = {
     "qos": _as("qos", str),
     "reboot": _flag("reboot"),
     "reservation": _as("reservation", str),
+    "threads-per-core": _as("threads_per_core", _whole),
     "time": lambda text, now: {"walltime": _limit(text)},
     "time-min": lambda text, now: {"shortest": _limit(text)},
 }

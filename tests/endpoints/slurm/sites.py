@@ -573,6 +573,42 @@ class Switches(Aspect):
             job.options["ntasks"] = str(chance.choice((1, 2, 3, 5, 7, 9)))
 
 
+class Threads(Aspect):
+    """Nodes of several threads a core, which are CPUs, or of which only the cores are; jobs get cores, or CPUs."""
+
+    def configure(self, site, chance):
+        threads = "Sockets={} CoresPerSocket={} ThreadsPerCore=2"
+        two, four = threads.format(1, 2), threads.format(chance.choice((1, 2)), 2)
+        kinds = [Nodes(4, 4, more=two), Nodes(4, 8 if "Sockets=2" in four else 4, more=four)]
+        kinds.append(Nodes(4, 4, more=threads.format(1, 4)) if chance.random() < 0.3 else Nodes(4, 4, more=two))
+        site.groups = kinds
+        site.lines["SelectTypeParameters"] = chance.choice(
+            ("CR_CPU", "CR_Core", "CR_Core", "CR_Core_Memory", "CR_CPU_Memory", "CR_Core,CR_ONE_TASK_PER_CORE")
+        )
+        if "Memory" in site.lines["SelectTypeParameters"]:
+            site.lines["DefMemPerCPU"] = "100"
+
+    def job(self, job, chance, past):
+        way = chance.random()
+        size = job.size
+        if way < 0.2:
+            job.options |= {"cpus-per-task": str(chance.choice((2, 2, 3, 4))), "ntasks": str(max(1, size // 4))}
+        elif way < 0.35:
+            each = chance.randint(1, 3)
+            job.options |= {"ntasks-per-node": str(each), "ntasks": str(min(size, 12 * each))}
+        elif way < 0.5:
+            job.options["exclusive"] = None
+        elif way < 0.75:
+            job.options |= {"ntasks": str(max(1, min(size // 2, 20)))}
+            job.options |= dict([chance.choice((("hint", "nomultithread"), ("threads-per-core", "1"),
+                                                ("ntasks-per-core", "1")))])  # fmt: skip
+        if chance.random() < 0.3 and "ntasks-per-node" not in job.options:
+            job.options["ntasks"] = str(chance.choice((1, 2, 3, 5)))
+
+    def probe(self, job, chance):
+        self.job(job, chance, [])
+
+
 class Choices(Aspect):
     """Partitions of several kinds, two accounts, and QOS with limits, among which the asker may choose."""
 
@@ -634,7 +670,7 @@ KINDS: dict[str, tuple[type[Aspect], ...]] = {
     "tiers": (Tiers,), "preemption by tier": (PreemptionByTier,), "preemption by qos": (PreemptionByQos,),
     "reservation": (Reserved,), "deferred": (Deferred,), "depth": (Depth,), "licences": (Licences,),
     "several partitions": (Several,), "node orders": (NodeOrders,), "switches": (Switches,),
-    "mixture": (),
+    "threads": (Threads,),     "mixture": (),
 }  # fmt: skip
 
 MIXED: tuple[tuple[type[Aspect], ...], ...] = (

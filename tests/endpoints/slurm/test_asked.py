@@ -93,3 +93,15 @@ def test_a_size_that_the_options_do_not_leave_is_refused():
 def test_fewer_gpus_in_all_than_nodes_are_refused():
     with pytest.raises(Infeasible, match=r"2 GPUs \(--gpus\) are fewer than 3 nodes, which sbatch refuses"):
         job("--gpus=2 -N3", 2, unit="gpus")
+
+
+@pytest.mark.parametrize(
+    ("words", "threads", "tasks"),
+    [
+        ("--hint=nomultithread", 1, None), ("--hint=multithread", None, None), ("--threads-per-core=2", 2, None),
+        ("--ntasks-per-core=1", None, 1), ("", None, None),
+    ],
+)  # fmt: skip
+def test_threads_and_tasks_of_a_core_are_handed_on(words, threads, tasks):
+    found = job(words, 8)
+    assert (found.threads_per_core, found.tasks_per_core) == (threads, tasks)

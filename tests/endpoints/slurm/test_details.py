@@ -1,5 +1,6 @@
 """What scontrol adds to each job, in an answer into which users may have written anything."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -158,3 +159,23 @@ def test_slurm_26_05_says_how_jobs_ended_and_where_their_output_is():
     assert (jobs[3].exit_status, jobs[3].stdout, jobs[3].stderr) == (0, "/tmp/own.out", "/tmp/own.err")
     assert jobs[4].cpus_on == {"n02": 4, "n03": 4}
     assert jobs[7].leader == jobs[8].leader == 7
+
+
+@pytest.mark.parametrize(("cpus", "held"), [(8, 6), (4, 3)], ids=["threads are CPUs", "only cores are CPUs"])
+def test_of_nodes_of_which_only_cores_are_cpus_the_numbers_in_cpu_ids_are_threads(said, cpus, held):
+    """Seen on 22.05, 24.11 and 26.05: three CPUs of a node of four cores with two threads each are CPU_IDs=0-5."""
+    cluster = read_cluster(said, name="x")
+    nodes = tuple(replace(node, cpus=cpus, sockets=1, cores=4, threads=2) for node in cluster.nodes)
+    answer = re.sub(r"( Nodes=n\[05\S* CPU_IDs=)\S+", r"\g<1>0-5", said["details"])
+    (found,) = (job for job in detailed(replace(cluster, nodes=nodes), answer).jobs if job.id == 2)
+    assert found.cpus_on["n05"] == held
+
+
+def test_threads_and_tasks_of_a_core_are_read(said):
+    cluster = read_cluster(said, name="x")
+    answer = said["details"].replace("ReqB:S:C:T=0:0:*:*", "ReqB:S:C:T=0:0:*:1")
+    answer = answer.replace(" NtasksPerN:B:S:C=0:0:*:*", " NtasksPerN:B:S:C=0:0:*:2")
+    assert {(job.threads_per_core, job.tasks_per_core) for job in detailed(cluster, answer).jobs} >= {(1, 2)}
+    assert {(job.threads_per_core, job.tasks_per_core) for job in detailed(cluster, said["details"]).jobs} == {
+        (None, None)
+    }

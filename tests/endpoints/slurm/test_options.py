@@ -115,6 +115,11 @@ def test_a_value_that_sbatch_would_refuse_is_named_with_its_place(word, problem)
         options(word)
 
 
+def test_hints_on_sockets_are_named_as_ignored():
+    assert options("--hint=compute_bound").unplanned == ("hint",)
+    assert options("--hint=nomultithread", "--ntasks-per-core=1").unplanned == ()
+
+
 def test_no_option_is_in_two_lists():
     lists = (set(UNDERSTOOD), set(UNPLANNED), set(HARMLESS), set(REFUSED))
     assert sum(map(len, lists)) == len(set.union(*lists))
