@@ -170,7 +170,7 @@ def read_cluster(
         cautions.append(
             "reservations are hidden here (PrivateData): jobs that would run into one start later than shown"
         )
-    cores = {one.name: one.cpus // one.threads for one in nodes}
+    cores = {one.name: one.cpus // one.core_cpus for one in nodes}
     kept = tuple(reservation(entry, cores) for entry in found.get("reservations", ()))
     if any("MAGNETIC" in one.flags for one in kept) and (release_of(release) or ALLOWING) >= ALLOWING:
         cautions.append(
