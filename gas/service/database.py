@@ -18,13 +18,17 @@ from gas.errors import StoreInDoubt
 from gas.service.rows import DamagedRow, seal
 from gas.service.tables import PUT_FACT
 
-__all__ = ["CommitInDoubt", "Connect", "Database", "first_problem", "open_database"]
+__all__ = ["CommitInDoubt", "Connect", "Database", "first_problem", "is_damage", "open_database"]
 
 Connect = Callable[[str | Path], sqlite3.Connection]
 """How a database is opened; tests bring disks of their own."""
 
 _UNWRITTEN = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_IOERR_WRITE)
 """Failures of a commit which say that it was not written to its end, so that no later life can take it for whole."""
+
+
+_DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_NOTADB)
+"""Failures of a read which mean that the tables are not those that were written: the others pass."""
 
 
 class CommitInDoubt(StoreInDoubt, sqlite3.OperationalError):
@@ -135,6 +139,16 @@ class Database:
             raise sqlite3.OperationalError(f"{self._path} is gone: {error.strerror}") from None
         if (found.st_dev, found.st_ino) != self._file:
             raise sqlite3.OperationalError(f"{self._path} was replaced by another file")
+
+
+def is_damage(error: BaseException) -> bool:
+    """Return whether a failed read shows that the file is damaged, so that another try will not help."""
+    if isinstance(error, UnicodeDecodeError):  # also in what SQLite says of it
+        return True
+    if not isinstance(error, sqlite3.DatabaseError):
+        return False
+    undecoded = str(error).startswith("Could not decode to UTF-8")  # this one has no code
+    return undecoded or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
 
 
 def write_again(wal: Path) -> None:

@@ -26,6 +26,7 @@ from gas.service.book import LEAD_SECONDS, PATIENCE
 from gas.service.changes import Answer, Reshape
 from gas.service.classes import NO_CLASSES, Classes
 from gas.service.clock import Clock
+from gas.service.database import is_damage
 from gas.service.dispatcher import Dispatcher
 from gas.service.feed import Feed
 from gas.service.jobs import BEING, Job, JobRequest, Predicted
@@ -100,7 +101,7 @@ class LiveScheduler:
             )
         except BaseException as error:
             self._store.close()
-            if isinstance(error, DamagedRow):
+            if isinstance(error, DamagedRow) or is_damage(error):
                 raise damaged(state / "s3.sqlite", str(error)) from None
             if isinstance(error, sqlite3.Error) and not isinstance(error, GasError):
                 raise StoreFailed(f"{state}: the store cannot be used now ({error}); try again later") from error

@@ -139,7 +139,7 @@ class Store:
             except BaseException:
                 self.close()
                 raise
-        except DamagedRow as error:
+        except (DamagedRow, UnicodeDecodeError) as error:
             raise damaged(path, str(error)) from None
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT:

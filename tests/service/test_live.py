@@ -1,12 +1,13 @@
 import errno
 import sqlite3
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 from eventually import living, until
 
-from gas.errors import Conflict, Draining, GasError, NotFound, OverLimit, StalePlan, StoreFailed
+from gas.errors import Conflict, Draining, GasError, NotFound, OverLimit, StalePlan, StoreDamaged, StoreFailed
 from gas.service import processes
 from gas.service.changes import Reshape
 from gas.service.clock import Clock
@@ -556,3 +557,24 @@ def test_what_was_answered_does_not_follow_the_job(live, hand):
     hand.time += 10
     assert live.job(id).state == "running"
     assert [job.to_wire() for job in answers] == answered
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("UPDATE jobs SET name = CAST(X'6aff62' AS TEXT)", "Could not decode"),
+        ("UPDATE jobs SET name = X'6aff62'", "job 1: its request is damaged"),
+        ("ALTER TABLE jobs RENAME COLUMN run_time TO run_tile", "no such column: run_time"),
+    ],
+)
+def test_damage_that_shows_when_jobs_are_read_is_called_so_not_something_that_passes(
+    tmp_path, hand, statement, problem
+):
+    state = tmp_path / "state"
+    first = LiveScheduler("test", 10, state, clock=Clock(real=hand))
+    first.submit(simulated(1, 1000))
+    first.stop()
+    with closing(sqlite3.connect(state / "s3.sqlite", isolation_level=None)) as database:
+        database.execute(statement)
+    with pytest.raises(StoreDamaged, match=rf"the store is damaged \(.*{problem}.*`gas restore` restores"):
+        LiveScheduler("test", 10, state, clock=Clock(real=hand))

@@ -233,3 +233,11 @@ def test_a_job_of_another_shape_is_read_back_with_both_and_what_was_asked_for(pa
     again.remove([1])
     assert again.change_by_key(1, "alice", "r") is None
     again.close()
+
+
+def test_a_schema_that_is_not_even_text_is_damage(path):
+    """As one flipped bit may make of it; what SQLite says of it is no text either."""
+    Store(path).close()
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE meta", b"CREATE T\xe2BLE meta"))
+    with pytest.raises(StoreDamaged, match="the store is damaged"):
+        Store(path)
