@@ -20,7 +20,7 @@ from gas.slurm.factors import Factors
 from gas.slurm.order import HOLDING
 from gas.slurm.settings import Settings
 
-__all__ = ["Observed", "observed"]
+__all__ = ["Observed", "counted_down", "observed"]
 
 MOST_JOBS = 200
 """Largest number of waiting jobs used for weights, from all parts of the queue."""
@@ -78,8 +78,11 @@ def observed(cluster: Cluster, job: Job, partition: Partition) -> Observed:
         return Observed()
     values = np.array([one.priority for one, _ in there], np.float64)
     alike = len(there) >= FEWEST and bool(np.all(values == values[0]))  # so that they start by submission, too
-    if values.min() > BASIC or alike:
-        return Observed(int(values[0]) if values.max() <= BASIC else None, comes_last=True, jobs=len(there))
+    if values.min() > BASIC:
+        value = counted_down(cluster, job)
+        return Observed(value, comes_last=value is None, jobs=len(there))
+    if alike:
+        return Observed(int(values[0]), comes_last=True, jobs=len(there))
     values = values + np.array([one.nice for one, _ in there], np.float64) + 0.5
     named = _named(cluster, job, partition)
     for columns in _models(cluster, [*there, (named, partition)]):
@@ -94,6 +97,18 @@ def observed(cluster: Cluster, job: Job, partition: Partition) -> Observed:
     if not any(one.user == named.user and (one.pending or _counts(one)) for one in cluster.jobs):
         return _above(cluster, there, values, named, partition)
     return Observed()
+
+
+def counted_down(cluster: Cluster, job: Job) -> int | None:
+    """Return the basic priority of a new job; None if it comes last in the queue.
+
+    It is one less than that of the job before, and each is reduced by its own nice: so niced jobs come behind new ones
+    (priority_basic.c; seen on 22.05, 24.11 and 26.05). Jobs whose priority an administrator set do not count.
+    """
+    without_nice = [one.priority + one.nice for one in cluster.jobs if one.priority + one.nice > BASIC]
+    value = min(without_nice, default=0) - 1 - job.nice
+    behind = any(one.pending and 0 < one.priority < value for one in cluster.jobs)
+    return value if behind else None
 
 
 def _above(

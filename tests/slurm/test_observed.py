@@ -134,6 +134,23 @@ def test_priorities_that_count_down_are_the_order_of_submission():
     assert own_priority(replace(unknown, jobs=basic), job(), MAIN).sure
 
 
+def test_a_new_job_precedes_niced_ones_where_priorities_count_down():
+    """Seen on 22.05, 24.11 and 26.05: each job has one less than the one before, and less by its own nice."""
+    _, unknown = waiting(count=4)
+    first = 4_294_901_759
+    jobs = tuple(
+        replace(one, priority=first - at - nice, nice=nice)
+        for at, (one, nice) in enumerate(zip(unknown.jobs, (0, 50, 0, 0), strict=True))
+    )
+    queue = replace(unknown, jobs=jobs)
+    for made in (queue, replace(queue, settings=Settings(priority_type="basic"))):
+        assert own_priority(made, job(), MAIN).value == first - 4
+        assert own_priority(made, job(nice=30), MAIN).value == first - 34
+        assert own_priority(made, job(nice=100), MAIN).comes_last
+    by_hand = replace(queue, jobs=(*jobs[:3], replace(jobs[3], priority=500)))
+    assert own_priority(replace(by_hand, settings=Settings(priority_type="basic")), job(), MAIN).value == first - 3
+
+
 def test_an_empty_queue_tells_nothing():
     _, unknown = waiting(count=0)
     assert own_priority(replace(unknown, settings=Settings()), job(), MAIN).unknown

@@ -609,6 +609,83 @@ class Threads(Aspect):
         self.job(job, chance, [])
 
 
+class RareOptions(Aspect):
+    """Options that few jobs have: numbers of CPUs of a node, ways to spread, nodes that are named, other limits."""
+
+    OPTIONS = (
+        {"mincpus": "3"}, {"mincpus": "4"}, {"spread-job": None}, {"use-min-nodes": None}, {"overcommit": None},
+        {"oversubscribe": None}, {"tmp": "10"}, {"distribution": "cyclic"}, {"nodelist": "n05"},
+        {"exclude": "n[01-03]"}, {"contiguous": None}, {"ntasks-per-socket": "2"}, {"nice": "50"}, {"nice": "300"},
+    )  # fmt: skip
+
+    def configure(self, site, chance):
+        site.groups = [Nodes(4, 4, more="TmpDisk=100 Sockets=2 CoresPerSocket=2")] * 3
+        self.options = chance.sample(self.OPTIONS, 4)
+
+    def job(self, job, chance, past):
+        if chance.random() < 0.5:
+            job.options |= chance.choice(self.options)
+
+    def probe(self, job, chance):
+        self.job(job, chance, [])
+
+
+class RareSettings(Aspect):
+    """Settings that few sites have, of the scheduler, of nodes, partitions and qualities of service."""
+
+    WAYS = ("busy nodes", "no reserve", "pack", "socket", "spec", "most cpus", "force", "yes", "memory only", "weights",
+            "one resv", "min age", "user exclusive")  # fmt: skip
+
+    def configure(self, site, chance):
+        self.way = way = chance.choice(self.WAYS)
+        if way == "busy nodes":
+            site.scheduling["bf_busy_nodes"] = None
+        elif way == "no reserve":
+            site.accounting = True
+            site.enforced |= {"limits", "qos"}
+            site.qos["free"] = "Flags=NoReserve"
+        elif way == "pack":
+            site.lines["SelectTypeParameters"] = "CR_Core,CR_Pack_Nodes"
+        elif way == "socket":
+            site.groups = [Nodes(4, 4, more="Sockets=2 CoresPerSocket=2")] * 3
+            site.lines["SelectTypeParameters"] = "CR_Socket"
+        elif way == "spec":
+            site.groups = [Nodes(4, 4), Nodes(4, 4, more="CoreSpecCount=1 MemSpecLimit=100"), Nodes(4, 4)]
+            site.lines["SelectTypeParameters"] = "CR_Core_Memory"
+            site.lines["DefMemPerCPU"] = "230"
+        elif way == "most cpus":
+            site.partitions["half"] = "Nodes=ALL MaxTime=1440 MaxCPUsPerNode=2"
+        elif way == "force":
+            site.main["OverSubscribe"] = "FORCE:1"
+        elif way == "yes":
+            site.main["OverSubscribe"] = "YES:1"
+        elif way == "memory only":
+            site.lines["SelectTypeParameters"] = "CR_Memory"
+            site.lines["DefMemPerCPU"] = "250"
+        elif way == "weights":
+            site.groups = [Nodes(4, 4, more="Weight=10"), Nodes(4, 4, more="Weight=1"), Nodes(4, 4, more="Weight=5")]
+        elif way == "one resv":
+            site.scheduling["bf_one_resv_per_job"] = None
+            site.partitions["other"] = "Nodes=n[05-12] MaxTime=1440"
+        elif way == "min age":
+            site.scheduling["bf_min_age_reserve"] = "600"
+        elif way == "user exclusive":
+            site.partitions["mine"] = "Nodes=n[07-12] MaxTime=1440 ExclusiveUser=YES"
+
+    def job(self, job, chance, past):
+        if self.way == "no reserve" and chance.random() < 0.4:
+            job.options["qos"] = "free"
+        named = {"most cpus": ("main", "half"), "one resv": ("main", "main,other"), "user exclusive": ("main", "mine")}
+        if self.way in named:
+            job.options["partition"] = chance.choice(named[self.way])
+            job.options["ntasks"] = str(min(job.size, 20))
+
+    def probe(self, job, chance):
+        self.job(job, chance, [])
+        if self.way == "one resv":
+            job.options["partition"] = "main"
+
+
 class Choices(Aspect):
     """Partitions of several kinds, two accounts, and QOS with limits, among which the asker may choose."""
 
@@ -670,7 +747,8 @@ KINDS: dict[str, tuple[type[Aspect], ...]] = {
     "tiers": (Tiers,), "preemption by tier": (PreemptionByTier,), "preemption by qos": (PreemptionByQos,),
     "reservation": (Reserved,), "deferred": (Deferred,), "depth": (Depth,), "licences": (Licences,),
     "several partitions": (Several,), "node orders": (NodeOrders,), "switches": (Switches,),
-    "threads": (Threads,),     "mixture": (),
+    "threads": (Threads,), "rare options": (RareOptions,),
+    "rare settings": (RareSettings,),     "mixture": (),
 }  # fmt: skip
 
 MIXED: tuple[tuple[type[Aspect], ...], ...] = (
