@@ -212,6 +212,11 @@ class Accounting:
         found = self._by_name.get((account, user, partition))
         return self._by_name.get((account, user, "")) if found is None else found
 
+    def qos_of(self, name: str, account: str) -> Qos | None:
+        """Return the QOS of a job of the user, by default that of its account; None if unknown."""
+        association = self.association(account or self.default_account)
+        return self.qos.get(name or (self.default_qos(association) if association is not None else ""))
+
     @cached_property
     def _by_name(self) -> dict[tuple[str, str, str], Association]:
         return {(one.account, one.user, one.partition): one for one in self.associations}

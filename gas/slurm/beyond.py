@@ -125,6 +125,7 @@ def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: 
     again.considered[:] = True
     again.now_only[:] = False
     again.unheld[:] = False
+    again.unreserved[:] = False
     again.room[:] = 1 << 40
     again.tasks[:] = [one[2] for one in order]
     again.not_before[:] = [one[3] for one in order]

@@ -35,6 +35,7 @@ from gas.slurm.rows import (
     STARTED,
     TABLE_FULL,
     UNHELD,
+    UNRESERVED,
     USER_DEPTH,
     USER_PARTITION_DEPTH,
     WINDOW,
@@ -368,6 +369,10 @@ def run_cycle(
             if probe:
                 plans.state[at] = PLANNED
                 note(plans, at, start, limit, given)
+                break
+            if records.unreserved[at]:
+                if done + begun == 0:  # its start is published, without nodes
+                    plans.state[at], plans.start[at] = UNRESERVED, start
                 break
             of_given(given, taken)
             first, until = span_of(start, limit, table.begin[0], resolution, rules.ends_up)

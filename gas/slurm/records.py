@@ -9,6 +9,7 @@ import numpy as np
 
 from gas.slurm import fitting
 from gas.slurm.builder import Builder
+from gas.slurm.cluster import Cluster
 from gas.slurm.order import Blocked, Record, limit_of, running_tasks
 from gas.slurm.parameters import number_in
 from gas.slurm.reasons import with_nodes
@@ -89,6 +90,7 @@ def records_of(
     return Records(
         np.array(considered, np.bool_) | tested, np.array([record.probe is not None for record in records], np.bool_),
         only.astype(np.bool_) & (not beyond), tested,
+        np.array([_unreserved(cluster, record) for record in records], np.bool_),
         of("job", ((record.probe, record.job.id) for record in records)),
         of("user", (record.job.user for record in records)),
         of("partition", (record.partition.name for record in records)),
@@ -98,6 +100,12 @@ def records_of(
         np.full(count, -1, np.int64), plan, start, reserved,
         of("kind", ((record.partition.name, record.job.qos) for record in records)), licences, need, gres,
     )  # fmt: skip
+
+
+def _unreserved(cluster: Cluster, record: Record) -> bool:
+    """Return whether nothing is reserved for a job because of its QOS (sacctmgr(1), NoReserve)."""
+    own = None if cluster.accounting is None else cluster.accounting.qos.get(record.job.qos)
+    return own is not None and own.has("NoReserve")
 
 
 def _comes(record: Record) -> bool:

@@ -14,14 +14,16 @@ __all__ = ["STATES", "Closures", "Found", "Parameters", "Plans", "Records", "emp
 STATES = (
     SKIPPED, PLANNED, STARTED, DEPTH, USER_DEPTH, PARTITION_DEPTH, USER_PARTITION_DEPTH, ACCOUNT_DEPTH, WINDOW, NOWHERE,
     NOW_ONLY, UNHELD, LATER_TASKS, REJECTED, TABLE_FULL, LICENCES, IN_RESERVATION, SAME_JOB,
-) = range(18)  # fmt: skip
+    UNRESERVED,
+) = range(19)  # fmt: skip
 """What becomes of a record.
 
 SKIPPED was not to be considered, PLANNED has a plan, STARTED starts now. DEPTH and the like: not considered because a
 number was reached. WINDOW: its start is beyond the window; NOWHERE: the search ends without one; NOW_ONLY: it starts
 now or is not planned; UNHELD: its start is found, and holds nothing; LATER_TASKS: no more tasks of the array are
 planned; REJECTED: a task of the same array could not be; TABLE_FULL: there are no more slots; LICENCES: there are not
-enough now; IN_RESERVATION: its reservation has not begun or has ended; SAME_JOB: the job started in another partition.
+enough now; IN_RESERVATION: its reservation has not begun or has ended; SAME_JOB: the job started in another partition;
+UNRESERVED: its start is found, and holds nothing because of its QOS.
 """
 
 
@@ -32,8 +34,9 @@ class Records(NamedTuple):
     ----------
     considered, probe
         Whether it is looked at, and whether it is only asked for and changes nothing.
-    now_only, unheld
-        It starts now or is not planned; it is planned and holds nothing.
+    now_only, unheld, unreserved
+        It starts now or is not planned; it does not start and is planned, but holds nothing; it holds nothing unless it
+        starts now.
     job, user, partition, user_partition, account, array, array_partition, leader
         Numbers; those of the array are -1 where it is none, that of the heterogeneous job as well.
     tasks, room
@@ -62,6 +65,7 @@ class Records(NamedTuple):
     probe: NDArray[np.bool_]
     now_only: NDArray[np.bool_]
     unheld: NDArray[np.bool_]
+    unreserved: NDArray[np.bool_]
     job: NDArray[np.int64]
     user: NDArray[np.int64]
     partition: NDArray[np.int64]
@@ -174,7 +178,7 @@ def leaves_more(state: Any, considered: Any, now_only: Any, unheld: Any, probe: 
     Of one record, in a kernel, or of the columns of all.
     """
     unseen = (state < 0) & considered & ((now_only | unheld) ^ True)
-    return ((state == PLANNED) | unseen) & (probe ^ True)
+    return ((state == PLANNED) | (state == UNRESERVED) | unseen) & (probe ^ True)
 
 
 def empty_plans(records: int, rows: int, nodes: int) -> Plans:

@@ -23,6 +23,7 @@ class Why(Enum):
     NOW_ONLY = "Slurm only checks whether it can start now (bf_min_prio_reserve and similar)"
     LATER_TASKS = "Slurm plans only the first tasks of an array"
     TABLE_FULL = "Slurm's table of plans is full (bf_node_space_size)"
+    UNRESERVED = "its QOS reserves nothing for it (NoReserve)"
     LICENCES = "there are not enough licences now"
     RESERVATION = "its reservation has not begun, or has ended"
     LIMIT = "a limit keeps it from starting now"
@@ -39,6 +40,7 @@ _WHY = {
     states.USER_PARTITION_DEPTH: Why.USER_PARTITION_DEPTH, states.ACCOUNT_DEPTH: Why.ACCOUNT_DEPTH,
     states.WINDOW: Why.WINDOW, states.NOWHERE: Why.NOWHERE, states.NOW_ONLY: Why.NOW_ONLY, states.UNHELD: Why.LIMIT,
     states.LATER_TASKS: Why.LATER_TASKS, states.REJECTED: Why.NOWHERE, states.TABLE_FULL: Why.TABLE_FULL,
+    states.UNRESERVED: Why.UNRESERVED,
     states.LICENCES: Why.LICENCES, states.IN_RESERVATION: Why.RESERVATION,
 }  # fmt: skip
 _BLOCKED = {

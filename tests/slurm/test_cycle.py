@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from made_clusters import MIDDLE, NEW, NOW, OLD, cluster, job, outlook, planned, plans, running
 
+from gas.slurm.accounting import Accounting, Qos
 from gas.slurm.cluster import Licence, Partition, Scheduling, Tasks
 from gas.slurm.forecast import forecast
 from gas.slurm.why import Why
@@ -12,6 +13,19 @@ from gas.slurm.why import Why
 
 def array(id, count, cpus=4, at_once=None, **fields):
     return job(id, cpus, array=id, tasks=Tasks((range(count),), at_once), **fields)
+
+
+def test_for_a_job_of_a_qos_that_reserves_nothing_a_start_is_found_and_kept_by_nobody():
+    """Seen on 22.05 and 24.11: squeue shows a start without nodes, and those behind are planned as without it."""
+    accounting = Accounting("u", qos={"free": Qos("free", flags=frozenset({"noreserve"}))})
+    waiting = (running(9, "n0", end=600), job(1, qos="free"), job(2, qos="free"), job(3))
+    made = cluster(*waiting, nodes=1, accounting=accounting)
+    assert plans(made) == [(3, 600, [0])]
+    assert plans(replace(made, accounting=None)) == [(1, 600, [0]), (2, 1200, [0]), (3, 1800, [0])]
+    assert outlook(made, job()).planned == NOW + 1200
+    assert outlook(made, job(qos="free")).planned == NOW + 1200
+    free = cluster(job(1, qos="free"), job(3), nodes=1, accounting=accounting)
+    assert outlook(free, job()).planned == NOW + 1200  # 1 starts now, and 3 behind it
 
 
 # -- arrays

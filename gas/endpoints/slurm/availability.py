@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from documents.fields import quoted
 from gas.availability import NodeAvailability
 from gas.endpoints.slurm.asked import asked
 from gas.endpoints.slurm.options import Options
@@ -215,6 +216,13 @@ class SlurmAvailability(NodeAvailability):
             for text in dict.fromkeys(_of_priority(own_priority(self.cluster, job, one)) for one in self.partitions):
                 if text:
                     yield text
+        if self.cluster.accounting is not None:
+            qos = self.cluster.accounting.qos_of(job.qos, job.account)
+            if qos is not None and qos.has("NoReserve"):
+                yield (
+                    f"Slurm reserves nothing for jobs of QOS {quoted(qos.name)} (NoReserve): "
+                    "other jobs may delay yours beyond the start that is shown"
+                )
         if self.limits is not None:
             verdicts = [self.limits(job, one) for one in self.partitions]
             missing = dict.fromkeys(words for one in verdicts if one is not None for words in one.unknown)

@@ -12,6 +12,7 @@ from gas.endpoints.slurm.notation import LATEST
 from gas.endpoints.slurm.options import Options
 from gas.errors import Infeasible, NotFound
 from gas.profile.flat import NEVER
+from gas.slurm.accounting import Accounting, Association, Qos
 from gas.slurm.cluster import Cluster, Gres, Job, Node, Partition, Reservation, Scheduling, Tasks
 from gas.slurm.settings import Settings
 from gas.slurm.why import Why
@@ -453,6 +454,18 @@ def test_and_what_is_not_known_of_ones_own_place_and_limits():
     assert "EnforcePartLimits" in limits
     counting = tuple(replace(job(at), priority=4_294_901_760 - at) for at in range(1, 4))
     assert not any("priority of your jobs" in one for one in interpret(machine(*counting)).remarks)
+
+
+def test_a_qos_that_reserves_nothing_is_told():
+    qos = {"free": Qos("free", flags=frozenset({"noreserve"})), "normal": Qos("normal", flags=frozenset())}
+    own = Association("lab", "u", default_qos="free")
+    for options, accounting, told in (
+        (Options(qos="free"), Accounting("u", qos=qos), True),
+        (Options(qos="normal"), Accounting("u", qos=qos), False),
+        (Options(), Accounting("u", default_account="lab", qos=qos, associations=(own,)), True),
+    ):
+        remarks = interpret(machine(accounting=accounting), options=options).remarks
+        assert any("NoReserve" in one for one in remarks) is told
 
 
 @pytest.mark.parametrize(
