@@ -68,7 +68,14 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     if suspended:
         what = "1 job is" if suspended == 1 else f"{suspended:,} jobs are"
         yield f"{what} suspended: when {'it ends' if suspended == 1 else 'they end'} is not known"
-    here = {one.name for one in cluster.partitions if there.intersection(one.nodes)}
+    near = [one for one in cluster.partitions if there.intersection(one.nodes)]
+    here = {one.name for one in near}
+    choosy = [one for one in cluster.jobs if one.shared_with and here.intersection(one.partitions)]
+    if choosy or any(one.shared_with for one in near):
+        yield (
+            "some jobs share nodes only with jobs of the same user or group (ExclusiveUser, --exclusive=user), which "
+            "Gas ignores: jobs may start at other times than shown"
+        )
     waiting = [job for job in cluster.jobs if job.pending and job.unclear and here.intersection(job.partitions)]
     if waiting:
         words = ", ".join(dict.fromkeys(quoted(word) for job in waiting[:3] for word in job.unclear))

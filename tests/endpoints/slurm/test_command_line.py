@@ -274,6 +274,19 @@ def test_nodes_that_are_off_and_an_unknown_topology_are_caveats(said):
     assert not any("powered" in one or "topology" in one for one in caveats(usual, usual.partitions[0]))
 
 
+@pytest.mark.parametrize("whose", ["partition", "job"])
+def test_nodes_that_only_jobs_of_a_user_share_are_a_caveat(said, whose):
+    usual = read_cluster(said, name="x")
+    here = usual.partitions[0]
+    assert not any("ExclusiveUser" in one for one in caveats(usual, here))
+    choosy = replace(next(job for job in usual.jobs if here.name in job.partitions), shared_with="user")
+    found = replace(usual, jobs=(choosy,)) if whose == "job" else usual
+    if whose == "partition":
+        here = replace(here, shared_with="user")
+        found = replace(usual, partitions=(here, *usual.partitions[1:]))
+    assert any("ExclusiveUser" in one for one in caveats(found, here))
+
+
 def test_the_least_loaded_nodes_are_taken_where_a_partition_says_so(said):
     altered = said["partitions"].replace("LLN=NO", "LLN=YES", 1)
     assert [one.least_loaded for one in read_cluster(said | {"partitions": altered}, name="x").partitions] == [
