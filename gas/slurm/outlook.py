@@ -14,7 +14,9 @@ from gas.slurm.fitting import BY_SWITCHES, ORDER, capable, held_on
 from gas.slurm.machine import idle_of
 from gas.slurm.order import Blocked, Record
 from gas.slurm.passes import Shares
+from gas.slurm.reservations import NEVER_OVER
 from gas.slurm.rows import Plans, nodes_of, shares_of
+from gas.slurm.search import in_the_way
 from gas.slurm.state import State
 from gas.slurm.why import FINAL, Why, why_of
 
@@ -114,6 +116,11 @@ def _of_record(state: State, first: Plans, second: Beyond | None, at: int, recor
     bound = own >= 0 and not state.closures.flexible[own]
     if bound and expected is not None and expected + int(state.rows.limit[at]) > state.closures.end[own]:
         expected, words = None, "its reservation ends before it would"  # it would be killed (slurm.conf, ResvOverRun)
+    if expected is not None and expected >= NEVER_OVER:
+        expected = None
+    ahead = (state.closures.room >= 0) & (state.closures.room < state.rows.limit[at])
+    if planned is None and expected is None and ahead.any():
+        words = words or "it would reach into a reservation that moves ahead with time (TIME_FLOAT)"
     # by switches a job may fit now that is refused as one that no idle machine fits, where the top switch is too small
     # by its CPUs (seen on 22.05: "Requested node configuration is not available")
     small = state.rows.need[at, ORDER] == BY_SWITCHES and not state.machine.tree.by_cpus
@@ -137,10 +144,8 @@ def places_of(state: State, at: int, shares: Shares) -> tuple[tuple[str, ...], t
 def _closed(state: State, at: int, start: int, nodes: NDArray[np.int32]) -> bool:
     """Return whether a plan reaches into a reservation that is not open to the job; Slurm finds that when it starts."""
     closures, rows = state.closures, state.rows
-    end = start + int(rows.limit[at])
     return any(
-        closures.start[one] < end
-        and closures.end[one] > start
+        in_the_way(one, start, int(rows.limit[at]), closures)
         and one != rows.reservation[at]
         and bool(np.any(state.sets[closures.nodes[one]][nodes]))
         for one in range(len(closures.start))

@@ -14,9 +14,12 @@ from gas.printable import many
 from gas.slurm.cluster import Cluster, Job, Licence, Reservation
 
 __all__ = [
-    "attracts", "enough_licences_from", "holds", "is_open", "kept_licences", "short_of_cores", "unseen_reserved",
-    "ways_of",
+    "NEVER_OVER", "attracts", "enough_licences_from", "holds", "is_open", "kept_licences", "over", "short_of_cores",
+    "unseen_reserved", "ways_of",
 ]  # fmt: skip
+
+NEVER_OVER = 200_000_000_000
+"""An epoch second that nobody waits for."""
 
 
 def ways_of(cluster: Cluster, job: Job, partition: str) -> Iterator[Job]:
@@ -27,6 +30,11 @@ def ways_of(cluster: Cluster, job: Job, partition: str) -> Iterator[Job]:
         for one in cluster.reservations:
             if one.end > cluster.now and attracts(cluster, one, there):
                 yield replace(job, reservation=one.name)
+
+
+def over(reservation: Reservation) -> int:
+    """Return when the nodes of a reservation are free for all: never for a job behind one that moves ahead."""
+    return NEVER_OVER if reservation.floats else reservation.end
 
 
 def holds(cluster: Cluster, name: str, now: int, until: int = 0) -> bool:

@@ -94,7 +94,8 @@ class Records(NamedTuple):
 class Closures(NamedTuple):
     """Reservations: when, the number of the set of their nodes, which partitions they close wholly, and licences.
 
-    Partitions and licences are columns. Jobs of a flexible one are not bound to it.
+    Partitions and licences are columns. Jobs of a flexible one are not bound to it. Before one that moves ahead with
+    time there is room for so many seconds whenever a job starts; -1 of others.
     """
 
     start: NDArray[np.int64]
@@ -103,6 +104,7 @@ class Closures(NamedTuple):
     whole: NDArray[np.bool_]
     licences: NDArray[np.int64]
     flexible: NDArray[np.bool_]
+    room: NDArray[np.int64]
 
 
 class Parameters(NamedTuple):

@@ -34,7 +34,7 @@ from gas.slurm.taking import Work, work_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import NEVER, Running, add, will_run
 
-__all__ = ["Room", "Search", "lacks_licences", "leaving_first", "reserved", "room_of", "seek"]
+__all__ = ["Room", "Search", "in_the_way", "lacks_licences", "leaving_first", "reserved", "room_of", "seek"]
 
 FAR = 1 << 60
 
@@ -118,6 +118,14 @@ def room_of(machine: Machine, words: int, jobs: int) -> Room:
 
 
 @lean_kernel
+def in_the_way(one: int, start: int, limit: int, closures: Closures) -> bool:
+    """Return whether a job would reach into a reservation: one that moves ahead is always as far away."""
+    if closures.room[one] >= 0:
+        return bool(limit > closures.room[one])
+    return bool(closures.start[one] < start + limit and closures.end[one] > start)
+
+
+@lean_kernel
 def reserved(
     at: int,
     start: int,
@@ -144,7 +152,7 @@ def reserved(
         for one in range(len(closures.start)):
             if one == own:
                 continue
-            if closures.start[one] < start + records.limit[at] and closures.end[one] > start:
+            if in_the_way(one, start, records.limit[at], closures):
                 closed = sets[closures.nodes[one]]
                 if own < 0 and (
                     (closures.whole[one, records.partition[at]] and meets(closed, nodes))

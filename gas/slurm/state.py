@@ -15,7 +15,7 @@ from gas.slurm.order import HOLDING, Record, end_of
 from gas.slurm.parameters import KILL_WAIT, parameters_of
 from gas.slurm.preemption import Preempts
 from gas.slurm.records import records_of
-from gas.slurm.reservations import unseen_reserved
+from gas.slurm.reservations import over, unseen_reserved
 from gas.slurm.rows import Closures, Parameters, Records
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running
@@ -174,11 +174,12 @@ def _closures(build: Builder, records: list[Record], rows: Records, reservations
     kept = np.array([one.licences.get(name, 0) for one in reservations for name in names], np.int64)
     return Closures(
         np.array([one.start for one in reservations], np.int64),
-        np.array([one.end for one in reservations], np.int64),
+        np.array([over(one) for one in reservations], np.int64),
         np.array([build.sets.add(one) for one in closed], np.int64),
         whole,
         kept.reshape(len(reservations), len(names)),
         np.array([one.flexible for one in reservations], np.bool_),
+        np.array([max(one.start - build.cluster.now, 0) if one.floats else -1 for one in reservations], np.int64),
     )
 
 

@@ -112,6 +112,19 @@ def test_nodes_of_a_reservation_that_moves_ahead_are_free_before_it_whatever_the
     assert planned(made, job(cpus=8, minutes=10)) == (0, [0, 1])
 
 
+def test_what_would_reach_into_a_reservation_that_moves_ahead_never_starts_on_its_nodes():
+    """Slurm plans it behind the reservation, cycle after cycle."""
+    own = kept("n0", start=600, end=1200, flags=("TIME_FLOAT",))
+    made = cluster(running(1, "n1", end=HOUR), reservations=(own,))
+    assert planned(made, job(cpus=4, minutes=11)) == (HOUR, [1])
+    found = outlook(made, job(cpus=8, minutes=11))
+    assert (found.planned, found.expected) == (None, None)
+    assert "moves ahead with time" in found.words
+    assert planned(made, job(cpus=8, minutes=10)) == (HOUR, [0, 1])  # it is as far away then
+    whole = replace(made, reservations=(replace(own, flags=("TIME_FLOAT", "ALL_NODES"), nodes=("n0", "n1")),))
+    assert outlook(whole, job(cpus=4, minutes=11)).expected is None
+
+
 def test_a_reservation_of_some_cores_is_too_small_for_more():
     made = cluster(reservations=(kept("n0", "n1", flags=(), cores=3),))
     assert planned(made, job(cpus=3, reservation="r"))[0] == 0

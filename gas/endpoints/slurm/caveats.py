@@ -52,8 +52,8 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
         )
     if floating := [one for one in kept if one.floats]:
         yield (
-            f"{_named(floating)} moves ahead with time (TIME_FLOAT): a job on its nodes that would reach into it never "
-            "starts there, whatever start Slurm plans for it"
+            f"{_named(floating)} moves ahead with time (TIME_FLOAT): a job that would reach into it never starts on "
+            "its nodes, though Slurm plans it there"
         )
     if of_groups := [one for one in kept if one.groups and "MAGNETIC" in one.flags]:
         yield (
