@@ -19,7 +19,7 @@ def node(entry: Entry) -> Node:
     memory = entry.number("real_memory", default=None)
     found = Node(
         entry.text("name"),
-        entry.number("effective_cpus", default=None) or entry.sure("cpus"),  # less those that are specialised
+        entry.number("effective_cpus", default=None) or _effective(entry) or entry.sure("cpus"),
         entry.number("alloc_cpus", default=None),
         said.why_not,
         said.reserved,
@@ -38,6 +38,11 @@ def node(entry: Entry) -> Node:
         said.powered_down,
     )
     return credible(found, entry.where)
+
+
+def _effective(entry: Entry) -> int:
+    """Return the CPUs without those of specialised cores, which v0.0.38 has only in what the node has in all."""
+    return int(entry.understood(amounts, "tres").get("cpu", 0))
 
 
 def partition(entry: Entry) -> Partition:

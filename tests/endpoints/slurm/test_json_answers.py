@@ -316,3 +316,15 @@ def test_what_a_magnetic_reservation_allows_is_not_published(renewed_answers, re
     )
     told = changed(magnetic, "diag", lambda document: document["meta"]["slurm"].update(release=release))
     assert any("MAGNETIC" in one for one in read_cluster(told, name="x").cautions) is warned
+
+
+def test_cpus_of_specialised_cores_do_not_count_where_only_tres_leaves_them_out(published):
+    """Seen: with CoreSpecCount=1 a node of 22.05 has "cpus": 4 and "tres": "cpu=3,mem=1000M,billing=3"."""
+
+    def specialised(document):
+        document["nodes"][0]["tres"] = "cpu=3,mem=1000M,billing=3"
+        document["nodes"][1]["tres"] = None
+
+    usual = read_cluster(published, name="x").nodes
+    found = read_cluster(changed(published, "nodes", specialised), name="x").nodes
+    assert [found[0].cpus, found[1].cpus] == [3, usual[1].cpus]
