@@ -41,14 +41,16 @@ REQUIRED: Final[Any] = _Required()
 """The default of a key that must be there."""
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a hint like `; did you mean "sigma"?` for a mistyped word, or the list of known words."""
+def nearest(word: str, known: Iterable[str], *, otherwise: str | None = None) -> str:
+    """Return a hint like `; did you mean "sigma"?` for a mistyped word; without a match, the known words or a text."""
     known = sorted(known)
     word = word[:100]
     match = difflib.get_close_matches(word.lower(), [k.lower() for k in known], n=1, cutoff=0.6)
     if match:
         right = next(k for k in known if k.lower() == match[0])
         return f"; did you mean {quoted(right)}?"
+    if otherwise is not None:
+        return otherwise
     return f"; known: {', '.join(known)}" if known else ""
 
 

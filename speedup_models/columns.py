@@ -129,8 +129,8 @@ def problem(name: str) -> str:
     text, _ = _plain(name)
     if text in AMBIGUOUS:
         return f"{shown(name)}, does not say {AMBIGUOUS[text]}"
-    hint = nearest(text, KNOWN) or "; rename it (gas guide fit lists the names) or remove it"
-    return f"{shown(name)}, is not known{hint}"
+    needed = '; rename or remove it: sizes and times suffice, as in "processors,seconds" (gas guide fit lists all names)'
+    return f"{shown(name)}, is not known{nearest(text, KNOWN, otherwise=needed)}"
 
 
 def _plain(name: str) -> tuple[str, str | None]:

@@ -72,6 +72,13 @@ def test_other_names_are_not_known(name):
     assert "is not known" in problem(name)
 
 
+def test_a_name_like_no_other_is_answered_with_the_two_columns_that_are_needed():
+    """Prose with commas was answered with all of the nearly hundred names."""
+    words = problem("This is a letter")
+    assert words.endswith('as in "processors,seconds" (gas guide fit lists all names)')
+    assert len(words) < 150
+
+
 def test_names_that_could_mean_two_things_are_asked_about():
     assert "call it global_batch or local_batch" in problem("batch size")
     assert "samples/s, images/s or steps/s" in problem("Throughput")
