@@ -129,7 +129,7 @@ def problem(name: str) -> str:
     text, _ = _plain(name)
     if text in AMBIGUOUS:
         return f"{shown(name)}, does not say {AMBIGUOUS[text]}"
-    needed = '; rename or remove it: sizes and times suffice, as in "processors,seconds" (gas guide fit lists all names)'
+    needed = '; rename or remove it: sizes and times suffice, like "processors,seconds" (gas guide fit lists all names)'
     return f"{shown(name)}, is not known{nearest(text, KNOWN, otherwise=needed)}"
 
 

@@ -75,7 +75,7 @@ def test_other_names_are_not_known(name):
 def test_a_name_like_no_other_is_answered_with_the_two_columns_that_are_needed():
     """Prose with commas was answered with all of the nearly hundred names."""
     words = problem("This is a letter")
-    assert words.endswith('as in "processors,seconds" (gas guide fit lists all names)')
+    assert words.endswith('like "processors,seconds" (gas guide fit lists all names)')
     assert len(words) < 150
 
 

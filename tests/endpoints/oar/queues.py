@@ -1,10 +1,10 @@
-"""Queues of several kinds on a real OAR, and how well starts in them are predicted by both transports.
+"""Measures how well Gas predicts starts in queues of several kinds on a real OAR, by both transports.
 
 `python tests/endpoints/oar/queues.py --probes 12 --seed 7 -o table.md` measures and writes a table. It runs as root on
-an OAR of one's own: it changes the policies of its queues, its accounting and its quotas, and cancels all of its jobs.
-For each random shape Gas predicts by commands and by the REST API, and a real job of this shape is submitted by one of
-the users, whose planned start is the truth; it stays in the queue for the next. The last of the users has no job there
-at first. What was measured is kept in a file of lines (`--results`), and what is there is not measured again.
+a private OAR: it changes the policies of its queues, its accounting and its quotas, and cancels all of its jobs. For
+each random shape, Gas predicts the start by commands and by the REST API. Then one of the users submits a real job of
+this shape, and its planned start is taken as the truth; the job stays in the queue for the next probes. The last user
+has no jobs at first. A file of lines (`--results`) keeps the results, and finished queues are not measured again.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ QUOTAS = Path("/etc/oar/scheduler_quotas.conf")
 WITHIN = 60
 PATIENCE = 90
 REFUSED = "no enough matching resources"
-"""What OAR says of a job that it has no plan for."""
+"""OAR's message for a job without a plan."""
 
 NOW = 30
-"""Seconds from a reading on in which a start is one "now"."""
+"""A start within this number of seconds after a reading is a start "now"."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a probe asks for: so many of a resource for so many minutes."""
+    """The request of a probe: a number of resources for a number of minutes."""
 
     size: int
     minutes: int
@@ -72,14 +72,14 @@ class Shape:
 
 @dataclass(frozen=True)
 class Measured:
-    """One probe by one transport: starts in epoch seconds; None is one that there was not.
+    """One probe by one transport: starts in epoch seconds, or None for no start.
 
     Attributes
     ----------
     planned
-        The plan that OAR made for a real job.
+        OAR's plan for a real job.
     moved
-        Whether the plan of another job that was there before has changed meanwhile, so that there were two queues.
+        Whether the plan of an earlier job has changed in the meantime, so that the probe saw two different queues.
     """
 
     kind: str
@@ -102,14 +102,14 @@ class Measured:
 
     @property
     def wrongly_now(self) -> bool:
-        """Whether it was said to start now, without a remark on quotas, and does not."""
+        """Whether it was predicted to start now, without a remark on quotas, but does not."""
         now = self.predicted is not None and self.predicted <= self.now + NOW
         later = self.planned is None or self.planned > self.now + NOW + WITHIN
         return now and later and not any("quota" in remark for remark in self.remarks)
 
 
 class LiveOar:
-    """The OAR of this machine, of which one is root."""
+    """The OAR of this machine; the process runs as root."""
 
     def __init__(self, users: Sequence[str], url: str | None) -> None:
         self.users, self.url = tuple(users), url
@@ -170,7 +170,7 @@ class LiveOar:
             time.sleep(0.5)
 
     def planned(self, id: int) -> tuple[int | None, str]:
-        """Return when a new job is planned, None if it has no plan after a while, and what OAR says of it."""
+        """Return the planned start of a new job, None if it has no plan after a while, and OAR's message."""
         ends = time.monotonic() + PATIENCE / 3
         while True:
             job = self.jobs("-j", str(id))[id]
@@ -185,7 +185,7 @@ class LiveOar:
 
 
 def fill(oar: LiveOar, kind: str, chance: random.Random) -> None:
-    """Make a queue of a kind, whose jobs are long enough for none to end."""
+    """Make a queue of a given kind; its jobs are so long that none ends."""
     oar.empty()
     oar.sql("delete from queues where queue_name = 'night'")
     oar.sql(f"update queues set scheduler_policy = '{FIFO if kind in ('fifo', 'properties') else FAIR}'")
@@ -235,7 +235,7 @@ def fill(oar: LiveOar, kind: str, chance: random.Random) -> None:
 
 
 def spend(oar: LiveOar, chance: random.Random) -> None:
-    """Have users used something in the last days, each something else."""
+    """Give users different usage in the last days."""
     day = int(time.time()) // 86400 * 86400
     for user in oar.users:
         for back in chance.sample(range(1, 28), 3):
@@ -274,7 +274,7 @@ def shapes(kind: str, seed: int, count: int) -> Iterator[Shape]:
 
 
 def endpoints(oar: LiveOar, shape: Shape, user: str, *, hidden: bool) -> dict[str, OarEndpoint]:
-    """Return the endpoints by which a probe of a user is predicted."""
+    """Return the endpoints that predict a probe of a user."""
     table = shape.table()
     by_commands = OarEndpoint.configured("oar", Fields(dict(table), "commands"))
     by_commands.transport.user = user
@@ -290,7 +290,7 @@ def endpoints(oar: LiveOar, shape: Shape, user: str, *, hidden: bool) -> dict[st
 
 
 def probe(oar: LiveOar, kind: str, seed: int, shape: Shape, user: str, kept: Path | None = None) -> list[Measured]:
-    """Predict a shape by each transport, submit it, and return what was predicted and what OAR plans."""
+    """Predict a shape by each transport, submit it, and return the predictions with OAR's plan."""
     before = oar.settled()
     predicted, seen = {}, {}
     for name, endpoint in endpoints(oar, shape, user, hidden=kind == "hidden").items():
@@ -319,7 +319,7 @@ def probe(oar: LiveOar, kind: str, seed: int, shape: Shape, user: str, kept: Pat
 
 
 def measured(oar: LiveOar, kind: str, seed: int, count: int, kept: Path | None = None) -> list[Measured]:
-    """Fill a queue of a kind and probe it."""
+    """Fill a queue of a given kind and probe it."""
     chance = random.Random(f"{kind} {seed}")
     fill(oar, kind, chance)
     found = []
@@ -343,25 +343,27 @@ def interval(hits: int, count: int) -> str:
 INTRODUCTION = """# Predicted starts against a real OAR
 
 {probes} probes on {queues} random queues of an OAR 2.5.9 with 128 resources (`python tests/endpoints/oar/queues.py`,
-seeds {seeds}): for each random shape the queue is read by the commands and by the REST API, Gas says when OAR will plan
-such a job, and a real job of this shape is submitted, whose planned start is the truth.
+seeds {seeds}). For each random shape, Gas reads the queue by the commands and by the REST API, and predicts when OAR
+will plan such a job. Then a real job of this shape is submitted, and its planned start is taken as the truth.
 
-- `fifo` and `properties` are queues of `oar_sched_gantt_with_timesharing`, all others of Debian's default, which orders
-  users by karma and keeps quotas; in `newcomers` all users have the same karma. One user of four has none at first.
-- `properties` asks for nodes, CPUs and cores of one of two clusters; `hierarchy` for so many cores of each of n hosts;
-  `queues` has a second queue of a lower priority; in `absent` two hosts are absent or suspected.
-- `quotas` has a limit of resources, jobs or resource hours that is read. In `hidden` it cannot be, and starts are
-  missed; what counts there is that no start "now" is shown without a remark on quotas.
+- The queues of `fifo` and `properties` use `oar_sched_gantt_with_timesharing`; all others use Debian's default, which
+  orders users by karma and enforces quotas. In `newcomers`, all users have the same karma. One user of four has no jobs
+  at first.
+- `properties` requests nodes, CPUs and cores of one of two clusters; `hierarchy` requests a number of cores on each of
+  several hosts; `queues` has a second queue with a lower priority; in `absent`, two hosts are absent or suspected.
+- `quotas` has a readable limit on resources, jobs or resource hours. In `hidden`, the limit is not readable, and
+  predictions fail; there it only counts that Gas shows no start "now" without a remark on quotas.
 
-**Met by both transports** are {hits} of {counted} ({share}; 95% interval {interval}): within 60 s of OAR's planned
-start, or no plan where OAR has none; `hidden` is not counted. Wrong starts "now" without a remark on quotas: {wrong}.
+**Met by both transports**: {hits} of {counted} probes ({share}; 95% interval {interval}), without `hidden`. A
+prediction is met if it is within 60 s of OAR's planned start, or if neither Gas nor OAR plans a start. Wrong starts
+"now" without a remark on quotas: {wrong}.
 """
 
 
 def table(found: Sequence[Measured]) -> str:
-    """Return a page on what was measured."""
+    """Return the page of the results."""
     rows = [
-        "| queue | transport | probes | with a plan | within 60 s | share (95% interval) | no plan, as foreseen | "
+        "| queue | transport | probes | with a plan | within 60 s | share (95% interval) | no plan, as predicted | "
         "median / worst error, s | wrong \"now\" without a remark |",
         "|---|---|---:|---:|---:|---|---:|---:|---:|",
     ]  # fmt: skip
@@ -376,7 +378,7 @@ def table(found: Sequence[Measured]) -> str:
     lines = [
         f"- {one.kind}, seed {one.seed}, {one.transport}: {one.user} {one.shape}: "
         f"predicted {_after(one, one.predicted)}, planned {_after(one, one.planned)}"
-        f"{'; the queue moved meanwhile' if one.moved else ''}. Gas said: {'; '.join(one.remarks) or 'nothing'}"
+        f"{'; the queue moved meanwhile' if one.moved else ''}. Remarks of Gas: {'; '.join(one.remarks) or 'none'}"
         for one in misses
     ]
     probes: dict[tuple[object, ...], list[Measured]] = {}
@@ -394,7 +396,7 @@ def table(found: Sequence[Measured]) -> str:
         interval=interval(hits, len(counted)),
         wrong=sum(one.wrongly_now for one in found),
     )
-    return "\n".join([intro, *rows, "", "**The misses**" if lines else "There are no misses.", "", *lines, ""])
+    return "\n".join([intro, *rows, "", "**Failed predictions**" if lines else "No prediction failed.", "", *lines, ""])
 
 
 def _row(kind: str, name: str, there: Sequence[Measured]) -> str:
@@ -417,7 +419,7 @@ def _after(one: Measured, start: int | None) -> str:
 
 
 def read(path: Path) -> list[Measured]:
-    """Return what was measured before."""
+    """Return the earlier results."""
     if not path.exists():
         return []
     found = []
@@ -437,7 +439,7 @@ def main() -> None:
     parser.add_argument("--users", nargs="+", default=["alice", "bob", "carol", "dave"])
     parser.add_argument("--url", default="http://127.0.0.1:6668/oarapi")
     parser.add_argument("--results", type=Path, default=Path("oar-probes.jsonl"))
-    parser.add_argument("--kept", type=Path, help="folder for what was read where a start was missed")
+    parser.add_argument("--kept", type=Path, help="folder for the readings of failed predictions")
     parser.add_argument("-o", "--output", type=Path)
     wanted = parser.parse_args()
     oar = LiveOar(wanted.users, wanted.url)

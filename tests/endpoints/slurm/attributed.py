@@ -1,9 +1,9 @@
-"""Which jobs make the mean wait of the engine another one than Slurm's, and how far Slurm is from itself.
+"""Which jobs make the mean wait in the engine differ from Slurm's, and how much runs of Slurm differ.
 
 `python tests/endpoints/slurm/attributed.py jobs FOLDER` takes the jobs of each recorded queue (`runs.py record`) in the
-order of their starts, the earlier one of both. One after the other is started when and where Slurm started it, and the
-engine begins anew: by how much less all wait together then is what this job adds to the engine's waits, by its own
-start and by what others do behind it. All of these together are the whole difference.
+order of their earlier starts. One job after the other is started when and where Slurm started it, and the engine
+begins again. The decrease of the total wait is what this job adds to the engine's waits, by its own start and by its
+effect on later jobs. The contributions of all jobs add up to the whole difference.
 
 `... attributed.py repeats FOLDER FOLDER ... -o page.md` compares recordings of the same queues with each other, and the
 engine with each of them: mean waits, and starts within a cycle.
@@ -37,23 +37,23 @@ BY_RULE = {
     "ends of jobs (noticed in the next second)": (ENDS,), "passes of the main scheduler": (PASSES,),
     "cycles of the backfill scheduler": (CYCLES,), "all three": (ENDS, PASSES, CYCLES),
 }  # fmt: skip
-"""What is not taken from the log, in runs that show what it counts."""
+"""Events not taken from the log, in runs that show their effect."""
 
 
 @dataclass(frozen=True)
 class Added:
-    """What a job adds to the waits of the engine.
+    """The contribution of one job to the waits in the engine.
 
     Attributes
     ----------
     slurm, engine
-        When it starts, from the opening on, if all before it start as in Slurm; None if it does not.
+        Its start in seconds since the opening, if all earlier jobs start as in Slurm; None if it does not start.
     seconds
-        By how much less all wait together if it starts as in Slurm.
+        The decrease of the total wait if it starts as in Slurm.
     others
-        How much of that is of jobs other than itself.
+        The part of this decrease that is the waits of other jobs.
     same_nodes
-        Whether the engine takes the nodes that Slurm took.
+        Whether the engine uses the same nodes as Slurm.
     """
 
     key: Key
@@ -68,15 +68,15 @@ class Added:
 
 
 def waits_of(found: Recorded, begun: Mapping[Key, int]) -> dict[Key, int]:
-    """Return how long each job has waited that has started."""
+    """Return the waits of the jobs that have started."""
     submitted = {job.id: at for at, job in found.arrivals}
     return {key: at - submitted.get(key[0], found.cluster.now) for key, at in begun.items()}
 
 
 def added_by_job(found: Recorded) -> list[Added]:
-    """Return what each job adds, in the order in which they were looked at; those that start as in Slurm are left out.
+    """Return the contributions of jobs, in the order of their examination, without those that start as in Slurm.
 
-    A job that does not start in one of both counts for nothing, as in mean waits.
+    A job that does not start in both contributes nothing, as in mean waits.
     """
     known: dict[Key, Known] = {}
     left, added, mine = set(found.starts), list[Added](), _by_key(engine(found, {}))
@@ -157,13 +157,13 @@ HEAD = """\
 # Slurm against itself
 
 {queues} of the random queues of `recorded_runs.py`, until {date} each run {times} times by the same private Slurm on
-the same machine: every job is submitted in the same second after the opening and sleeps as long. What differs are
-fractions of seconds: whether a job has ended when a cycle of the backfill scheduler begins, which of two jobs' nodes
-are free first. Each recording is compared with each other one of its queue, and the engine with each: in one run from
-the snapshot, and in one in step with Slurm (`in_step.py`). *Within a cycle*: starts that are at most {cycle} s apart.
-*Apart*: by how much mean waits of a queue differ, up or down, in the mean over queues; *on balance*: by how much the
-engine's is more than Slurm's, of all jobs. This page is made by `python tests/endpoints/slurm/attributed.py repeats
-FOLDER FOLDER ... -o measured_repeats.md`.
+the same machine. In each run, every job is submitted in the same second after the opening and sleeps for the same time.
+Only fractions of seconds differ: whether a job has ended when a backfill cycle begins, or which of two jobs frees its
+nodes first. Each recording is compared with the other recordings of its queue, and with two runs of the engine: one
+from the snapshot alone, and one in step with Slurm (`in_step.py`). *Within a cycle*: starts at most {cycle} s apart.
+*Difference*: the absolute difference of the mean waits of a queue, averaged over queues. *Bias*: how much longer the
+mean wait of all jobs is in the engine than in Slurm. This page is made by
+`python tests/endpoints/slurm/attributed.py repeats FOLDER FOLDER ... -o measured_repeats.md`.
 """
 
 
@@ -174,8 +174,8 @@ def page_of(found: Sequence[Repeated]) -> str:
     head = HEAD.format(queues=len(found), cycle=CYCLE, times=" or ".join(map(str, times)), date=date)
     lines = [
         head,
-        "| release | queues | Slurm within a cycle of itself | apart | the engine of Slurm | apart | on balance "
-        "| in step | apart | on balance |",
+        "| release | queues | Slurm within a cycle of itself | difference | engine within a cycle of Slurm "
+        "| difference | bias | engine in step within a cycle | difference | bias |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for version in [*sorted({one.version for one in found}), "all"]:
@@ -185,15 +185,15 @@ def page_of(found: Sequence[Repeated]) -> str:
             f"| {version} | {len(own)} | {_near(slurm)} | {_apart(slurm)} | {_near(alone)} | {_apart(alone)} "
             f"| {_balance(alone)} | {_near(stepped)} | {_apart(stepped)} | {_balance(stepped)} |"
         )
-    lines += ["", "In step, but for what comes by the engine's rules and not from the log:", ""]
-    lines += ["| by rule | within a cycle of Slurm | apart | on balance |", "|---|---:|---:|---:|"]
+    lines += ["", "In step, except for the events that follow the engine's rules instead of the log:", ""]
+    lines += ["| by rule | within a cycle of Slurm | difference | bias |", "|---|---:|---:|---:|"]
     for name in BY_RULE:
         pairs = [pair for one in found for pair in one.by_rule[name]]
         lines.append(f"| {name} | {_near(pairs)} | {_apart(pairs)} | {_balance(pairs)} |")
     lines += [
         "", "## By queue", "",
-        "| queue | jobs | mean waits | of the engine | in step "
-        "| Slurm within a cycle of itself | the engine of Slurm |",
+        "| queue | jobs | mean waits | in the engine | in step "
+        "| Slurm within a cycle of itself | engine within a cycle of Slurm |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]  # fmt: skip
     for one in found:
@@ -221,13 +221,13 @@ def _near(pairs: Sequence[Pair]) -> str:
 
 
 def _apart(pairs: Sequence[Pair]) -> str:
-    """Return by how much mean waits differ in the mean over queues."""
+    """Return the absolute difference of mean waits, averaged over queues."""
     both = mean((one.one + one.other) / 2 for one in pairs)
     return f"{mean(abs(one.other - one.one) for one in pairs) / max(both, 1):.1%}"
 
 
 def _balance(pairs: Sequence[Pair]) -> str:
-    """Return by how much the others' waits are longer, of all jobs."""
+    """Return how much longer the other waits are, over all jobs."""
     theirs = sum(one.jobs * one.one for one in pairs)
     return f"{sum(one.jobs * one.other for one in pairs) / max(theirs, 1) - 1:+.1%}"
 
@@ -245,7 +245,7 @@ def _read(folders: Sequence[str]) -> list[tuple[str, Recorded]]:
 
 
 def jobs(asked: argparse.Namespace) -> None:
-    """Print what jobs add."""
+    """Print the contributions of jobs."""
     for name, found in _read(asked.folders):
         pair = Pair.of(waits_of(found, found.starts), _waits(found, engine(found, {})))
         added = added_by_job(found)

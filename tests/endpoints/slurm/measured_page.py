@@ -1,4 +1,4 @@
-"""The page about measured predictions: how many were met, by kind of site and release, with intervals and causes."""
+"""The page of measured predictions: the share that is met, by kind of site and release, with intervals and causes."""
 
 from __future__ import annotations
 
@@ -16,42 +16,44 @@ from sites import KINDS
 HEAD = """\
 # Predicted starts against real Slurms
 
-{probes} probes on {queues} random queues of private Slurms {versions}, measured until {date}, seeds {seeds}: for each
-random probe Gas says, as an ordinary user, by commands and by REST, alone and beside a slurm.conf that it reads (as it
-does on a login node), when Slurm will plan such a job;
-`sbatch --test-only` is asked; then a real job is submitted, whose planned start is the truth; it is cancelled at once.
-The kinds of site are those of `tests/endpoints/slurm/sites.py`; a mixture draws several of them at once. This page is
-made by `python tests/endpoints/slurm/queues.py measure found.jsonl` and `... page found.jsonl -o measured.md`.
+{probes} probes on {queues} random queues of private Slurms {versions}, measured until {date}, seeds {seeds}.
+For each random job, Gas predicts as an ordinary user when Slurm will plan it: by the commands, by slurmrestd alone, and
+by slurmrestd with a readable slurm.conf (as on a login node). `sbatch --test-only` is asked, too. Then a real job is
+submitted, its planned start is taken as the truth, and the job is cancelled at once. `tests/endpoints/slurm/sites.py`
+defines the kinds of site; a mixture draws several of them. This page is made by
+`python tests/endpoints/slurm/queues.py measure found.jsonl` and `... page found.jsonl -o measured.md`.
 
-*Met* is a plan that was foreseen within {resolution} s (bf_resolution), or a job that was foreseen to get none at
-first or ever, which is counted by itself, too. Of a job that a limit on the resources of an account or a QOS keeps from
-starting, Slurm publishes a planned start that it does not keep; that it will not start then counts as met as well.
-*Wrong now*: said to start now, where Slurm plans nothing or such a limit holds.
+A prediction is *met* if it is within {resolution} s (bf_resolution) of the planned start, or if Gas predicts that Slurm
+plans no start, at first or ever, and Slurm plans none; the tables also count the latter separately. If a limit of an
+account or a QOS on resources holds a job, Slurm may publish a planned start that it does not keep; predicting that such
+a job does not start then counts as met, too. *Wrong "now"*: predicted to start now, but Slurm plans no start or such a
+limit holds the job.
 """
 
 LIMITS = """
 ## At limits
 
-On a private Slurm with several partitions, accounts and QOS some limits are set at random (GrpTRES, MaxTRES and
-MaxTRESPerUser of CPUs, nodes, memory, licences and billing, GrpJobs, MaxJobs, MaxSubmit, MaxWall, minutes; MaxTime,
-MaxNodes and MinNodes of partitions). Gas plans an application as `gas plan` does, over partitions, accounts, QOS and
-sizes; what it takes is submitted, and one of the other requests too. *Wrong now*: said to start now, where a limit
-holds the job or Slurm refuses it. *Never starts*: what was taken does not start either when no other job is left.
+Random limits are set on a private Slurm with several partitions, accounts and QOS: GrpTRES, MaxTRES and
+MaxTRESPerUser of CPUs, nodes, memory, licences and billing, GrpJobs, MaxJobs, MaxSubmit, MaxWall and minutes; MaxTime,
+MaxNodes and MinNodes of partitions. Gas plans an application like `gas plan`, over partitions, accounts, QOS and
+sizes. The request that it chooses is submitted, and one of the other requests. *Wrong "now"*: predicted to start now,
+but a limit holds the job or Slurm refuses it. *Never starts*: the chosen request does not start even after all other
+jobs have left.
 """
 
 NAMES = {"commands": "commands", "rest": "slurmrestd alone", "rest and slurm.conf": "slurmrestd, beside a slurm.conf"}
 
 CHOICE = """
-## What is taken, among all that there is
+## The chosen request among all possible ones
 
-At sites with several partitions, two accounts and QOS with limits, and with a queue: Gas plans an application, then
-requests (partition, account, QOS, size) are submitted, one after the other: what Gas takes, those that it has finish
-next, and as many at random. *First*: what Gas takes finishes first of them by Slurm's own plans, or at most {near:.0%}
-later.
+At sites with a queue, several partitions, and two accounts and QOS with limits, Gas plans an application. Then
+requests (partition, account, QOS, size) are submitted one after the other: the one that Gas chooses, those that finish
+next by its plan, and as many at random. *First*: by Slurm's own plans, the chosen request finishes before all others,
+or at most {near:.0%} later.
 """
 
 GPUS = """
-## GPUs, by how they are asked for
+## GPUs, by the way they are requested
 """
 
 WAYS = {
@@ -64,7 +66,7 @@ WAYS = {
 
 
 def page_of(found: Sequence[Measured], plans: Sequence[Situation] = ()) -> str:
-    """Return the page of probes, and of plans."""
+    """Return the page of probes and plans."""
     if not found and not plans:
         return "# Predicted starts against real Slurms\n\nNothing has been measured.\n"
     return "\n".join([*(_of_probes(found) if found else ()), *_of_gpus(found), *_of_plans(plans)])
@@ -95,7 +97,7 @@ def _of_probes(found: Sequence[Measured]) -> list[str]:
 
 
 def _ways(found: Sequence[Measured]) -> list[str]:
-    """Return by what Gas was asked in each probe."""
+    """Return the transports that all probes used."""
     return [name for name in TRANSPORTS if all(name in one.said for one in found)]
 
 
@@ -105,7 +107,7 @@ def _of_gpus(found: Sequence[Measured]) -> Iterator[str]:
         return
     yield GPUS
     ways = _ways(there)
-    yield f"| asked for | probes | {' | '.join(ways)} |\n|---|---:|{'---:|' * len(ways)}"
+    yield f"| request | probes | {' | '.join(ways)} |\n|---|---:|{'---:|' * len(ways)}"
     for way, pattern in (*WAYS.items(), ("all", "")):
         those = [one for one in there if re.search(pattern, " ".join(one.words))]
         met = [sum(one.met(name) for one in those) for name in ways]
@@ -128,8 +130,8 @@ def _releases(found: Sequence[Situation]) -> Iterator[tuple[str, list[Situation]
 
 def _at_limits(found: Sequence[Situation]) -> Iterator[str]:
     yield (
-        "| release | situations | taken: Slurm starts or plans it | held until others end | never starts "
-        "| taken nothing, rightly | wrong now | said to be impossible, wrongly |"
+        "| release | situations | chosen: Slurm starts or plans it | held until others end | never starts "
+        '| nothing chosen, rightly | wrong "now" | called impossible, wrongly |'
     )
     yield f"|---|{'---:|' * 7}"
     for name, there in _releases(found):
@@ -147,14 +149,14 @@ def _at_limits(found: Sequence[Situation]) -> Iterator[str]:
 
 def _missed(found: Sequence[Situation], tried: Sequence[Tried]) -> Iterator[str]:
     causes = Counter(each.missed for each in tried if each.missed)
-    causes.update(f"taken, and never starts: {one.taken.held}" for one in found if one.held_for_ever and one.taken)
+    causes.update(f"chosen, and never starts: {one.taken.held}" for one in found if one.held_for_ever and one.taken)
     if causes:
-        yield "\n| what was not foreseen | requests |\n|---|---:|"
+        yield "\n| wrong prediction | requests |\n|---|---:|"
         yield from (f"| {cause} | {count} |" for cause, count in causes.most_common())
 
 
 def _choices(found: Sequence[Situation]) -> Iterator[str]:
-    yield "| release | situations | requests tried | first (95% interval) | all starts as said |"
+    yield "| release | situations | requests tried | first (95% interval) | all starts as predicted |"
     yield f"|---|{'---:|' * 4}"
     for name, there in _releases(found):
         right = sum(one.right for one in there)
@@ -165,13 +167,13 @@ def _choices(found: Sequence[Situation]) -> Iterator[str]:
         )
     causes = Counter(one.cause for one in found if one.cause)
     if causes:
-        yield "\n| why another one finishes first | situations |\n|---|---:|"
+        yield "\n| why another request finishes first | situations |\n|---|---:|"
         yield from (f"| {cause} | {count} |" for cause, count in causes.most_common())
 
 
 def _by_kind(found: Sequence[Measured], kinds: Sequence[str], transport: str) -> str:
     lines = [
-        "| site | probes | met | share (95% interval) | plans within 60 s | no plan, as foreseen | wrong now "
+        '| site | probes | met | share (95% interval) | plans within 60 s | no plan, as predicted | wrong "now" '
         "| median / worst error, s | --test-only within 60 s |",
         "|---|---:|---:|---|---:|---:|---:|---:|---:|",
     ]

@@ -1,9 +1,9 @@
-"""Whether the request that Gas takes starts, and finishes first, of all that it could have taken: asked of real Slurms.
+"""Checks with real Slurms whether the request that Gas chooses starts, and finishes before all alternatives.
 
 `python tests/endpoints/slurm/plans.py limits found.jsonl --situations 300` changes limits of accounts, QOS, partitions
-and licences, has Gas plan an application over partitions, accounts, QOS and sizes, and submits what it takes and one
-request more; `... choice found.jsonl --situations 60` submits a dozen of them, at sites with a queue. Both go on where
-they stopped. `python tests/endpoints/slurm/queues.py page ... --plans found.jsonl` makes the page of what was measured.
+and licences, has Gas plan an application over partitions, accounts, QOS and sizes, and submits the chosen request and
+one more; `... choice found.jsonl --situations 60` submits a dozen requests, at sites with a queue. Both resume where
+they stopped. `python tests/endpoints/slurm/queues.py page ... --plans found.jsonl` makes the page of the results.
 """
 
 from __future__ import annotations
@@ -43,44 +43,44 @@ from gas.endpoints.slurm.transport import Transport
 from gas.errors import GasError
 
 SOON = 60
-"""Who is said to start within so many seconds is said to start now."""
+"""A start predicted within this number of seconds is a start "now"."""
 
 NEAR = 0.02
-"""So much later than the first may be what is taken."""
+"""The chosen request may finish later than the first by this share."""
 
 HELD = re.compile(
     "(Assoc|QOS|Max|Partition|Invalid|AccountNotAllowed|BadConstraints|JobHeld)|.*(not in group|not permitted)"
 )
-"""Reasons for which a job does not start although its nodes may be free."""
+"""Reasons that keep a job from starting even if nodes are free."""
 
 NEXT, AT_RANDOM = 6, 7
-"""How many requests are tried at a site with a queue: the first ones by Gas's plan, and others."""
+"""Numbers of requests that are tried at a site with a queue: the first ones by Gas's plan, and random ones."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A request, what Gas said of it, and what Slurm did with it.
+    """A request, the prediction of Gas, and the outcome in Slurm.
 
     Attributes
     ----------
     where
         Partition, account and QOS, the latter as far as they are not the user's default.
     execution
-        Seconds, as the application's model says.
+        Execution time in seconds, by the application's model.
     said
-        Seconds from now until it is expected to start; None if it is said to be impossible.
+        Seconds until its predicted start; None if Gas calls it impossible.
     listed
-        That it was said that Slurm plans it at first.
+        Whether Gas predicts that Slurm plans it at first.
     words
-        Why it is said to be impossible, or to have no plan at first.
+        Why Gas calls it impossible, or predicts no plan at first.
     start
-        Seconds until Slurm starts it or plans it for; None if it does not.
+        Seconds until its real or planned start in Slurm; None if there is none.
     state, reason, limit, refused
-        What Slurm says of it, the limit of an account or a QOS that it names, and why sbatch takes no such job.
+        Its state and reason in Slurm, the limit of an account or a QOS that Slurm names, and why sbatch refuses it.
     by
-        Which scheduler of Slurm's started it.
+        The scheduler of Slurm that started it.
     lasting
-        That it does not start although no other job is left; None if that was not tried.
+        Whether it does not start even when no other job is left; None if this was not tried.
     """
 
     where: tuple[str, str, str]
@@ -100,42 +100,42 @@ class Tried:
 
     @property
     def held(self) -> str:
-        """What keeps Slurm from starting it; empty if nothing does but other jobs."""
+        """What holds the job, apart from other jobs; empty if nothing does."""
         reason = self.reason if HELD.match(self.reason) else ""
         return self.refused or self.limit or (reason if self.state == "PENDING" else "")
 
     @property
     def finish(self) -> int | None:
-        """Seconds until it finishes by Slurm's plan; None if it has none, or a limit keeps Slurm from it."""
+        """Seconds until it finishes by Slurm's plan; None without a plan, or if a limit holds the job."""
         return None if self.start is None or self.held else self.start + self.execution
 
     @property
     def missed(self) -> str:
-        """What of it was not foreseen; empty if all was."""
+        """The error of the prediction in words; empty if there is none."""
         if self.wrong_now:
-            return f"said to start now, held by {self.held or self.reason}"
+            return f"predicted to start now, held by {self.held or self.reason}"
         if self.wrong_never:
-            return f"said to be impossible: {self.words[:70]}"
+            return f"called impossible: {self.words[:70]}"
         if self.finish is None or self.said is None or self.start is None or abs(self.said - self.start) <= SOON:
             return ""
         if self.start <= SOON and self.by == "Main":
             return "the main scheduler starts it out of turn"
-        return "starts sooner than said" if self.start < self.said else "starts later than said"
+        return "starts sooner than predicted" if self.start < self.said else "starts later than predicted"
 
     @property
     def wrong_now(self) -> bool:
-        """Whether it was said to start now, and Slurm does not plan it, or a limit holds it."""
+        """Whether it was predicted to start now, but Slurm does not plan it, or a limit holds it."""
         return self.said is not None and self.listed and self.said <= SOON and self.finish is None
 
     @property
     def wrong_never(self) -> bool:
-        """Whether it was said to be impossible, and Slurm plans it."""
+        """Whether Gas calls it impossible, but Slurm plans it."""
         return self.said is None and self.finish is not None
 
 
 @dataclass(frozen=True)
 class Situation:
-    """One plan: the request that Gas takes, and others.
+    """One plan: the request that Gas chooses, and others.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Situation:
     taken
         None if Gas finds nothing possible.
     count
-        How many requests there are; those that run for longer than the best finishes need not be tried.
+        The number of possible requests; those with a run time beyond the end of the best need not be tried.
     error
         Why Gas could not plan.
     """
@@ -168,15 +168,15 @@ class Situation:
 
     @property
     def first(self) -> Tried | None:
-        """The one that finishes first of those that Slurm plans."""
+        """The planned request that finishes first."""
         there = [one for one in self.tried if one.finish is not None]
         return min(there, key=lambda one: one.finish or 0, default=None)
 
     @property
     def right(self) -> bool:
-        """Whether what is taken finishes first, or nearly so; nothing is, where nothing is planned.
+        """Whether the chosen request finishes first, or nearly; or none is chosen if Slurm plans none.
 
-        Nearly is within 2%, of shapes within a cycle, in whose whole minutes Slurm plans.
+        Nearly means at most 2% later; for shapes, within a cycle, because Slurm plans in whole minutes.
         """
         if self.first is None:
             return self.taken is None or self.taken.said is None or not self.taken.wrong_now
@@ -187,19 +187,19 @@ class Situation:
 
     @property
     def cause(self) -> str:
-        """Why what is taken is not what finishes first."""
+        """Why the chosen request does not finish first."""
         if self.right or self.first is None:
             return ""
         if self.taken is None:
-            return f"nothing is taken, {self.first.missed}"
+            return f"nothing is chosen, {self.first.missed}"
         if self.taken.finish is None and not self.taken.missed:
             why = self.taken.held.split(",")[0] or "no plan at first"
-            return f"what is taken waits, as was said ({why})"
-        return self.taken.missed or self.first.missed or "starts a little later than said"
+            return f"the chosen request waits, as predicted ({why})"
+        return self.taken.missed or self.first.missed or "starts a little later than predicted"
 
     @property
     def held_for_ever(self) -> bool:
-        """Whether what is taken never starts, or is not even accepted, while another one would be."""
+        """Whether the chosen request never starts or is refused, although Slurm plans another one."""
         if self.taken is None:
             return False
         return bool(self.taken.refused or self.taken.lasting) and self.first is not None
@@ -210,7 +210,7 @@ class Situation:
 
 @dataclass
 class Asking:
-    """An application, what else its jobs ask for, and where they may go."""
+    """An application, the other options of its jobs, and their possible destinations."""
 
     application: Application
     native: tuple[str, ...]
@@ -219,7 +219,7 @@ class Asking:
     unit: Unit = "tasks"
 
     def endpoints(self, transport: Transport) -> list[SlurmEndpoint]:
-        """Return an endpoint a partition, which read Slurm together as those of one configuration do."""
+        """Return one endpoint per partition, with a shared reading of Slurm, as in one configuration."""
         reading, options = Reading(transport), options_from(self.native, "the application")
         found = [
             SlurmEndpoint(name, transport, partition=name, unit=self.unit, options=options) for name in self.partitions
@@ -229,7 +229,7 @@ class Asking:
         return found
 
     def requests(self, endpoints: Sequence[SlurmEndpoint]) -> dict[tuple[str, int], Tried]:
-        """Return all requests by the names that Gas gives their schedulers, and their sizes."""
+        """Return all requests, by Gas's name of the scheduler and by size."""
         found = {}
         sizes, times, walltimes = (column.tolist() for column in self.application.requests(100_000))
         for endpoint, choice in itertools.product(endpoints, self.choices):
@@ -243,7 +243,7 @@ class Asking:
 
 @dataclass
 class Made:
-    """What Gas has planned: all requests with what it says of them, and the one that it takes."""
+    """A plan of Gas: all requests with their predictions, and the chosen one."""
 
     requests: dict[tuple[str, int], Tried]
     best: tuple[str, int] | None
@@ -279,7 +279,7 @@ def made(asking: Asking, transport: Transport) -> Made:
 
 
 def answered(slurm: PrivateSlurm, one: Tried, user: str | None, now: int) -> tuple[Tried, int | None]:
-    """Submit a request; return what Slurm does with it and the job, which is still there."""
+    """Submit a request; return its outcome in Slurm, and the job, which is not cancelled yet."""
     asked = Asked({word[2:].partition("=")[0]: word.partition("=")[2] or None for word in one.options})
     submitted_at = int(time.time())
     id = submitted(slurm, asked, user)
@@ -297,7 +297,7 @@ def answered(slurm: PrivateSlurm, one: Tried, user: str | None, now: int) -> tup
 
 
 def _said_limit(slurm: PrivateSlurm, id: int, plan: Plan) -> str:
-    """Return the limit that keeps a job with a planned start from it; only a start that is near tells."""
+    """Return the limit that holds a job with a planned start; this shows only if the start is near."""
     if plan.reason.startswith(("Assoc", "QOS")):
         return plan.reason
     return slurm.limit_of(id, 2.5 if plan.start is not None and plan.start <= time.time() + 5 else 0.3)
@@ -307,12 +307,12 @@ def _said_limit(slurm: PrivateSlurm, id: int, plan: Plan) -> str:
 
 
 def drawn_asking(chance: random.Random, *, groups_known: bool) -> Asking:
-    """Return a small application at the cluster of `Situations`, with some options.
+    """Return a small application for the cluster of `Situations`, with some options.
 
     Parameters
     ----------
     groups_known
-        Also try the partition that is for a group only; in which groups one is, slurmrestd does not say.
+        Also try the partition for one group only; slurmrestd does not publish the user's groups.
     """
     sizes = sorted(chance.sample((1, 2, 3, 4, 6, 8, 12, 16), chance.randint(3, 4)))
     native = []
@@ -335,7 +335,7 @@ def drawn_asking(chance: random.Random, *, groups_known: bool) -> Asking:
 
 
 def limits_on(asking: Asking) -> tuple[str, ...]:
-    """Return where limits hold jobs of an application: QOS, associations, accounts, partitions."""
+    """Return the entities whose limits apply to jobs of an application: QOS, associations, accounts, partitions."""
     fixed = dict(word[2:].split("=") for word in asking.native if word.startswith(("--account=", "--qos=")))
     if not fixed:
         return ()
@@ -345,14 +345,14 @@ def limits_on(asking: Asking) -> tuple[str, ...]:
 
 
 def application_of(sizes: Sequence[int], seconds: int, chance: random.Random) -> Application:
-    """Return an application whose work takes so long on one processor, by Amdahl's law with some noise."""
+    """Return an application with a given time on one processor, by Amdahl's law with some noise."""
     serial = chance.uniform(0.0, 0.3)
     times = {str(n): round(seconds * (serial + (1 - serial) / n) * chance.uniform(0.95, 1.05)) for n in sizes}
     return Application.from_tables({"name": "app", "speedup": {"model": "table", "times": times}}, "drawn")
 
 
 def at_limits(release: str, seed: str, situations: int) -> Iterator[Situation]:
-    """Plan at limits that are set one after the other on one cluster."""
+    """Plan with different limits, set one after the other on one cluster."""
     with Situations(release, rest=True) as there:
         slurm = there.slurm
         for number in range(situations):
@@ -436,7 +436,7 @@ def choosing(release: str, seed: str, situations: int) -> Iterator[Situation]:
 def answered_all(
     slurm: PrivateSlurm, reader: Transport, user: str | None, best: Any, requests: Iterable[tuple[Any, Tried]]
 ) -> tuple[Tried | None, list[Tried]]:
-    """Submit requests one after the other; return what becomes of the one that is taken, and of the others.
+    """Submit requests one after the other; return the outcomes of the chosen one and of the others.
 
     One that runs for longer than the first of them until its finish is not tried.
     """
@@ -460,7 +460,7 @@ def answered_all(
 
 
 def probed(found: Made, chance: random.Random) -> list[tuple[str, int]]:
-    """Return which requests are tried: what is taken, those that Gas has finish next, and others at random."""
+    """Return the requests to try: the chosen one, those that finish next by Gas's plan, and random ones."""
     first = 1 << 60
 
     def said(key: tuple[str, int]) -> tuple[bool, int]:
@@ -472,7 +472,7 @@ def probed(found: Made, chance: random.Random) -> list[tuple[str, int]]:
 
 
 def changed(slurm: PrivateSlurm, site: Any, aspects: Any, chance: random.Random) -> None:
-    """Cancel some jobs and submit as many others, so that the queue is another one."""
+    """Replace some jobs by new ones, so that the queue changes."""
     from sites import queue_of
 
     jobs = [int(id) for id in slurm.run("squeue", "-h", "-r", "-o", "%A").split()]
@@ -493,7 +493,7 @@ def changed(slurm: PrivateSlurm, site: Any, aspects: Any, chance: random.Random)
 
 Maker = Callable[[str, str, int], Iterator[Situation]]
 TABLES: dict[str, tuple[Maker, int]] = {"limits": (at_limits, 25), "choice": (choosing, 5)}
-"""What makes the situations of a cluster, and how many of them."""
+"""A function that makes a number of situations on one cluster."""
 
 
 def line_of(one: Situation) -> str:
@@ -517,7 +517,7 @@ def read_plans(paths: Sequence[Path]) -> list[Situation]:
 
 
 def measure(make: Maker, per_cluster: int, found: Path, situations: int, name: str, releases: Sequence[str]) -> None:
-    """Make one cluster after the other, those that are not there yet, and write every situation when it is there."""
+    """Make the missing clusters one after the other, and write each situation as soon as it is measured."""
     done = {(one.release, one.seed) for one in read_plans([found])} if found.exists() else set()
     for place, (number, release) in enumerate(itertools.product(range(situations), releases)):
         if place * per_cluster >= situations:
@@ -535,7 +535,7 @@ def measure(make: Maker, per_cluster: int, found: Path, situations: int, name: s
 
 
 def told(one: Situation) -> str:
-    """Return a situation in a line."""
+    """Return a situation on one line."""
     wrong = [what for what in ("wrong_now", "wrong_never") for each in one.tried if getattr(each, what)]
     ever = ["held for ever"] if one.held_for_ever else []
     verdict = "right" if one.right else "NOT FIRST"
@@ -546,7 +546,7 @@ def told(one: Situation) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser, situations: int) -> None:
-    """Add what a measurement is asked for by."""
+    """Add the options of a measurement."""
     parser.add_argument("found", type=Path, help="a file of a line of JSON a situation")
     parser.add_argument("--situations", type=int, default=situations)
     parser.add_argument("--seeds", default="1", help="names the release of the table: another one has other seeds")

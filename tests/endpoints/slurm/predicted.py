@@ -1,14 +1,13 @@
-"""Starts that Gas predicts against those of a real Slurm, in queues with priorities and limits that run quickly.
+"""Compares predicted starts with those of a real Slurm, in fast queues with priorities and limits.
 
 `python tests/endpoints/slurm/runs.py record FOLDER --covering` lets private Slurms, one release after the other, run
 queues to their end (`recorded_runs`). `python tests/endpoints/slurm/predicted.py compare FOLDER -o found.jsonl`
-predicts their jobs, and goes on where it stopped;
-`... page found.jsonl -o measured_starts.md` makes the page.
+predicts their jobs, and resumes where it stopped; `... page found.jsonl -o measured_starts.md` makes the page.
 
-Each job is predicted as its user would have it: one that waits soon after the opening by `Agent.watch`, one that comes
-by `Agent.submit`, with predictions from the Slurm's own accounting; what is published is what was published then,
-and the clock stands there (`replayed`). The prediction is what Gas writes into its ledger of the machine, in which it
-also notes what has come true by the time of the next one.
+Each job is predicted as for its user: by `Agent.watch` if it waits soon after the opening, by `Agent.submit` if it is
+submitted later, with predictions from this Slurm's own accounting. Gas reads the state published at that time, with the
+clock set to it (`replayed`). The prediction is the entry that Gas writes into its ledger of the machine; Gas also
+records there which earlier predictions have come true.
 """
 
 from __future__ import annotations
@@ -48,39 +47,39 @@ from speedup_models import Table
 
 KINDS = frozenset({"Priorities", "FairShares", "OthersLimited", "OwnLimits"})
 NOT_SAID = frozenset({"array", "dependency", "begin"})
-"""Options of jobs that are not predicted: Gas submits none with them."""
+"""Gas submits no jobs with these options, so they are not predicted."""
 
 SETTLED = 15
-"""Seconds from the opening of a queue on until schedulers run as ever: all that can has started."""
+"""Seconds after the opening of a queue until its first jobs have started and schedulers run normally."""
 
 FRESH = 100
-"""Queues of seeds from this one on ran after all was chosen that predictions depend on."""
+"""Queues with seeds from this one on ran after the design of predictions was fixed."""
 
 SAMPLES = 100
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """A job: seconds from when it was predicted.
+    """A predicted job; times are in seconds since its prediction.
 
     Attributes
     ----------
     later
-        It was submitted then; else it waited already.
+        Whether it was submitted at that time; otherwise it waited already.
     kind
-        Of prediction, as the ledger has it.
+        Kind of the prediction, as in the ledger.
     low, median, high
-        As Gas predicted, with an interval of 90%.
+        Prediction of Gas, with an interval of 90%.
     said
-        What squeue --start said first; None if nothing.
+        The first start that squeue --start reported; None if there was none.
     started
-        As Slurm did.
+        Start in Slurm.
     load
-        Of the machine, in the mean.
+        Mean load average of the machine.
     limited
-        Its site has priorities or limits.
+        Whether its site has priorities or limits.
     old_shares
-        What was published of shares was up to a minute old when it was predicted.
+        Whether the published user shares were up to a minute old at its prediction.
     """
 
     version: str
@@ -100,12 +99,12 @@ class Predicted:
 
     @property
     def inside(self) -> bool:
-        """Whether it started in its interval."""
+        """Whether it started inside its interval."""
         return self.low <= self.started <= self.high
 
     @property
     def nearly(self) -> bool:
-        """Whether it started in its interval or within a cycle of it."""
+        """Whether it started inside its interval or within a cycle of it."""
         return self.low - CYCLE <= self.started <= self.high + CYCLE
 
 
@@ -114,7 +113,7 @@ class _Enough(Exception):
 
 
 def predicted_by_agents(found: Recorded, *, samples: int) -> Iterator[tuple[Job, bool, Made | str]]:
-    """Yield each job, whether it is submitted then, and what is predicted of it, or why nothing is."""
+    """Yield each job, whether it is submitted at that time, and its prediction, or the reason if there is none."""
     slurm = Replayed(found)
     with tempfile.TemporaryDirectory() as state, patch.dict(os.environ, XDG_STATE_HOME=state):
         for job, view_at, later in _in_turn(found):
@@ -127,9 +126,9 @@ def predicted_by_agents(found: Recorded, *, samples: int) -> Iterator[tuple[Job,
 
 
 def _in_turn(found: Recorded) -> Iterator[tuple[Job, int, bool]]:
-    """Yield the jobs that can be predicted, from when, and whether they are submitted then.
+    """Yield the predictable jobs, with the time of prediction, and whether they are submitted at that time.
 
-    Those that were there at the opening are predicted when all is read for the first time after `SETTLED` seconds.
+    Jobs that were there at the opening are predicted at the first reading after `SETTLED` seconds.
     """
     views = sorted(found.views.items(), key=lambda one: (one[1].now, one[0]))
     late = next((view for _, view in views if view.now >= found.cluster.now + SETTLED), None)
@@ -143,13 +142,13 @@ def _in_turn(found: Recorded) -> Iterator[tuple[Job, int, bool]]:
 
 
 def _said(found: Recorded, job: Job) -> bool:
-    """Return whether a job asks for what Gas can ask for: not for tasks on a number of nodes that may vary."""
+    """Whether Gas can submit such a job; it cannot request tasks on a varying number of nodes."""
     options = _asked(found, job).options.keys()
     return not NOT_SAID & options and not {"ntasks", "nodes"} <= options
 
 
 def _asked(found: Recorded, job: Job) -> Asked:
-    """Return what a job asked for."""
+    """Return the request of a job."""
     words = [word.removeprefix("--") for word in found.words[job.id].split() if word.startswith("--")]
     pairs = (word.partition("=") for word in words)
     options = {name: value if equals else None for name, equals, value in pairs}
@@ -157,7 +156,7 @@ def _asked(found: Recorded, job: Job) -> Asked:
 
 
 def _predicted(slurm: Replayed, asked: Asked, job: Job, later: bool, samples: int) -> Made | str:
-    """Have an agent submit a job, or watch it, and return what it has noted of it."""
+    """Let an agent submit or watch a job, and return the prediction that it recorded."""
     endpoint, size, seconds = asked_of(slurm, asked)
     remarks: list[str] = []
     application = Application(Table((size,), (float(seconds),)), safety=1.0)
@@ -180,7 +179,7 @@ def _predicted(slurm: Replayed, asked: Asked, job: Job, later: bool, samples: in
 
 
 def judged(found: Recorded, *, samples: int = SAMPLES) -> Iterator[Predicted | str]:
-    """Yield what was predicted of each job that has started, and what became of it; or why nothing was."""
+    """Yield each started job with its prediction and its start, or the reason if there is no prediction."""
     for job, later, made in predicted_by_agents(found, samples=samples):
         start, said = found.starts.get((job.id, None)), found.said.get(job.id)
         if start is None:
@@ -208,7 +207,7 @@ def _compared(path: Path) -> tuple[list[Predicted], list[str], float]:
 
 
 def compare(asked: argparse.Namespace) -> None:
-    """Predict all that is recorded and not predicted yet."""
+    """Predict all recorded queues that are not predicted yet."""
     output = Path(asked.output)
     known = {(one.version, one.seed) for one in _read(output)} if output.exists() else set()
     paths = [path for path in sorted(Path(asked.folder).glob("*.pickle")) if _queue_of(path) not in known]
@@ -232,7 +231,7 @@ def _read(path: Path) -> list[Predicted]:
 
 
 def of_similar(found: Sequence[Predicted], one: Predicted) -> tuple[float, float]:
-    """Return the interval that the waits of jobs of similar size in the other queues give."""
+    """Return the interval of the waits of jobs of similar size in the other queues."""
     same = [other for other in found if (other.version, other.seed) != (one.version, one.seed)]
     same = [other for other in same if other.later == one.later]
     near = sorted(same, key=lambda other: abs(np.log(other.cpus / one.cpus)))[: max(len(same) // 3, 20)]
@@ -245,13 +244,13 @@ HEAD = """\
 # Predicted starts against real Slurms
 
 {jobs} starts in {queues} queues, most with priorities and limits, which private Slurms {versions} ran to their end
-until {date}: jobs ask for minutes, and fail at once, run into their limits or use a share of them as their users do.
-What Gas's agents predict of each, in {samples} samples, from what was published before and from accounting, is compared
-with its start. *Inside*: it starts in the interval of 90%; *nearly*: or within a cycle of the backfill scheduler
-({cycle} s) of it. *Similar jobs*: the interval that waits of jobs of similar size in the other queues give.
-Widths are medians; errors are those of the median, and of what `squeue --start` said first, where it said anything.
-The load average of the machine of 2 cores, which others used too, was {least} to {most} in the mean of a queue.
-`tests/endpoints/slurm/predicted.py` says more, and makes this page.
+until {date}. Jobs request minutes; depending on the user, they fail at once, reach their limits or use a share of them.
+Gas's agents predict each start in {samples} samples, from the published state and the accounting data of that time; the
+prediction is compared with the real start. *Inside*: the start is inside the 90% interval. *Nearly*: inside it, or
+within one cycle of the backfill scheduler ({cycle} s) of it. *Similar jobs*: the interval of the waits of jobs of
+similar size in the other queues. Widths are medians. Errors are those of the predicted median, and of the first start
+that `squeue --start` reported, if any. The mean load average during a queue was {least} to {most}, on a machine of
+2 cores with other users. `tests/endpoints/slurm/predicted.py` explains more, and makes this page.
 
 """
 
@@ -265,7 +264,7 @@ def page_of(found: Sequence[Predicted]) -> str:
     )  # fmt: skip
     lines = [
         "| jobs | starts | inside | nearly | width, s | similar jobs: inside | width, s | median error, s "
-        "| squeue --start: said of | median error, s | Gas for the same, s |",
+        "| squeue --start: reported | median error, s | Gas for the same jobs, s |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     groups: list[tuple[str, list[Predicted]]] = [
@@ -273,7 +272,7 @@ def page_of(found: Sequence[Predicted]) -> str:
     ]
     groups += [
         ("with priorities or limits", [one for one in found if one.limited]),
-        ("of these, known shares of users up to a minute old", [one for one in found if one.old_shares]),
+        ("of these, with user shares up to a minute old", [one for one in found if one.old_shares]),
         ("without", [one for one in found if not one.limited]),
         ("waiting soon after the opening", [one for one in found if not one.later]),
         ("submitted later", [one for one in found if one.later]),
@@ -281,7 +280,7 @@ def page_of(found: Sequence[Predicted]) -> str:
             (f"predicted: {name}", [one for one in found if one.kind == name])
             for name in sorted({o.kind for o in found})
         ),
-        ("in queues by which nothing was chosen", [one for one in found if int(one.seed) >= FRESH]),
+        ("in queues run after the design was fixed", [one for one in found if int(one.seed) >= FRESH]),
         ("waits of a minute and more", [one for one in found if one.started >= 60]),
         ("all", list(found)),
     ]

@@ -1,9 +1,9 @@
-"""How well Gas foresees what a real Slurm plans: sites of many kinds, several releases, both transports.
+"""Measures how well Gas predicts the plans of a real Slurm: sites of many kinds, several releases, both transports.
 
-`python tests/endpoints/slurm/queues.py measure found.jsonl --probes 2000` measures, and goes on where it stopped;
-`python tests/endpoints/slurm/queues.py page found.jsonl -o measured.md` writes the page. For each random probe Gas
-says, as an ordinary user and by either transport, when Slurm will plan such a job; `sbatch --test-only` says it too;
-then a real job is submitted, whose plan is the truth; it is cancelled at once.
+`python tests/endpoints/slurm/queues.py measure found.jsonl --probes 2000` measures, and resumes where it stopped;
+`python tests/endpoints/slurm/queues.py page found.jsonl -o measured.md` writes the page. For each random job,
+Gas predicts as an ordinary user and by either transport when Slurm will plan it; `sbatch --test-only` is asked, too.
+Then a real job is submitted, its plan is taken as the truth, and the job is cancelled at once.
 """
 
 from __future__ import annotations
@@ -40,31 +40,31 @@ from gas.slurm.cluster import Cluster, Job
 
 RESOLUTION = 60
 TRANSPORTS = ("commands", "rest", "rest and slurm.conf")
-"""By slurmrestd alone, and with what a user of it reads beside it: where there is a slurm.conf, as on a login node."""
+"""The commands, slurmrestd alone, and slurmrestd with a readable slurm.conf, as on a login node."""
 
 SIZES = {"ntasks", "nodes", "time", "partition"}
-"""Options that are not given to Gas as such."""
+"""Options that Gas gets in another form."""
 
 LEFT_TO_GAS = {"nodes": ("exclusive",), "gpus": ("gpus-per-task",)}
-"""Options that go without saying, by what sizes are counted in."""
+"""Implied options, by the unit of sizes."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """What Gas says of a probe: times in epoch seconds.
+    """The prediction of Gas for a probe, with times in epoch seconds.
 
     Attributes
     ----------
     start
-        When Slurm will plan it for; None if it says never.
+        The predicted start of Slurm's plan; None for never.
     listed
-        That Slurm will plan it at first.
+        Whether Slurm will plan it at first.
     expected
-        When it is expected to start; later than planned, if there are jobs before it that Slurm does not plan yet.
+        Its expected start, which is later than planned if Slurm does not yet plan some jobs before it.
     error
-        Why it can say nothing.
+        Why there is no prediction.
     seconds
-        How long it took.
+        Duration of the prediction.
     """
 
     start: int | None = None
@@ -77,23 +77,23 @@ class Said:
 
     @property
     def unplanned(self) -> bool:
-        """Whether it says that there will be no plan, at first or ever."""
+        """Whether Gas predicts no plan, at first or ever."""
         return not self.error and (self.start is None or not self.listed)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One probe: what was asked for, what Slurm did, and what was said before.
+    """One probe: the request, the plan of Slurm, and the predictions made before.
 
     Attributes
     ----------
     planned, reason
-        The plan that Slurm made for a real job; without one, why not.
+        Slurm's plan for a real job; without a plan, the reason.
     refused
-        In Slurm's words, where sbatch took no job.
+        Slurm's message if sbatch refused the job.
     limit
-        What keeps the job from starting, of the limits of accounts and QOS. Slurm may publish a start all the same,
-        which it does not keep.
+        The limit of an account or a QOS that holds the job. Slurm may still publish a start, which it does not
+        keep.
     """
 
     kind: str
@@ -111,7 +111,7 @@ class Measured:
     limit: str = ""
 
     def met(self, transport: str) -> bool:
-        """Whether the plan was foreseen within the resolution of Slurm's plans, or that there is none."""
+        """Whether the plan was predicted within the resolution of Slurm's plans, or its absence was predicted."""
         said = self.said[transport]
         if self.limit and said.unplanned:
             return True
@@ -120,7 +120,7 @@ class Measured:
         return not said.unplanned and said.start is not None and abs(said.start - self.planned) <= RESOLUTION
 
     def wrong_now(self, transport: str) -> bool:
-        """Whether it was said to start now, and Slurm plans nothing, or a limit keeps the job from starting."""
+        """Whether it was predicted to start now, but Slurm plans no start, or a limit holds the job."""
         said = self.said[transport]
         if self.planned is not None and not self.limit:
             return False
@@ -132,7 +132,7 @@ class Measured:
 
 @dataclass
 class Situation:
-    """A Slurm with a queue, and how it is asked."""
+    """A Slurm with a queue, the user, and the transports."""
 
     slurm: PrivateSlurm
     asker: str | None
@@ -140,13 +140,13 @@ class Situation:
 
 
 def asker() -> str | None:
-    """Return the user who asks: an ordinary one, where one can act as others."""
+    """Return the user of the probes: an ordinary user if the process can act as others."""
     return ASKER if os.getuid() == 0 else None
 
 
 @contextmanager
 def situation(kind: str, release: str, seed: str) -> Iterator[tuple[Situation, Iterator[Asked]]]:
-    """Bring a site of a kind up with a queue that is planned; also return what is asked for, probe after probe."""
+    """Start a site of a given kind with a planned queue; yield it with an endless iterator of probes."""
     chance = random.Random(f"{kind} {release} {seed}")
     aspects = aspects_of(kind, chance)
     site = site_of(aspects, chance)
@@ -175,7 +175,7 @@ def fill(slurm: PrivateSlurm, site: Site, aspects: list[Aspect], chance: random.
 
 
 def submitted(slurm: PrivateSlurm, job: Asked, user: str | None) -> int | str:
-    """Submit a job and return its number, or why not."""
+    """Submit a job and return its number, or the reason of a refusal."""
     try:
         return slurm.submit(*job.words, seconds=100_000, user=user)
     except AssertionError as refusal:
@@ -183,7 +183,7 @@ def submitted(slurm: PrivateSlurm, job: Asked, user: str | None) -> int | str:
 
 
 def transports(slurm: PrivateSlurm, user: str | None) -> dict[str, Transport]:
-    """Return the ways to speak to a Slurm as a user."""
+    """Return the transports to a Slurm for a user."""
     configuration = str(slurm.folder / "slurm.conf")
     commands = CommandTransport("private", configuration, folder=str(slurm.programs(user)))
     if user is not None:
@@ -213,7 +213,7 @@ def asked_of(transport: Transport, probe: Asked) -> tuple[SlurmEndpoint, int, in
 
 
 def said_of(transport: Transport, probe: Asked, cluster: Cluster | None = None) -> Said:
-    """Return what Gas says of a probe, of what it reads now or has read."""
+    """Return the prediction of Gas for a probe, from the present state or from a given one."""
     began = time.monotonic()
     try:
         endpoint, size, walltime = asked_of(transport, probe)
@@ -242,7 +242,7 @@ def tested_only(slurm: PrivateSlurm, probe: Asked, user: str | None) -> int | No
 
 
 def measured_one(here: Situation, probe: Asked, kind: str, release: str, seed: str, number: int) -> Measured:
-    """Ask Gas and --test-only, then Slurm with a real job."""
+    """Ask Gas and --test-only, then submit a real job."""
     now = int(time.time())
     said = {name: said_of(transport, probe) for name, transport in here.transports.items()}
     tested = tested_only(here.slurm, probe, here.asker)
@@ -273,7 +273,7 @@ def measured_one(here: Situation, probe: Asked, kind: str, release: str, seed: s
 
 
 def cause_of(one: Measured, transport: str, here: Situation, probe: Asked, after: Cluster | None, id: int | str) -> str:
-    """Return why a plan was missed, as far as what Slurm and Gas say tells."""
+    """Return why a prediction failed, as far as Slurm and Gas show it."""
     said = one.said[transport]
     if said.error.startswith("a fault"):
         return f"a fault of Gas ({said.error.split(':')[1].strip()})"
@@ -294,7 +294,7 @@ def cause_of(one: Measured, transport: str, here: Situation, probe: Asked, after
     if one.planned is None or one.limit:
         return f"Slurm plans nothing ({one.limit or one.reason})"
     if said.unplanned:
-        return "a plan that was not foreseen" if said.start is not None else "said to be never"
+        return "a plan that was not predicted" if said.start is not None else "predicted never to start"
     ignored = [remark for remark in said.remarks if "not planned with" in remark]
     if ignored:
         return "ignored, so " + re.sub(r"^\d+ waiting jobs ask", "jobs ask", ignored[0].partition(":")[0])
@@ -303,7 +303,7 @@ def cause_of(one: Measured, transport: str, here: Situation, probe: Asked, after
 
 
 def overtaken(cluster: Cluster, id: int | str) -> list[Job]:
-    """Return the jobs that come after a job by tier or priority, so that its plan can change theirs."""
+    """Return the jobs with a lower tier or priority than a job, whose plans it can change."""
     tiers = {one.name: one.tier for one in cluster.partitions}
 
     def place(job: Job) -> tuple[int, int]:
@@ -314,7 +314,7 @@ def overtaken(cluster: Cluster, id: int | str) -> list[Job]:
 
 
 def disturbed(cluster: Cluster, id: int | str) -> list[Job]:
-    """Return the jobs whose plans a job can change: by a preemption, those of all, for the preempted wait again."""
+    """Return the jobs whose plans a job can change: all jobs if it preempts, because preempted jobs wait again."""
     if cluster.settings is not None and cluster.settings.preempts:
         return [job for job in cluster.jobs if job.id != id]
     return overtaken(cluster, id)
@@ -324,7 +324,7 @@ def disturbed(cluster: Cluster, id: int | str) -> list[Job]:
 
 
 def measured(kind: str, release: str, seed: str, probes: int) -> list[Measured]:
-    """Measure so many probes in one queue."""
+    """Measure a number of probes in one queue."""
     with situation(kind, release, seed) as (here, asked):
         return [measured_one(here, next(asked), kind, release, seed, number) for number in range(probes)]
 
@@ -346,7 +346,7 @@ def read_lines(paths: list[Path]) -> list[Measured]:
 
 
 def measure(asked: argparse.Namespace) -> None:
-    """Measure queue after queue, those that are not there yet, and write every probe when it is there."""
+    """Measure the missing queues one after the other, and write each probe as soon as it is measured."""
     done = {(one.kind, one.release, one.seed) for one in read_lines([asked.found])} if asked.found.exists() else set()
     queues = itertools.product(range(asked.probes), asked.kinds, asked.releases)
     made = 0
@@ -372,7 +372,7 @@ def measure(asked: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Measure, or write the page of what was measured."""
+    """Measure, or write the page of the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     actions = parser.add_subparsers(required=True)
     one = actions.add_parser("measure", help="measure probes")

@@ -1,4 +1,4 @@
-"""Random clusters and queues, and what a real Slurm does with them until they are empty.
+"""Records how a real Slurm runs random queues on random clusters to their end.
 
 Some of the jobs wait in the snapshot, the others are submitted while it runs. They ask for minutes, and use of these
 what their users do: some fail at once, some run into the limit, and most take a share (`Habits`).
@@ -47,9 +47,9 @@ from gas.slurm.cluster import Cluster, Job
 CYCLE = 8
 """Seconds from one cycle of the backfill scheduler to the next."""
 LONGEST_LIMIT = 4
-"""Jobs ask for so many minutes at the most."""
+"""The largest time limit of jobs, in minutes."""
 SPREAD = 150
-"""Within so many seconds the later ones are submitted."""
+"""The later jobs are submitted within this number of seconds."""
 PATIENCE = 600
 Key = tuple[int, int | None]
 
@@ -73,12 +73,12 @@ class Habits:
 
     @classmethod
     def of(cls, release: str, seed: str, user: str) -> Habits:
-        """Return those of a user of a site."""
+        """Return the habits of a user of a site."""
         chance = random.Random(f"habits {release} {seed} {user}")
         return cls(chance.uniform(0, 0.2), chance.uniform(0, 0.1), chance.uniform(0.1, 0.4), chance.choice((2, 4, 8)))
 
     def seconds(self, limit: int, chance: random.Random) -> int:
-        """Return for how long a job sleeps that asks for so many seconds."""
+        """Return how long a job with a given limit in seconds sleeps."""
         which = chance.random()
         if which < self.fails:
             return chance.randint(1, 3)
@@ -89,7 +89,7 @@ class Habits:
 
 
 class Later(Aspect):
-    """Jobs that wait for others, or for a moment."""
+    """Jobs that wait for other jobs or for a time."""
 
     def job(self, job, chance, past):
         way = chance.choice(("begin", "dependency", "dependency", "", "", "", ""))
@@ -101,7 +101,7 @@ class Later(Aspect):
 
 
 class Closed(Aspect):
-    """Nodes that are kept for others for some minutes soon."""
+    """Nodes that are reserved for others for some minutes soon."""
 
     def prepare(self, slurm, chance):
         first = chance.randint(1, 8)
@@ -116,20 +116,20 @@ MIXED: tuple[tuple[type[Aspect], ...], ...] = (
     (Shapes, Gpus, WholeNodes), (Arrays, Throttled), (Priorities, FairShares), (Memory,), (Features,),
     (OthersLimited, OwnLimits), (Tiers, Several), (Later,), (Licences,), (Closed,),
 )  # fmt: skip
-"""Of each of these a cluster has one at the most."""
+"""A cluster has at most one aspect of each group."""
 
 COVERING: tuple[tuple[type[Aspect], ...], ...] = (
     (Priorities, OthersLimited, OwnLimits), (Gpus, Memory, Later), (FairShares, OthersLimited),
     (WholeNodes, Tiers, Closed), (Priorities, OwnLimits, Several), (Throttled, Licences, Features),
     (FairShares, OthersLimited, OwnLimits), (Shapes, Priorities, Later, Closed),
 )  # fmt: skip
-"""Eight sites that have all that there is between them; half have priorities and limits."""
+"""Eight sites that together cover all aspects; half have priorities and limits."""
 
 
 def drawn(
     release: str, seed: str, kinds: Sequence[type[Aspect]] | None = None
 ) -> tuple[Site, list[Aspect], random.Random]:
-    """Return a site, what it does (of these kinds, or mixed), and the source of what is drawn further."""
+    """Return a site, its aspects (of the given kinds, or mixed), and the random generator for further draws."""
     chance = random.Random(f"run {release} {seed}")
     aspects = [chance.choice(MIXED[at])() for at in sorted(chance.sample(range(len(MIXED)), chance.randint(0, 4)))]
     if kinds is not None:
@@ -144,9 +144,9 @@ def drawn(
 def queue(
     site: Site, aspects: Sequence[Aspect], chance: random.Random, past: list[int], spread: int
 ) -> Iterator[tuple[Asked, int]]:
-    """Yield jobs, and after how many seconds they are submitted: 0, those of the snapshot.
+    """Yield jobs with the seconds until their submission; 0 for those of the snapshot.
 
-    The numbers of those that were submitted are added to `past` meanwhile.
+    The caller adds the numbers of submitted jobs to `past` in the meantime.
     """
     arrivals = sorted(chance.randint(1, spread) for _ in range(site.jobs // 2))
     arrivals = [0] * (site.jobs - len(arrivals)) + arrivals
@@ -164,38 +164,38 @@ def queue(
 
 @dataclass
 class Recorded:
-    """What a real Slurm did with a queue.
+    """The recording of a queue that a real Slurm ran.
 
     Attributes
     ----------
     cluster
-        As it was when its partitions opened.
+        Its state when its partitions opened.
     arrivals
-        Jobs as they wait, and when each was submitted.
+        Jobs in their waiting state, and the time of each submission.
     starts, ends, nodes, partitions
-        By job and task; what has not started is not there.
+        By job and task; without those that did not start.
     waiting
         Jobs and tasks of the queue.
     by
-        Which scheduler started it, as far as its log says so.
+        The scheduler that started it, as far as the log shows it.
     cycles, passes
-        When the backfill scheduler began; and when the main scheduler did, and whether it looked at all of the queue.
+        When the backfill scheduler began; and when the main scheduler began, and whether it examined the whole queue.
     log
-        What slurmctld wrote of jobs and schedulers, and when.
+        Lines of slurmctld's log about jobs and schedulers, with their times.
     words
-        What was asked for.
+        The request.
     priorities
-        By number: from when on which, as far as that was seen.
+        By number: priorities with the times from which they were observed.
     cpus
-        By job and task: CPUs of each node, as far as that was seen.
+        By job and task: CPUs of each node, as far as they were observed.
     views
-        By number: what was published before it was submitted, where that was read.
+        By number: the state published before its submission, if it was read.
     said
-        By number: the first start that squeue --start said of it, and when.
+        By number: the first start that squeue --start reported, and the time of this report.
     load
-        Load averages of the machine meanwhile.
+        Load averages of the machine during the run.
     old_shares
-        Views were read by one transport that kept users' shares for a minute.
+        Whether one transport, which kept users' shares for a minute, read all views.
     """
 
     release: str
@@ -235,9 +235,9 @@ def record(
     Parameters
     ----------
     longest
-        No job sleeps for more seconds.
+        The longest sleep of a job, in seconds.
     kinds
-        What the site does; by default a mixture.
+        The aspects of the site; by default a mixture.
     """
     site, aspects, chance = drawn(release, seed, kinds)
     site.jobs = jobs or site.jobs
@@ -309,7 +309,7 @@ def record(
 
 
 def _reader(slurm: PrivateSlurm) -> CommandTransport:
-    """Return what reads as the user who has limits of an association, which others are not shown."""
+    """Return a transport of the user with limits of an association, which other users cannot see."""
     user = ASKER if os.getuid() == 0 else None
     reader = CommandTransport("private", str(slurm.folder / "slurm.conf"), folder=str(slurm.programs(user)))
     if user is not None:
@@ -318,7 +318,7 @@ def _reader(slurm: PrivateSlurm) -> CommandTransport:
 
 
 class _Watch(threading.Thread):
-    """Notes when the backfill scheduler begins, and the priorities of those that wait."""
+    """Records when the backfill scheduler begins, and the priorities of waiting jobs."""
 
     def __init__(self, slurm: PrivateSlurm) -> None:
         super().__init__(daemon=True)
@@ -349,7 +349,7 @@ class _Watch(threading.Thread):
                         self._note(line)
 
     def _note(self, line: str) -> None:
-        """Note how many CPUs of each node a running job has."""
+        """Record the CPUs of a running job on each node."""
         fields = dict(re.findall(r"(\S+?)=(\S*)", line))
         task = fields.get("ArrayTaskId")
         key = (int(fields.get("ArrayJobId", fields["JobId"])), None if task is None else int(task))
@@ -369,7 +369,7 @@ def _submit(slurm: PrivateSlurm, job: Asked, seconds: int) -> int | None:
 
 
 def _finish(slurm: PrivateSlurm, found: Recorded, opened: int) -> None:
-    """Wait until nothing runs and nothing has started for long, and read what has happened."""
+    """Wait until nothing runs and nothing has started for some time, and read what happened."""
     quiet = time.monotonic()
     while time.time() < opened + PATIENCE and time.monotonic() < quiet + 45:
         states = slurm.run("squeue", "-h", "-o", "%T").split()
@@ -401,7 +401,7 @@ def _finish(slurm: PrivateSlurm, found: Recorded, opened: int) -> None:
 
 
 def _read_line(found: Recorded, line: str) -> None:
-    """Note what a line of slurmctld's log says, if it has a time."""
+    """Record the content of a line of slurmctld's log, if the line has a time."""
     match = re.match(r"\[(\d{4}-\d\d-\d\dT[\d:.]+)\] (?:\w+: +)?(.*)", line)
     if match is None:
         return

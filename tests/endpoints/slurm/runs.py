@@ -1,24 +1,25 @@
-"""Whole queues run to their end by a real Slurm, and by the engine from the same snapshot: who starts when.
+"""Compares whole queues run to their end by a real Slurm and by the engine from the same snapshot.
 
-`python tests/endpoints/slurm/runs.py record FOLDER --clusters 40 --at-once 4` brings clusters of many kinds up, one
-release after the other, lets a real Slurm run their queues to the end, and writes down what it did; it goes on where it
+`python tests/endpoints/slurm/runs.py record FOLDER --clusters 40 --at-once 4` starts clusters of many kinds, one
+release after the other, lets a real Slurm run their queues to the end, and records the results; it resumes where it
 stopped. `python tests/endpoints/slurm/runs.py compare FOLDER -o found.jsonl` runs the engine from each snapshot and
-writes how it did and, for each job that starts otherwise, why; `... page found.jsonl -o page.md` makes the page.
+writes each job's result and, for a job with a different start, the cause; `... page found.jsonl -o page.md` makes the
+page.
 
-The engine is given how long each job ran (of those that had not ended, what they sleep), when each was submitted, in
-which second each scheduler looked first after the snapshot, and nothing else of what Slurm did.
+The engine knows the run time of each job (for jobs that had not ended, how long they sleep), its submission time, and
+the second in which each scheduler first ran after the snapshot, and nothing else that Slurm did.
 
-A job *agrees* if it starts within one cycle of the backfill scheduler (bf_interval) of when Slurm starts it, in the
-same partition, or in neither run. Its *predecessors* are all jobs that start before it in either run; they agree if
-they do so and have the same nodes. Jobs are judged in the order of their starts (the earlier one of both). At the
-first one that starts otherwise, or elsewhere, the engine begins anew, with all jobs that were judged started when and
-where Slurm started them, and the rest is judged by that run. So every job is judged once, behind predecessors that
-agree; how many have the same nodes is counted beside it.
+A job *agrees* if the engine starts it in the same partition and within one cycle of the backfill scheduler
+(bf_interval) of its start in Slurm, or if it starts in neither. Its *predecessors* are all jobs that start before it in
+either run; they must agree, too, and have the same nodes. Jobs are judged in the order of their starts (the earlier one
+of both). At the first job with a different start or different nodes, the engine begins again with all judged jobs
+started when and where Slurm started them, and this run judges the rest. So each job is judged once, behind predecessors
+that agree; the number of jobs with the same nodes is counted separately.
 
-Where the engine starts a job otherwise, it is run again with ends that are noticed sooner or later and with cycles that
-begin at other seconds, then with priorities that are calculated, and jobs that are submitted, at other ones, then with
-what Slurm starts within the same cycle started as it was: if the job agrees then, these seconds, or the order within a
-cycle, are the cause.
+If a job has a different start, the engine runs again: with ends noticed sooner or later and cycles that begin in other
+seconds; then with priorities calculated, or jobs submitted, in other seconds; then with the jobs that Slurm starts
+within the same cycle started as in Slurm. If the job then agrees, these seconds, or the order within a cycle, are the
+cause.
 On 22.05, a queue with a limit on nodes is also run with nodes grouped by the line of slurm.conf that defines them
 (`gas.slurm.together`); Slurm does not publish these lines.
 """
@@ -58,34 +59,34 @@ from gas.slurm.together import Together
 
 UNKNOWN = ("", "not known", "Slurm does not start it")
 SECONDS = ((1, 0), (0, 0), (2, 0), (1, 2), (1, 4), (2, 2))
-"""How long epilogs take, and how much later the first cycle is, in runs that show what depends on such seconds."""
+"""Seconds of epilogs, and the delay of the first cycle, in runs that show the effect of such seconds."""
 
 EPILOG = 1
-"""Seconds until something starts where a job has ended, on a machine of a few cores that plays dozens of nodes."""
+"""Seconds until the next job starts on the nodes of an ended one, on a few cores that emulate dozens of nodes."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A job, or a task of an array: when Slurm started it and when the engine did, from the opening on.
+    """A job, or a task of an array: its starts in Slurm and in the engine, in seconds since the opening.
 
     Attributes
     ----------
     agrees
-        Whether the engine starts it so behind predecessors that agree.
+        Whether it agrees behind predecessors that agree.
     unaided
-        Whether it does so in one run from the snapshot, whatever has become of those before.
+        Whether it agrees in one run from the snapshot, whatever the jobs before it did.
     submitted
-        When it was, from the opening on.
+        Its submission, in seconds since the opening.
     alone
-        When the engine starts it in that one run.
+        Its start in that one run.
     load
-        Of the machine, in the mean.
+        Mean load average of the machine.
     by_seconds
-        The least and the largest mean wait of its queue in runs of the engine with other seconds (`SECONDS`).
+        The smallest and the largest mean wait of its queue in runs of the engine with other seconds (`SECONDS`).
     stepped
-        When the engine starts it in one run from the snapshot that is in step with Slurm (`in_step`).
+        Its start in one run from the snapshot in step with Slurm (`in_step`).
     in_step
-        Whether that is as Slurm starts it, whatever has become of those before.
+        Whether it agrees in that run, whatever the jobs before it did.
     """
 
     release: str
@@ -111,7 +112,7 @@ class Judged:
     in_step: bool = False
 
     def waits(self, *, stepped: bool = False) -> tuple[int, int] | None:
-        """Return how long it waited, and would have by one run; None if it starts in one of them only."""
+        """Return its wait in Slurm and in one run of the engine; None if it does not start in both."""
         own = self.stepped if stepped else self.alone
         if self.slurm is None or own is None:
             return None
@@ -119,13 +120,13 @@ class Judged:
 
 
 def seconds_of(found: Recorded, late: int | None = None) -> dict[int, int | list[int]]:
-    """Return how long jobs ran, as the engine is given it; a second longer if they ended in a certain one."""
+    """Return the run times for the engine, one second longer for jobs that ended in a given second."""
 
     def ran(key: Key) -> int:
         return found.ends[key] - found.starts[key] + (found.ends[key] == late)
 
     def left(job: Job) -> int:
-        """Return how long one takes that has not ended in the recording: what it sleeps, or its limit."""
+        """Return the run time of a job that had not ended in the recording: its sleep, or its limit."""
         asleep = re.search(r"sleep (\d+)", found.words.get(job.id, ""))
         limit = job.time_limit or 60
         return limit if asleep is None else min(int(asleep[1]), limit)
@@ -144,10 +145,10 @@ def engine(
     found: Recorded, known: dict[Key, Known], epilog: int = EPILOG, later: int = 0, until: int | None = None,
     late: int | None = None,
 ) -> Run:  # fmt: skip
-    """Run the engine from the snapshot, with both schedulers beginning in the seconds in which Slurm's did.
+    """Run the engine from the snapshot, with both schedulers beginning in the same seconds as Slurm's.
 
-    It begins when Slurm first does something (`in_step.opened_at`). To see what depends on seconds, epilogs take so
-    long, the first cycle is so much later, and the ends in a certain second are noticed in the next one.
+    It begins at Slurm's first event (`in_step.opened_at`). To show the effect of seconds, the parameters set the length
+    of epilogs and a delay of the first cycle, and have the ends in a given second noticed in the next one.
     """
     opened = opened_at(found)
     cycle = next((int(one) for one in found.cycles if one >= opened), opened) + later
@@ -159,12 +160,12 @@ def engine(
 
 
 def known_of(found: Recorded, key: Key) -> Known:
-    """Return how Slurm started a job, as the engine is given it."""
+    """Return the start of a job in Slurm, in the form for the engine."""
     return Known(found.starts[key], found.nodes[key], found.partitions[key], found.cpus.get(key), found.by.get(key, ""))
 
 
 def agree(found: Recorded, key: Key, own: Start | None) -> bool:
-    """Whether the engine starts a job as Slurm did."""
+    """Whether a job agrees."""
     theirs = found.starts.get(key)
     if theirs is None:  # before it was no longer looked at
         return own is None or own.start > max((at for at, _ in found.log), default=1 << 40)
@@ -174,7 +175,7 @@ def agree(found: Recorded, key: Key, own: Start | None) -> bool:
 
 
 def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
-    """Return why a job starts otherwise, as far as other runs tell."""
+    """Return the cause of a different start, as far as other runs show it."""
     theirs = found.starts.get(key, 1 << 40)
     until = theirs + CYCLE
     own = next(
@@ -193,7 +194,7 @@ def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
     for epilog, later, late in ways:
         run = engine(found, dict(known), epilog, later, until, late)
         if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
-            return "the second at which an end is noticed, or a cycle begins"
+            return "the second in which an end is noticed or a cycle begins"
     for cause, others in _other_seconds(found):
         run = engine(others, dict(known), until=until)
         if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
@@ -201,30 +202,30 @@ def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
     for epilog in (1, 0, 2, 3):
         run = engine(found, known | beside, epilog, until=until)
         if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
-            return "the order of what happens within one cycle"
+            return "the order of events within one cycle"
     if apart := _by_lines(found):
         run = engine(apart, dict(known), until=until)
         if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
-            return "which nodes stand on one line of slurm.conf, which is not published"
+            return "which nodes share a line of slurm.conf, which Slurm does not publish"
     if key not in found.starts:
         return "Slurm does not start it"
     return "not known"
 
 
 def _other_seconds(found: Recorded) -> Iterator[tuple[str, Recorded]]:
-    """Yield recordings in which priorities are calculated, or jobs submitted, at other seconds, and what that is."""
+    """Yield recordings with priorities calculated, or jobs submitted, in other seconds, with the cause in words."""
     settings = found.cluster.settings
     booted = "" if settings is None else settings.values.get("BOOT_TIME", "")
     for shift in (-1, 1, 2) if booted.isdecimal() else ():
         values = {**settings.values, "BOOT_TIME": str(int(booted) + shift)}
         cluster = replace(found.cluster, settings=replace(settings, values=values))
-        yield "the second at which priorities are calculated", replace(found, cluster=cluster)
+        yield "the second in which priorities are calculated", replace(found, cluster=cluster)
     later = [(at + 1, job) for at, job in found.arrivals]
     yield "the second in which a job is submitted", replace(found, arrivals=later)
 
 
 def _by_lines(found: Recorded) -> Recorded | None:
-    """Return a recording whose nodes differ by their lines (`sites.Site.groups`), where that matters; else None."""
+    """Return a recording whose nodes differ by their lines (`sites.Site.groups`); None if lines have no effect."""
     cluster = found.cluster
     if not cluster.version.startswith("22.05") or not Together(cluster, ()).any:
         return None
@@ -255,7 +256,7 @@ def judge(found: Recorded, *, causes: bool = True) -> list[Judged]:
             agrees = agree(found, key, own)
             cause = "" if agrees or not causes else cause_of(found, key, known)
             if cause in UNKNOWN[1:] and agree(found, key, stepped.get(key)):
-                cause = "what happened first within one second"
+                cause = "the order of events within one second"
             judged[key] = Judged(
                 found.release, found.cluster.version, found.seed, key[0], key[1],
                 None if theirs is None else theirs - base, None if own is None else own.start - base,
@@ -272,7 +273,7 @@ def judge(found: Recorded, *, causes: bool = True) -> list[Judged]:
 
 
 def mean_waits(found: Recorded) -> tuple[float, float]:
-    """Return the least and the largest mean wait, where seconds are other ones."""
+    """Return the smallest and the largest mean wait in runs with other seconds."""
     submitted = {job.id: at for at, job in found.arrivals}
     means = []
     for epilog, later in SECONDS:
@@ -303,7 +304,7 @@ def _record_to(folder: Path, release: str, seed: str, kinds: Sequence[type[Aspec
 
 
 def record_all(asked: argparse.Namespace) -> None:
-    """Record clusters that are not there yet, some at a time."""
+    """Record the missing clusters, some at the same time."""
     folder = Path(asked.folder)
     folder.mkdir(parents=True, exist_ok=True)
     wanted = [
@@ -319,7 +320,7 @@ def record_all(asked: argparse.Namespace) -> None:
 
 
 def compare(asked: argparse.Namespace) -> None:
-    """Judge all that is recorded."""
+    """Judge all recorded jobs."""
     found = []
     for kernel in (run_cycle, run_pass):  # hundreds of runs
         compiled(kernel)
@@ -354,17 +355,17 @@ def _read(files: Sequence[str]) -> list[Judged]:
 
 
 def table(found: Sequence[Judged]) -> str:
-    """Return how many agree, by release, and why the others do not."""
+    """Return the table of jobs that agree, by release, and of the causes of different starts."""
     causes = Counter(one.cause or "not known" for one in found if not one.agrees)
     lines = [*_releases(found), "", "| cause | jobs |", "|---|---:|"]
     return "\n".join([*lines, *(f"| {cause} | {count} |" for cause, count in causes.most_common())])
 
 
 def _releases(found: Sequence[Judged]) -> list[str]:
-    """Return the lines of a table of how many agree, by release."""
+    """Return the lines of the table of jobs that agree, by release."""
     lines = [
-        "| release | clusters | jobs | agree | or cause known | same nodes | unaided | mean wait | of the engine "
-        "| in step | of the engine in step |",
+        "| release | clusters | jobs | agree | agree, or cause known | same nodes | unaided | mean wait "
+        "| mean wait in the engine | in step | mean wait in step |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for release in [*sorted({one.version for one in found}), "all"]:
@@ -386,16 +387,18 @@ HEAD = """\
 
 {jobs} jobs and tasks of {clusters} random clusters and queues, which private Slurms {versions} ran to their end
 until {date}, with simulated run times; seeds {seeds}.
-From the snapshot in which the queue begins, the engine (`gas/slurm`, `forward`) says when and where each starts. A job
-*agrees* if it starts within one cycle of the backfill scheduler ({cycle} s) of when Slurm starts it, in the same
-partition, or in neither run, behind predecessors that agree: where one does not, the engine begins anew with all that
-has started so far where Slurm started it. *Unaided*: in one run from the snapshot, whatever came before; the engine's
-mean wait is that of this one run; *by seconds*: those of runs in which
-epilogs take 0 to 2 s and cycles begin 0 to 4 s later. *In step*: in one run from the snapshot, too, in which jobs end
-and schedulers run at the instants of Slurm's log, not only in their seconds (`in_step.py`). The load average is of a
-machine of 2 cores, which others used too: what that delays, cycles of both schedulers, is among the causes.
-`tests/endpoints/slurm/runs.py` says more; this page is made by `python tests/endpoints/slurm/runs.py record FOLDER`,
-`... compare FOLDER -o found.jsonl` and `... page found.jsonl -o measured_runs.md`.
+From the snapshot at the beginning of a queue, the engine (`gas/slurm`, `forward`) predicts when and where each job
+starts. A job *agrees* if the engine starts it in the same partition and within one cycle of the backfill scheduler
+({cycle} s) of its start in Slurm, or if it starts in neither, behind predecessors that agree. Where a job does not
+agree, the engine begins again with all earlier jobs started when and where Slurm started them. *Unaided*: the job
+agrees in one run from the snapshot, whatever the jobs before it did; the mean wait in the engine is that of this run.
+*Other seconds*: the mean waits in runs in which epilogs take 0 to 2 s and cycles begin 0 to 4 s later. *In step*: the
+job agrees in one run from the snapshot in which jobs end and schedulers run at the instants of Slurm's log, not only in
+the same seconds (`in_step.py`). The load average is that of a machine of 2 cores with other users; the delays that they
+cause, of cycles of both schedulers, are among the causes of differences.
+`tests/endpoints/slurm/runs.py` explains more; this page is made by
+`python tests/endpoints/slurm/runs.py record FOLDER`, `... compare FOLDER -o found.jsonl` and
+`... page found.jsonl -o measured_runs.md`.
 
 """
 
@@ -403,16 +406,16 @@ machine of 2 cores, which others used too: what that delays, cycles of both sche
 def page_of(
     found: Sequence[Judged], before: Sequence[Judged] = (), from_seeds: Sequence[int] = (), words: str = ""
 ) -> str:
-    """Return the page about what was judged.
+    """Return the page of judged jobs.
 
     Parameters
     ----------
     before
-        The same queues, judged with an engine before it was mended.
+        The same queues, judged with an earlier engine.
     from_seeds
-        The seeds with which groups of queues begin that are compared apart; those before the first are a group too.
+        The first seeds of groups of queues that are compared separately; seeds before the first are a group, too.
     words
-        What is said before the first table.
+        Text before the first table.
     """
     seeds = sorted({int(one.seed) for one in found})
     head = HEAD.format(
@@ -422,8 +425,8 @@ def page_of(
     )  # fmt: skip
     lines = [
         "", "## By queue", "",
-        "| queue | what there is | load | jobs | agree | or cause known | mean wait | of the engine | by seconds "
-        "| in step | of the engine in step |",
+        "| queue | site | load | jobs | agree | agree, or cause known | mean wait | mean wait in the engine "
+        "| other seconds | in step | mean wait in step |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]  # fmt: skip
     for release, seed in dict.fromkeys((one.release, one.seed) for one in found):
@@ -435,7 +438,7 @@ def page_of(
             f"| {own[0].by_seconds[0]:.0f} to {own[0].by_seconds[1]:.0f} s "
             f"| {_part(sum(one.in_step for one in own), len(own))} | {_mean_wait_of_engine(own, stepped=True)} |"
         )
-    lines += ["", "## By what there is at the site", "", "| kind | clusters | jobs | agree |", "|---|---:|---:|---:|"]
+    lines += ["", "## By kind of site", "", "| kind | clusters | jobs | agree |", "|---|---:|---:|---:|"]
     kinds = sorted({kind for one in found for kind in one.kinds})
     for kind in [*kinds, "none of these"]:
         own = [one for one in found if kind in one.kinds or (kind not in kinds and not one.kinds)]
@@ -443,8 +446,8 @@ def page_of(
         if own:
             lines.append(f"| {kind} | {there} | {len(own)} | {_part(sum(one.agrees for one in own), len(own))} |")
     wrong = [one for one in found if not one.agrees]
-    lines += ["", "## Jobs that start otherwise", "", "Seconds are counted from when the queue began.", ""]
-    lines += ["| release, seed | job | Slurm | engine | asked for | cause |", "|---|---|---|---|---|---|"]
+    lines += ["", "## Jobs with different starts", "", "Seconds count from the beginning of the queue.", ""]
+    lines += ["| release, seed | job | Slurm | engine | request | cause |", "|---|---|---|---|---|---|"]
     for one in wrong:
         job = f"{one.job}" if one.task is None else f"{one.job}_{one.task}"
         cells = (
@@ -457,7 +460,7 @@ def page_of(
 
 
 def _before_and_after(found: Sequence[Judged], before: Sequence[Judged], from_seeds: Sequence[int]) -> str:
-    """Return tables of groups of queues as they were and as they are; nothing if they are not known as they were."""
+    """Return tables of groups of queues with the earlier and the present engine; nothing without the earlier."""
     queues = {(one.release, one.seed) for one in before}
     missing = sorted(queues - {(one.release, one.seed) for one in found})
     if missing:
@@ -475,14 +478,14 @@ def _before_and_after(found: Sequence[Judged], before: Sequence[Judged], from_se
 
 
 def _mean_waits(own: Sequence[Judged]) -> str:
-    """Return how long those waited that start in both, and by how much that is less or more in the engine's one run."""
+    """Return the mean waits in Slurm and in one run of the engine, of the jobs that start in both."""
     waits = [waits for one in own if (waits := one.waits()) is not None]
     theirs = f"{mean(one for one, _ in waits):.0f} s" if waits else "-"
     return f"{theirs} | {_mean_wait_of_engine(own)}"
 
 
 def _mean_wait_of_engine(own: Sequence[Judged], *, stepped: bool = False) -> str:
-    """Return the mean wait in one run of the engine, of those that start in both, against Slurm's."""
+    """Return the mean wait in one run of the engine, of the jobs that start in both, compared with Slurm's."""
     waits = [waits for one in own if (waits := one.waits(stepped=stepped)) is not None]
     if not waits:
         return "-"
@@ -509,17 +512,17 @@ def main() -> None:
     one.add_argument("--at-once", type=int, default=2)
     one.add_argument("--covering", action="store_true", help="no mixtures: eight kinds of sites, by the seed")
     one.set_defaults(run=record_all)
-    two = commands.add_parser("compare", help="run the engine from their snapshots")
+    two = commands.add_parser("compare", help="run the engine from the recorded snapshots")
     two.add_argument("folders", nargs="+")
     two.add_argument("-o", "--output", required=True)
-    two.add_argument("--show", action="store_true", help="name each job that starts otherwise")
-    two.add_argument("--fast", action="store_true", help="look for no causes")
+    two.add_argument("--show", action="store_true", help="name each job with a different start")
+    two.add_argument("--fast", action="store_true", help="do not look for causes")
     two.set_defaults(run=compare)
     three = commands.add_parser("page", help="write the page")
     three.add_argument("found", nargs="+")
-    three.add_argument("--before", nargs="+", default=[], help="what compare wrote of the same before a mend")
-    three.add_argument("--from-seeds", nargs="+", type=int, default=[], help="first seeds of groups compared apart")
-    three.add_argument("--words", help="a file with what is said before the first table")
+    three.add_argument("--before", nargs="+", default=[], help="output of compare with an earlier engine")
+    three.add_argument("--from-seeds", nargs="+", type=int, default=[], help="first seeds of separate groups")
+    three.add_argument("--words", help="file with the text before the first table")
     three.add_argument("-o", "--output", required=True)
     three.set_defaults(run=write_page)
     asked = parser.parse_args()

@@ -1,8 +1,8 @@
-"""Whether the shape of a job on GPUs that Gas takes finishes first of all its shapes: asked of real Slurms.
+"""Checks with real Slurms whether the shape that Gas chooses for a job on GPUs finishes before all other shapes.
 
 `python tests/endpoints/slurm/shapes.py measure found.jsonl` has Gas plan an application or a job script on clusters
 with typed GPUs and a queue, both drawn at random, and then submits every shape that could finish first; it goes on
-where it stopped. `... page found.jsonl -o measured_shapes.md` makes the page of what was measured.
+where it stopped. `... page found.jsonl -o measured_shapes.md` makes the page of the results.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from gas.errors import GasError, Infeasible
 from speedup_models import Layout
 
 CLUSTERS: tuple[tuple[type[Aspect], ...], ...] = ((Gpus,),)
-"""What clusters have, one after the other."""
+"""The aspects of clusters, one cluster after the other."""
 
 PER_CLUSTER = 4
 SITUATIONS = 40
@@ -64,7 +64,7 @@ Key = tuple[int, Layout | None]
 
 @dataclass
 class Asking:
-    """An application, and the job script that it is of, if it is one."""
+    """An application, and its job script, if it has one."""
 
     application: Application
     script: Script | None = None
@@ -72,7 +72,7 @@ class Asking:
 
     @property
     def about(self) -> str:
-        """What is asked for, in words."""
+        """The request in words."""
         if self.script is not None:
             return "script " + " ".join(one.shown for one in self.script.directives if one.name != "time")
         app, kept = self.application, self.application.resources
@@ -89,7 +89,7 @@ class Asking:
         return SlurmEndpoint("main", transport, partition="main", options=options)
 
     def shapes(self, transport: Transport, site: Site) -> dict[Key, Tried]:
-        """Return all shapes there are, as sbatch takes them."""
+        """Return all possible shapes, as options of sbatch."""
         app = self.application
         largest = {device: largest_node(site, device) for device in app.devices}
         total = sum(group.count * sum(count for _, count in group.gpus) for group in site.groups)
@@ -115,7 +115,7 @@ class Asking:
         return found
 
     def _words(self, line: Sequence[str]) -> tuple[str, ...]:
-        """Return the options of a job, those of a script where the line has no others."""
+        """Return the options of a job; those of the script apply unless the command line overrides them."""
         own = dict(word[2:].partition("=")[::2] for word in line if word.startswith("--"))
         inside = {} if self.script is None else {one.name: one.value or "" for one in self.script.directives}
         kept = {**inside, **own, "partition": "main"}
@@ -123,12 +123,12 @@ class Asking:
 
 
 def largest_node(site: Site, device: str) -> int:
-    """Return how many GPUs of a type the largest node has, of any if none is named."""
+    """Return the number of GPUs of the largest node: of one type, or of any type if none is named."""
     return max(sum(count for kind, count in group.gpus if device in (kind, "")) for group in site.groups)
 
 
 def drawn_asking(machine: Any, chance: random.Random, *, memory: bool) -> Asking:
-    """Return what is asked for of a cluster of `Gpus`."""
+    """Return a random request for a cluster of `Gpus`."""
     there = sorted({kind for gpus in machine for kind, _ in gpus} - {""})
     device = chance.choice(("", *there))
     each = max(sum(count for kind, count in gpus if device in (kind, "")) for gpus in machine)
@@ -247,7 +247,7 @@ def shaping(release: str, seed: str, situations: int) -> Iterator[Situation]:
 
 
 def planned_out(slurm: Any, patience: float = 6) -> None:
-    """Wait until all plans of a queue that has changed are published, and stay: a cycle begins by taking them back."""
+    """Wait until all plans of a changed queue are published and stable: a cycle begins by withdrawing them."""
     deadline, before = time.monotonic() + patience, ""
     while time.monotonic() < deadline:
         found = slurm.run("squeue", "-h", "-S", "i", "-o", "%i %T %S", SLURM_TIME_FORMAT="%s")
@@ -263,26 +263,26 @@ HEAD = """\
 # Shapes of jobs on GPUs, against real Slurms
 
 {count} situations on {clusters} random clusters with typed GPUs (or GPUs without a type) and a random queue, private
-Slurms {versions}, seeds {seeds}; jobs wait in the order of their submission, and there are no
-reservations. In each, Gas plans an application in GPUs or nodes, or a job script in GPUs, as an ordinary user, by
-commands or by slurmrestd; then every shape that could still finish first is submitted as a real job, whose start,
-planned or real, is the truth, and cancelled at once. *First*: what Gas takes finishes first of all of them by
-Slurm's own plans, or within {cycle} s (bf_resolution, the step of these plans). This page is made by
+Slurms {versions}, seeds {seeds}. Jobs wait in the order of their submission; there are no reservations.
+In each situation, Gas plans as an ordinary user, by commands or by slurmrestd: an application in GPUs or nodes, or a
+job script in GPUs. Then every shape that could still finish first is submitted as a real job, its planned or real start
+is taken as the truth, and the job is cancelled at once. *First*: by Slurm's own plans, the chosen shape finishes before
+all others, or at most {cycle} s later (bf_resolution, the step of these plans). This page is made by
 `python tests/endpoints/slurm/shapes.py measure found.jsonl` and `... page found.jsonl -o measured_shapes.md`.
 """
 
 
 def page_of(found: Sequence[Situation]) -> str:
-    """Return the page of what was measured."""
+    """Return the page of the results."""
     if not found:
         return "# Shapes of jobs on GPUs, against real Slurms\n\nNothing has been measured.\n"
     versions = sorted({one.version for one in found})
     seeds = ", ".join(sorted({one.seed.rpartition("-")[0] for one in found})) + "-*"
     clusters = len({(one.release, one.seed) for one in found})
     lines = [HEAD.format(count=len(found), clusters=clusters, versions=", ".join(versions), seeds=seeds, cycle=SOON)]
-    by = {"release": lambda one: one.version, "asked for by": _kind, "asked by": lambda one: one.transport}
+    by = {"release": lambda one: one.version, "request": _kind, "transport": lambda one: one.transport}
     for title, of in by.items():
-        lines.append(f"| {title} | situations | shapes submitted | first (95% interval) | all starts as said |")
+        lines.append(f"| {title} | situations | shapes submitted | first (95% interval) | all starts as predicted |")
         lines.append(f"|---|{'---:|' * 4}")
         kinds = sorted({of(one) for one in found})
         for kind in (*kinds, "all") if title == "release" else kinds:
@@ -296,7 +296,7 @@ def page_of(found: Sequence[Situation]) -> str:
         lines.append("")
     causes = [(one.cause, one) for one in found if not one.right]
     if causes:
-        lines.append("| not first: why | release, seed | asked for |\n|---|---|---|")
+        lines.append("| why not first | release, seed | request |\n|---|---|---|")
         lines += [
             f"| {cause or one.error} | {one.version}, {one.seed} ({one.number}) | {one.about} |"
             for cause, one in causes
@@ -304,14 +304,14 @@ def page_of(found: Sequence[Situation]) -> str:
         lines.append("")
     missed = Counter(each.missed for one in found for each in one.tried if each.missed)
     if missed:
-        lines.append("| what was not foreseen | shapes |\n|---|---:|")
+        lines.append("| wrong prediction | shapes |\n|---|---:|")
         lines += [f"| {cause} | {count} |" for cause, count in missed.most_common()]
         lines.append("")
     return "\n".join(lines)
 
 
 def _kind(one: Situation) -> str:
-    """Return by what a situation asks."""
+    """Return the kind of request of a situation."""
     if not one.about.startswith("script"):
         return " ".join(one.about.split()[:3])
     found = re.search(r"--(gpus-per-node|gpus-per-task|gres|gpus)\b", one.about)

@@ -39,7 +39,7 @@ def test_nothing_taken_is_right_where_nothing_is_planned():
     assert replace(PLAN, taken=None, others=(held,)).right
     assert not replace(PLAN, taken=None).right
     assert replace(PLAN, taken=None, others=(replace(OTHER, said=None, words="x"),)).cause == (
-        "nothing is taken, said to be impossible: x"
+        "nothing is chosen, called impossible: x"
     )
 
 
@@ -66,10 +66,10 @@ def test_taken_for_ever_is_what_does_not_start_on_an_empty_machine_while_another
 @pytest.mark.parametrize(
     ("what", "missed"),
     [
-        ({}, ""), ({"said": None, "words": "w"}, "said to be impossible: w"), ({"start": 61}, "starts later than said"),
-        ({"said": 61}, "starts sooner than said"),
+        ({}, ""), ({"said": None, "words": "w"}, "called impossible: w"), ({"start": 61}, "starts later than predicted"),
+        ({"said": 61}, "starts sooner than predicted"),
         ({"said": 61, "by": "Main"}, "the main scheduler starts it out of turn"),
-        ({"start": None, "reason": "Licenses"}, "said to start now, held by Licenses"),
+        ({"start": None, "reason": "Licenses"}, "predicted to start now, held by Licenses"),
     ],
 )  # fmt: skip
 def test_what_was_not_foreseen_has_a_name(what, missed):
@@ -87,6 +87,6 @@ def test_the_page_has_a_row_a_release_and_the_causes():
     page = page_of([], [PLAN, late, replace(PLAN, table="limits", taken=held)])
     assert "| 24.11.5 | 1 | 2 | 1: 100.0% (20.7% to 100.0%) | 100.0% (34.2% to 100.0%) |" in page
     assert "| 26.05.5 | 1 | 2 | 0: 0.0% (0.0% to 79.3%) | 50.0% (9.5% to 90.5%) |" in page
-    assert "| starts later than said | 1 |" in page
+    assert "| starts later than predicted | 1 |" in page
     assert "| 24.11.5 | 1 | 0 | 0 | 1 | 0 of 0 | 1 of 2 | 0 |" in page
-    assert "| taken, and never starts: QOSGrpCpuLimit | 1 |" in page
+    assert "| chosen, and never starts: QOSGrpCpuLimit | 1 |" in page

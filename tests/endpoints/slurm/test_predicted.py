@@ -73,5 +73,5 @@ def test_the_page_compares_with_similar_jobs_and_with_squeue():
     assert "2 starts in 2 queues" in page
     assert "| waiting soon after the opening | 1 | 100% | 100% | 150 | 100% | 0 | 20 | 1 | 480 | 20 |" in page
     assert "| submitted later | 1 | 0% | 0% | 150 |" in page
-    assert "nothing was chosen" not in page
-    assert "| in queues by which nothing was chosen | 1 |" in predicted.page_of([one, replace(other, seed="100")])
+    assert "the design was fixed" not in page
+    assert "| in queues run after the design was fixed | 1 |" in predicted.page_of([one, replace(other, seed="100")])

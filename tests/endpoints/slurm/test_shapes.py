@@ -37,5 +37,5 @@ def test_the_page_has_a_row_a_release_and_names_the_misses():
     page = page_of([ONE, late])
     assert "| 24.11.5 | 2 | 3 | 1: 50.0% (9.5% to 90.5%) | 66.7% (20.8% to 93.9%) |" in page
     assert "| job script with --gpus | 2 |" in page
-    assert "| starts later than said | 24.11.5, 1-0 (1) | script --gpus=8 |" in page
+    assert "| starts later than predicted | 24.11.5, 1-0 (1) | script --gpus=8 |" in page
     assert "Nothing has been measured" in page_of([])
