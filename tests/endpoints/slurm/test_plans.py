@@ -66,8 +66,8 @@ def test_taken_for_ever_is_what_does_not_start_on_an_empty_machine_while_another
 @pytest.mark.parametrize(
     ("what", "missed"),
     [
-        ({}, ""), ({"said": None, "words": "w"}, "called impossible: w"), ({"start": 61}, "starts later than predicted"),
-        ({"said": 61}, "starts sooner than predicted"),
+        ({}, ""), ({"said": None, "words": "w"}, "called impossible: w"),
+        ({"start": 61}, "starts later than predicted"), ({"said": 61}, "starts sooner than predicted"),
         ({"said": 61, "by": "Main"}, "the main scheduler starts it out of turn"),
         ({"start": None, "reason": "Licenses"}, "predicted to start now, held by Licenses"),
     ],
