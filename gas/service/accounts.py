@@ -1,4 +1,4 @@
-"""Which Unix users jobs may run as, where each job runs as the user that its token names.
+"""The Unix users whose jobs S³ may run, if each job runs as the user that its token names.
 
 Account         a Unix user: what its processes need to be its
 Accounts.of     the account of a user, or why no job runs as that one
@@ -21,7 +21,7 @@ from gas.errors import BadInput
 __all__ = ["FILE", "LOWEST", "Account", "Accounts", "lowest_uid"]
 
 LOWEST = 1000
-"""The first uid of an ordinary user where /etc/login.defs does not say."""
+"""The first uid of an ordinary user if /etc/login.defs does not define it."""
 
 FILE = "accounts.json"
 
@@ -42,12 +42,12 @@ class Account:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a job of this user has in its environment unless it declares otherwise."""
+        """The default environment of a job of this user; the job may override it."""
         names = {"USER": self.name, "LOGNAME": self.name}
         return {"PATH": _PATH, "HOME": self.home, "SHELL": self.shell or "/bin/sh", **names}
 
     def to_text(self) -> str:
-        """Return the numbers as a wrapper takes them: ``UID:GID:GROUP,GROUP``."""
+        """Return the numbers in the form for a wrapper: ``UID:GID:GROUP,GROUP``."""
         return f"{self.uid}:{self.gid}:{','.join(map(str, self.groups))}"
 
 
@@ -109,7 +109,7 @@ class Accounts:
 
     @classmethod
     def read(cls, directory: Path) -> Accounts | None:
-        """Return the rule that a state directory holds; None where all jobs run as the service's user."""
+        """Return the rule in a state directory; None if all jobs run as the service's user."""
         with suppress(OSError, ValueError, KeyError, TypeError):
             kept = json.loads((directory / FILE).read_text())
             return cls(str(kept["service"]), int(kept["lowest_uid"]))

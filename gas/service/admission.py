@@ -75,7 +75,7 @@ class Admission:
             return job.copy() if self._made_before(wanted) else answer(self._book, job, wanted)
 
     def _made_before(self, wanted: Change) -> bool:
-        """Return whether a change with this key was made before, so that it must not be repeated."""
+        """Return whether a change with this key was made before and must not be repeated."""
         if wanted.key is None:
             return False
         earlier = self._book.store.change_by_key(wanted.id, wanted.user, wanted.key)
@@ -109,7 +109,7 @@ class Admission:
         )
 
     def _use(self, request: JobRequest, reservation: int) -> Job:
-        """Submit a job into a reservation, which it replaces, in one write; also while draining: it was promised."""
+        """Replace a reservation by a job, in one write; also while draining, because the reservation was promised."""
         book, held = self._book, self._book.jobs.get(reservation)
         if request.notice is not None:
             raise BadInput("notice: a job submitted into a reservation starts with the reservation; leave it out")
@@ -142,7 +142,7 @@ class Admission:
 
 
 def job_of(entry: Entry, request: JobRequest) -> Job:
-    """Return the job for a request that has a place in the schedule."""
+    """Return the job of a request that is on the schedule."""
     job = Job(entry.id, request, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)
     job.identity, job.priority = os.urandom(8).hex(), entry.priority
     return job

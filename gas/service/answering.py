@@ -1,4 +1,4 @@
-"""An answer to what a waiting job is offered: what it must pass, and the change, durable before it is answered."""
+"""Answers to offers: checks an answer, and makes the change durable before the response."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger("gas.s3")
 
 
 def answer(book: Book, job: Job, wanted: Answer) -> Job:
-    """Accept or decline what a job is offered, and write that; `LiveScheduler.answer` says more."""
+    """Accept or decline the offer to a job, durably; see `LiveScheduler.answer`."""
     if job.state != "queued":
         what = "a reservation" if job.state == "reserved" else job.state
         raise Conflict(f"job {job.id} is {what}; only waiting jobs are offered earlier starts")

@@ -1,4 +1,4 @@
-"""What is answered over HTTP, as the OpenAPI document shows it."""
+"""The bodies of HTTP answers, as in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class CoverageAnswer(BaseModel):
 class OneJobAnswer(JobAnswer):
     """A job requested by its number; while it waits, with its predicted start.
 
-    Null where nothing is predicted: too few jobs have ended here, the queue is too long, or it is not ready yet.
+    Null without a prediction: too few jobs have ended here, the queue is too long, or predictions are not ready yet.
     """
 
     predicted_start: Annotated[

@@ -1,7 +1,7 @@
 """The routes of S³ over HTTP (`gas guide formats`), over a `LiveScheduler` that is passed in.
 
-The core raises, this edge translates (`gas.service.refusals`). Who asks is known before a route is reached
-(`gas.service.gate`); whose job it is about, here (`gas.service.rights`).
+The core raises errors, and this layer translates them (`gas.service.refusals`). The gate identifies the user
+(`gas.service.gate`); the routes check whose job a request concerns (`gas.service.rights`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Python programs that work beside the service, in processes of low priority; in its own, long work makes all wait."""
+"""Python programs beside the service, in processes of low priority: long work in the service delays all requests."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["start_aside"]
 
 
 def start_aside(code: str, nice: int, **options: Any) -> subprocess.Popen[bytes]:
-    """Start Python code that finds the modules which this process finds.
+    """Start Python code with the same module search path as this process.
 
-    It has a session of its own: a key pressed at the service's terminal does not reach it.
+    It has its own session: keys pressed at the service's terminal do not reach it.
 
     Parameters
     ----------
     nice
-        How much less than the service it is favoured, from 0 to 19.
+        Its niceness relative to the service, from 0 to 19.
     options
-        Of `subprocess.Popen`; what is not said of standard input, output and error is discarded.
+        Options of `subprocess.Popen`; by default, standard input, output and error are discarded.
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)

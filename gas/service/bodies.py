@@ -1,4 +1,4 @@
-"""Bodies of requests as JSON objects in which no key stands twice: which of its values was meant is not known."""
+"""Bodies of requests as JSON objects; a repeated key is an error, because its value is ambiguous."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["BodyRoute"]
 
 
 class BodyRoute(APIRoute):
-    """A route that answers 422 to a body with a key that stands twice in an object."""
+    """A route that answers 422 to a body with a repeated key in an object."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what handles a request."""
+        """Return the handler of requests."""
         handle = super().get_route_handler()
 
         async def handle_body(request: Request) -> Response:

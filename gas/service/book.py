@@ -1,4 +1,4 @@
-"""The book: jobs, schedule and store, kept equal.
+"""The book keeps jobs, schedule and store consistent.
 
 Changes of the schedule are written to the store before they are reported and before any process is started.
 A write that fails changes nothing: the memory is read back from the store. Used by one thread at a time
@@ -51,12 +51,12 @@ dispatcher continues with the rest, so a queue of some thousands takes a moment.
 
 
 class Book:
-    """The jobs of one machine: memory and store, kept equal.
+    """The jobs of one machine; memory and store are kept consistent.
 
     Attributes
     ----------
     jobs
-        Those in the schedule, by number.
+        The jobs in the schedule, by number.
     machine
         The schedule, with the simulated jobs on it. Change it, then call `write`.
     processors, accepting
@@ -129,11 +129,11 @@ class Book:
 
     @property
     def broken(self) -> int:
-        """How many promises could not be kept since the store was made."""
+        """Number of broken promises since the store was created."""
         return self._broken_before + len(self.machine.schedule.broken)
 
     def present(self) -> dict[str, Any]:
-        """Return how the machine stands, as ``GET /v1/machine`` says it (who asks apart)."""
+        """Return the state of the machine for ``GET /v1/machine``, without the caller."""
         schedule = self.machine.schedule
         return {
             "scheduler": self.name,
@@ -152,7 +152,7 @@ class Book:
         }
 
     def health(self) -> dict[str, object]:
-        """Return how the service is, as ``GET /healthz`` says it."""
+        """Return the health of the service for ``GET /healthz``."""
         present, problem = self.present(), self.problem or self.clock.remark()
         names = ("scheduler", "processors", "accepting", "in_use", "queued", "running", "promises_broken")
         remarks = [*self.remarks, *self.grace.remarks(self.clock.now())]
@@ -180,13 +180,13 @@ class Book:
         }
 
     def next_instant(self) -> int | None:
-        """Return when something falls due next."""
+        """Return the next instant at which something is due."""
         return self.machine.next_instant()
 
     # ------------------------------------------------------------------------------------------------- change
 
     def catch_up(self) -> None:
-        """Bring the schedule up to now: processes that ended, starts that fell due, steps of the wall clock."""
+        """Bring the schedule up to now: ended processes, due starts, steps of the wall clock."""
         self._report_pause()
         self._advance()
         if step := self.clock.notice():
@@ -211,7 +211,7 @@ class Book:
             )  # fmt: skip
 
     def _advance(self) -> None:
-        """Bring the schedule up to what the clock shows."""
+        """Bring the schedule up to the time of the clock."""
         trusted = not self._distrusted
         missed = missed_starts(self.jobs, self.machine.schedule, self.clock, self.pulse) if trusted else None
         if missed or not trusted:
@@ -236,7 +236,7 @@ class Book:
             self._outage = None
 
     def go_on(self) -> None:
-        """Go on with promotion where patience ended, and write what has moved.
+        """Continue promotion where patience ended, and write the moved jobs.
 
         Raises
         ------
@@ -246,13 +246,13 @@ class Book:
         self.write(self.apply(self.machine.go_on()))
 
     def add(self, job: Job) -> None:
-        """Take in a job that the schedule has just accepted; `write` makes it durable."""
+        """Add a job that the schedule has just accepted; `write` makes it durable."""
         self.jobs[job.id] = job
         self._new.append(job)
         self.usage.add(job)
 
     def apply(self, events: list[Event]) -> list[Job]:
-        """Take over what the schedule says has happened; return the jobs that have left it."""
+        """Apply the events of the schedule; return the jobs that have left it."""
         gone = []
         for event in events:
             job = self.jobs[event.id]
@@ -266,7 +266,7 @@ class Book:
         return gone
 
     def leave(self, job: Job, state: JobState, time: int | None = None) -> Job:
-        """Take out a job that the schedule no longer holds, and return it."""
+        """Remove a job that has left the schedule, and return it."""
         del self.jobs[job.id]
         self.usage.remove(job)
         self.processes.pop(job.id, None)
@@ -285,7 +285,7 @@ class Book:
     ) -> None:
         """Make the present schedule durable, publish the changes, then start the processes that are due.
 
-        `gone` are the jobs that have left the schedule, `noted` others whose message or shape has changed.
+        `gone` are jobs that have left the schedule, `noted` other jobs with a changed message or shape.
 
         Raises
         ------
@@ -347,22 +347,22 @@ class Book:
             self.runner.begin(job)
 
     def check_doubt(self) -> None:
-        """Raise `StoreInDoubt` if a failed change may still be on disk: what is not known now may be known later."""
+        """Raise `StoreInDoubt` if a failed change may still be on disk; a later write can resolve this."""
         if self.store.doubtful:
             raise StoreInDoubt(f"{self.problem}; it is not known whether the latest change was made; ask again later")
 
     def distrust(self) -> None:
-        """Read the memory back from the store, now if that can be read, else before anything else is done."""
+        """Read the memory back from the store: now if the store is readable, else before the next operation."""
         self._distrusted = True
         with suppress(sqlite3.Error):
             self.read_back()
 
     def count_broken(self, promises: int) -> None:
-        """Count promises that could not be kept besides those counted by the schedule itself."""
+        """Count broken promises that the schedule itself does not count."""
         self._broken_before += promises
 
     def remember(self) -> None:
-        """Write down the size of the machine and the clock; also shows whether the store can be written (again).
+        """Write the size of the machine and the clock; this also shows whether the store is writable (again).
 
         Raises
         ------
@@ -409,7 +409,7 @@ class Book:
     # ------------------------------------------------------------------------------------------------- inside
 
     def _failed(self, error: sqlite3.Error) -> StoreFailed:
-        """Note that the store cannot be written, and return the error to raise."""
+        """Record that the store cannot be written, and return the error to raise."""
         self._outage = self._outage or "the store could not be written"
         if self.problem is None:
             log.error("the store cannot be written: %s", error, extra={"event": "store_failed"})
@@ -422,7 +422,7 @@ class Book:
         return StoreFailed(f"the store cannot be written ({error}); nothing was changed")
 
     def _jump(self, ahead: int) -> None:
-        """Follow a wall clock that was set ahead, which is an outage of that length but for the jobs that run.
+        """Follow a wall clock that was set ahead: an outage of this length, except for running jobs.
 
         Their walltime is elapsed time, of which none has passed in the jump: by the clock as it is now, they have
         started later, and end later.

@@ -1,8 +1,8 @@
-"""A cgroup (version 2) for each job, where the system gives this service a part of the tree.
+"""A cgroup (version 2) for each job, if the system delegates a part of the tree to the service.
 
-    Cgroups.found       the part of the tree that is this service's, None if there is none
-    Cgroups.make        the cgroup of a job, with processors of its own where the tree can bind them
-    pids, kill, remove  the processes in a cgroup; KILL for all at one stroke; the end of the cgroup
+    Cgroups.found       the part of the tree that was delegated to the service; None if there is none
+    Cgroups.make        the cgroup of a job, bound to its own processors if the tree supports this
+    pids, kill, remove  the processes in a cgroup; kill all of them at once; remove the cgroup
 
 No process leaves its job's cgroup by setsid, a double fork or a cleared environment, and ``cgroup.kill`` leaves no gap
 for one that forks. Under systemd the unit needs ``Delegate=yes``, and for processors ``DelegateSubgroup=`` besides:
@@ -28,7 +28,7 @@ _SERVICE = "service"
 
 
 class Cgroups:
-    """The part of the tree in which a service makes cgroups for its jobs.
+    """The part of the tree in which a service creates cgroups for its jobs.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Cgroups:
     Attributes
     ----------
     binds
-        Whether jobs have processors of their own.
+        Whether jobs are bound to their own processors.
     """
 
     def __init__(self, root: Path) -> None:
@@ -51,9 +51,9 @@ class Cgroups:
     def found(
         cls, own: Path = Path("/proc/self/cgroup"), mounts: Path = Path("/proc/self/mountinfo")
     ) -> Cgroups | None:
-        """Return the part of the tree that was delegated to this process, None if none was.
+        """Return the part of the tree that was delegated to this process; None if there is none.
 
-        That is its own cgroup, or the one above if that was delegated: then this process is in a subgroup of it.
+        This is its own cgroup, or the parent if that was delegated, with this process in a subgroup.
         """
         place = _place(own, mounts)
         if place is None:
@@ -64,7 +64,7 @@ class Cgroups:
 
     @classmethod
     def at(cls, root: Path) -> Cgroups:
-        """Return the part of the tree below a cgroup that the operator names; this process goes into a subgroup of it.
+        """Return the part of the tree below a cgroup that the operator names; this process moves into a subgroup.
 
         Raises
         ------
@@ -81,18 +81,18 @@ class Cgroups:
         return cls(root)
 
     def give_to(self, uid: int, gid: int) -> None:
-        """Delegate it to the user that the service runs as from now on."""
+        """Delegate it to the user as whom the service runs from now on."""
         for path in (self.root, self.root / "cgroup.procs", self.root / "cgroup.subtree_control"):
             with suppress(FileNotFoundError):
                 os.chown(path, uid, gid)
 
     def of(self, name: str) -> Path | None:
-        """Return the cgroup of a job by the name of its directory, None if it has none."""
+        """Return the cgroup of a job by the name of its directory; None if it has none."""
         path = self.root / f"{_PREFIX}{name}"
         return path if path.is_dir() else None
 
     def make(self, name: str, processors: int) -> Path | None:
-        """Return a cgroup for a job, None if the system refuses one; a job runs without it too."""
+        """Return a cgroup for a job; None if the system refuses one, in which case the job runs without it."""
         path = self.root / f"{_PREFIX}{name}"
         try:
             path.mkdir(exist_ok=True)
@@ -108,7 +108,7 @@ class Cgroups:
 
 
 def choose(free: Iterable[int], processors: int) -> list[int]:
-    """Return the processors that a job is bound to, neighbours if there are enough; none if there are too few."""
+    """Return the processors for a job, neighbours if possible; none if there are too few."""
     numbers = sorted(free)
     if len(numbers) < processors:
         return []
@@ -120,7 +120,7 @@ def choose(free: Iterable[int], processors: int) -> list[int]:
 
 
 def listed(text: str) -> set[int]:
-    """Return the numbers of a list as the kernel writes it, ``0-3,8``."""
+    """Return the numbers in a list of the kernel, like ``0-3,8``."""
     numbers: set[int] = set()
     for first, last in re.findall(r"(\d+)(?:-(\d+))?", text):
         numbers.update(range(int(first), int(last or first) + 1))
@@ -128,7 +128,7 @@ def listed(text: str) -> set[int]:
 
 
 def written(numbers: Iterable[int]) -> str:
-    """Return numbers as the kernel reads them."""
+    """Return numbers as a list for the kernel."""
     return ",".join(map(str, sorted(numbers)))
 
 
@@ -138,7 +138,7 @@ def pids(cgroup: Path) -> set[int]:
 
 
 def kill(cgroup: Path) -> None:
-    """Kill all that is in a cgroup, or keep it from forking where the kernel cannot do that (before 5.14)."""
+    """Kill all processes in a cgroup; kernels before 5.14 can only keep them from forking."""
     if not _write(cgroup / "cgroup.kill", "1") and _write(cgroup / "cgroup.freeze", "1"):
         with suppress(OSError):
             for pid in pids(cgroup):
@@ -147,13 +147,13 @@ def kill(cgroup: Path) -> None:
 
 
 def remove(cgroup: Path) -> None:
-    """Remove a cgroup in which nothing is left."""
+    """Remove an empty cgroup."""
     with suppress(OSError):
         cgroup.rmdir()
 
 
 def _place(own: Path, mounts: Path) -> Path | None:
-    """Return the directory of the cgroup that this process is in."""
+    """Return the directory of this process's cgroup."""
     within = next((line[3:] for line in _text(own).splitlines() if line.startswith("0::/")), None)
     if within is None:
         return None
@@ -194,7 +194,7 @@ def _text(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> bool:
-    """Write to a file of a cgroup, which the kernel may refuse."""
+    """Write to a file of a cgroup; the kernel may refuse this."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     except OSError:

@@ -1,4 +1,4 @@
-"""What clients request of a waiting job: another shape, or an answer to what it is offered."""
+"""Client requests that change a waiting job: another shape, or an answer to an offer."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["Answer", "Change", "Reshape"]
 
 @dataclass(frozen=True, slots=True)
 class Reshape:
-    """Another shape for a waiting job, as requested by a client: what is None stays as it is.
+    """Another shape for a waiting job, as requested by a client; values of None do not change.
 
-    `user` is who requests it; of each, a `key` is of one request for this job.
+    `user` is the requesting user; each user uses a `key` for only one request for this job.
     """
 
     id: int
@@ -25,9 +25,9 @@ class Reshape:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer to what a waiting job is offered, as sent by a client; instants in epoch seconds.
+    """An answer to an offer, as sent by a client; instants in epoch seconds.
 
-    `accepts` takes the offered `start`. Otherwise what is offered (`start`, if that is given) is declined, and earlier
+    `accepts` takes the offered `start`. Otherwise the offer (with `start`, if given) is declined, and earlier
     starts than `not_before` are not offered from now on; none at all if it is None. `user` and `key` as in `Reshape`.
     """
 

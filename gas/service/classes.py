@@ -1,4 +1,4 @@
-"""Classes of jobs: which there are, the highest first, who may submit in each, and the priority that each has.
+"""Classes of jobs: their order, their permitted users, and their priorities.
 
 A class counts when processors come free: jobs of higher classes are then moved to earlier starts before others
 (`gas.s3.placing`). It makes no promise later. A job keeps the name of its class; what that is worth is what the service
@@ -18,7 +18,7 @@ __all__ = ["CLASS_NAME", "CLASS_NAME_IN_WORDS", "MOST_CLASSES", "NO_CLASSES", "C
 
 CLASS_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 CLASS_NAME_IN_WORDS = "up to 64 letters, digits, ., - and _, a letter or digit first"
-"""What a class may be called."""
+"""Valid names of classes."""
 
 MOST_CLASSES = 100
 
@@ -30,16 +30,16 @@ class Classes:
     Parameters
     ----------
     names
-        The highest first; none if all jobs are alike.
+        The names, highest class first; empty if there are no classes.
     default
-        That of jobs that name none; None for the lowest.
+        The class of jobs that name none; None for the lowest.
     users
-        Of the classes in here, the users who may submit in them; in others all may.
+        The permitted users of a class; classes that are not listed here are open to all.
 
     Raises
     ------
     BadInput
-        A name that cannot be, or occurs twice; a default or users of a class that there is not.
+        A name is invalid or occurs twice, or the default or a list of users names an unknown class.
     """
 
     names: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Classes:
 
     @classmethod
     def read(cls, names: str | None, default: str | None, users: Sequence[str]) -> Classes:
-        """Return the classes that options name: ``urgent,normal,low``, ``normal`` and ``urgent=ann,bob``."""
+        """Return the classes from options: ``urgent,normal,low``, ``normal`` and ``urgent=ann,bob``."""
         permitted: dict[str, frozenset[str]] = {}
         for text in users:
             name, _, listed = text.partition("=")
@@ -75,13 +75,13 @@ class Classes:
         return cls(() if names is None else tuple(name.strip() for name in names.split(",")), default, permitted)
 
     def priority(self, name: str | None) -> int:
-        """Return the priority of a job of a class (None: of none): 0 for the default, more for higher ones."""
+        """Return the priority of jobs in a class (None: in none): 0 for the default, more for higher classes."""
         if name is None or name not in self.names:
             return 0
         return self.names.index(self._default) - self.names.index(name)
 
     def admit(self, name: str | None, user: str) -> None:
-        """Raise `BadInput` if there is no such class, `Forbidden` if the user may not submit in it."""
+        """Raise `BadInput` for an unknown class, `Forbidden` if the user may not submit to it."""
         if name is not None and name not in self.names:
             raise BadInput(f"class {name}: {self._known()}")
         chosen = name or self._default
@@ -91,7 +91,7 @@ class Classes:
             raise Forbidden(f"{user} may not submit in class {chosen}{way_out}")
 
     def to_wire(self, user: str) -> list[dict[str, Any]]:
-        """Return the classes as JSON, the highest first, and which of them a user may use."""
+        """Return the classes as JSON, highest first, and those that a user may use."""
         return [
             {
                 "name": name,
@@ -116,4 +116,4 @@ class Classes:
 
 
 NO_CLASSES = Classes()
-"""All jobs are alike."""
+"""No classes: all jobs are equal."""

@@ -1,4 +1,4 @@
-"""What a job runs: a command that the operating system can take, and the environment that it gets."""
+"""The command of a job, checked against the limits of the operating system, and its environment."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _STRINGS_RESERVE = 64 * 1024  # for what is added: PATH, HOME, LANG, the mark, t
 
 @dataclass(frozen=True)
 class Command:
-    """What a job runs.
+    """The command of a job.
 
     Parameters
     ----------
     arguments
-        The program and its arguments, for no shell to interpret.
+        The program and its arguments, without a shell.
     environment
-        What the job declares; `job_environment` says what is added.
+        The variables that the job declares; `job_environment` adds defaults.
     directory
         The working directory.
 
     Raises
     ------
     BadInput
-        The operating system could never run this.
+        The operating system can never run this command.
     """
 
     arguments: tuple[str, ...]
@@ -57,7 +57,7 @@ class Command:
         self._check_size()
 
     def _check_size(self) -> None:
-        """Refuse what is more than execve takes; a pointer to each string counts too."""
+        """Refuse a command that exceeds the limit of execve, which also counts a pointer to each string."""
         strings = {f"command[{i}]": argument for i, argument in enumerate(self.arguments)}
         strings |= {f"environment {name!r}": f"{name}={value}" for name, value in self.environment.items()}
         total = 0
@@ -79,7 +79,7 @@ class Command:
 
 
 def job_environment(declared: Mapping[str, str], service: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a job: what it declares, and PATH, HOME and LANG of the service where it does not.
+    """Return the environment of a job: its own variables, and by default the service's PATH, HOME and LANG.
 
     Nothing else is handed on, since the service's environment may hold secrets and would make a job depend on how the
     service happened to be started. The wrapper adds ``GAS_JOB_DIRECTORY``.

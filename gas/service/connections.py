@@ -48,7 +48,7 @@ PATIENCE = 15.0
 takes at `LEAST_RATE`."""
 
 LOOK_SECONDS = 1.0
-"""Most seconds between two looks at a connection."""
+"""Largest interval between two checks of a connection, in seconds."""
 
 MOST_DISCARDED = 2**18
 """How many bytes may follow of a request that was answered before its body had come. They are discarded, and no more
@@ -59,7 +59,7 @@ CROWDED_SECONDS = 2.0
 back at once comes back at once."""
 
 AT_A_TIME = 64
-"""Number of connections accepted before the existing ones get their turn."""
+"""Number of connections that are accepted before existing connections are served."""
 
 log = logging.getLogger("gas.s3")
 
@@ -88,7 +88,7 @@ class Connections:
         return users.full and connection not in users and users.count(user) >= users.count(users.largest)
 
     def recognize(self, connection: Connection, user: str) -> None:
-        """Note that a request of a user has arrived on a connection."""
+        """Record that a request of a user has arrived on a connection."""
         if self.users.party_of(connection) == user or not (connection in self.strangers or connection in self.users):
             return  # the same user again, or it is being closed
         self.leave(connection)
@@ -136,11 +136,11 @@ class Connection(H11Protocol):
 
     @property
     def answering(self) -> bool:
-        """Whether a request, at least its head, has arrived and is not answered yet."""
+        """Whether at least the head of a request has arrived and the request is not answered yet."""
         return self.cycle is not None and not self.cycle.response_complete
 
     async def recognize(self, user: str) -> None:
-        """Note that a request of a user has arrived; with a delay if the user has too many connections."""
+        """Record that a request of a user has arrived; with a delay if the user has too many connections."""
         if self._all.crowded(self, user):
             await asyncio.sleep(CROWDED_SECONDS)
         self._all.recognize(self, user)
@@ -171,7 +171,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, but only a limited part of a request that was answered before its end."""
+        """Continue reading, but only a limited part of a request that was answered before its end."""
         if self.cycle is not None and self.cycle.response_complete and self.conn.their_state is h11.SEND_BODY:
             self._discarded += len(data)
             if self._discarded > MOST_DISCARDED:
@@ -304,7 +304,7 @@ def most_connections() -> int:
 
 
 def _party(address: Any) -> str:
-    """Return the key of shares: an address; for IPv6, the part that belongs to one client."""
+    """Return the party of an address: the address itself; for IPv6, the part that belongs to one client."""
     try:
         found = ipaddress.ip_address(str(address[0]).partition("%")[0])
     except (ValueError, IndexError, TypeError):

@@ -1,4 +1,4 @@
-"""The SQLite file under the store: transactions that are surely on disk, or surely not, or known to be in doubt.
+"""The SQLite file of the store: its transactions are known to be on disk, known not to be, or reported as in doubt.
 
 WAL with ``synchronous=FULL``: when `Database.transact` has returned, the change is on disk.
 
@@ -21,32 +21,32 @@ from gas.service.tables import PUT_FACT
 __all__ = ["CommitInDoubt", "Connect", "Database", "first_problem", "is_damage", "open_database"]
 
 Connect = Callable[[str | Path], sqlite3.Connection]
-"""How a database is opened; tests bring disks of their own."""
+"""Opens a database; tests replace it to simulate disks."""
 
 _UNWRITTEN = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_IOERR_WRITE)
-"""Failures of a commit which say that it was not written to its end, so that no later life can take it for whole."""
+"""Errors of a commit which show that it was not written completely, so no later run can take it for complete."""
 
 
 _DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_NOTADB)
-"""Failures of a read which mean that the tables are not those that were written: the others pass."""
+"""Errors of a read which show that the tables are damaged; other errors are temporary."""
 
 
 class CommitInDoubt(StoreInDoubt, sqlite3.OperationalError):
-    """A commit failed in such a way that the change may be on disk all the same."""
+    """A commit failed, but the change may still be on disk."""
 
 
 def open_database(path: str | Path) -> sqlite3.Connection:
-    """Open a database file as the store uses it."""
+    """Open a database file with the settings of the store."""
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
 
 
 class Database:
-    """One file, open; used by one thread at a time.
+    """One open file; used by one thread at a time.
 
     Attributes
     ----------
     connection
-        SQLite's, for reading.
+        The connection of SQLite, for reading.
     doubtful
         Whether a failed change may still be on disk.
 
@@ -106,7 +106,7 @@ class Database:
         self.doubtful = False
 
     def facts(self) -> dict[str, str]:
-        """Return the facts that were written."""
+        """Return the stored facts."""
         facts = {}
         for row in self.connection.execute("SELECT key, value, seal FROM meta"):
             if row["seal"] != seal((row["key"], row["value"])):
@@ -119,7 +119,7 @@ class Database:
             self.connection.execute("ROLLBACK")
 
     def _write_over(self, error: BaseException) -> None:
-        """Have another transaction take the place of a failed one in the WAL, or raise `CommitInDoubt`."""
+        """Overwrite a failed transaction in the WAL by another one, or raise `CommitInDoubt`."""
         self.doubtful = True
         nonce = os.urandom(8).hex()
         try:
@@ -132,7 +132,7 @@ class Database:
         self.doubtful = False
 
     def _check_file(self) -> None:
-        """Raise if what is written would go to a file that is no longer there."""
+        """Raise if the open file was removed or replaced, so that writes would be lost."""
         try:
             found = self._path.stat()
         except OSError as error:
@@ -142,7 +142,7 @@ class Database:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Return whether a failed read shows that the file is damaged, so that another try will not help."""
+    """Return whether a failed read shows that the file is damaged, so that a retry is useless."""
     if isinstance(error, UnicodeDecodeError):  # also in what SQLite says of it
         return True
     if not isinstance(error, sqlite3.DatabaseError):
@@ -152,7 +152,7 @@ def is_damage(error: BaseException) -> bool:
 
 
 def write_again(wal: Path) -> None:
-    """Write a WAL over itself and sync it, before SQLite reads it.
+    """Rewrite a WAL with its own contents and sync it, before SQLite reads it.
 
     Where an earlier life's fsync failed, Linux keeps pages in memory that are not on disk, takes them for clean and
     reports that only once. SQLite would read them, find them whole and append to them, and after a power cut nothing
@@ -172,7 +172,7 @@ def write_again(wal: Path) -> None:
 
 
 def first_problem(database: sqlite3.Connection, *, thorough: bool) -> str | None:
-    """Return what SQLite finds wrong with a file, None for nothing; `thorough` also compares indexes with tables."""
+    """Return the first damage that SQLite finds in a file; None if there is none. `thorough` also checks indexes."""
     check = "integrity_check" if thorough else "quick_check"
     found = str(database.execute(f"PRAGMA {check}(1)").fetchone()[0])
     return None if found == "ok" else " ".join(found.split())

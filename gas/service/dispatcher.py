@@ -1,4 +1,4 @@
-"""The dispatcher: keeps the book up to the present, for each operation and, in a thread of its own, between them."""
+"""The dispatcher brings the book up to date, for each operation and, in its own thread, between operations."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ LOOK_SECONDS = 5.0
 
 
 class Dispatcher:
-    """Starts what falls due, and goes on with promotion where patience ended.
+    """Starts due jobs, and continues promotion where patience ended.
 
     Parameters
     ----------
     lock
-        Held by every operation on the book, and by the dispatcher before all who wait for it.
+        Held by every operation on the book; the dispatcher gets it before all waiting threads.
     """
 
     def __init__(self, book: Book, lock: Turnstile) -> None:
@@ -66,7 +66,7 @@ class Dispatcher:
 
     @contextmanager
     def present(self, *, changes: bool = False) -> Iterator[None]:
-        """Hold the lock, with the schedule brought up to now; after a change, see that the dispatcher is in time."""
+        """Hold the lock, with the schedule brought up to now; after a change, wake the dispatcher in time."""
         with self._lock:
             turns = self._book.clock.turns
             try:
@@ -88,7 +88,7 @@ class Dispatcher:
                 self._woken.set()
 
     def slowness(self) -> str | None:
-        """Return why the service is slow; None if it is not."""
+        """Return the reason if the service is slow; None if it is not."""
         held, late = self._lock.held_for, time.monotonic() - self._sleeps_until
         if held > SLOW_SECONDS:
             return f"an operation has taken {held:.0f} s so far and blocks all others"
@@ -127,7 +127,7 @@ class Dispatcher:
         return pause
 
     def _go_on(self) -> float:
-        """Continue promotion for a moment, after all waiting requests; return how long to pause for others."""
+        """Continue promotion for a moment, after all waiting requests; return the pause for other threads."""
         began = time.monotonic()
         try:
             with self.present():

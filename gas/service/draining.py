@@ -1,4 +1,4 @@
-"""What a draining service still has to finish, read from its store while it runs."""
+"""The jobs that a draining service still has to finish, read from its store while it runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ACTIVE = (
 
 
 def remaining(directory: Path) -> list[Job]:
-    """Return the jobs in the schedule of a state directory by their starts; none where the store cannot be read."""
+    """Return the jobs in the schedule of a state directory by their starts; none if the store is unreadable."""
     try:
         with closing(sqlite3.connect(f"{(directory / STORE).absolute().as_uri()}?mode=ro", uri=True)) as database:
             database.row_factory = sqlite3.Row
@@ -34,7 +34,7 @@ def remaining(directory: Path) -> list[Job]:
 
 
 def until_drained(directory: Path) -> Iterator[list[Job]]:
-    """Yield what remains, now and whenever a job has ended, until the service that uses the directory has stopped."""
+    """Yield the remaining jobs, now and after each end of a job, until the service of the directory has stopped."""
     before: set[int] | None = None
     while True:
         try:

@@ -1,6 +1,6 @@
-"""What has changed, for those who follow: a bounded record of changes that readers go through at their own pace.
+"""A bounded record of changes for clients that follow the schedule, each at its own pace.
 
-The scheduler appends after a change is durable and never waits for a reader; one who falls too far behind is notified
+The scheduler appends a change once it is durable, and never waits for a reader. A reader too far behind is notified
 and reads everything anew.
 """
 
@@ -20,12 +20,12 @@ from gas.service.jobs import Job
 __all__ = ["Change", "Feed"]
 
 ROOM = 20_000
-"""How many changes are kept for readers that come back."""
+"""Number of changes that are kept for returning readers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A job as it became, or (without one) the machine as it became."""
+    """A job after a change or, without a job, the machine after a change."""
 
     number: int
     job: Job | None
@@ -55,7 +55,7 @@ class Feed:
         return self._last
 
     def append(self, jobs: list[Job], machine: dict[str, Any]) -> None:
-        """Record copies of jobs as they became, then the machine; more than there is room for count as missed."""
+        """Record copies of changed jobs, then the machine; those without room count as missed."""
         with self._lock:
             if len(jobs) >= (self._changes.maxlen or 0):
                 self._changes.clear()
@@ -70,9 +70,9 @@ class Feed:
         _wake(readers)
 
     def since(self, number: int, most: int | None = None) -> list[Change] | None:
-        """Return what came after a change, oldest first, at most so many.
+        """Return the changes after a given one, oldest first, up to a limit.
 
-        None says that some of it is no longer on record, or that the number was never given.
+        None means that some are no longer on record, or that the number was never given.
         """
         with self._lock:
             if number == self._last:
@@ -87,11 +87,11 @@ class Feed:
 
     @property
     def readers(self) -> int:
-        """How many follow."""
+        """Number of readers."""
         return len(self._readers)
 
     def follow(self, wake: Callable[[], None]) -> None:
-        """Call `wake`, from any thread, whenever there is something new."""
+        """Call `wake` after each change, from any thread."""
         with self._lock:
             self._readers.add(wake)
 
@@ -101,7 +101,7 @@ class Feed:
             self._readers.discard(wake)
 
     def close(self) -> None:
-        """Close the feed: every reader gets its end."""
+        """Close the feed, and end every reader."""
         with self._lock:
             self.closed = True
             readers = list(self._readers)

@@ -1,4 +1,4 @@
-"""Which file system a folder is on: SQLite needs locks and an order of writes that network file systems do not keep."""
+"""Detects network file systems, which do not guarantee the locks and the order of writes that SQLite needs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ NETWORK = {
     "sshfs": "SSHFS", "s3fs": "S3FS", "rclone": "rclone", "juicefs": "JuiceFS", "cvmfs2": "CernVM-FS",
     "davfs": "WebDAV", "coda": "Coda", "ncpfs": "NCP", "vboxsf": "vboxsf",
 }  # fmt: skip
-"""What the kernel calls them, with the version cut off, or the program behind FUSE; and their names."""
+"""Names of the kernel without the version, or of the program behind FUSE, with the usual names."""
 
 
 def network_file_system(path: Path) -> str | None:
-    """Return the name of the network file system that a path is on, or will be; None where it is on none.
+    """Return the network file system of a path that exists or will exist; None for a local one.
 
-    Where the system does not say what is mounted, none is assumed.
+    If the system does not list its mounts, a local one is assumed.
     """
     path.exists()  # what is mounted on demand is mounted by this
     try:
@@ -34,7 +34,7 @@ def network_file_system(path: Path) -> str | None:
 
 
 def kind_of(path: Path, mounts: str) -> str | None:
-    """Return that name by what is mounted, in the lines of ``/proc/self/mountinfo``."""
+    """Return that name from the lines of ``/proc/self/mountinfo``."""
     real = os.path.realpath(path)
     found, longest = "", -1
     for line in mounts.splitlines():

@@ -1,4 +1,4 @@
-"""The gate that every request passes before anything else looks at it: who asks, how often, how much.
+"""The gate: the first checks of every request, of its user, rate and size.
 
 A request without the right to be here is answered from its head alone. The body of one that has is read here, up to
 its limit and within its time, so that no route ever waits for a slow client.
@@ -33,7 +33,7 @@ __all__ = ["BODY_GRACE", "BODY_SECONDS", "LEAST_RATE", "VISITOR", "Caller", "Gat
 log = logging.getLogger("gas.s3")
 
 BODY_SECONDS = 60.0
-"""How long a client may take to send the body of a request, if it is large."""
+"""Seconds in which a client must send the body of a request, if it is large."""
 
 BODY_GRACE = 10.0
 """How long it may take in any case; beyond that, as long as the bytes that have come take at `LEAST_RATE`."""
@@ -42,26 +42,26 @@ LEAST_RATE = 2**16
 """Bytes a second at which a client must send a long request and read a long answer."""
 
 MOST_ARRIVING = 2**26
-"""Bytes of requests of one user that are kept at the same time, while they arrive and until they are answered."""
+"""Largest total size of one user's requests that are arriving or not answered yet."""
 
 MOST_RATE = 8 * 2**20
 """Bytes a second at which the requests of one user are read: reading JSON keeps all others waiting for as long."""
 
 MOST_PLAN_BYTES = 2**20
-"""The largest request to plan: reading the JSON of more would keep others waiting."""
+"""The largest planning request: reading more JSON would delay others."""
 
 STRANGERS_RATE, STRANGERS_PAUSE = 50.0, 2.0
 """How many requests without a token, or with one that is not valid, one address may make a second; one that comes
 faster is answered after so many seconds."""
 
 VISITOR = "gas.visitor"
-"""The key of a request's state under which its connection is, if it is a `Visitor`."""
+"""The key of the connection in the state of a request, if it is a `Visitor`."""
 
 _PRINCIPAL = "gas.principal"
 
 
 def principal_of(scope: Scope) -> Principal:
-    """Return who makes a request that has passed the gate and needed a token, where tokens are in force."""
+    """Return the user of a request that has passed the gate and, with tokens, needed one."""
     principal = scope[_PRINCIPAL]
     assert isinstance(principal, Principal), "the gate admits only principals to routes that need one"
     return principal
@@ -72,21 +72,21 @@ async def _caller(request: Request) -> Principal:
 
 
 Caller = Annotated[Principal, Depends(_caller)]
-"""Who makes a request, as an argument of a route."""
+"""The user of a request, as an argument of a route."""
 
 
 class Visitor(Protocol):
-    """The connection of a request, as the gate sees it."""
+    """The interface of a connection for the gate."""
 
     address: str
 
     async def recognize(self, user: str) -> None:
-        """Take note of the user who makes the request."""
+        """Record the user of the request."""
 
 
 @dataclass
 class _Kept:
-    """How many bytes of one request are kept, and whose they are."""
+    """The number of kept bytes of one request, and their user."""
 
     user: str = ""
     size: int = 0
@@ -98,14 +98,14 @@ class Gate:
     Parameters
     ----------
     app
-        What lies behind.
+        The application behind the gate.
     tokens
         The tokens of users; with None every client is the user who runs the service, as an operator.
     own_names_only
         Whether requests must be addressed to this machine by a loopback name. Else a web page elsewhere could make a
         browser on this machine ask under a name of its own (DNS rebinding), where no token stands in its way.
     limits, metrics
-        What a user may send, and where requests are counted.
+        Limits per user, and counters of requests.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Gate:
         self._pace = Pace(MOST_RATE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or let it through with its body read."""
+        """Answer a request, or pass it on with its body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -164,7 +164,7 @@ class Gate:
             self._note(scope, status, time.perf_counter() - began)
 
     async def _identify_in_time(self, scope: Scope) -> Principal | None:
-        """Return who asks as `_identify`; who makes too many requests without saying who they are must wait."""
+        """Return the principal as `_identify`; an address with too many unidentified requests must wait."""
         visitor: Visitor | None = scope.get("state", {}).get(VISITOR)
         try:
             principal = self._identify(scope)
@@ -185,7 +185,7 @@ class Gate:
             await asyncio.sleep(STRANGERS_PAUSE)
 
     def _identify(self, scope: Scope) -> Principal | None:
-        """Return the principal, None if there is none and none is needed; raise if it may not do this."""
+        """Return the principal; None if the request needs none; raise if the principal has no right to it."""
         public = _is_public(scope)
         if self._own_names_only:
             _check_own_name(scope)
@@ -206,7 +206,7 @@ class Gate:
         return self._tokens.authenticate(given[0].decode("latin-1") if len(given) == 1 else None)
 
     async def _body(self, scope: Scope, receive: Receive, kept: _Kept) -> Receive | None:
-        """Return the body, read, as an application receives it; None if the client has left."""
+        """Return the complete body in the form for an application; None if the client has left."""
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit():
                 self._check_size(scope, int(value[:20]))

@@ -18,18 +18,18 @@ JUMP_SECONDS = 86400
 """The longest advance of the clock, by a jump or while the service was away, that gives no grace."""
 
 GRACE_SECONDS = 7 * 86400
-"""How long the service must have run, scheduler seconds, before a jump counts as time; less where `keep` is less."""
+"""Scheduler seconds that the service must run before a jump counts as time; less if `keep` is less."""
 
 
 class Grace(NamedTuple):
-    """A jump of the clock, by so many seconds, `since` when the service runs after it."""
+    """A jump of the clock by a number of seconds; the service has run `since` then."""
 
     since: int = 0
     jumped: int = 0
 
     @classmethod
     def read(cls, text: str) -> Grace:
-        """Read what `text` has written."""
+        """Parse the result of `text`."""
         try:
             since, jumped = map(int, text.split())
         except ValueError:
@@ -43,7 +43,7 @@ class Grace(NamedTuple):
         return f"{self.since} {self.jumped}"
 
     def after(self, advance: int, now: int) -> Grace:
-        """Return what holds after the clock has advanced to `now` without the service running.
+        """Return the grace after the clock has advanced to `now` while the service was not running.
 
         Such time does not use up the grace. Jumps that follow each other within it add up.
         """
@@ -54,7 +54,7 @@ class Grace(NamedTuple):
         return self._replace(since=self.since + advance)
 
     def until(self, keep: int) -> int:
-        """Return the instant at which it ends, where ended jobs are kept for so many seconds."""
+        """Return the instant at which it ends, if ended jobs are kept for a given time in seconds."""
         return self.since + min(GRACE_SECONDS, keep)
 
     def lasts(self, now: int, keep: int) -> bool:
@@ -62,7 +62,7 @@ class Grace(NamedTuple):
         return self.jumped > 0 and now < self.until(keep)
 
     def remarks(self, now: int) -> list[str]:
-        """Return what the operator has to know of it, as sentences."""
+        """Return notices for the operator, as sentences."""
         if not self.lasts(now, GRACE_SECONDS):
             return []
         left = duration_text(self.until(GRACE_SECONDS) - now)
@@ -72,5 +72,5 @@ class Grace(NamedTuple):
         ]
 
     def oldest(self, now: int, keep: int) -> int:
-        """Return the instant before which a job must have ended to be forgotten."""
+        """Return the instant before which a job must have ended to be deleted."""
         return now - keep - (self.jumped if self.lasts(now, keep) else 0)

@@ -1,4 +1,4 @@
-"""The routes of jobs and reservations: submitted, listed, changed, cancelled, and what they have printed."""
+"""The routes of jobs and reservations: submitting, listing, changing and cancelling them, and their output."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _GONE: dict[int | str, dict[str, Any]] = {404: refused_with("There is no such jo
 
 
 def seen_by(principal: Principal, job: Job) -> dict[str, Any]:
-    """Return a job as JSON, without what is hidden from this principal."""
+    """Return a job as JSON, without the fields that are hidden from this principal."""
     owner = job.request.user
     return job.to_wire(mine=owner == principal.user, hidden=hidden_keys(principal, owner))
 
 
 def _fields(text: str | None) -> list[str] | None:
-    """Return the fields of jobs that a query names, None for all."""
+    """Return the fields of jobs that a query names; None for all."""
     if text is None:
         return None
     names = [name.strip() for name in text.split(",")]
@@ -94,7 +94,7 @@ def jobs(
 ) -> Any:
     """Return a page of the jobs in the schedule and the latest that have ended, in submission order.
 
-    `next` is what to ask for as `after` to get the next page; null says that this was the last.
+    `next` is the value of `after` for the next page; null on the last page.
     """
     chosen = _fields(fields)
     if key is not None:
@@ -143,7 +143,7 @@ def output(
         int | None, Query(ge=0, le=2**62, description="Return the bytes after this position instead")
     ] = None,
 ) -> Any:
-    """Return the last bytes of the output of a job, or the first ones after a place in it."""
+    """Return the last bytes of the output of a job, or the first ones after an offset."""
     require(Action.OUTPUT, caller, here.scheduler.job(id).request.user, f"job {id}")
     return Response(here.scheduler.output(id, stream, limit, after), media_type="application/octet-stream")
 
@@ -192,7 +192,7 @@ def answer(id: JobId, body: AnswerBody, caller: Caller, here: Here) -> Any:
 
 
 def _left_without(scheduler: LiveScheduler, id: int) -> Any:
-    """Return what a waiting job can be given another shape from; None if it has started in this moment."""
+    """Return the availability for reshaping a waiting job; None if it has just started."""
     try:
         return scheduler.availability(without=id).to_wire()
     except (NotFound, Conflict):

@@ -82,7 +82,7 @@ class JobRequest:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The values of placeholders."""
+        """The values for the placeholders in the command."""
         each = self.cpus_per_task or _number(self.environment.get(variable("cpus_per_task"), ""))
         tasks = max(1, self.processors // each)
         return {"processors": self.processors, "tasks": tasks, "cpus_per_task": each, "walltime": self.walltime}
@@ -102,7 +102,7 @@ class JobRequest:
 
     @cached_property
     def size(self) -> int:
-        """The bytes of command, environment and directory, which count as long as the job is in the schedule."""
+        """The bytes of command, environment and directory, which count while the job is in the schedule."""
         return self.command_bytes + len(json.dumps(self.environment)) + len(self.directory or "")
 
     @cached_property
@@ -125,7 +125,7 @@ def _number(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a waiting job can be given: `run_time` if it is simulated, `promise` is the start promised with it."""
+    """The shape of a waiting job: with `run_time` if it is simulated, and the `promise` given with this shape."""
 
     processors: int
     walltime: int
@@ -183,7 +183,7 @@ class Job:
 
     @property
     def shape(self) -> Shape:
-        """Its present shape."""
+        """The present shape."""
         request = self.request
         return Shape(request.processors, request.walltime, request.run_time, self.first_promise)
 
@@ -222,7 +222,7 @@ class Job:
 
     @property
     def submission(self) -> JobRequest:
-        """What it was submitted as."""
+        """The request as submitted."""
         first = self.submitted_shape
         return self.request if first is None else _in_shape(self.request, first)
 
@@ -245,7 +245,7 @@ class Job:
         return f"{self.id}.{self.identity}" if self.identity else str(self.id)
 
     def follow(self, entry: Entry) -> None:
-        """Take over how it stands in the schedule."""
+        """Copy the state from its entry in the schedule."""
         self.start, self.promise, self.due, self.state = entry.start, entry.promise, entry.end, entry.state
         self.offer, self.answer_by, self.offers_from = entry.offer, entry.answer_by, entry.offers_from
         self.offers_held = entry.held
@@ -272,7 +272,7 @@ class Job:
 
     @property
     def processor_seconds(self) -> int:
-        """The most that it can use: processors × walltime."""
+        """The largest possible use: processors × walltime."""
         return self.request.processors * self.request.walltime
 
     def copy(self) -> Job:
