@@ -143,6 +143,8 @@ class Nodes:
         MB.
     gpus
         How many of each type; without a type under the empty name.
+    cores
+        The cores that go with GPUs, from the first on in equal parts: ``("0-1", "2-3")``; empty for all.
     more
         Further words of their line in slurm.conf: ``Weight=5``, ``CoresPerSocket=4 ThreadsPerCore=2``.
     """
@@ -153,6 +155,7 @@ class Nodes:
     features: tuple[str, ...] = ()
     gpus: tuple[tuple[str, int], ...] = ()
     more: str = ""
+    cores: tuple[str, ...] = ()
 
     def words(self) -> str:
         """Return what slurm.conf says of them."""
@@ -266,9 +269,13 @@ class PrivateSlurm:
             for kind, count in group.gpus:
                 for number in range(begin, begin + count):
                     (self.folder / f"gpu{number}").touch()
-                files = f"{self.folder}/gpu[{begin}-{begin + count - 1}]"
                 kept = f" Type={kind}" if kind else ""
-                lines.append(f"NodeName={names_of(first, first + group.count - 1)} Name=gpu{kept} File={files}\n")
+                words = f"NodeName={names_of(first, first + group.count - 1)} Name=gpu{kept}"
+                parts = group.cores or ("",)
+                for part, cores in enumerate(parts):
+                    least, beyond = count * part // len(parts), count * (part + 1) // len(parts)
+                    files = f"{self.folder}/gpu[{begin + least}-{begin + beyond - 1}]"
+                    lines.append(f"{words} File={files}{f' Cores={cores}' if cores else ''}\n")
                 begin += count
             first += group.count
         return "".join(lines)

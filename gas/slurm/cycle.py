@@ -8,16 +8,14 @@ from numpy.typing import NDArray
 from gas.compiled import lean_kernel, shared
 from gas.slurm.bench import Bench
 from gas.slurm.fitting import (
-    ALL_MEMORY,
     LIMITED,
-    MEMORY,
     OF_JOB,
     OF_NODE,
     OF_TASK,
     TASK_CPUS,
-    TASK_MEMORY,
     WHOLE,
     held_on,
+    memory_on,
 )  # fmt: skip
 from gas.slurm.machine import Machine, Use
 from gas.slurm.node_sets import Words, of_given, unpacked
@@ -88,8 +86,7 @@ def begin(
             tasks = given[node] // need[TASK_CPUS]
             running.node[share] = node
             running.cpus[share] = held_on(node, given[node], need, machine)
-            memory = need[MEMORY] if need[MEMORY] > 0 else tasks * need[TASK_MEMORY]
-            running.memory[share] = machine.memory[node] if need[ALL_MEMORY] else memory
+            running.memory[share] = memory_on(node, given[node], need, machine)
             running.limited[share] = need[LIMITED]
             for column in range(gres.shape[1]):
                 amount = gres[OF_NODE, column] + tasks * gres[OF_TASK, column]

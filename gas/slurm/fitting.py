@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gas.compiled import lean_kernel
 from gas.slurm.machine import Machine, Use
 
-__all__ = ["COLUMNS", "capable", "cpus_on", "gpus_on", "held_on", "leave_weights", "threads_on"]
+__all__ = ["COLUMNS", "capable", "cpus_on", "gpus_on", "held_on", "leave_weights", "memory_on", "threads_on"]
 
 COLUMNS = (
     CPUS, TASK_CPUS, PER_NODE, LEAST, WANTED, MOST, MEMORY, TASK_MEMORY, ALL_MEMORY, WHOLE, CONTIGUOUS, LIMITED,
@@ -27,7 +27,8 @@ and WHOLE that no other job shares them. LIMITED is the number of the limit on C
 none) and LIMITED_CPUS that limit. HAS_REQUIRED and HAS_GRES say whether there is anything to look at, MULTIPLES whether
 only CPUs count that make up whole tasks. GPU_CPUS are CPUs for each GPU, NODE_CPUS those for the GPUs of a node (each
 gives as many at the least, whatever its tasks), and BOUND those that a node gives at the most (0: as they come).
-CPU_MEMORY is MB per CPU, which a whole node must have for all of its CPUs. Where tasks of a node are asked for, FILLED
+CPU_MEMORY is MB per CPU, which a whole node must have for all of its CPUs, and others for all that the job can use of
+their cores. Where tasks of a node are asked for, FILLED
 says that each node gets as many, also if fewer are left, and UNBOUND that nodes are chosen by all that they could give.
 BY_GPUS says that tasks go where the GPUs in all are. ORDER says in which order nodes of equal weight are taken.
 THREADS is how many threads of a core it uses at the most, and CORE_TASKS how many of its tasks may share one (0: all).
@@ -77,6 +78,19 @@ def held_on(node: int, given: int, need: NDArray[np.int64], machine: Machine) ->
 
 
 @lean_kernel
+def memory_on(node: int, given: int, need: NDArray[np.int64], machine: Machine) -> int:
+    """Return how much memory a job has that uses some CPUs of a node: that of a CPU counts for all that it can use."""
+    if need[ALL_MEMORY]:
+        return int(machine.memory[node])
+    if need[MEMORY] > 0:
+        return int(need[MEMORY])
+    if need[CPU_MEMORY] > 0 and machine.core[node] > 1:
+        cores = held_on(node, given, need, machine) // machine.core[node]
+        return int(cores * threads_on(node, need, machine) * need[CPU_MEMORY])
+    return int(given // need[TASK_CPUS] * need[TASK_MEMORY])
+
+
+@lean_kernel
 def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use) -> int:
     """Return how many CPUs a node can give to a job, 0 if it can't have part of it (_can_job_run_on_node)."""
     if need[WHOLE] and use.jobs[node] > 0:
@@ -86,11 +100,14 @@ def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine
         free -= use.cpus[node]
         if need[LIMITED] >= 0:
             free = min(free, need[LIMITED_CPUS] - use.limited[need[LIMITED], node])
+    memory = machine.memory[node] - use.memory[node]
     if machine.core[node] > 1:
-        free = free // machine.core[node] * threads_on(node, need, machine)
+        threads = threads_on(node, need, machine)
+        free = free // machine.core[node] * threads
+        if need[CPU_MEMORY] > 0 and not need[WHOLE]:  # it has memory for whole cores
+            free = min(free, memory // (need[CPU_MEMORY] * threads) * threads)
         if (alone := _task_alone(node, need, machine)) > 0:
             free = free // alone * need[TASK_CPUS]
-    memory = machine.memory[node] - use.memory[node]
     if need[MEMORY] > memory or (need[ALL_MEMORY] and use.memory[node] > 0):
         return 0
     if free < max(need[TASK_CPUS], need[NODE_CPUS]):

@@ -95,7 +95,8 @@ class Needs:
             of_node = gpus
         if self.rules.cpus_of_gpus and each * of_node and not per_node and not of_job:
             row[fitting.BOUND] = max(each * of_node, tasks * per_task if most == 1 else 0)
-        if job.id and job.cpus < tasks * max(job.cpus_per_task, 1) and not per_node:
+        by_gpus = bool(each and of_task)  # raises CPUs of a task as shown, but on 22.05 not those of the job
+        if job.id and job.cpus < tasks * max(job.cpus_per_task, 1) and not (per_node or by_gpus):
             tasks = 0  # it asked for none: what is shown is the least number of nodes; each gives the CPUs of one task
         alone = len(job.gres_per_job) == 1 and not (of_task or of_node or of_job or per_node)
         row[fitting.BY_GPUS] = self.rules.tasks_by_gpus and alone and gpus == tasks

@@ -200,6 +200,32 @@ def test_jobs_hold_whole_cores_and_use_as_many_of_their_threads_as_they_may(vers
     assert (found.planned, list(found.cpus)) == (NOW, held)
 
 
+@pytest.mark.parametrize("version", [OLD, MIDDLE, NEW])
+@pytest.mark.parametrize(
+    ("asked", "start", "held"),
+    [
+        ({"cpus": 3}, 0, [2, 2]), ({"cpus": 2}, 0, [2]), ({"cpus": 3, "threads_per_core": 1}, 0, [6]),
+        ({"cpus": 3, "cpus_per_task": 3, "threads_per_core": 1}, 0, [6]), ({"cpus": 3, "tasks_per_core": 1}, 0, [6]),
+        ({"cpus": 3, "most_nodes": 1}, None, []), ({"cpus": 3, "cpus_per_task": 3}, None, []),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_memory_of_cpus_is_that_of_all_which_a_job_can_use_of_its_cores(version, asked, start, held):
+    """Seen on 22.05, 24.11 and 26.05: -n 3 --mem-per-cpu=300 has two nodes of 1,000 MB, 600 MB of each."""
+    made = with_nodes(with_threads(version=version, selection="CR_CORE_MEMORY"), memory=[1000] * 3)
+    tasks = asked["cpus"] // asked.get("cpus_per_task", 1)
+    found = outlook(made, job(memory_per_cpu=300, tasks_asked=tasks, **asked))
+    assert (found.planned, list(found.cpus)) == (None if start is None else NOW + start, held)
+
+
+def test_a_job_that_starts_takes_the_memory_of_its_cores():
+    """Seen: -n 1 --mem-per-cpu=300 has 600 MB, so that of 1,000 MB another does not fit beside it."""
+    first = job(3, cpus=1, tasks_asked=1, memory_per_cpu=300, least_nodes=1)
+    made = with_nodes(with_threads(first, selection="CR_CORE_MEMORY"), memory=[1000] * 3)
+    assert places(made, cpus=1, memory_per_cpu=300) == [1]
+    assert places(made, cpus=1, memory_per_node=400) == [0]
+
+
 def test_a_task_has_a_core_alone_where_the_site_says_so():
     made = with_threads(selection="CR_CORE,CR_ONE_TASK_PER_CORE")
     assert list(outlook(made, job(cpus=5, tasks_asked=5)).cpus) == [8, 2]

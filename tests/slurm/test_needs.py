@@ -152,6 +152,9 @@ def test_cpus_for_each_gpu_are_the_partitions_unless_the_job_says():
 def test_cpus_for_each_gpu_of_a_task_are_those_of_the_task():
     row, _, _ = needs(job(9, 2, tasks_asked=2, cpus_per_gpu=3, gres_per_task=(Gres("gpu", "", 1),)))
     assert (row[fitting.CPUS], row[fitting.TASK_CPUS]) == (6, 3)
+    # 22.05 shows them of a task too, but not of the job (seen: NumCPUs=9 CPUs/Task=3 of -n 9)
+    row, _, _ = needs(job(9, 9, tasks_asked=9, cpus_per_task=3, cpus_per_gpu=3, gres_per_task=(Gres("gpu", "", 1),)))
+    assert (row[fitting.CPUS], row[fitting.TASK_CPUS]) == (27, 3)
 
 
 ON_NODE = {"gres_per_node": (Gres("gpu", "", 2),)}

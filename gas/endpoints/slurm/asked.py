@@ -6,14 +6,16 @@ _opt_verify; slurmctld's job_mgr.c, _validate_job_desc).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gas.endpoints.slurm.options import Options
 from gas.endpoints.slurm.sizing import shape_of
 from gas.endpoints.slurm.transport import Shape
 from gas.errors import Infeasible
-from gas.slurm.cluster import Gres, Job
+from gas.slurm.cluster import Gres, Job, Partition
 from speedup_models.model import Layout
 
-__all__ = ["asked"]
+__all__ = ["asked", "within_memory"]
 
 
 def asked(
@@ -97,6 +99,26 @@ def asked(
         shared_with=options.shared_with,
         nice=options.nice,
     )
+
+
+def within_memory(job: Job, partition: Partition) -> Job:
+    """Return a job with the CPUs that Slurm gives it for its memory (slurm.conf(5), MaxMemPerCPU).
+
+    Seen on 22.05, 24.11 and 26.05: of at most 400 MB, -n 3 --mem-per-cpu=600 has two CPUs of 300 MB for each task, and
+    --mem=1000 three CPUs for the only task of a node.
+    """
+    most = partition.most_memory_per_cpu
+    if not most:
+        return job
+    unasked = job.memory_per_node is None and job.memory_per_gpu is None and not partition.memory_per_gpu
+    per_cpu = job.memory_per_cpu or (partition.memory_per_cpu if unasked else None) or 0
+    times = -(-per_cpu // most)
+    per_task, more = job.cpus_per_task, job
+    if times > 1:
+        per_task, more = per_task * times, replace(job, memory_per_cpu=-(-per_cpu // times))
+    elif job.memory_per_node and 1 in (job.tasks_asked, job.tasks_per_node):
+        per_task = max(per_task, -(-job.memory_per_node // most))
+    return replace(more, cpus_per_task=per_task, cpus=max(job.cpus, (job.tasks_asked or 1) * per_task))
 
 
 def _tasks(options: Options, shape: Shape, tasks_per_node: int | None, on_job: tuple[Gres, ...]) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from documents.fields import quoted
 from gas.availability import NodeAvailability
-from gas.endpoints.slurm.asked import asked
+from gas.endpoints.slurm.asked import asked, within_memory
 from gas.endpoints.slurm.options import Options
 from gas.endpoints.slurm.sizing import gpus_on, units_on
 from gas.errors import Infeasible
@@ -246,6 +246,8 @@ class SlurmAvailability(NodeAvailability):
             return None
         if self.cluster is None:
             return job
+        if self.partitions:
+            job = within_memory(job, self.partitions[0])
         own = {one.name: own_priority(self.cluster, job, one) for one in self.partitions}
         values = {name: 0 if one.comes_last else one.value or 0 for name, one in own.items()}  # 0: it is last
         return replace(job, priority=max(values.values(), default=0), priority_in=values)

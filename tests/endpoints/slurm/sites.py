@@ -609,6 +609,172 @@ class Threads(Aspect):
         self.job(job, chance, [])
 
 
+class GpuThreads(Gpus):
+    """Nodes with GPUs and cores of two threads, whole cores for jobs, and defaults for each GPU."""
+
+    def configure(self, site, chance):
+        self.machine = chance.choice(self.MACHINES)
+        shape = "Sockets={} CoresPerSocket={} ThreadsPerCore=2"
+        for at, gpus in enumerate(self.machine):
+            sockets = chance.choice((1, 2))
+            more = shape.format(sockets, chance.choice((4, 6)) // sockets)
+            cpus = 2 * math.prod(int(word.partition("=")[2]) for word in more.split()[:2])
+            site.groups[at] = replace(site.groups[at], cpus=cpus, gpus=gpus, memory=8000, more=more)
+        site.lines["SelectTypeParameters"] = chance.choice(("CR_Core_Memory", "CR_Core_Memory", "CR_Core"))
+        self.memory = "Memory" in site.lines["SelectTypeParameters"]
+        defaults: dict[str, str] = {}
+        if self.memory:
+            key, value = chance.choice((("DefMemPerCPU", "500"), ("DefMemPerCPU", "200"), ("DefMemPerGPU", "900")))
+            defaults[key] = value
+        if each := chance.choice(("", "", "2", "3")):
+            defaults["DefCpuPerGPU"] = each
+        where = chance.choice((site.lines, site.main))
+        where |= defaults
+
+    def _ask(self, job, chance):
+        super()._ask(job, chance)
+        if "exclusive" not in job.options and chance.random() < 0.25:
+            job.options["hint"] = "nomultithread"
+
+
+class MemoryThreads(Aspect):
+    """Cores of two threads where memory binds: of a CPU or a node, with limits for them."""
+
+    WAYS = ("", "", "MaxMemPerCPU=400", "MaxMemPerCPU=500", "MaxMemPerNode=3000")
+
+    def configure(self, site, chance):
+        threads = chance.choice(("Sockets=1 CoresPerSocket=4 ThreadsPerCore=2", "Sockets=2 CoresPerSocket=2 "
+                                 "ThreadsPerCore=2", "Sockets=2 CoresPerSocket=4"))  # fmt: skip
+        site.groups = [Nodes(4, 8, memory=size, more=threads) for size in (4000, 2400, 8000)]
+        site.lines["SelectTypeParameters"] = chance.choice(("CR_Core_Memory", "CR_Core_Memory", "CR_CPU_Memory"))
+        site.main["DefMemPerCPU"] = chance.choice(("200", "300", "450"))
+        if way := chance.choice(self.WAYS):
+            key, value = way.split("=")
+            (site.main if chance.random() < 0.5 else site.lines)[key] = value
+
+    def job(self, job, chance, past):
+        way = chance.random()
+        if way < 0.55:
+            job.options["mem-per-cpu"] = str(chance.choice((150, 300, 450, 600, 900)))
+            job.options["ntasks"] = str(max(1, job.size // 2))
+        elif way < 0.75:
+            job.options["mem"] = str(chance.choice((0, 1000, 2000, 3000)))
+        elif way < 0.85:
+            job.options |= {"exclusive": None, **chance.choice(({}, {"mem": "2000"}, {"mem-per-cpu": "300"}))}
+        more = chance.random()
+        if more < 0.3 and "exclusive" not in job.options:
+            job.options |= dict([chance.choice((("hint", "nomultithread"), ("threads-per-core", "1")))])
+            job.options["ntasks"] = str(max(1, job.size // 2))
+        if 0.2 < more < 0.5:
+            job.options |= {"cpus-per-task": str(chance.choice((2, 3, 4))), "ntasks": str(max(1, job.size // 4))}
+        elif more > 0.85:
+            job.options["ntasks-per-node"] = str(each := chance.randint(1, 3))
+            job.options["ntasks"] = str(min(job.size, 8 * each))
+
+    def probe(self, job, chance):
+        self.job(job, chance, [])
+
+
+class GpuPartitions(Gpus):
+    """A partition of nodes with GPUs among those of another, which leaves CPUs for them; nodes by weight; features."""
+
+    def configure(self, site, chance):
+        self.machine = ((), (("a100", 4),), (("h100", 2),))
+        self.memory = False
+        threads = chance.choice(("", "Sockets=2 CoresPerSocket=4", "Sockets=2 CoresPerSocket=2 ThreadsPerCore=2"))
+        weighted = chance.random() < 0.6
+        for at, gpus in enumerate(self.machine):
+            more = f"{threads} Weight={10 * at + 1}" if weighted else threads
+            features = tuple(kind for kind, _ in gpus)
+            site.groups[at] = replace(site.groups[at], cpus=8, gpus=gpus, memory=8000, more=more, features=features)
+        site.lines["SelectTypeParameters"] = chance.choice(("CR_Core", "CR_CPU"))
+        most = chance.choice((4, 6))
+        self.cpu = chance.choice(("main", "cpu"))
+        if self.cpu == "main":
+            site.main["MaxCPUsPerNode"] = str(most)
+        else:
+            site.partitions["cpu"] = f"Nodes=ALL MaxTime=1440 MaxCPUsPerNode={most}"
+        site.partitions["gpu"] = "Nodes=n[05-12] MaxTime=1440" + chance.choice(("", f" MaxCPUsPerNode={most}"))
+
+    def job(self, job, chance, past):
+        if chance.random() < 0.6:
+            self._ask(job, chance)
+            job.options["partition"] = "gpu"
+            if chance.random() < 0.2:
+                job.options["constraint"] = "a100|h100"
+        else:
+            job.options["partition"] = self.cpu
+            job.options["ntasks"] = str(min(job.size, 40))
+            if chance.random() < 0.3:
+                job.options["cpus-per-task"] = "2"
+                job.options["ntasks"] = str(min(job.size, 16))
+
+    def probe(self, job, chance):
+        self.job(job, chance, [])
+
+
+class GpuCores(Gpus):
+    """Nodes of two sockets, each with GPUs of its own (Cores= of gres.conf), which jobs may be bound to."""
+
+    def configure(self, site, chance):
+        self.machine = ((("a100", 4),), (("a100", 4),), ())
+        self.memory = False
+        more = chance.choice(("Sockets=2 CoresPerSocket=4", "Sockets=2 CoresPerSocket=4 ThreadsPerCore=2"))
+        cpus = 16 if "Threads" in more else 8
+        for at, gpus in enumerate(self.machine):
+            cores = ("0-3", "4-7") if gpus else ()
+            site.groups[at] = replace(site.groups[at], cpus=cpus, gpus=gpus, memory=8000, more=more, cores=cores)
+        site.lines["SelectTypeParameters"] = chance.choice(("CR_Core", "CR_Core", "CR_CPU"))
+        self.binds = chance.random() < 0.5
+
+    def _ask(self, job, chance):
+        super()._ask(job, chance)
+        if self.binds and chance.random() < 0.4:
+            job.options["gres-flags"] = "enforce-binding"
+        elif chance.random() < 0.1 and "ntasks" in job.options:
+            for name in [name for name in job.options if "gpu" in name or name == "gres"]:
+                del job.options[name]
+            job.options |= {"gpus-per-socket": "1", "sockets-per-node": "1", "cpus-per-task": "1"}
+
+
+class Selections(Aspect):
+    """Other ways to give out nodes: whole ones, whole sockets, packed; on nodes of one thread a core, or two."""
+
+    def configure(self, site, chance):
+        threads = chance.choice(("Sockets=2 CoresPerSocket=2", "Sockets=2 CoresPerSocket=2 ThreadsPerCore=2",
+                                 "Sockets=4 CoresPerSocket=2"))  # fmt: skip
+        cpus = 4 if threads == "Sockets=2 CoresPerSocket=2" else 8
+        site.groups = [Nodes(4, cpus, more=threads, memory=4000)] * 3
+        self.way = way = chance.choice(("linear", "socket", "socket", "socket memory", "pack"))
+        if way == "linear":
+            site.lines |= {"SelectType": "select/linear", "SelectTypeParameters": "CR_Memory"}
+            if chance.random() < 0.5:
+                site.lines["DefMemPerCPU"] = "100"
+        elif way == "pack":
+            site.lines["SelectTypeParameters"] = "CR_Core,CR_Pack_Nodes"
+        else:
+            site.lines["SelectTypeParameters"] = "CR_Socket" if way == "socket" else "CR_Socket_Memory"
+            if way == "socket memory":
+                site.lines["DefMemPerCPU"] = "400"
+
+    def job(self, job, chance, past):
+        way, size = chance.random(), job.size
+        if way < 0.2:
+            job.options |= {"cpus-per-task": str(chance.choice((2, 3, 4))), "ntasks": str(max(1, size // 4))}
+        elif way < 0.35:
+            each = chance.randint(1, 3)
+            job.options |= {"ntasks-per-node": str(each), "ntasks": str(min(size, 12 * each))}
+        elif way < 0.45:
+            job.options["exclusive"] = None
+        elif way < 0.75:
+            job.options["ntasks"] = str(chance.choice((1, 2, 3, 5)))
+        elif way < 0.85:
+            job.options["mem"] = "1500"
+
+    def probe(self, job, chance):
+        self.job(job, chance, [])
+
+
 class RareOptions(Aspect):
     """Options that few jobs have: numbers of CPUs of a node, ways to spread, nodes that are named, other limits."""
 
@@ -747,8 +913,9 @@ KINDS: dict[str, tuple[type[Aspect], ...]] = {
     "tiers": (Tiers,), "preemption by tier": (PreemptionByTier,), "preemption by qos": (PreemptionByQos,),
     "reservation": (Reserved,), "deferred": (Deferred,), "depth": (Depth,), "licences": (Licences,),
     "several partitions": (Several,), "node orders": (NodeOrders,), "switches": (Switches,),
-    "threads": (Threads,), "rare options": (RareOptions,),
-    "rare settings": (RareSettings,),     "mixture": (),
+    "threads": (Threads,), "gpu threads": (GpuThreads,), "memory threads": (MemoryThreads,),
+    "gpu partitions": (GpuPartitions,), "gpu cores": (GpuCores,), "selections": (Selections,),
+    "rare options": (RareOptions,), "rare settings": (RareSettings,), "mixture": (),
 }  # fmt: skip
 
 MIXED: tuple[tuple[type[Aspect], ...], ...] = (

@@ -2,11 +2,11 @@
 
 import pytest
 
-from gas.endpoints.slurm.asked import asked
+from gas.endpoints.slurm.asked import asked, within_memory
 from gas.endpoints.slurm.directives import from_words
 from gas.endpoints.slurm.options import Options
 from gas.errors import Infeasible
-from gas.slurm.cluster import Gres, Job
+from gas.slurm.cluster import Gres, Job, Partition
 
 
 def job(words, size, walltime=3600, *, unit=None, first=0, whole=None):
@@ -105,3 +105,21 @@ def test_fewer_gpus_in_all_than_nodes_are_refused():
 def test_threads_and_tasks_of_a_core_are_handed_on(words, threads, tasks):
     found = job(words, 8)
     assert (found.threads_per_core, found.tasks_per_core) == (threads, tasks)
+
+
+@pytest.mark.parametrize(
+    ("words", "size", "per_task", "memory", "cpus"),
+    [
+        ("--mem-per-cpu=600", 3, 2, 300, 6), ("--mem-per-cpu=900 -c 2", 1, 6, 300, 6),
+        ("--mem-per-cpu=400", 3, 1, 400, 3),
+        ("--mem=1000", 1, 3, None, 3), ("--mem=1000 --ntasks-per-node=1", 3, 3, None, 9),
+        ("--mem=1000", 3, 1, None, 3),
+        ("", 3, 2, 250, 6), ("--mem-per-gpu=900", 3, 1, None, 3),
+    ],
+)  # fmt: skip
+def test_more_memory_of_a_cpu_than_there_may_be_is_that_of_several(words, size, per_task, memory, cpus):
+    """Seen on 22.05, 24.11 and 26.05 (MaxMemPerCPU=400)."""
+    limited = Partition("main", (), memory_per_cpu=500, most_memory_per_cpu=400)
+    found = within_memory(job(words, size, unit="tasks"), limited)
+    assert (found.cpus_per_task, found.memory_per_cpu, found.cpus) == (per_task, memory, cpus)
+    assert within_memory(job(words, size), Partition("main", ())) == job(words, size)
