@@ -1,6 +1,6 @@
-"""How much one user may take of the service: jobs, processors × walltime, bytes kept, requests, streams.
+"""Limits per user: jobs, processors × walltime, stored bytes, requests and streams.
 
-Nothing here looks at a clock or counts by itself: the caller says how much there is, and when it is. Limits hold for
+This module has no clock and no counters: the caller passes the time and the present amounts. Limits apply to
 operators too, so that they mean the same with and without tokens.
 """
 
@@ -53,7 +53,7 @@ class Limits:
     Raises
     ------
     BadInput
-        A limit under which nothing at all would be possible.
+        A limit that would allow nothing at all.
     """
 
     max_queued: int | None = None
@@ -71,12 +71,12 @@ class Limits:
         _check_rate(self.max_rate)
 
     def check_queue(self, user: str, active: int, processor_seconds: int, processors: int, walltime: int) -> None:
-        """Raise if one more job would be too much.
+        """Raise if one more job would exceed a limit.
 
         Parameters
         ----------
         user
-            Whose job it would be.
+            User of the job.
         active
             Jobs and reservations that the user has in the schedule.
         processor_seconds
@@ -87,7 +87,7 @@ class Limits:
         Raises
         ------
         OverLimit
-            Nothing is to be queued.
+            The job would exceed a limit.
         """
         if self.max_queued is not None and active >= self.max_queued:
             raise OverLimit(
@@ -110,12 +110,12 @@ class Limits:
         )
 
     def check_bytes(self, user: str, queued: int, more: int) -> None:
-        """Raise `OverLimit` if one more job would keep too much.
+        """Raise `OverLimit` if one more job would exceed the limit on stored bytes.
 
         Parameters
         ----------
         user
-            Whose job it would be.
+            User of the job.
         queued, more
             Bytes of the commands and environments of the user's jobs in the schedule, and of the new one.
         """
@@ -134,7 +134,7 @@ class Limits:
         )
 
     def check_size(self, size: int) -> None:
-        """Raise `TooLarge` if a request's body of `size` bytes, or that many so far, is too much."""
+        """Raise `TooLarge` if a request's body of `size` bytes, complete or so far, exceeds the limit."""
         if self.max_request_bytes is not None and size > self.max_request_bytes:
             raise TooLarge(
                 f"the request has {size} bytes or more, and the limit is {self.max_request_bytes}; put long parts "
@@ -164,7 +164,7 @@ class RateLimiter:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """Return how many users are remembered."""
+        """Return the number of users with a bucket that is not full."""
         return len(self._full_at)
 
     def admit(self, user: str, now: float) -> None:
@@ -191,13 +191,13 @@ class RateLimiter:
                 self._forget(now)
 
     def _forget(self, now: float) -> None:
-        """Forget full buckets, which are as if they had never been; the next time at twice what is left."""
+        """Forget full buckets, which have no effect; the next time when the number of the others has doubled."""
         self._full_at = {user: full_at for user, full_at in self._full_at.items() if full_at > now}
         self._sweep_above = max(64, 2 * len(self._full_at))
 
 
 class Pace:
-    """Bytes per second and user, with those of a second at once: who sends more is to wait.
+    """Limits bytes per second and user, with a burst of one second: a user who sends more must wait.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class Pace:
         self._sweep_above = 64
 
     def pause(self, user: str, size: int, now: float) -> float:
-        """Return for how many seconds to wait after `size` bytes more; `now` is of a clock that never goes back."""
+        """Return the seconds to wait after `size` more bytes; `now` is the time of a clock that never goes back."""
         due = max(self._due.get(user, now), now) + size / self._rate
         self._due[user] = due
         if len(self._due) > self._sweep_above:

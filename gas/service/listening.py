@@ -1,4 +1,4 @@
-"""The socket on which S³ listens: its own, or one that systemd has opened for it."""
+"""The listening socket of S³: its own, or one that systemd has opened."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
 
 
 def passed_socket() -> socket.socket | None:
-    """Return the listening socket that systemd has passed to this process; None if it has passed none.
+    """Return the listening socket that systemd has passed to this process; None if there is none.
 
-    Programs that this process starts do not get it, and no longer find it in the environment.
+    Programs that this process starts do not inherit it, nor the variables about it.
 
     Raises
     ------
     BadInput
-        What was passed is not one listening TCP socket.
+        The passed descriptors are not one listening TCP socket.
     """
     count, pid = os.environ.pop("LISTEN_FDS", ""), os.environ.pop("LISTEN_PID", "")
     os.environ.pop("LISTEN_FDNAMES", None)
@@ -90,7 +90,7 @@ def check_passed(passed: socket.socket, *, anywhere: bool) -> None:
 
 
 def is_loopback(listener: socket.socket) -> bool:
-    """Return whether only programs of this machine reach a listening socket."""
+    """Return whether only programs on this machine can reach a listening socket."""
     return _is_loopback(listener.getsockname()[0])
 
 
@@ -106,6 +106,6 @@ def _not_loopback(which: str) -> BadInput:
 
 
 def url_of(listener: socket.socket, scheme: str = "http") -> str:
-    """Return the address of a listening socket as clients write it."""
+    """Return the address of a listening socket as a URL for clients."""
     host, port = listener.getsockname()[:2]
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

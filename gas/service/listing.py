@@ -1,4 +1,4 @@
-"""Lists of jobs in pages: which jobs are wanted, and which come on one page."""
+"""Lists of jobs in pages: the selection of jobs, and the jobs of one page."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from gas.service.jobs import Job, JobState
 __all__ = ["MOST_A_PAGE", "Page", "Wanted", "page_of", "waiting_in_line"]
 
 MOST_A_PAGE = 1000
-"""The jobs of a page, unless fewer are asked for: a list is never longer, however long the queue is."""
+"""Largest number of jobs on a page, however long the queue is; a client may request fewer."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which jobs a client wants to have listed.
+    """The jobs that a client wants to list.
 
     Attributes
     ----------
     after
-        Only jobs with higher numbers: where the page before ended.
+        Only jobs with higher numbers: the last number of the previous page.
     limit
-        The most jobs of the page.
+        Largest number of jobs on the page.
     ended
-        How many ended jobs to list, the latest ones, beside those in the schedule.
+        Number of the latest ended jobs to list, in addition to those in the schedule.
     states
-        Only jobs in one of these; an empty set is all.
+        Only jobs in one of these states; an empty set means all.
     user
         Only the jobs of one user; None for all users.
     """
@@ -40,22 +40,22 @@ class Wanted:
     user: str | None = None
 
     def __contains__(self, job: Job) -> bool:
-        """Whether a job is wanted, by its state and user."""
+        """Whether a job is selected by its state and user."""
         return (not self.states or job.state in self.states) and self.user in (None, job.request.user)
 
 
 @dataclass(frozen=True)
 class Page:
-    """Jobs in submission order, without what may be long; `next` is the number to go on after, None at the end."""
+    """Jobs in submission order, without long fields; the following page begins after `next`, None on the last page."""
 
     jobs: list[Job]
     next: int | None
 
 
 def waiting_in_line(jobs: Mapping[int, Job], numbers: Sequence[int], wanted: Wanted) -> list[int]:
-    """Return the numbers of those in the schedule that may come on the page, and one more if there are more.
+    """Return the numbers of jobs in the schedule that may be on the page, and one more if there are more.
 
-    `numbers` ascend. Jobs may change meanwhile: those that come on the page are to be looked at again.
+    `numbers` ascend. Jobs may change in the meantime, so the caller must check the jobs of the page again.
     """
     rest = islice(numbers, bisect_right(numbers, wanted.after), None)
     found = (id for id in rest if (job := jobs.get(id)) is not None and job in wanted)
@@ -63,7 +63,7 @@ def waiting_in_line(jobs: Mapping[int, Job], numbers: Sequence[int], wanted: Wan
 
 
 def page_of(candidates: list[Job], wanted: Wanted) -> Page:
-    """Return the page that the first of these jobs make; more than its limit say that there is another page."""
+    """Return the page of the first of these jobs; if there are more than its limit, another page follows."""
     candidates.sort(key=lambda job: job.id)
     jobs = candidates[: wanted.limit]
     return Page(jobs, jobs[-1].id if len(candidates) > wanted.limit else None)

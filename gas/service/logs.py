@@ -1,4 +1,4 @@
-"""The service's own log on standard error: lines for people, or one JSON object a line for programs.
+"""The service's own log on standard error: lines for people, or one JSON object per line for programs.
 
 Records carry what happened as fields (``log.info("…", extra={"event": …, "job": …})``); commands, environments, keys
 and tokens are never among them.
@@ -20,7 +20,7 @@ _ORDINARY = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line: time (UTC), level, message, and the fields of the record."""
+    """One JSON object per line: time (UTC), level, message, and the fields of the record."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""
@@ -37,7 +37,7 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """A line for people, in which what users have named neither steers a terminal nor begins a line of its own."""
+    """A line for people; names chosen by users cannot control the terminal or begin new lines."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # the name that logging calls
         """Return the line of a record."""
@@ -49,7 +49,7 @@ class TextLines(logging.Formatter):
 
 
 class _StandardError(logging.StreamHandler[TextIO]):
-    """Writes to what is standard error at the time."""
+    """Writes to the present standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record."""

@@ -1,4 +1,4 @@
-"""The high-water mark: beside the store, how far the store had got when it was written last.
+"""The high-water mark: a file beside the store that records its last write.
 
 A store that was replaced by a backup, or has lost its newest changes to damage, looks like any other. What it lacks
 shows only by comparison: after every commit its state is noted here, 200 bytes, without waiting for the disk. So after
@@ -23,16 +23,16 @@ _SIZE = 200  # bytes: one write within one sector, so that it is replaced whole
 
 @dataclass(frozen=True)
 class Mark:
-    """How far a store had got.
+    """The state of a store after its last write.
 
     Attributes
     ----------
     store, epoch
-        Which store; the epoch grows when an older state of it is brought back.
+        The identity of the store; the epoch grows when an older state is restored.
     commits
-        How many times it had been written.
+        Its number of writes.
     last_id
-        The highest number that a job had got.
+        The highest number of its jobs.
     """
 
     store: str
@@ -42,19 +42,19 @@ class Mark:
 
 
 class MarkFile:
-    """The file that holds the mark of one store; whatever goes wrong with it, the store goes on."""
+    """The file with the mark of one store; errors of this file do not affect the store."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = -1
 
     def read(self) -> Mark | None:
-        """Return the mark, None if there is none that can be trusted.
+        """Return the mark; None if there is none that can be trusted.
 
         Raises
         ------
         Conflict
-            There is one that cannot be read at this moment: without it, numbers might be given again.
+            It exists but cannot be read at present; without it, job numbers might be reused.
         """
         try:
             sealed = json.loads(self._path.read_bytes())

@@ -1,4 +1,4 @@
-"""What the service counts and measures, in the format that Prometheus reads (``GET /metrics``).
+"""The counters and measurements of the service, in the format of Prometheus (``GET /metrics``).
 
 Only sums and distributions: no user, job or command can be identified.
 """

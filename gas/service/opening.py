@@ -1,4 +1,4 @@
-"""The book that a store holds, opened for another life of the service: its size, and its clock, resumed."""
+"""Opens the book of an existing store for another run of the service: size and clock continue."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def open_book(
     host: Host | None = None,
     classes: Classes = NO_CLASSES,
 ) -> Book:
-    """Return the book that a store holds; `gas.service.live` says what the parameters mean.
+    """Return the book of a store; `gas.service.live` documents the parameters.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def open_book(
 
 
 def _size(processors: int | None, meta: dict[str, str], store: Store, state: Path) -> int:
-    """Return the number of processors: what is asked for, if that is the store's or nothing depends on it yet."""
+    """Return the number of processors: the requested one, if the store has the same or nothing depends on it yet."""
     if processors is None:
         if "processors" not in meta:
             raise BadInput(f"--processors: is required for the new state directory {state}")

@@ -1,4 +1,4 @@
-"""What a job has printed: the ends of its two streams, and of the log of its wrapper."""
+"""The output of a job: the ends of its two streams, and of its wrapper's log."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ OUTPUT_LIMIT = 64 * 1024
 
 
 def output(job_directory: Path, stream: str = "stdout", limit: int = OUTPUT_LIMIT, after: int | None = None) -> bytes:
-    """Return the last bytes, at most `limit`, of what a job has printed so far; nothing if it has not been started.
+    """Return at most the last `limit` bytes of a job's output so far; nothing if it has not started.
 
     Parameters
     ----------
     after
-        Return in their place the first ones after so many.
+        Return the first bytes after this offset instead.
 
     Raises
     ------
@@ -35,13 +35,13 @@ def output(job_directory: Path, stream: str = "stdout", limit: int = OUTPUT_LIMI
 
 
 def last_words(job_directory: Path) -> str:
-    """Return what the wrapper itself printed at last: nothing, unless Python could not start or the disk is full."""
+    """Return the wrapper's own last output: empty, unless Python could not start or the disk is full."""
     lines = _part_of_file(job_directory / "wrapper.log", 1000).strip().splitlines()
     return f"wrapper.log ends: {lines[-1].decode(errors='replace')}" if lines else "wrapper.log is empty"
 
 
 def _part_of_file(path: Path, limit: int, after: int | None = None) -> bytes:
-    """Return the last bytes of a file, or those after so many; nothing if it is none or cannot be read."""
+    """Return the last bytes of a file, or those after an offset; nothing if it is not a readable file."""
     try:
         number = open_regular(path)
     except OSError:

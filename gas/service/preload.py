@@ -1,4 +1,4 @@
-"""The state to begin with: the jobs of a log as they stood at some instant, moved to the present."""
+"""The initial state from a log: its running and waiting jobs at one instant, moved to the present."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["log_instant", "stood"]
 
 
 def log_instant(log: Log, text: str, processors: int | None = None) -> int:
-    """Return the second of a log that `text` names.
+    """Return the second of a log that a text specifies.
 
     ``120d`` (and every other duration) counts from second 0 of the log, ``40%`` is a share of the time from its first
     to its last submission, a date and time is one in the log's own time zone, and ``longest-queue`` is the
@@ -26,7 +26,7 @@ def log_instant(log: Log, text: str, processors: int | None = None) -> int:
     Raises
     ------
     BadInput
-        It is none of these, or lies outside the log.
+        It has none of these forms, or lies outside the log.
     """
     first, last = int(log.submit[0]), int(log.submit[-1])
     given = text.strip()
@@ -67,7 +67,7 @@ def stood(
 ) -> tuple[Machine, list[tuple[str, Entry, int]], RigidJobs]:
     """Return a machine with the jobs that run and wait at log second `at`, which becomes the instant `now`.
 
-    Each job comes as (name, entry, run time); the rigid jobs of the whole log come with them, for what they skipped.
+    Each job is a tuple (name, entry, run time); the rigid jobs of the whole log are returned, too, for skipped jobs.
     """
     jobs = apply_overrun(rigid_jobs(log, processors), "kill")
     count = max(1, len(jobs))

@@ -1,12 +1,12 @@
 """The processes of S³'s jobs on this machine: starting, watching and cancelling their wrappers.
 
-    start_process    hand a command to a wrapper of its own (`gas.service.wrapper`)
-    was_started      whether that was ever done
-    withdraw         keep every wrapper off a job that waits (again), however late it comes up
-    settle           how a job stands; brings a job whose wrapper was killed to an end
-    cancel_process   have it terminated, also before the wrapper has come up
+    start_process    pass a command to its own wrapper (`gas.service.wrapper`)
+    was_started      whether this was ever done
+    withdraw         keep every wrapper, however late it starts, from a job that waits (again)
+    settle           the state of a job; ends a job whose wrapper was killed
+    cancel_process   terminate it, also before its wrapper has started
     overpower        end a job that its wrapper does not end in time
-    Reach            how the processes of a job are started and ended
+    Reach            the means to start and end the processes of a job
     read_state, alive, job_environment, reap_wrappers
 
 If the system cannot tell the state of a job (no descriptors left), these raise `Unknown` and change nothing.

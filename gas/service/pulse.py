@@ -1,4 +1,4 @@
-"""Whether the service ran at all: what a stopped process, a suspended machine or a starved one takes from it.
+"""Detects whether the service was stopped, suspended or starved of processor time.
 
 A thread that does nothing but wake up distinguishes that from a service that is merely slow: one that works uses the
 processor, and lets this thread run now and then.
@@ -16,10 +16,10 @@ from gas.service import wrapper
 __all__ = ["Pulse"]
 
 BEAT_SECONDS = 0.25
-"""How often the thread wakes up."""
+"""Interval at which the thread wakes up, in seconds."""
 
 PAUSE_SECONDS = 1.0
-"""How long it must not have run for that to be a pause."""
+"""Shortest time without running that counts as a pause, in seconds."""
 
 _KEPT = 1000
 
@@ -32,9 +32,9 @@ class Pulse:
     Parameters
     ----------
     elapsed
-        Where elapsed seconds come from, with those asleep.
+        Source of elapsed seconds, including suspended time.
     used
-        Where the processor seconds come from that this process has used.
+        Source of the processor seconds that this process has used.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Pulse:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Beat, from now on, in a thread."""
+        """Beat from now on, in a thread."""
         self._thread = threading.Thread(target=self._run, name="s3-pulse", daemon=True)
         self._thread.start()
 
@@ -64,7 +64,7 @@ class Pulse:
             self._thread.join()
 
     def beat(self) -> None:
-        """Note that the process runs."""
+        """Record that the process runs."""
         with self._lock:
             now, used = self._elapsed(), self._used()
             # Work that keeps the thread from running (a call that holds the interpreter's lock) is no pause.
@@ -74,7 +74,7 @@ class Pulse:
             self._last = now, used
 
     def paused(self, since: float) -> float:
-        """Return for how many seconds the process has not run since an instant of `elapsed`."""
+        """Return the seconds in which the process has not run since an instant of `elapsed`."""
         self.beat()  # after a pause, the first thread to wake up sees it
         with self._lock:
             return sum(min(pause, end - since) for end, pause in self._pauses if end > since)

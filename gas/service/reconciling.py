@@ -1,4 +1,4 @@
-"""What a store does not know any more, found again in the directories of the jobs.
+"""Recovers jobs that a restored or damaged store does not know, from the directories of jobs.
 
 A store that was restored from a backup, or has lost its newest changes to damage, is older than the directories beside
 it. Each directory says in ``job.json`` whose job it is and what it may use. So a job that has been handed to a wrapper
@@ -43,16 +43,16 @@ _MOST_BYTES = 64 * 2**20  # of a job.json: a command with its environment has at
 
 
 def directories(jobs: Path) -> dict[str, tuple[int, str]]:
-    """Return number and identity of the jobs that have a directory, by its name."""
+    """Return number and identity of the jobs with a directory, by the name of the directory."""
     found = {each.name: _NAME.fullmatch(each.name) for each in jobs.iterdir()} if jobs.is_dir() else {}
     numbered = {name: (int(match[1]), match[2] or "") for name, match in found.items() if match}
     return {name: known for name, known in numbered.items() if known[0] < _LARGEST_NUMBER}
 
 
 def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[str]:
-    """Bring a store up to what the directories of its jobs show; return what was found, as sentences.
+    """Bring a store up to date with the directories of its jobs; return the findings as sentences.
 
-    Normally that is nothing, at the price of one listing.
+    Normally there are none, and the cost is one listing.
     """
     found = directories(jobs)
     loss = store.lost
@@ -111,7 +111,7 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
 
 
 def _adopt(store: Store, jobs: Path, names: list[str], found: dict[str, tuple[int, str]]) -> list[Job]:
-    """Take the jobs of some directories into a store that does not know them; return those."""
+    """Add the jobs of some directories to a store that does not know them; return these jobs."""
     adopted = []
     for name in names:
         id, identity = found[name]
@@ -132,7 +132,7 @@ def _adopt(store: Store, jobs: Path, names: list[str], found: dict[str, tuple[in
 
 
 def _has_run_after_all(job: Job, directory: Path, runner: Runner) -> bool:
-    """Return whether a job that has ended without having run, by the store, has started by its directory."""
+    """Return whether a job that ended without running, by the store, has started according to its directory."""
     ran = job.exit_status is not None or job.signal is not None
     if job.request.actuator != "process" or job.state not in ("cancelled", "failed") or ran:
         return False
@@ -146,7 +146,7 @@ def _has_run_after_all(job: Job, directory: Path, runner: Runner) -> bool:
 
 
 def _revive(job: Job, directory: Path, clock: Clock) -> None:
-    """Take a job that has ended as running; one that was cancelled is being cancelled."""
+    """Treat an ended job as running; a cancelled one as being cancelled."""
     if job.state == "cancelled":
         said, job.message = job.message, f"{BEING}cancelled"
         job.remark(said)
@@ -160,7 +160,7 @@ def _listed(jobs: list[Job]) -> str:
 
 
 def note_start(job: Job, directory: Path, clock: Clock) -> None:
-    """Note that a waiting job has started: when it was planned to and in which shape, by its directory."""
+    """Record that a waiting job has started, with its planned start and shape from its directory."""
     record = _record_of(directory)
     start = job.start
     if record is not None:
@@ -176,7 +176,7 @@ def note_start(job: Job, directory: Path, clock: Clock) -> None:
 
 
 def _job_in(directory: Path, id: int, identity: str, store: str) -> Job | None:
-    """Return the job that a directory belongs to, as running; None if that cannot be read, or is another's."""
+    """Return the job of a directory as a running job; None if it is unreadable or belongs to another store."""
     record = _record_of(directory)
     if record is None:
         return None
@@ -242,7 +242,7 @@ def _size_of(facts: Fields) -> tuple[int, int]:
 
 
 def _shape_of(values: list[object]) -> Shape:
-    """Return the shape of a process as `Job.facts` has it."""
+    """Return the shape of a process from `Job.facts`."""
     processors, walltime, run_time, promise = values
     numbers = ((processors, MOST_PROCESSORS), (walltime, LONGEST), (promise, LATEST))
     if run_time is not None or not all(type(value) is int and 0 <= value <= most for value, most in numbers):
@@ -251,7 +251,7 @@ def _shape_of(values: list[object]) -> Shape:
 
 
 def _within(facts: Fields, key: str, least: int, most: int) -> int:
-    """Return a number that the service itself could have written."""
+    """Return a number within the range that the service writes."""
     number = int(facts.integer(key, minimum=least))
     if number > most:
         raise facts.fail(key, f"{number} is above {most}")
@@ -267,7 +267,7 @@ def _record_of(directory: Path) -> Fields | None:
 
 
 def _stop(directory: Path) -> None:
-    """End what still runs in a directory that belongs to no job: its processors are given to others."""
+    """End processes in a directory that belongs to no job: other jobs get the processors."""
     try:
         if processes.was_started(directory):
             processes.cancel_process(directory)

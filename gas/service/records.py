@@ -1,10 +1,10 @@
-"""The records that a job's wrapper leaves in its directory, read back.
+"""Reads the records that wrappers write into the directories of jobs.
 
-    read_state   the latest record of a job: `Started`, `Ended`, or what is wrong with it
-    alive        whether the wrapper of a job runs: that very process
-    claim_of     the process that has claimed a job, a wrapper; or that it is cancelled or withdrawn
+    read_state   the latest record of a job: `Started`, `Ended`, or the error in it
+    alive        whether the wrapper of a job runs, the same process
+    claim_of     the wrapper that has claimed a job, or its cancellation or withdrawal
 
-Everything known of a job lies in its directory, so a service that starts again reads the same.
+All knowledge of a job is in its directory, so a restarted service reads the same.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ WITHDRAWN = -2
 
 @dataclass(frozen=True)
 class Started:
-    """The record of a start: who watches over the job, what it is to the operating system, since when.
+    """The record of a start: the wrapper, the process of the job, and the time.
 
     `wrapper_ticks` (the start of the wrapper in clock ticks since boot) and `boot` distinguish the wrapper from later
     processes with its pid. `start` is in epoch seconds.
@@ -72,8 +72,8 @@ class Started:
 class Ended:
     """The record of an end: no process of the job is left.
 
-    Either `exit_status` or `signal` says how the command ended; both are None if it was never started, or if that is
-    not known. `reason` is ``lost`` if the wrapper was killed (or the machine was). `start` and `end` are epoch
+    Either `exit_status` or `signal` tells how the command ended; both are None if it was never started, or if this is
+    unknown. `reason` is ``lost`` if the wrapper was killed (or the machine was). `start` and `end` are epoch
     seconds.
     """
 
@@ -87,23 +87,23 @@ class Ended:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A record that is there but cannot be understood."""
+    """A record that exists but is unreadable."""
 
     path: Path
     problem: str
 
 
 class Unknown(GasError):
-    """The state of a job is not known at present (no descriptors or memory left, say): leave it as it is."""
+    """The state of a job is unknown at present (for example, no descriptors or memory left); nothing may be changed."""
 
 
 def read_state(job_directory: Path) -> Started | Ended | Unreadable | None:
-    """Return the latest record of a job, None if it has none yet.
+    """Return the latest record of a job; None if it has none yet.
 
     Raises
     ------
     Unknown
-        That is not known at present.
+        The state is not known at present.
     """
     end = _record(job_directory / wrapper.ENDED)
     if isinstance(end, Unreadable):
@@ -142,7 +142,7 @@ def _is_copy(job_directory: Path) -> bool:
 
 
 def alive(started: Started) -> bool:
-    """Return whether the wrapper of a job runs: the very process, not a later one with the same pid, nor its zombie."""
+    """Return whether the wrapper of a job runs: the same process, not a later one with its pid, and not a zombie."""
     return is_running(started.wrapper_pid, started.wrapper_ticks, started.boot)
 
 
@@ -155,7 +155,7 @@ def open_regular(path: Path) -> int:
     Raises
     ------
     OSError
-        ENXIO if it is anything else than a regular file.
+        ENXIO if it is not a regular file.
     """
     number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC)
     try:
@@ -168,7 +168,7 @@ def open_regular(path: Path) -> int:
 
 
 def _record(path: Path) -> Fields | Unreadable | None:
-    """Return the table that a file holds."""
+    """Return the table in a file."""
     try:
         with open(open_regular(path), "rb") as file:
             text = file.read(_RECORD_LIMIT)
@@ -185,9 +185,9 @@ def _record(path: Path) -> Fields | Unreadable | None:
 
 
 def claim_of(job_directory: Path) -> tuple[int, int, str] | None:
-    """Return pid, start in ticks and boot of the process that has claimed the job; of no process if unreadable.
+    """Return pid, start in ticks and boot of the process that has claimed a job; no process if unreadable.
 
-    In place of the pid there may be `CANCELLED` or `WITHDRAWN`.
+    Instead of a pid, it may be `CANCELLED` or `WITHDRAWN`.
     """
     record = _record(job_directory / wrapper.CLAIM)
     if record is None:
@@ -203,9 +203,9 @@ def claim_of(job_directory: Path) -> tuple[int, int, str] | None:
 
 
 def _is_elsewhere(claim: Fields, job_directory: Path) -> bool:
-    """Return whether a claim was made in another directory, of which this one is a copy.
+    """Return whether a claim was made in another directory, and this one is a copy.
 
-    One that was moved, or is reached by another way, is the same.
+    A directory that was moved, or is reached by another path, is the same.
     """
     place = Path(claim.text("place", str(job_directory)))
     try:
@@ -215,7 +215,7 @@ def _is_elsewhere(claim: Fields, job_directory: Path) -> bool:
 
 
 def is_running(pid: int, ticks: int, boot: str) -> bool:
-    """Return whether the process that had this pid, start and boot still runs; `Unknown` if not known at present."""
+    """Return whether the process with this pid, start and boot still runs; `Unknown` if not known at present."""
     if pid <= 0 or boot != boot_now():
         return False
     found = process_at(pid)
@@ -231,7 +231,7 @@ def boot_now() -> str:
 
 
 def process_at(pid: int) -> wrapper.Process | None:
-    """Return a process by its pid, None if there is none; `Unknown` if not known at present."""
+    """Return a process by its pid; None if there is none; `Unknown` if not known at present."""
     try:
         return wrapper.process(pid)
     except OSError as error:

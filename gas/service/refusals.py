@@ -1,4 +1,4 @@
-"""How errors are answered over HTTP: one JSON object, with the status that `gas.errors.ERRORS` gives."""
+"""HTTP answers for errors: one JSON object, with the status from `gas.errors.ERRORS`."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class ErrorAnswer(BaseModel):
 
 
 def refused_with(text: str) -> dict[str, Any]:
-    """Return what the OpenAPI document says of a refusal; one of the routes must name `ErrorAnswer` as a model.
+    """Return the entry of a refusal in the OpenAPI document; one of the routes must name `ErrorAnswer` as a model.
 
-    If all did, deriving the same schema a hundred times would take half of a service's start.
+    If all routes did, deriving this schema a hundred times would take half of a service's start.
     """
     schema = {"$ref": f"#/components/schemas/{ErrorAnswer.__name__}"}
     return {"description": text, "content": {"application/json": {"schema": schema}}}
 
 
 def refuse(status: int, kind: str, message: str, availability: Any = None) -> JSONResponse:
-    """Return the answer to a request that is refused."""
+    """Return the answer to a refused request."""
     content: dict[str, Any] = {"error": {"kind": kind, "message": message}}
     if availability is not None:
         content["availability"] = availability
@@ -47,7 +47,7 @@ def refuse(status: int, kind: str, message: str, availability: Any = None) -> JS
 
 
 def refusal(error: Exception, availability: Any = None) -> JSONResponse:
-    """Return the answer that an error of `gas.errors.ERRORS` becomes."""
+    """Return the answer for an error of `gas.errors.ERRORS`."""
     outcome = outcome_of(error)
     assert outcome is not None, f"{type(error).__name__} is not in the table of errors"
     answer = refuse(outcome.http_status, type(error).__name__, str(error), availability)
@@ -59,7 +59,7 @@ def refusal(error: Exception, availability: Any = None) -> JSONResponse:
 
 
 def first_problem(errors: Any) -> str:
-    """Return the first thing wrong with a request, its place first, with the nearest right key."""
+    """Return the first error in a request: its place, the error, and the nearest known key."""
     error = min(errors, key=lambda e: e["type"] != "extra_forbidden")  # a mistyped key before the one it meant
     place = ".".join(str(part) for part in error["loc"] if part not in ("process", "simulated"))
     kind, given = error["type"], error.get("input")
@@ -96,4 +96,4 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     429: refused_with("Too many requests; see Retry-After"),
     503: refused_with("The store cannot be written; nothing was changed"),
 }
-"""What any route may answer, for the OpenAPI document."""
+"""The possible answers of every route, for the OpenAPI document."""

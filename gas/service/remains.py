@@ -1,9 +1,9 @@
-"""The processes of a job in the process table: found and ended without its wrapper's help.
+"""Finds and ends the processes of a job in the process table, without its wrapper.
 
-    wrapper_of       the wrapper at work on a job's directory
-    signal_process   a signal for one process, never for a later one with its pid
-    Traces           by what the processes of a job are known
-    members, end     the processes themselves; KILL for all of them
+    wrapper_of       the wrapper that works on a job's directory
+    signal_process   send a signal to one process, never to a later one with its pid
+    Traces           what identifies the processes of a job
+    members, end     the processes; kill all of them
 
 A job's processes descend from its wrapper or are in its session, are in its cgroup, or bear its mark
 (``GAS_JOB_DIRECTORY``) in their environment. A process that left the session, cleared its environment and lost its
@@ -23,25 +23,25 @@ from gas.service.records import Unknown, process_at
 __all__ = ["Traces", "end", "members", "signal_process", "wrapper_of"]
 
 _MOST_COMMAND = 2**16
-"""Bytes of a command line that are looked at: a wrapper's has a few hundred."""
+"""Bytes of a command line that are read: a wrapper's has a few hundred."""
 
 _MOST_ENVIRONMENT = 2**23
-"""The same of an environment; a job's has no more than execve takes, some 6 MB."""
+"""Bytes of an environment that are read; a job's has at most the limit of execve, some 6 MB."""
 
 _ROUNDS = 10
-"""How often `end` looks for what was forked since its latest look; a job that forks faster is left to the next call."""
+"""Number of times that `end` looks for newly forked processes; a job that forks faster is left to the next call."""
 
 
 @dataclass(frozen=True)
 class Traces:
-    """By what the processes of a job are known.
+    """What identifies the processes of a job.
 
     Parameters
     ----------
     directory
-        The job's directory, which its processes bear as a mark.
+        The job's directory, which is the mark in the environment of its processes.
     wrapper
-        Its wrapper, if that lives: all that descends from it is the job's.
+        Its wrapper, if alive: all its descendants belong to the job.
     group
         Session and process group of its command; None if unknown, or of a session that is no longer the job's.
     cgroup
@@ -59,7 +59,7 @@ class Traces:
 
 
 def wrapper_of(directory: Path, uid: int | None = None) -> wrapper.Process | None:
-    """Return the wrapper at work on a directory, known by its command line; `Unknown` if not known at present.
+    """Return the wrapper of a directory, identified by its command line; `Unknown` if not known at present.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def wrapper_of(directory: Path, uid: int | None = None) -> wrapper.Process | Non
 
 
 def members(traces: Traces) -> list[wrapper.Process]:
-    """Return the living processes of a job, its wrapper left out; `Unknown` if not known at present."""
+    """Return the living processes of a job, without its wrapper; `Unknown` if not known at present."""
     table = [each for each in _table() if each.lives and each.pid != os.getpid()]
     known: set[int] = set()
     if traces.wrapper is not None:
@@ -97,7 +97,7 @@ def members(traces: Traces) -> list[wrapper.Process]:
 
 
 def end(traces: Traces) -> int:
-    """Kill the processes of a job, those too that are forked meanwhile; return how many there were.
+    """Kill the processes of a job, including those forked in the meantime; return their number.
 
     The wrapper is left alone. A killed process may take a moment to go; once this returns 0, nothing
     of the job is left.
@@ -151,7 +151,7 @@ def _table() -> list[wrapper.Process]:
 
 
 def _facts(pid: int, name: str, most: int) -> bytes:
-    """Return the beginning of a file of a process, nothing if it is gone or another user's.
+    """Return the beginning of a file of a process; nothing if the process is gone or another user's.
 
     Parameters
     ----------

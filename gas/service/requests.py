@@ -1,4 +1,4 @@
-"""What clients send over HTTP, as the OpenAPI document shows it: values, and the bodies of requests."""
+"""The bodies of HTTP requests and their values, as in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ IN_WORDS = {
     _PATH: "an absolute path, which begins with /, without NUL characters",
     CLASS_NAME: CLASS_NAME_IN_WORDS,
 }
-"""What must match each pattern."""
+"""The description of each pattern, in messages."""
 
 Text = Annotated[str, StringConstraints(strict=True, pattern=_TEXT, max_length=131_072)]
 
@@ -228,7 +228,7 @@ _SHARE = "Of a simulated job; default: the same fraction of its walltime"
 
 
 class ReshapeBody(_Body):
-    """Another shape for a waiting job; what is left out stays as it is."""
+    """Another shape for a waiting job; fields that are left out do not change."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"processors": 32, "walltime": 4200}]})
 

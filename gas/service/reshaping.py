@@ -1,4 +1,4 @@
-"""Another shape for a waiting job: what a request for it must pass, and the change, durable before it is answered."""
+"""Changes the shape of a waiting job: checks the request, and makes the change durable before the response."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = logging.getLogger("gas.s3")
 
 
 def reshape(book: Book, limits: Limits, job: Job, wanted: Reshape) -> Job:
-    """Give a job the shape that is wanted, and write that; `LiveScheduler.reshape` says more."""
+    """Give a job the requested shape, durably; see `LiveScheduler.reshape`."""
     if job.state != "queued":
         what = "a reservation" if job.state == "reserved" else job.state
         raise Conflict(f"job {job.id} is {what}; only waiting jobs can be reshaped")
@@ -39,7 +39,7 @@ def reshape(book: Book, limits: Limits, job: Job, wanted: Reshape) -> Job:
 
 
 def _wanted_shape(job: Job, wanted: Reshape) -> Shape:
-    """Return the shape that a job would have; a promise for it is not made yet."""
+    """Return the shape that a job would have, without a promise yet."""
     present = job.shape
     processors, walltime = wanted.processors or present.processors, wanted.walltime or present.walltime
     run_time = job.reshaped_run_time(walltime)
@@ -51,7 +51,7 @@ def _wanted_shape(job: Job, wanted: Reshape) -> Shape:
 
 
 def _check_limits(book: Book, limits: Limits, job: Job, shape: Shape) -> None:
-    """Raise `OverLimit` if a job would take more than before, and its user more than allowed."""
+    """Raise `OverLimit` if a job would use more than before, and its user more than allowed."""
     user = job.request.user
     _, processor_seconds, _ = book.usage.of(user)
     if shape.processors * shape.walltime > job.processor_seconds:

@@ -1,4 +1,4 @@
-"""Another size of the machine: what becomes of promises and of jobs that are larger than it."""
+"""Changes the size of the machine, with the effects on promises and on jobs larger than the machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Broken:
 
 
 def resize(book: Book, processors: int, *, cancel_larger: bool, by: str | None) -> list[Broken]:
-    """Change the size of a machine and write that; `LiveScheduler.resize` says what happens to its jobs."""
+    """Change the size of a machine, durably; `LiveScheduler.resize` describes the effect on jobs."""
     larger = [job for job in book.jobs.values() if job.state != "running" and job.request.processors > processors]
     if larger and not cancel_larger:
         raise Conflict(

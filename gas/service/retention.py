@@ -1,4 +1,4 @@
-"""How long ended jobs are kept: the rule, and keeping to it."""
+"""Deletes ended jobs after their retention time."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ __all__ = ["Retention"]
 log = logging.getLogger("gas.s3")
 
 PAUSE_SECONDS = 3600.0
-"""How often ended jobs that are old enough are forgotten."""
+"""Interval between deletions of ended jobs, in seconds."""
 
 AT_ONCE = 500
-"""How many of them under one hold of the lock."""
+"""Number of jobs deleted under one hold of the lock."""
 
 
 class Retention:
-    """Forgets ended jobs, and what they wrote, so many seconds after their end.
+    """Deletes ended jobs and their output a given time after their end.
 
     Parameters
     ----------
     keep
         Seconds on the scheduler's clock; None keeps everything.
     grace
-        Returns what holds at present for jobs that only a jump of the clock made old.
+        Returns the present grace for jobs that only a jump of the clock made old.
     lock
         Held while the store is used.
     """
@@ -60,13 +60,13 @@ class Retention:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Keep to the rule from now on, in a thread of its own: removing many files takes its time."""
+        """Delete old jobs from now on, in a separate thread, because removing many files takes long."""
         if self._keep is not None:
             self._thread = threading.Thread(target=self._run, name="s3-retention", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
-        """Forget nothing more; call it without holding the lock."""
+        """Stop deleting; call it without holding the lock."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join()
@@ -77,7 +77,7 @@ class Retention:
             self._stopped.wait(PAUSE_SECONDS)
 
     def keep_to(self) -> None:
-        """Forget what is old enough."""
+        """Delete the jobs that are old enough."""
         try:
             while old := self._old():
                 # First what it wrote, then that it was: what is interrupted in between is found again.

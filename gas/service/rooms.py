@@ -1,4 +1,4 @@
-"""Who gives way when there is no place left: the party that has most, its oldest member first.
+"""Chooses which connection to close when no place is left: the oldest of the party with the most connections.
 
 A party is what shares are counted by: the address of a client, or a user. Nothing here looks at a clock or closes
 anything; who enters and leaves is said by the caller.
@@ -20,7 +20,7 @@ class Room(Generic[Member]):
     Parameters
     ----------
     places
-        How many members there should be at most; the caller sees to that.
+        Largest number of members; the caller enforces it.
     """
 
     def __init__(self, places: int) -> None:
@@ -45,11 +45,11 @@ class Room(Generic[Member]):
         return len(self) >= self.places
 
     def party_of(self, member: Member) -> Hashable | None:
-        """Return the party that a member entered for, None for one that is not here."""
+        """Return the party of a member; None if it is not here."""
         return self._party_of.get(member)
 
     def count(self, party: Hashable) -> int:
-        """Return how many members of a party there are."""
+        """Return the number of members of a party."""
         return len(self._members.get(party, ()))
 
     def members(self, party: Hashable) -> list[Member]:
@@ -58,7 +58,7 @@ class Room(Generic[Member]):
 
     @property
     def largest(self) -> Hashable:
-        """The party with most members; of several, the one that has had so many for the longest time.
+        """The party with the most members; of several, the one that has had this number for the longest time.
 
         Raises
         ------

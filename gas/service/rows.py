@@ -46,7 +46,7 @@ CLASS = "class"
 """The column of a job's class, sealed after `ASKED`; NULL and not sealed for jobs without a class."""
 
 NOTICE = "notice"
-"""That of the seconds to answer an offer, sealed behind the class; of jobs that are offered nothing it is NULL."""
+"""The column of the seconds to answer an offer, sealed after the class; NULL for jobs without offers."""
 
 LIFE = ("state", "start", "promise", "due", "finished", "exit_status", "signal", "message", "broken_promise")
 """The columns that change, in the order in which they are sealed (after id and identity)."""
@@ -58,7 +58,7 @@ OFFERED = ("offer", "answer_by", "offers_from")
 """The columns of a job with a notice, sealed last; NULL and not sealed for other jobs."""
 
 HELD = "offers_held"
-"""That of the seconds for which offers were held, sealed behind them; 0 is NULL, and not sealed."""
+"""The column of the seconds for which offers were held, sealed after them; 0 is stored as NULL and not sealed."""
 
 _NO_SHAPE: tuple[int | None, ...] = (None,) * len(RESHAPED)
 _NO_OFFER: tuple[int | None, ...] = (None,) * (len(OFFERED) + 1)

@@ -62,7 +62,7 @@ class StateHolder:
         self._handle = handle
 
     def close(self) -> None:
-        """Let others use the directory."""
+        """Release the directory."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
@@ -75,7 +75,7 @@ class StateHolder:
 
 
 def hold_state(directory: Path) -> StateHolder:
-    """Lock a state directory for this process, and note there who does.
+    """Lock a state directory for this process, and record its pid there.
 
     Raises
     ------
@@ -106,12 +106,12 @@ def hold_state(directory: Path) -> StateHolder:
 
 
 def ask_to_drain(directory: Path) -> int | None:
-    """Have the service that uses a state directory drain; return its pid, None if there is none.
+    """Ask the service of a state directory to drain; return its pid, None if there is none.
 
     Raises
     ------
     Conflict
-        It is another user's, or does not say who it is.
+        It belongs to another user, or has not recorded its pid.
     """
     try:
         with hold_state(directory):
@@ -158,7 +158,7 @@ class _Server(uvicorn.Server):
         self._scheduler = scheduler
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept connections on our own terms."""
+        """Accept connections by `Door` instead of asyncio's server."""
         await super().startup(sockets=[])
         connections, config = Connections(most_connections()), self.config
 
@@ -189,7 +189,7 @@ def serve(
     encryption: Encryption | None = None,
     insecure: bool = False,
 ) -> None:
-    """Serve until SIGINT, SIGTERM or SIGHUP; jobs that run go on by themselves.
+    """Serve until SIGINT, SIGTERM or SIGHUP; running jobs continue by themselves.
 
     `ready` is called with the address once jobs are accepted. SIGUSR1 drains: nothing new is accepted, and when the
     schedule is empty the service stops. Without tokens only requests to a loopback name are answered, unless

@@ -1,4 +1,4 @@
-"""What one service consists of, as an argument of the routes, which all services of a process share.
+"""The parts of one service, as an argument of the routes, which all services of a process share.
 
 Routes are built once, when they are imported: their signatures take longer to read than a service to start otherwise.
 """
@@ -28,7 +28,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True)
 class Serving:
-    """What the routes of one service work on."""
+    """The parts of one service that its routes use."""
 
     scheduler: LiveScheduler
     planners: Planners
@@ -52,13 +52,13 @@ async def _here(request: Request) -> Serving:
 
 
 Here = Annotated[Serving, Depends(_here)]
-"""The service that was asked, as an argument of a route."""
+"""The service of a request, as an argument of a route."""
 
 
 def in_lane(
     name: Literal["changes", "reads", "lists", "output"],
 ) -> Callable[[Callable[P, T]], Callable[P, Coroutine[Any, Any, T]]]:
-    """Return what has a route run in a lane of its service, by the user of its argument ``caller``."""
+    """Return a decorator that runs a route in a lane of its service, by the user of its argument ``caller``."""
 
     def decorate(route: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
         @wraps(route)

@@ -27,13 +27,13 @@ from gas.service.rooms import Room
 __all__ = ["MOST_FOLLOWERS", "EventStream", "Follower", "Followers", "events"]
 
 MOST_FOLLOWERS = 256
-"""How many clients may follow the events at the same time: each costs a little with every change."""
+"""Largest number of concurrent streams: each costs a little with every change."""
 
 WELCOME_SECONDS = 5.0
-"""How often, while nothing happens, a client is sent a comment, and its token is checked."""
+"""Seconds without events after which a client gets a comment, and its token is checked."""
 
 BATCH = 256
-"""How many changes a stream takes at a time: what a slow reader has not got yet is kept by the feed alone."""
+"""Number of changes that a stream takes at a time; only the feed keeps what a slow reader has not received yet."""
 
 
 class EventStream(StreamingResponse):
@@ -53,20 +53,20 @@ class Follower:
         self.wake: Callable[[], None] = lambda: None
 
     def give_way(self) -> None:
-        """End the stream, for another user to have the place."""
+        """End the stream to free its place for another user."""
         self.gave_way = True
         self.wake()
 
 
 class Followers:
-    """Who follows the events, of which user; used from one event loop.
+    """The present streams and their users; used from one event loop.
 
     Parameters
     ----------
     most
-        How many streams there may be.
+        Largest number of streams.
     each
-        How many of them may be of one user; None leaves that to the others who come.
+        Largest number per user; None means no limit except the demand of other users.
     """
 
     def __init__(self, most: int = MOST_FOLLOWERS, each: int | None = None) -> None:
@@ -77,7 +77,7 @@ class Followers:
     def place(self, user: str) -> Iterator[Follower]:
         """Hold a place for a stream of a user.
 
-        Where there is none left, the user with most streams gives up the oldest one, to a user with at least two fewer.
+        If none is left, the user with the most streams loses the oldest one to a user with at least two fewer.
 
         Raises
         ------
@@ -115,7 +115,7 @@ async def events(
     still_welcome: Callable[[], bool],
     follower: Follower,
 ) -> AsyncIterator[bytes]:
-    """Yield the events that one client gets, as bytes, until the service stops or the client is no longer welcome.
+    """Yield the events for one client, as bytes, until the service stops or the client loses its right.
 
     A client that reads too slowly keeps nothing here but its position; its connection is ended in time
     (`gas.service.connections`), and what it has missed is made up for when it comes back.
@@ -123,11 +123,11 @@ async def events(
     Parameters
     ----------
     last_event_id
-        Where the client left off, as it says.
+        The last event that the client has received, by its own statement.
     machine
-        Returns how the machine stands now; may take its time.
+        Returns the present state of the machine; may be slow.
     seen_job, seen_machine
-        Return what this client may see.
+        Return the parts that this client may see.
     follower
         The client's place.
     """
@@ -173,6 +173,6 @@ async def events(
 
 
 def _position(feed: Feed, given: str) -> int:
-    """Return the number that a client left off at; -1, which was never given, if it is of another life or none."""
+    """Return the number of the client's last event; -1, which is never given, if it has none or is from another run."""
     life, _, number = given.partition("-")
     return int(number) if life == feed.life and number.isascii() and number.isdigit() and len(number) < 19 else -1

@@ -1,4 +1,4 @@
-"""The tables of the store, made new or brought up to date from an earlier version of Gas."""
+"""Creates the tables of the store, and upgrades those of earlier versions of Gas."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ PUT_FACT = "INSERT OR REPLACE INTO meta (key, value, seal) VALUES (?, ?, ?)"
 
 
 def create_tables(database: sqlite3.Connection) -> None:
-    """Make the tables of a new store, wholly or not at all."""
+    """Create the tables of a new store, completely or not at all."""
     with _Transaction(database):
         _create(database)
 
@@ -85,21 +85,21 @@ def _add_columns(database: sqlite3.Connection, found: int) -> None:
 
 
 def read_as_of_today(database: sqlite3.Connection, found: int) -> None:
-    """Have a store of schema 3 or later that must not be changed read like one of today."""
+    """Make a store of schema 3 or later readable like a present one, without changing it."""
     if found >= 3 and (missing := _columns_since(found)):
         nulls = ", ".join(f"NULL AS {name}" for name in missing)
         database.execute(f"CREATE TEMP VIEW jobs AS SELECT *, {nulls} FROM main.jobs")
 
 
 def upgrade_tables(database: sqlite3.Connection, found: int, user: str) -> None:
-    """Bring the tables of an earlier schema up to date, wholly or not at all.
+    """Upgrade the tables of an earlier schema, completely or not at all.
 
     Parameters
     ----------
     found
-        Which schema that is.
+        The earlier schema.
     user
-        The user of the jobs that were submitted before a store knew of users.
+        The user of jobs submitted before stores recorded users.
     """
     with _Transaction(database):
         if found >= 3:

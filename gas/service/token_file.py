@@ -1,6 +1,6 @@
 """The tokens file: salted hashes of bearer tokens, each with its user and role.
 
-    add_token, revoke_tokens, read_tokens    change and read it; what the command line does
+    add_token, revoke_tokens, read_tokens    change and read it, for the command line
 
 A token is written ``gas_<id>_<secret>``. The id (8 hexadecimal digits) is public and finds the record, so that a
 request costs one hash whatever the number of users; the secret has 256 random bits and is kept nowhere but with its
@@ -55,7 +55,7 @@ TOKEN = re.compile(r"gas_([0-9a-f]{8})_([A-Za-z0-9_-]{43})", re.ASCII)
 
 @dataclass(frozen=True)
 class TokenRecord:
-    """What is kept of a token; instants in epoch seconds, `expires` the first one at which it is refused."""
+    """The stored data of a token; instants in epoch seconds; from `expires` on it is refused."""
 
     id: str
     user: str
@@ -72,7 +72,7 @@ class TokenRecord:
 
 
 def hash_of(salt: bytes, secret: str) -> bytes:
-    """Return what is kept of the secret of a token."""
+    """Return the stored hash of the secret of a token."""
     # One SHA-256, no slow password hash: the secret is not chosen by a person but 256 random bits, too many to try
     # through however fast the hash, and every request pays for it. The salt makes equal secrets look different.
     return hashlib.sha256(salt + secret.encode("ascii")).digest()
@@ -86,7 +86,7 @@ NO_TOKEN = TokenRecord("", "", "user", bytes(16), bytes(32), 0)
 
 
 def read_tokens(path: Path) -> list[TokenRecord]:
-    """Return the records of a tokens file in the order they were made.
+    """Return the records of a tokens file in the order of their creation.
 
     Raises
     ------
@@ -105,23 +105,23 @@ def add_token(
     expires_in: int | None = None,
     now: int | None = None,
 ) -> tuple[str, TokenRecord]:
-    """Make a token, which only this return value holds, and add its record to a file that may not exist yet.
+    """Create a token, which only the return value contains, and add its record to a file, created if missing.
 
     Parameters
     ----------
     user
-        Whose token it is: letters, digits and ``. _ - @``, at most 64. A user may have several.
+        User of the token: letters, digits and ``. _ - @``, at most 64 characters. A user may have several tokens.
     expires_in
-        Seconds after which it is refused; None for never.
+        Seconds until it expires; None for never.
     now
         Epoch seconds; None for the present.
 
     Raises
     ------
     BadInput
-        A user, label or file that cannot be used.
+        An invalid user or label, or an unusable file.
     Conflict
-        The user is called as the id of a token, so that `revoke_tokens` could mean either.
+        The name of the user equals the id of a token, which would be ambiguous in `revoke_tokens`.
     StoreFailed
         The change is not on disk; the message says how the file is.
     """
@@ -150,14 +150,14 @@ def add_token(
 
 
 def revoke_tokens(path: Path, which: str) -> list[TokenRecord]:
-    """Take the token with an id (a whole token will do), or all tokens of a user, out of a file; return them.
+    """Remove the token with an id (or a complete token), or all tokens of a user, from a file; return their records.
 
     Raises
     ------
     NotFound
-        There is none; the file is as before.
+        There is none; the file is unchanged.
     BadInput
-        A file that cannot be used.
+        The file is unusable.
     StoreFailed
         The change is not on disk; the message says how the file is.
     """
@@ -177,7 +177,7 @@ def revoke_tokens(path: Path, which: str) -> list[TokenRecord]:
 
 @contextlib.contextmanager
 def _changing(path: Path) -> Iterator[list[TokenRecord]]:
-    """Give out the records to be changed in place, and write them; one process at a time."""
+    """Yield the records for changes in place, then write them; one process at a time."""
     path = Path(os.path.realpath(path))  # what a link names is replaced, not the link
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -198,7 +198,7 @@ def _changing(path: Path) -> Iterator[list[TokenRecord]]:
 
 
 def _write(path: Path, records: list[TokenRecord]) -> None:
-    """Replace the file, durably, or leave it as it is."""
+    """Replace the file durably, or leave it unchanged."""
     document = {"schema": SCHEMA, "tokens": [_to_wire(record) for record in records]}
     new = path.with_name(path.name + ".new")  # one name, under the lock: a crash leaves one such file at most
     try:

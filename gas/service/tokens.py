@@ -1,4 +1,4 @@
-"""Who asks: the check of a request's bearer token against the tokens file, as a running service sees it."""
+"""Identifies the user of a request: checks its bearer token against the tokens file."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Tokens:
     Raises
     ------
     BadInput
-        The file cannot be used to begin with.
+        The file is unusable at the beginning.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
@@ -67,7 +67,7 @@ class Tokens:
         Raises
         ------
         Unauthorized
-            It names no user; the message does not repeat any part of it.
+            It identifies no user; the message does not repeat any part of it.
         """
         records = self._current()
         if header is None:

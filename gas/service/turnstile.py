@@ -1,4 +1,4 @@
-"""The lock of the service: held by one thread at a time, in the order in which they came, the dispatcher before all.
+"""The lock of the service: it serves threads in the order of their arrival, and the dispatcher before all others.
 
 The locks of Python hand themselves to any thread that waits. Under load, a thread may then wait for seconds although
 each of the others holds the lock for milliseconds only, and a start that is due would wait with it.
@@ -16,7 +16,7 @@ __all__ = ["Turnstile"]
 
 
 class Turnstile:
-    """A reentrant lock that is handed on in order."""
+    """A reentrant lock that serves threads in order."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()  # held for moments, for changes of the other fields
@@ -27,16 +27,16 @@ class Turnstile:
         self._queue: deque[tuple[int, threading.Lock]] = deque()
 
     def __enter__(self) -> None:
-        """Get through when it is this thread's turn."""
+        """Acquire the lock when it is this thread's turn."""
         self._acquire(first=False)
 
     def __exit__(self, *error: object) -> None:
-        """Let the next one through."""
+        """Release the lock to the next thread."""
         self._release()
 
     @contextmanager
     def first(self) -> Iterator[None]:
-        """Get through before all who wait."""
+        """Acquire the lock before all waiting threads."""
         self._acquire(first=True)
         try:
             yield
@@ -45,7 +45,7 @@ class Turnstile:
 
     @property
     def held_for(self) -> float:
-        """For how many seconds the present holder has held it, 0 for none; asked without waiting."""
+        """Seconds for which the present holder has held it, 0 without a holder; does not block."""
         since, held = self._since, self._holder is not None
         return max(0.0, time.monotonic() - since) if held else 0.0
 

@@ -1,4 +1,4 @@
-"""What each user has in the schedule, as sums that follow every job that enters or leaves it."""
+"""Sums of each user's jobs in the schedule, updated whenever a job enters or leaves it."""
 
 from __future__ import annotations
 

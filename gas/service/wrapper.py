@@ -1,4 +1,4 @@
-"""Run one command to its very end, whatever becomes of the service that started it.
+"""Runs one command until none of its processes is left, independently of the service that started it.
 
 A program of its own, one process per job: ``python -I -S -X utf8 wrapper.py [ACCOUNT] DIRECTORY``. It uses the
 standard library alone and as little of that as will do (no pathlib, contextlib, dataclasses, typing), because every job
@@ -53,10 +53,10 @@ LEFTOVER_GRACE = 1.0  # seconds between TERM and KILL for leftovers
 CANCEL_GRACE = 2.0  # seconds between TERM and KILL of a cancelled job
 
 GONE = (errno.ENOENT, errno.ESRCH, errno.ENOTDIR)
-"""The errors which say that a file or a process is not there; any other (EMFILE, ENOMEM) says nothing about it."""
+"""The errors which show that a file or a process does not exist; others (EMFILE, ENOMEM) show nothing about it."""
 
 PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT)
-"""The errors of a moment: what failed with one may succeed later."""
+"""Temporary errors: a retry may succeed."""
 
 _EXEC_PATIENCE = 5.0  # seconds to wait for the command to get going, before it counts as started anyway
 _LOOK = 5.0  # seconds between two looks at the clock at least
@@ -72,7 +72,7 @@ CAP_CHOWN, CAP_KILL, CAP_SETGID, CAP_SETUID = 0, 5, 6, 7
 
 
 class Deadlines:
-    """What to do next with a job, and when. Knows times and events, touches nothing.
+    """The next action on a job, and its time, by times and events alone.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Deadlines:
         self._kill_pause = 0.001
 
     def cancel(self, now: float) -> None:
-        """Take a request to end the job now; ignored if its end has begun already."""
+        """Begin to end the job now; ignored if its end has begun already."""
         if self.exited or self.reason != "exited":
             return
         self.reason = "cancelled"
@@ -96,9 +96,9 @@ class Deadlines:
         self.kill_at = min(self.kill_at, now + CANCEL_GRACE)
 
     def command_ended(self, now: float, killed: bool = False) -> None:
-        """Note that the command itself has ended; the deadlines are for its leftovers from now on.
+        """Record that the command itself has ended; from now on the deadlines apply to its remaining processes.
 
-        One that was `killed` after its time was ended by the service, because it had stopped its wrapper.
+        If it was `killed` after its time, the service has ended it, because it had stopped its wrapper.
         """
         if killed and self.reason == "exited" and now >= min(self.terminate_at, self.kill_at):
             self.reason = "walltime"
@@ -107,7 +107,7 @@ class Deadlines:
         self.kill_at = min(self.kill_at, now + LINGER + LEFTOVER_GRACE)
 
     def step(self, now: float) -> int:
-        """Return the signal that is due, 0 for none. KILL falls due again and again, ever more slowly."""
+        """Return the signal that is due, 0 for none. KILL is due repeatedly, at growing intervals."""
         if now < min(self.terminate_at, self.kill_at):
             return 0
         if not self.exited and self.reason == "exited":
@@ -120,7 +120,7 @@ class Deadlines:
         return signal.SIGTERM
 
     def pause(self, now: float) -> float:
-        """Return for how many seconds nothing is due."""
+        """Return the seconds until an action is due."""
         return max(0.0, min(self.terminate_at, self.kill_at) - now)
 
 
@@ -196,7 +196,7 @@ def write_record(path: str, record: dict[str, object], *, once: bool = False, du
 
 
 def sync(path: str) -> None:
-    """Have what a file holds, or which names a directory holds, survive a power cut."""
+    """Make the contents of a file, or the names in a directory, survive a power failure."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         os.fsync(handle)
@@ -208,7 +208,7 @@ def sync(path: str) -> None:
 
 
 def take(directory: str, claim: dict[str, object]) -> None:
-    """Make the claim to a job, on disk with all that leads to it; on an error there is none.
+    """Create the claim to a job, on disk with the directories above it; after an error there is none.
 
     All names are made before the first sync, so that one commit of a file system's journal covers them.
 
@@ -323,7 +323,7 @@ def processes() -> list[Process]:
 
 
 def patient_processes() -> list[Process]:
-    """Return the process table, however long the system takes to have what that needs (descriptors, memory)."""
+    """Return the process table; wait as long as the system lacks descriptors or memory for it."""
     while True:
         try:
             return processes()
@@ -334,7 +334,7 @@ def patient_processes() -> list[Process]:
 def boot_identity() -> str:
     """Return an identifier of this boot of the machine: pids and ticks start again with each boot.
 
-    Empty where a sandbox hides it; OSError if it cannot be read at this moment.
+    Empty if a sandbox hides it; OSError if it cannot be read at present.
     """
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
@@ -346,7 +346,7 @@ def boot_identity() -> str:
 
 
 def family(ancestor: int, table: list[Process]) -> list[Process]:
-    """Return the living processes that descend from a process or are in its session, without itself."""
+    """Return the living descendants of a process, and those in its session, without itself."""
     children: dict[int, list[Process]] = {}
     for each in table:
         children.setdefault(each.parent, []).append(each)
@@ -362,7 +362,7 @@ def family(ancestor: int, table: list[Process]) -> list[Process]:
 def send(number: int) -> None:
     """Send a signal to everything below this process.
 
-    By group, because that leaves no gap through which a member can slip by forking. A group of a descendant holds
+    By group, so that no member can escape by forking. A group of a descendant contains
     descendants only: no other process can join it, since sessions are inherited.
     """
     own = os.getpgrp()
@@ -379,12 +379,12 @@ def send(number: int) -> None:
 
 
 def clock() -> float:
-    """Return seconds that no change of the wall clock disturbs; time asleep (a suspended machine) counts."""
+    """Return seconds that are independent of the wall clock; suspended time counts."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def program() -> list[str]:
-    """Return the command of a wrapper but for its last argument, the directory."""
+    """Return the command of a wrapper without its last argument, the directory."""
     # isolated (no PYTHON* variable or user site reaches it) and without site; UTF-8 whatever the locale
     return [sys.executable, "-I", "-S", "-X", "utf8", __file__]
 
@@ -399,7 +399,7 @@ def load_libc() -> ctypes.CDLL | None:
 
 
 def keep_capabilities(libc: ctypes.CDLL, *kept: int, over_exec: bool = False) -> None:
-    """Give up all capabilities of this process but some; these go on to a program that it becomes only `over_exec`."""
+    """Drop all capabilities of this process except some; `over_exec` keeps these for the program that it executes."""
     mask = sum(1 << each for each in kept)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
     data = (ctypes.c_uint32 * 6)(mask, mask, mask if over_exec else 0, 0, 0, 0)  # effective, permitted, inheritable
@@ -411,7 +411,7 @@ def keep_capabilities(libc: ctypes.CDLL, *kept: int, over_exec: bool = False) ->
 
 
 def become_user(libc: ctypes.CDLL, account: str) -> None:
-    """Turn this process into one of a Unix user, without any capability and with the limits of a login."""
+    """Make this process run as a Unix user, without capabilities and with the limits of a login."""
     import resource  # only where jobs have users of their own
 
     uid, gid, groups = account.split(":")
@@ -472,7 +472,7 @@ def start(job: dict[str, Any], directory: str, libc: ctypes.CDLL | None, account
 
 
 def _become(job: dict[str, Any], files: list[int], libc: ctypes.CDLL | None, wrapper: int, account: str) -> None:
-    """Turn this process, just forked, into the command of a job; if it returns at all, it raises."""
+    """Turn this process, just forked, into the command of a job; on failure it raises."""
     arguments, environment, directory = job["command"], job["environment"], job["directory"]
     try:
         os.setpgid(0, 0)
@@ -502,7 +502,7 @@ def _become(job: dict[str, Any], files: list[int], libc: ctypes.CDLL | None, wra
 
 
 def write_to(path: str, data: bytes) -> None:
-    """Write to a file of a cgroup, if it is there and takes it: a job runs and ends without one too."""
+    """Write to a file of a cgroup, if this is possible: jobs also run and end without a cgroup."""
     try:
         file = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     except OSError:
@@ -516,7 +516,7 @@ def write_to(path: str, data: bytes) -> None:
 
 
 def supervise(command: int, deadlines: Deadlines, subreaper: bool, cgroup: str | None = None) -> int | None:
-    """Wait until nothing of a job is left, sending what falls due meanwhile.
+    """Wait until no process of a job is left; send signals when they are due.
 
     Returns
     -------
@@ -559,7 +559,7 @@ _AWAITED = (signal.SIGCHLD, *_CANCELLING)
 
 
 def run(directory: str, claim: dict[str, object], account: str = "") -> dict[str, object]:
-    """Run the job described in a directory, as who has claimed it, and return the record of its end."""
+    """Run the job of a directory, which this process has claimed, and return the record of its end."""
     arrived = time.time()
     try:
         with open(os.path.join(directory, JOB), encoding="utf-8") as file:
@@ -621,7 +621,7 @@ def run(directory: str, claim: dict[str, object], account: str = "") -> dict[str
 def main(directory: str, account: str = "") -> int:
     """Run the job of a directory unless another process has claimed it; return 0 once its end is on record.
 
-    1 says that the job has removed its directory, so that there is no place for a record.
+    1 means that the job has removed its directory, so no record can be written.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are asked for, one by one
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, it would have exit statuses thrown away
@@ -660,7 +660,7 @@ def main(directory: str, account: str = "") -> int:
 
 
 def write_end(directory: str, record: dict[str, object], patience: float = _RECORD_PATIENCE) -> int:
-    """Write the record of the end as soon as that is possible, after `patience` seconds even without a sync.
+    """Write the record of the end as soon as possible, after `patience` seconds even without a sync.
 
     Returns
     -------
