@@ -1,7 +1,7 @@
 """Predicted and recorded waits of the jobs of a log, and how many intervals held.
 
-draw_backtest   in a file: waits, and 90% intervals in the course of the log
-backtest_svgs   of a report: these, the reliability diagram, and classes of jobs
+draw_backtest   into a file: waits, and 90% intervals in the course of the log
+backtest_svgs   for a report: these, the reliability diagram, and classes of jobs
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _TICKS: Final = {1: "1 s", 60: "1 min", 600: "10 min", 3600: "1 h", 36_000: "10 
 _METHOD: Final = "each predicted from what was known at its submission"
 _WAITS: Final = 60
 _ROLLING: Final = 200
-"""Over how many predictions the share of intervals that held is shown."""
+"""Number of predictions over which the share of intervals that held is computed."""
 
 
 def draw_backtest(outcomes: Sequence[Outcome], path: str | Path, *, log: Log) -> None:
-    """Draw predictions and what came true into a PNG, SVG or PDF file.
+    """Draw predictions and outcomes into a PNG, SVG or PDF file.
 
     On the left each job by its predicted and its recorded wait, both on logarithmic axes with waits under a second at
     one second; on the right the share of 90% intervals that held, over the last 200 predictions or the last quarter as

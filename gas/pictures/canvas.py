@@ -129,7 +129,7 @@ def check_finished(schedules: Sequence[Schedule]) -> None:
 
 
 def write_figure(make: Callable[[], Figure], path: str | Path) -> None:
-    """Make a figure of schedules, lay it out and write it; errors as of `write_picture`."""
+    """Make a figure of schedules, lay it out and write it; errors as in `write_picture`."""
     write_picture(lambda: _laid_out(make()), path, SCHEDULE_STYLE)
 
 

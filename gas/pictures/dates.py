@@ -1,8 +1,8 @@
-"""Axes of dates: round instants of a log's own time zone, with words for them.
+"""Axes of dates: round instants in a log's own time zone, with labels.
 
-calendar_ticks   where the ticks stand, in seconds of the log, and what they say
-date_axis        the same put on a panel
-window_text      a stretch of time in words
+calendar_ticks   positions of the ticks, in seconds of the log, and their labels
+date_axis        draws these ticks on a panel
+window_text      a span of time in words
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _NAMES = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 
 
 class Tick(NamedTuple):
-    """A place on an axis of dates."""
+    """A tick on an axis of dates."""
 
     second: int
     """Of the log."""
     label: str
-    """Perhaps of two lines, the second saying what changed on the way: the date, or the year."""
+    """The label, possibly of two lines; the second contains the changed part: the date, or the year."""
 
 
 def dated(epoch: Epoch) -> bool:
-    """Return whether second 0 of a log is known to be some day; without it an axis counts days from 0.
+    """Return whether the date of second 0 of a log is known; otherwise an axis counts days from 0.
 
-    1970-01-01 00:00 UTC is none: logs that no machine made, and those that do not say, begin there.
+    1970-01-01 00:00 UTC counts as unknown: generated logs, and logs without a date, begin there.
     """
     return epoch.start != 0
 
@@ -89,7 +89,7 @@ def _date(day: date) -> str:
 
 
 def _round_days(seconds: float) -> int:
-    """Return 1, 2 or 5 times a power of ten days, at least so many seconds."""
+    """Return 1, 2 or 5 times a power of ten days, at least a given number of seconds."""
     return next(d for k in range(20) for n in (1, 2, 5) if seconds <= (d := n * int(10**k) * _DAY))
 
 
@@ -174,7 +174,7 @@ def _of_day(local: datetime) -> int:
 
 
 def _second(local: datetime, epoch: Epoch) -> int | None:
-    """Return the second of the log at which the clocks show this (for the first time); None if they never do."""
+    """Return the first second of the log at which the local clock shows this time; None if it never does."""
     zone: tzinfo = epoch.zone
     instant = local.replace(tzinfo=zone).timestamp()
     shown = datetime.fromtimestamp(instant, zone).replace(tzinfo=None)

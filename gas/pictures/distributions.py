@@ -1,8 +1,8 @@
 """Cumulative distributions of wait, response time and bounded slowdown, for one or several schedules.
 
-draw_distributions    in a file
+draw_distributions    draw them into a file
 distribution_panels   on three panels
-share_below           the curve: which share of the jobs is at most so much
+share_below           the curve: the share of jobs up to each value
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def draw_distributions(schedules: Sequence[Schedule], path: str | Path, *, log: 
 
 
 def share_below(values: NDArray[Any], most: int = _MOST_POINTS) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Return points of the distribution function: values, increasing, and which share of all is at most that.
+    """Return points of the distribution function: increasing values, and the share of all values up to each.
 
-    All distinct values, or evenly spread ones by share; every point lies on the true curve.
+    These are all distinct values, or values at even shares; every point lies on the true curve.
     """
     found, counts = np.unique(values, return_counts=True)
     share = np.cumsum(counts) / max(len(values), 1)
@@ -79,7 +79,7 @@ def share_below(values: NDArray[Any], most: int = _MOST_POINTS) -> tuple[NDArray
 
 
 def distribution_panels(axes: Sequence[Axes], schedules: Sequence[Schedule]) -> None:
-    """Draw wait, response and bounded slowdown on three panels that stand beside each other."""
+    """Draw wait, response and bounded slowdown on three panels side by side."""
     lines = policy_lines(schedules)
     figures = [job_figures(line.schedule) for line in lines]
     for ax, name, title in zip(

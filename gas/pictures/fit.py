@@ -1,4 +1,4 @@
-"""The picture of a fit: timings, both models, and how far the bootstrap lets each of them stray."""
+"""The picture of a fit: timings, both models, and their bootstrap bands."""
 
 from __future__ import annotations
 

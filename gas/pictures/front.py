@@ -1,4 +1,4 @@
-"""The picture of a front: how long a run takes on each size and layout, against what it costs."""
+"""The picture of a front: run time against cost, by size and layout."""
 
 from __future__ import annotations
 

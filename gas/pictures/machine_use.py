@@ -1,6 +1,6 @@
 """The machine over time, for one or several schedules of a log: free processors, jobs in the queue, queued work.
 
-draw_machine_use     in a file
+draw_machine_use     draw this into a file
 machine_use_panels   on three panels
 step_means           means of a step function over columns
 """
@@ -83,7 +83,7 @@ def whole_window(schedules: Sequence[Schedule]) -> tuple[int, int]:
 def machine_use_panels(
     axes: Sequence[Axes], schedules: Sequence[Schedule], window: tuple[int, int], epoch: Epoch
 ) -> None:
-    """Draw free processors, queue length and queued work on three panels that stand below each other."""
+    """Draw free processors, queue length and queued work on three panels, one below the other."""
     machine = schedules[0].jobs.machine
     looks = policy_lines(schedules)
     lines = [timeline(one.schedule) for one in looks]

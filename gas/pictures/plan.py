@@ -1,9 +1,9 @@
 """A plan as a picture in a file: availability of each scheduler, and all possible requests.
 
-    draw_plan           one panel a scheduler, the candidates as rectangles, the best one filled
+    draw_plan           one panel per scheduler, the candidates as rectangles, the best one filled
     draw_availability   one scheduler's free processors over time
-    plan_figure, availability_figure   the same as figures, or drawn into axes
-    selection           which candidates of many are drawn
+    plan_figure, availability_figure   the same pictures as figures, or drawn into axes
+    selection           the candidates to draw if there are many
 
 matplotlib is imported by what draws, and used without pyplot, so that nothing global is touched. Equal arguments give
 equal bytes: no dates, no random names, no user's matplotlibrc.
@@ -164,7 +164,7 @@ def plan_figure(
 
 
 def draw_availability(availability: Availability, path: str | Path, *, title: str | None = None) -> None:
-    """Draw what one scheduler has free into a PNG, SVG or PDF file; errors as in `draw_plan`.
+    """Draw the free processors of one scheduler into a PNG, SVG or PDF file; errors as in `draw_plan`.
 
     Parameters
     ----------
@@ -187,9 +187,9 @@ def availability_figure(
 def selection(candidates: Sequence[Candidate], best: Candidate | None, now: int, span: int) -> list[Candidate]:
     """Return the candidates of one scheduler to draw in a panel of `span` seconds from `now`.
 
-    Those that start within it, up to `MOST_DRAWN`; of more, a readable part: the best one and, of those that also
-    finish within it, the Pareto front (no other finishes as soon on as few processors), thinned until the upper
-    right corners of the rectangles stand apart.
+    These are the candidates that start within it, up to `MOST_DRAWN`. If there are more, a readable part: the best one
+    and, of those that also finish within it, the Pareto front (no other finishes as soon on as few processors), thinned
+    until the upper right corners of the rectangles stand apart.
     """
     candidates = [c for c in candidates if c.start - now < span]
     if len(candidates) <= MOST_DRAWN:
@@ -435,7 +435,7 @@ def _legend(*, free: str, best: Candidate | None, others: bool, likely: bool, li
 
 
 def _processor_ticks(machine: int) -> list[int]:
-    """Return 0, the machine, and between them its quarters if they are whole, else round numbers clear of it."""
+    """Return 0, the machine size, and between them its quarters if they are whole, else round numbers."""
     if machine % 4 == 0:
         return [machine * i // 4 for i in range(5)]
     power = 10 ** (len(str(machine)) - 1)

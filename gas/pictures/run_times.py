@@ -1,4 +1,4 @@
-"""How long jobs of each size run: cumulative distributions of logs and models, side by side."""
+"""Run times of jobs by size: cumulative distributions of logs and models, side by side."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Distribution(NamedTuple):
     last: int | None
     """Its largest; None if there is no bound."""
     share: float
-    """Of the log's jobs, that are of this class."""
+    """Share of the log's jobs in this class."""
     run_times: NDArray[np.int64]
     """Seconds, ascending."""
 
@@ -62,12 +62,12 @@ class Distribution(NamedTuple):
 def distributions(
     log: Log, processors: int | None = None, classes: Sequence[tuple[int, int | None]] = CLASSES
 ) -> list[Distribution]:
-    """Return the run times in a log, class by class; classes that no job is of have no run times.
+    """Return the run times in a log by class; classes without jobs have no run times.
 
     Parameters
     ----------
     processors
-        Of the machine, by default the header's, or the largest job's where it names none.
+        Size of the machine; by default that of the header, or of the largest job if the header has none.
     """
     if processors is None and log.header.max_procs is None and log.header.max_nodes is None:
         processors = max(1, int(max(log.requested_processors.max(), log.allocated_processors.max())))
@@ -100,9 +100,9 @@ def draw_run_times(
     logs
         Logs of machines and of models, from left to right.
     names
-        Of the panels, by default the logs' names.
+        Titles of the panels; by default the names of the logs.
     classes
-        The classes of size, at most seven classes.
+        The classes of size, at most seven.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def _draw(ax: Axes, panel: list[Distribution], name: str, *, labelled: bool) -> 
 
 
 def _curve(run_times: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the distinct run times, at least 1 s and no more than can be seen, and the share of jobs up to each."""
+    """Return the distinct run times, at least 1 s and only as many as are visible, and the share of jobs up to each."""
     seconds, counts = np.unique(np.maximum(run_times, 1), return_counts=True)
     shares = np.cumsum(counts) / run_times.size
     if seconds.size > _POINTS:
@@ -211,7 +211,7 @@ def _percent(share: float) -> str:
 
 
 def _thanks(names: Sequence[str], logs: Sequence[Log]) -> str:
-    """Return whose acknowledgement which panels need."""
+    """Return the acknowledgements, with the panels that need each."""
     panels: dict[str, list[str]] = {}
     for name, log in zip(names, logs, strict=True):
         people = "; ".join(" ".join(text.split()) for text in log.acknowledgements)

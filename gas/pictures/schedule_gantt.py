@@ -1,8 +1,8 @@
-"""A stretch of a schedule as a Gantt chart: time to the right, the machine's processors upward.
+"""Gantt charts of a span of a schedule: time to the right, the machine's processors upward.
 
-    draw_gantt    one schedule, or several over the same stretch of time, in a file
-    gantt_panel   one of them on a panel
-    gantt_users   whose jobs get a colour of their own
+    draw_gantt    draw one schedule, or several over the same span, into a file
+    gantt_panel   draw one of them on a panel
+    gantt_users   the users whose jobs have their own colours
 
 Which processors a job ran on is `gas.simulation.allocation`'s answer; a simulated schedule says only how many.
 """
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_CHARTS", "check_window", "draw_gantt", "gantt_handles", "gantt_panel", "gantt_users", "queue_window"]
 
 MOST_CHARTS = 4
-"""More schedules than these are not drawn below each other."""
+"""Largest number of schedules that are drawn one below the other."""
 
 _USER_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")  # Okabe and Ito
 _OTHERS = ("#D2D2D2", "#BDBDBD", "#C9C4BC")  # neighbours of the same shade are rare enough
@@ -55,7 +55,7 @@ _AS_VECTORS = 4000  # more rectangles than these are put into an SVG or PDF as a
 
 
 class _Boxes(NamedTuple):
-    """Rectangles in a window, one for each piece of the machine that a job ran on."""
+    """Rectangles in a window, one for each block of processors of a job."""
 
     left: NDArray[np.float64]
     right: NDArray[np.float64]
@@ -69,7 +69,7 @@ class _Boxes(NamedTuple):
 def draw_gantt(
     schedules: Sequence[Schedule], path: str | Path, *, log: Log, window: tuple[int, int] | None = None
 ) -> None:
-    """Draw schedules of one log below each other into a PNG, SVG or PDF file.
+    """Draw schedules of one log, one below the other, into a PNG, SVG or PDF file.
 
     Rectangles are jobs; those of the users who take most of the machine in the window have colours, a dark left edge
     marks a job that started while an earlier one waited. Marks above the machine are submissions.
@@ -97,7 +97,7 @@ def draw_gantt(
 
 
 def check_window(window: tuple[int, int]) -> tuple[int, int]:
-    """Return the window if it is one.
+    """Return the window if it is valid.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def check_window(window: tuple[int, int]) -> tuple[int, int]:
 
 
 def queue_window(schedule: Schedule, length: int = 7 * _DAY) -> tuple[int, int]:
-    """Return the stretch of a schedule around the instant at which most work was queued; all of it if it is short."""
+    """Return the span of a schedule around the instant with the most queued work; all of it if it is short."""
     first, last = span(schedule)
     if last - first <= length * 3 // 2:
         return first, max(last, first + 1)
@@ -121,7 +121,7 @@ def queue_window(schedule: Schedule, length: int = 7 * _DAY) -> tuple[int, int]:
 
 
 def gantt_users(schedules: Sequence[Schedule], window: tuple[int, int]) -> list[int]:
-    """Return the users who hold most processor-seconds in the window under the first schedule, at most seven.
+    """Return the users with the most processor-seconds in the window under the first schedule, at most seven.
 
     None if no user is known or there is only one.
     """
@@ -188,7 +188,7 @@ def gantt_panel(
 
 
 def gantt_handles(schedules: Sequence[Schedule], users: Sequence[int], window: tuple[int, int]) -> list[Artist]:
-    """Return what the legend of Gantt charts says."""
+    """Return the entries of the legend of Gantt charts."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

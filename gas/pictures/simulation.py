@@ -1,4 +1,4 @@
-"""A simulation in one picture: a Gantt chart of each policy, the machine over time, and how jobs fared."""
+"""A simulation in one picture: a Gantt chart per policy, the machine over time, and distributions over jobs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_CHARTS", "draw_simulation"]
 
 MOST_CHARTS = 7
-"""Of more schedules than these only the first get a Gantt chart, and the picture says which do not."""
+"""Only this number of schedules, the first ones, get a Gantt chart; the picture names the others."""
 
 
 def draw_simulation(

@@ -1,10 +1,10 @@
 """Free processors over time in a terminal: time to the right, processors upward, the best candidate drawn in.
 
     availability_picture   the picture, as text
-    readable_horizon       how many seconds from now are worth showing
-    least_free             what stays free throughout each column
+    readable_horizon       the number of seconds from now that are worth showing
+    least_free             the processors that stay free throughout each column
     time_ticks, tick_text  round time steps and their labels
-    request_text           a candidate in words (processors_text: one processor, two processors)
+    request_text           a candidate in words (processors_text: 1 processor, 2 processors)
 
 All but the first serve `gas.pictures.plan` too, so that both kinds of picture show the same stretch of time.
 """
@@ -69,16 +69,16 @@ def availability_picture(
     called: str = "best",
     ascii: bool = False,
 ) -> str:
-    """Return what is free as a picture of ``height + 3`` lines, none wider than `width`.
+    """Return a picture of free processors in ``height + 3`` lines, none wider than `width`.
 
-    A column is as high as what stays free throughout its time, that is, the least of it; heights are rounded down to
+    The height of a column is the smallest number of free processors during its time; heights are rounded down to
     an eighth of a line, but one free processor is seen. The best candidate is a rectangle from its start to its
     finish, at least one column wide, as high as its processors; it stands on the axis, where the free ones are.
 
     Parameters
     ----------
     availability
-        With node identity, the counts are shown: how much is free on whichever nodes.
+        For lists with node identity, the counts over all nodes are drawn.
     width
         Columns of the terminal, at least 20.
     height
@@ -88,12 +88,12 @@ def availability_picture(
     horizon
         Seconds from the list's instant to show; None for `readable_horizon`.
     candidates
-        Everything that the planner looked at; it bears on the default horizon only. Candidates of other
-        schedulers (and a best one of another) are passed over.
+        All candidates of the planner, which only affect the default horizon. Candidates of other
+        schedulers (also a best one) are ignored.
     called
-        What the legend calls the best candidate.
+        The name of the best candidate in the legend.
     ascii
-        Whether to use nothing but ASCII characters.
+        Whether to use only ASCII characters.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def availability_picture(
 def readable_horizon(
     lists: Iterable[AvailabilityList], now: int, candidates: Sequence[Candidate] = (), best: Candidate | None = None
 ) -> int:
-    """Return how many seconds from `now` are worth showing.
+    """Return the number of seconds from `now` that are worth showing.
 
     Everything is: the last change of every list and the finish of every candidate. But when that takes more than
     twice the time of what matters most, only the latter is shown: the best candidate, those that finish within three
@@ -169,7 +169,7 @@ def readable_horizon(
 
 
 def least_free(availability: AvailabilityList, now: int, span: int, columns: int) -> NDArray[np.int64]:
-    """Return what stays free throughout each of so many equal parts of ``[now, now + span)``.
+    """Return the processors that stay free throughout each of a number of equal parts of ``[now, now + span)``.
 
     `now` is not before the list's own instant. The edges of the parts need not be whole seconds.
     """
@@ -185,7 +185,7 @@ def least_free(availability: AvailabilityList, now: int, span: int, columns: int
 
 
 def time_ticks(span: int, most: int) -> list[int]:
-    """Return at most `most` instants in ``[0, span)``, 0 and up in the smallest round step that allows it."""
+    """Return at most `most` instants in ``[0, span)``, from 0 on in the smallest suitable round step."""
     for step in _steps():
         if -(-span // step) <= most:
             return list(range(0, span, step))
@@ -217,7 +217,7 @@ def processors_text(count: int) -> str:
 
 
 def _steps() -> Iterator[int]:
-    """Yield the steps that people find round, in seconds, ascending and without end."""
+    """Yield round steps in seconds, ascending and without end."""
     yield from (1, 2, 5, 10, 15, 30)
     yield from (m * _MINUTE for m in (1, 2, 5, 10, 15, 30))
     yield from (h * _HOUR for h in (1, 2, 3, 6, 12))
@@ -229,19 +229,19 @@ def _steps() -> Iterator[int]:
 
 
 def _eighths(free: NDArray[np.int64], machine: int, height: int) -> NDArray[np.int64]:
-    """Return processors as eighths of a line, rounded down, but one processor is not nothing."""
+    """Return processors as eighths of a line, rounded down, but at least 1 for one processor."""
     return np.maximum(free * (8 * height) // machine, np.minimum(free, 1))
 
 
 def _columns_of(best: Candidate, now: int, span: int, columns: int) -> range:
-    """Return the columns nearest to its start and finish, at least one."""
+    """Return the columns nearest to a candidate's start and finish, at least one."""
     first = min((2 * (best.start - now) * columns + span) // (2 * span), columns - 1)
     behind = min((2 * (best.finish - now) * columns + span) // (2 * span), columns)
     return range(first, max(behind, first + 1))
 
 
 def _cell(free: int, best: int, row: int, colour: bool, ascii: bool) -> Cell:
-    """Return one character; `free` and `best` are their eighths above the foot of this row (0 is the lowest)."""
+    """Return one character; `free` and `best` are in eighths above the bottom of this row (row 0 is the lowest)."""
     free = min(max(free, 0), 8)
     if colour and not ascii and best > 0:
         return _EIGHTHS[min(best, 8)], _BEST_ON_FREE if best < 8 == free else _BEST
@@ -251,7 +251,7 @@ def _cell(free: int, best: int, row: int, colour: bool, ascii: bool) -> Cell:
 
 
 def _text(cells: Iterable[Cell], colour: bool) -> str:
-    """Return the characters, with one colour code for each run of one colour, without blanks at the end."""
+    """Return the characters, with one colour code per run of equal colour, without trailing blanks."""
     text = ""
     for code, run in groupby(cells, key=lambda cell: cell[1]):
         characters = "".join(character for character, _ in run)
@@ -260,7 +260,7 @@ def _text(cells: Iterable[Cell], colour: bool) -> str:
 
 
 def _time_axis(span: int, columns: int, ascii: bool) -> tuple[str, str]:
-    """Return the axis and the line of labels, as many of them as stand two blanks apart."""
+    """Return the axis and the line of labels, with at least two blanks between labels."""
     for most in range(min(max(columns // 4, 1), _MOST_TICKS), 0, -1):
         axis = ["-" if ascii else "─"] * columns
         labels = ""
@@ -286,7 +286,7 @@ def _legend(
     colour: bool,
     ascii: bool,
 ) -> str:
-    """Return the longest legend that has room."""
+    """Return the longest legend that fits."""
     now = availability.now
     free_mark = (_ASCII_EIGHTHS if ascii else _EIGHTHS)[8], _FREE
     best_mark = (_ASCII_SHADE if ascii else _EIGHTHS[8] if colour else _SHADE), _BEST

@@ -2,16 +2,16 @@
 
 The core is pure: no clock, no file, no process. Its caller passes the time and the jobs that have ended:
 
-    submit, reserve, cancel      what users do; `submit` answers with the promised start
-    use                          a job in the place of a reservation
-    reshape                      another size and walltime for a job that waits
-    accept, decline              an earlier start that a job is offered (`gas.s3.offers`)
-    step(now, ended)             one instant: jobs that ended, promotion, jobs to start now
-    resize                       the machine made larger or smaller
-    go_on                        promotion that was left when patience ended
-    next_start(), next_lapse()   the next instants at which a start, and an unanswered offer, fall due
+    submit, reserve, cancel      operations of users; `submit` returns the promised start
+    use                          replace a reservation by a job
+    reshape                      change size and walltime of a waiting job
+    accept, decline              answer the offer of an earlier start (`gas.s3.offers`)
+    step(now, ended)             handle one instant: ended jobs, promotion, jobs to start now
+    resize                       change the size of the machine
+    go_on                        continue the promotion that was left when patience ended
+    next_start(), next_lapse()   the next instants at which a start is due, and at which an offer lapses
     availability(...)            the frames that the profile implies
-    check()                      all invariants, or an AssertionError
+    check()                      check all invariants; AssertionError if one is violated
 
 A *promise* is the planned start of a waiting job: it moves earlier or stays, unless its own user has it reshaped. Only
 processors that are not there, a job that cannot be killed or a start that an outage missed, can break one; the schedule
@@ -40,7 +40,7 @@ __all__ = ["S3", "warm_up"]
 
 
 class S3(Offers):
-    """The schedule of one machine, and what changes it; the parameters are those of `Schedule`."""
+    """The schedule of one machine, with the operations that change it; the parameters are those of `Schedule`."""
 
     def submit(
         self,
@@ -52,7 +52,7 @@ class S3(Offers):
         priority: int = 0,
         notice: int | None = None,
     ) -> Entry:
-        """Put a job into the first slot that it fits, from now (or `not_before`) on, and promise that start.
+        """Place a job in its first fitting slot from now (or `not_before`) on, and promise this start.
 
         Its priority makes no promise of another later: it counts when processors come free, for which jobs of higher
         priority are moved to earlier starts before others are (`gas.s3.placing`). With a `notice` it is not moved, but
@@ -88,7 +88,7 @@ class S3(Offers):
         return entry
 
     def reserve(self, processors: int, start: int, walltime: int, *, start_by: int | None = None) -> Entry:
-        """Hold processors from an instant on; nothing moves a reservation.
+        """Reserve processors from an instant on; reservations never move.
 
         `start_by` allows a later start, the earliest that fits from `start` on.
 
@@ -117,16 +117,16 @@ class S3(Offers):
         return entry
 
     def use(self, id: int) -> Entry:
-        """Put a job in the place of a reservation that has not begun: its processors, start and walltime.
+        """Replace a reservation that has not begun by a job, with its processors, start and walltime.
 
-        Nothing moves it, as nothing moved the reservation, and no other entry moves.
+        The job never moves, like the reservation, and no other entry moves.
 
         Raises
         ------
         NotFound
             There is no such entry.
         Conflict
-            It is no reservation, or has begun.
+            It is not a reservation, or has begun.
         """
         held = self.entry(id)
         if held.state != "reserved":
@@ -138,14 +138,14 @@ class S3(Offers):
         return entry
 
     def cancel(self, id: int) -> Entry:
-        """Take a waiting job or a reservation that has not begun out of the schedule, and promote the others.
+        """Remove a waiting job or a reservation that has not begun from the schedule, and promote the others.
 
         Raises
         ------
         NotFound
             There is no such entry.
         Conflict
-            It runs; end it, and report it to `step` when its processors are free.
+            It is running; end it, and report it to `step` when its processors are free.
         """
         entry = self.entry(id)
         if entry.state == "running":
@@ -168,7 +168,7 @@ class S3(Offers):
         NotFound
             There is no such entry.
         Conflict
-            It is no waiting job.
+            It is not a waiting job.
         BadInput
             More processors than the machine has, or a size or walltime out of range.
         StalePlan
@@ -208,7 +208,7 @@ class S3(Offers):
         return entry
 
     def step(self, now: int, ended: Iterable[int] = ()) -> list[Entry]:
-        """Handle one instant and return the entries that start in it, in the order of their turn.
+        """Handle one instant and return the entries that start at it, in queue order.
 
         First the processors of `ended` get free; if one of them ended early, the queue is promoted; then every due
         entry starts whose processors are really there. Instants must not go back; one may be handled several times.
@@ -239,16 +239,16 @@ class S3(Offers):
         return self._start_due()
 
     def resize(self, processors: int) -> Resized:
-        """Give the machine another size, from now on.
+        """Change the size of the machine from now on.
 
-        What runs goes on, also if it holds more than there is; then nothing starts until enough of it has ended. Who
-        waits keeps its start where that is possible, and gets its first slot where not. Entries larger than the
-        machine leave the schedule. Broken promises are in `broken` as well as in what is returned.
+        Running entries continue, even if they hold more processors than there are; then nothing starts until enough of
+        them have ended. Waiting entries keep their starts if possible, else they get their first slot. Entries larger
+        than the machine leave the schedule. Broken promises are in `broken` and in the returned value.
 
         Raises
         ------
         BadInput
-            A machine of no processors.
+            The machine would have no processors.
         """
         if processors < 1:
             raise BadInput(f"processors {processors}: a machine has at least 1; to empty it, drain it")
@@ -266,7 +266,7 @@ class S3(Offers):
         return Resized(self.broken[known:], evicted)
 
     def restore(self, entries: Iterable[Entry], *, version: int, last_id: int) -> list[Entry]:
-        """Take over the entries of an earlier life of this schedule; return those larger than the machine is by now.
+        """Restore the entries of an earlier run of this schedule; return those larger than the present machine.
 
         Starts that were missed since, jobs that should have gone since, and processors that are there no more are
         repaired as in `step` and `resize`.
@@ -295,7 +295,7 @@ class S3(Offers):
         return evicted
 
     def go_on(self) -> bool:
-        """Go on with promotion where patience ended; return whether it is `unfinished` still."""
+        """Continue promotion where patience ended; return whether it is still `unfinished`."""
         if self.unfinished:
             self.version += self._move_earlier()
         return self.unfinished
@@ -355,7 +355,7 @@ class S3(Offers):
 
 
 def warm_up() -> None:
-    """Compile the kernels, so that no first request waits for the compiler."""
+    """Compile the kernels, so that the first request does not wait for the compiler."""
     schedule = S3(2, 0, machine_code=True)
     first = schedule.submit(2, 10)
     second = schedule.submit(2, 10, start_by=10)

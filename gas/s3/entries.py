@@ -1,4 +1,4 @@
-"""What the schedule holds: jobs and reservations that have, or will have, processors."""
+"""Entries of the schedule: jobs and reservations that have, or will have, processors."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["MOST_NOTICE", "NO_OFFERS", "Broken", "Cause", "Entry", "Resized", "S
 State = Literal["queued", "reserved", "running"]
 
 Cause = Literal["outage", "overrun", "resize"]
-"""Why a promise could not be kept: no service ran, a job outlived its walltime, or the machine was made smaller."""
+"""Why a promise was broken: no service ran, a job exceeded its walltime, or the machine was made smaller."""
 
 NO_OFFERS = LATEST
-"""`Entry.offers_from` of a job that is offered nothing."""
+"""`Entry.offers_from` of a job without offers."""
 
 MOST_NOTICE = 86_400
-"""Seconds for which the offers to a job may be held at most, one after the other."""
+"""Largest total time for which offers to a job may be held, in seconds."""
 
 
 @dataclass(slots=True)
@@ -55,13 +55,13 @@ class Entry:
     held: int = 0
 
     def hold_offer(self, now: int, soonest: int) -> None:
-        """Give it time to answer, from `soonest` on, what it is offered as of now: its notice, or what is left."""
+        """Give it time to answer its present offer, from `soonest` on: its notice, or the rest of the largest total."""
         self._stop_holding(now)
         self.answer_by = soonest + min(self.notice or 0, MOST_NOTICE - self.held)
         self.held += self.answer_by - now
 
     def withdraw_offer(self, now: int) -> None:
-        """Let it have no offer from now on."""
+        """Withdraw its offer."""
         self._stop_holding(now)
         self.offer = self.answer_by = None
         if self.held >= MOST_NOTICE:
@@ -73,19 +73,19 @@ class Entry:
 
     @property
     def offered(self) -> tuple[int, int]:
-        """From when to when its processors are held for an offer, beside its own slot; nothing if they are equal."""
+        """The span in which processors are held for its offer, beside its own slot; empty if both ends are equal."""
         if self.offer is None:
             return self.start, self.start
         return self.offer, min(self.offer + self.walltime, self.start)
 
     @property
     def first(self) -> int:
-        """The first start that is planned: that of an offer, if there is one."""
+        """The first planned start: that of the offer, if there is one."""
         return self.start if self.offer is None else self.offer
 
     @property
     def turn(self) -> tuple[int, int]:
-        """What the queue is ordered by: the highest priority first, each in submission order."""
+        """The key of the queue: highest priority first, and submission order within a priority."""
         return -self.priority, self.id
 
 
@@ -109,7 +109,7 @@ class Resized:
 
 
 def profile_left_by(entries: Collection[Entry], processors: int, now: int) -> Profile:
-    """Return the processors of a machine that these entries leave free from now on.
+    """Return the processors of a machine that are free beside these entries from now on.
 
     On a machine that was made smaller, running entries may hold more processors than exist: then none are free. If
     entries are planned on processors that do not exist, `free` is negative.

@@ -1,4 +1,4 @@
-"""What holds for every schedule between any two operations."""
+"""The invariants of every schedule, between any two operations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check_schedule(
 ) -> None:
     """Raise `AssertionError` if a schedule contradicts itself.
 
-    `most_in_use` is what running entries may hold: more than the machine has, after it was made smaller.
+    `most_in_use` is the most that running entries may hold: more than the machine has, after it was made smaller.
     """
     check(profile, processors)
     assert int(profile.starts[0]) == now, "the profile does not begin now"

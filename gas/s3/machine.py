@@ -1,4 +1,4 @@
-"""S³ on a machine where time moves on: starts fall due, simulated jobs end when their run time is over.
+"""S³ on a machine with moving time: due jobs start, and simulated jobs end after their run time.
 
 Pure as the core: `advance` gets the time and the real jobs that have ended, handles every instant up to then in
 order, and returns what happened. The live service drives it by the clock, a replay of a log by its arrivals.
@@ -27,7 +27,7 @@ class Event:
 
 
 class Machine:
-    """A schedule and the jobs on it whose run time is known.
+    """A schedule, and the run times of its simulated jobs.
 
     Attributes
     ----------
@@ -44,13 +44,13 @@ class Machine:
         self._ends: list[tuple[int, int]] = []
 
     def next_instant(self) -> int | None:
-        """Return when something is due next, as far as is known; None if nothing is."""
+        """Return the next known instant at which something is due; None if there is none."""
         known = [self._ends[0][0]] if self._ends else []
         known += [due for due in (self.schedule.next_start(), self.schedule.next_lapse()) if due is not None]
         return min(known, default=None)
 
     def advance(self, now: int, ended: Iterable[tuple[int, int]] = (), *, settle: bool = True) -> list[Event]:
-        """Handle every instant up to `now` and return what happened, in order.
+        """Handle every instant up to `now`, and return the events in order.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class Machine:
         priority: int = 0,
         notice: int | None = None,
     ) -> Entry:
-        """Submit a job at the schedule's present instant; one that can start at once does.
+        """Submit a job at the schedule's present instant; it starts at once if it can.
 
         `run_time` makes it a simulated job. `S3.submit` names the errors.
         """
@@ -117,7 +117,7 @@ class Machine:
         return entry
 
     def use(self, id: int, run_time: int | None = None) -> Entry:
-        """Put a job in the place of a reservation; `run_time` makes it a simulated one. `S3.use` names the errors."""
+        """Replace a reservation by a job; `run_time` makes it a simulated one. `S3.use` names the errors."""
         entry = self.schedule.use(id)
         del self.run_times[id]
         if run_time is not None:
@@ -127,7 +127,7 @@ class Machine:
     def reshape(
         self, id: int, processors: int, walltime: int, run_time: int | None = None, *, start_by: int | None = None
     ) -> tuple[Entry, list[Event]]:
-        """Give a waiting job another shape at the present instant; what can start at once does.
+        """Reshape a waiting job at the present instant; jobs that can start at once do so.
 
         `run_time` is that of a simulated job in its new shape. `S3.reshape` names the errors.
         """
@@ -137,29 +137,29 @@ class Machine:
         return entry, self.advance(self.schedule.now)
 
     def accept(self, id: int, start: int) -> list[Event]:
-        """Move a job to the start that it is offered (`S3.accept`); what can start at once does."""
+        """Move a job to its offered start (`S3.accept`); jobs that can start at once do so."""
         self.schedule.accept(id, start)
         return self.advance(self.schedule.now)
 
     def decline(self, id: int, start: int | None = None, *, not_before: int | None = None) -> list[Event]:
-        """Release what a job is offered (`S3.decline`); what can start at once does."""
+        """Release the offer to a job (`S3.decline`); jobs that can start at once do so."""
         self.schedule.decline(id, start, not_before=not_before)
         return self.advance(self.schedule.now)
 
     def go_on(self) -> list[Event]:
-        """Go on with promotion where patience ended (`S3.go_on`); what can start at once does."""
+        """Continue promotion where patience ended (`S3.go_on`); jobs that can start at once do so."""
         self.schedule.go_on()
         return self.advance(self.schedule.now)
 
     def end(self, id: int) -> list[Event]:
-        """End a running simulated job now, as a cancellation does."""
+        """End a running simulated job now, like a cancellation."""
         self._ends = [(time, other) for time, other in self._ends if other != id]
         heapq.heapify(self._ends)
         now = self.schedule.now
         return self.advance(now, [(now, id)])
 
     def resize(self, processors: int) -> Resized:
-        """Give the machine another size at the present instant; what can start at once does (`S3.resize`)."""
+        """Resize the machine at the present instant (`S3.resize`); jobs that can start at once do so."""
         resized = self.schedule.resize(processors)
         for entry in resized.evicted:
             self.run_times.pop(entry.id, None)
@@ -169,7 +169,7 @@ class Machine:
     def restore(
         self, entries: Iterable[Entry], run_times: dict[int, int], *, version: int, last_id: int
     ) -> list[Entry]:
-        """Take over the entries of an earlier life, with the run times of those that are simulated (`S3.restore`)."""
+        """Restore the entries of an earlier run, with the run times of simulated ones (`S3.restore`)."""
         given = list(entries)
         evicted = self.schedule.restore(given, version=version, last_id=last_id)
         gone = {entry.id for entry in evicted}

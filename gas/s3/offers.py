@@ -1,4 +1,4 @@
-"""Conditional backfilling: a job is offered an earlier start, and keeps its own slot until it has chosen.
+"""Conditional backfilling: a job gets an offer of an earlier start, and keeps its own slot until it has chosen.
 
 The paper (section 6.1): "the backfilling can be *conditional* (i.e., you don't lose your original time slot). The idea
 behind conditional backfilling is that you get two (or maybe more) allocation slots, but you can use only one. The
@@ -33,7 +33,7 @@ __all__ = ["MOST_NOTICE", "Offers", "verify_notice"]
 
 
 def verify_notice(notice: int) -> None:
-    """Raise `BadInput` if a job cannot be given so many seconds to answer."""
+    """Raise `BadInput` for an invalid time to answer, in seconds."""
     if not 1 <= notice <= MOST_NOTICE:
         raise BadInput(f"notice {notice}: must be 1 to {MOST_NOTICE} seconds, for which processors are held twice")
 
@@ -42,14 +42,14 @@ class Offers(Schedule):
     """A schedule whose conditional jobs accept or decline earlier starts; the parameters are those of `Schedule`."""
 
     def accept(self, id: int, start: int) -> Entry:
-        """Move a job to the start that it is offered, and release its old slot; promote the others.
+        """Move a job to its offered start, and release its old slot; promote the others.
 
         Raises
         ------
         NotFound
             There is no such entry.
         Conflict
-            It does not wait, or is not offered this start (any more).
+            It is not waiting, or this start is not (or no longer) offered.
         """
         entry = self._choosing(id)
         if entry.offer != start:
@@ -65,14 +65,14 @@ class Offers(Schedule):
         return entry
 
     def decline(self, id: int, start: int | None = None, *, not_before: int | None = None) -> Entry:
-        """Release what a job is offered, say what it wants to be offered from now on, and promote the others.
+        """Release the offer to a job, set its future offers, and promote the others.
 
         Parameters
         ----------
         start
-            The start that is meant; None for whatever is offered, perhaps nothing.
+            The declined start; None for the present offer, if any.
         not_before
-            Earlier starts than this are not offered from now on; None for none at all.
+            From now on, no earlier starts than this are offered; None for no offers at all.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class Offers(Schedule):
         return Conflict(f"{asked}; nothing was changed")
 
     def _take_back(self, entry: Entry) -> None:
-        """Release what a job is offered, if anything; it is offered nothing before `Entry.offers_from`."""
+        """Release the offer to a job, if any; it gets no offers before `Entry.offers_from`."""
         begin, end = entry.offered
         entry.withdraw_offer(self.now)
         self._waiting.update(entry)
@@ -137,7 +137,7 @@ class Offers(Schedule):
         return bool(lapsed)
 
     def _void(self) -> set[int]:
-        """Forget all offers, in a schedule that is about to be planned anew; return the numbers of their jobs."""
+        """Drop all offers of a schedule that will be planned again; return the numbers of their jobs."""
         offered = [e for e in self._waiting.conditional.values() if e.offer is not None]
         for entry in offered:
             entry.withdraw_offer(self.now)

@@ -1,4 +1,4 @@
-"""Placing and promoting: what S³ does to its queue, as kernels on arrays.
+"""Placing and promoting jobs of the queue: kernels on arrays.
 
 The paper's section 4.3: an arriving job is put in the first slot that it fits; whenever processors get free before
 they were due, the queue is walked in submission order and jobs are promoted into the hole, until nothing moves. The
@@ -52,21 +52,21 @@ ONCE, UNTIL_NOTHING_MOVES, AGAIN_FROM_THE_HEAD = 0, 1, 2
 """How a promotion walks the queue: policies `conservative`, `s3` and `s3-1999` (`gas guide rules`, 5)."""
 
 MANY = 1000
-"""A queue of more jobs than that is filtered in its second pass and later ones, where few move."""
+"""Queues of more jobs are filtered from the second pass on, in which few jobs move."""
 
 NO_LIMIT = 2**62
-"""A promotion that looks at as many jobs as there are to look at."""
+"""A promotion without a limit on examined jobs."""
 
 A_MOVE = 4
-"""The number of looks that a move counts as: it changes the profile, and the caller stores it."""
+"""The cost of a move in looks: it changes the profile, and the caller stores it."""
 
 A_PASS = 64
-"""Of how many jobs passed over in a pass one counts as a look."""
+"""The number of skipped jobs in a pass that count as one look."""
 
 
 @lean_kernel
 def place(blocks: Blocks, processors: int, walltime: int, not_before: int) -> int:
-    """Take the first slot for a job and return its start, `NEVER` (and take nothing) if there is none."""
+    """Take the first slot for a job and return its start; `NEVER` if there is none, and nothing is taken."""
     start = first_fit(blocks, processors, walltime, not_before)
     if start != NEVER:
         take(blocks, start, start + walltime, processors)

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 NOT_LOOKED_AT = -1
-"""What `Queue.seen` says of a job that may start earlier for all that is known."""
+"""`Queue.seen` of a job that may be able to start earlier."""
 
 LOWEST = -(2**62)
 """A priority below all others."""
@@ -71,12 +71,12 @@ class Queue(NamedTuple):
 
     @property
     def processors(self) -> NDArray[np.int64]:
-        """How many each asks for."""
+        """Processors of each job."""
         return self._row(Q_PROCESSORS)
 
     @property
     def walltime(self) -> NDArray[np.int64]:
-        """For how many seconds."""
+        """Walltime of each job, in seconds."""
         return self._row(Q_WALLTIME)
 
     @property
@@ -86,7 +86,7 @@ class Queue(NamedTuple):
 
     @property
     def start(self) -> NDArray[np.int64]:
-        """Each one's planned start. Who has started already may stay, with a start in the past."""
+        """Planned start of each job. Started jobs may remain in the queue, with a start in the past."""
         return self._row(Q_START)
 
     @property
@@ -101,22 +101,22 @@ class Queue(NamedTuple):
 
     @property
     def job(self) -> NDArray[np.int64]:
-        """The caller's name for it."""
+        """The caller's number of each job."""
         return self._row(Q_JOB)
 
     @property
     def priority(self) -> NDArray[np.int64]:
-        """That of its class; higher ones stand in front."""
+        """Priority of each job's class; higher ones come first."""
         return self._row(Q_PRIORITY)
 
     @property
     def anchor(self) -> NDArray[np.int64]:
-        """The start of the slot that a job keeps when it is given an earlier one; `ENDLESS` for one that moves."""
+        """The start of the slot that a job keeps beside an offered one; `ENDLESS` for a job that moves."""
         return self._row(Q_ANCHOR)
 
     @property
     def notice(self) -> NDArray[np.int64]:
-        """Seconds that a job with an anchor has to answer what it is offered; 0 for one that moves."""
+        """Seconds that a job with an anchor has to answer an offer; 0 for a job that moves."""
         return self._row(Q_NOTICE)
 
 
@@ -133,7 +133,7 @@ def insert(
     level: int,
     stamp: int,
 ) -> None:
-    """Put a job that was just placed at a place in the queue. There must be room for it.
+    """Insert a job that was just placed, at a position in the queue. There must be room for it.
 
     Parameters
     ----------
@@ -166,18 +166,18 @@ def insert(
 
 @lean_kernel
 def append(queue: Queue, blocks: Blocks, job: int, processors: int, walltime: int, earliest: int, start: int) -> None:
-    """Put a job of no particular priority that was just placed at the end. There must be room for it."""
+    """Append a job without a priority that was just placed. There must be room for it."""
     level, stamp = min(level_of(processors), blocks.numbers[LEVELS] - 1), blocks.numbers[STAMP]
     insert(queue, queue.used[COUNT], job, 0, processors, walltime, earliest, start, level, stamp)
 
 
 def empty_queue(room: int = 16) -> Queue:
-    """Return a queue without jobs that has room for so many."""
+    """Return an empty queue with room for a number of jobs."""
     return Queue(np.zeros((ROWS, room), np.int64), np.zeros(7, np.int64))
 
 
 def remove(queue: Queue, places: NDArray[np.int64]) -> None:
-    """Take out the jobs at these places, in ascending order."""
+    """Remove the jobs at these positions, in ascending order."""
     if places.size == 0:
         return
     first, count = int(places[0]), int(queue.used[COUNT])
@@ -192,7 +192,7 @@ def remove(queue: Queue, places: NDArray[np.int64]) -> None:
 
 
 def with_queue_room(queue: Queue) -> Queue:
-    """Return the queue itself if it has room for one job more, else a copy of twice the size."""
+    """Return the queue itself if it has room for another job, else a copy of twice the size."""
     room = queue.jobs.shape[1]
     if queue.used[0] < room:
         return queue

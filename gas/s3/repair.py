@@ -1,4 +1,4 @@
-"""Planning again around processors that are not free when they should be, or starts that were missed.
+"""Plans again if processors are not free in time, or if starts were missed.
 
 In normal life no promise ever moves later. A job that cannot be ended at its walltime, an outage of the service, or a
 machine made smaller can make promises impossible; this keeps every promise that can be kept.
@@ -28,7 +28,7 @@ def repair(
     missed_first: bool,
     machine_code: bool = False,
 ) -> tuple[Profile, list[Entry]]:
-    """Give every waiting entry a start that is possible, and return the profile and the entries that had to move.
+    """Give every waiting entry a possible start; return the profile and the moved entries.
 
     Reservations first, then in the order of the queue, entries whose planned start is still possible keep it; the
     others get their first slot, from `soonest` on, higher priorities first; a job with a notice gets none before its
@@ -79,7 +79,7 @@ def keep_starts(
     now: int,
     kept: NDArray[np.bool_],
 ) -> None:
-    """Take what is planned, one after the other, wherever that can be, and note in `kept` whose start it is."""
+    """Take the planned slots one after the other if possible, and record in `kept` which entries keep their start."""
     for i in range(len(starts)):
         if starts[i] >= now and fits(profile, starts[i], walltimes[i], processors[i]):
             take(profile, starts[i], starts[i] + walltimes[i], processors[i])
@@ -90,7 +90,7 @@ def keep_starts(
 def place_in_turn(
     profile: Profile, processors: NDArray[np.int64], walltimes: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> None:
-    """Put one after the other into its first slot from `starts` on, and note there where that is."""
+    """Place one entry after the other in its first slot from `starts` on, and write the new start there."""
     for i in range(len(starts)):
         starts[i] = earliest_fit(profile, processors[i], walltimes[i], starts[i])
         take(profile, starts[i], starts[i] + walltimes[i], processors[i])

@@ -1,4 +1,4 @@
-"""A log driven through S³ up to an instant: the machine as it stood then.
+"""Replays a log through S³ up to an instant, and returns the machine at that time.
 
 Simulated by `gas guide rules`, event order `instant`, overrun `kill`,
 policy `s3`: the live scheduler's own code, job by job.
@@ -26,7 +26,7 @@ def replay(
     machine_code: bool = False,
     watch: Callable[[int, Machine], None] | None = None,
 ) -> Machine:
-    """Return the machine at log second `until`, with the jobs that run and wait then.
+    """Return the machine at log second `until`, with its running and waiting jobs.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def replay(
     offset
         Added to every instant of the log.
     watch
-        Called after each submission with the index of its job and the machine as it is then.
+        Called after each submission with the index of its job and the machine.
     """
     count = int(np.searchsorted(jobs.submit, until, side="right"))
     first = int(jobs.submit[0]) if count else until

@@ -1,4 +1,4 @@
-"""Who runs: the entries that hold processors now, how many, and when the first are due back."""
+"""Running entries: their processors, and the first instant at which processors are due back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Running:
     entries
         By id, in the order in which they started.
     in_use
-        The processors that they hold, also those that should be back by now.
+        The processors that they hold, including overdue ones.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Running:
         return entry
 
     def outlast(self, now: int, *, after_outage: bool = False) -> set[int]:
-        """Expect jobs that have outlived their walltime to need as long again, at least a second; return their ids.
+        """Expect jobs that exceeded their walltime to need the same excess again, at least a second; return their ids.
 
         An outage, or a clock that was set, has made all of them late and says of none that it cannot be ended: after
         one, the time that a job needs is counted from now.

@@ -1,4 +1,4 @@
-"""Runs: jobs that ask for the same and stand one behind the other in the queue, as bulk submissions put them there.
+"""Runs: equal jobs that are adjacent in the queue, typically from bulk submissions.
 
 All of a run have one priority: a job of a lower one is looked at only after those above it (`gas.s3.placing`).
 
@@ -20,7 +20,7 @@ __all__ = ["floor_of", "slide"]
 
 @lean_kernel
 def floor_of(queue: Queue, ahead: int, i: int, now: int) -> int:
-    """Return an instant before which job `i` cannot start: the start of the job `ahead`, which asks for no more.
+    """Return an instant before which job `i` cannot start: the start of the job `ahead`, which needs no more.
 
     That job starts as early as it can, and nothing but its own move has changed since that was found. Were job `i` to
     fit before it, so would the job ahead: where the two spans of job `i` overlap, that of the job ahead, which begins
@@ -38,7 +38,7 @@ def floor_of(queue: Queue, ahead: int, i: int, now: int) -> int:
 
 @lean_kernel
 def slide(blocks: Blocks, queue: Queue, i: int, now: int, start: int, most: int) -> tuple[int, int, int]:
-    """Move job `i` to `start`, no more than its walltime earlier, and jobs of its run behind it that follow.
+    """Move job `i` to `start`, at most its walltime earlier, and later jobs of its run that can follow.
 
     A job follows if its earliest start by then is just where the one before it was. So in the profile as it is before
     any of them moves, the processors of one must be free up to the follower's old start, but those of two must not be

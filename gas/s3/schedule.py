@@ -1,7 +1,7 @@
-"""The schedule of one machine: who holds, or will hold, processors, and the profile that this leaves.
+"""The schedule of one machine: running and planned entries, and the profile of free processors.
 
-What users and time do to it is `gas.s3.core`. Here is what can be asked, and the steps of which those operations
-consist; each keeps entries, arrays and profile equal, and `check` says whether they are.
+`gas.s3.core` has the operations of users and of time. This module has the queries, and the steps of these
+operations; each step keeps entries, arrays and profile consistent, and `check` verifies this.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Schedule:
 
     @property
     def reserved(self) -> list[Entry]:
-        """The reservations that have not begun."""
+        """The reservations that have not begun yet."""
         return list(self._waiting.reserved.values())
 
     @property
@@ -98,12 +98,12 @@ class Schedule:
 
     @property
     def in_use(self) -> int:
-        """How many processors are held now."""
+        """Number of processors that are held now."""
         return self._running.in_use
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """How many are queued, reserved and running."""
+        """Numbers of queued, reserved and running entries."""
         return len(self._waiting.jobs), len(self._waiting.reserved), len(self._running.entries)
 
     @property
@@ -113,7 +113,7 @@ class Schedule:
 
     @property
     def unfinished(self) -> bool:
-        """Whether promotion was left because patience ended; a waiting job may be able to start earlier until then."""
+        """Whether promotion stopped because patience ended; until it is finished, a job may still move earlier."""
         return self._waiting.unfinished
 
     def entry(self, id: int) -> Entry:
@@ -124,7 +124,7 @@ class Schedule:
             raise NotFound(f"there is no job {id} in the schedule (it never existed, or it has ended)") from None
 
     def waiting(self, id: int) -> Entry:
-        """Return a waiting job; raise `NotFound`, or `Conflict` if it runs or is a reservation."""
+        """Return a waiting job; raise `NotFound`, or `Conflict` if it is running or a reservation."""
         entry = self.entry(id)
         if entry.state != "queued":
             what = "is running" if entry.state == "running" else "is a reservation"
@@ -132,7 +132,7 @@ class Schedule:
         return entry
 
     def next_start(self) -> int | None:
-        """Return the next instant after now at which a start falls due; None if nothing waits for one."""
+        """Return the next instant after now at which a start is due; None if nothing waits."""
         return self._waiting.next_start(self.now)
 
     def next_lapse(self) -> int | None:
@@ -140,20 +140,20 @@ class Schedule:
         return self._waiting.first_answer()
 
     def first_start(self) -> int:
-        """Return the first planned start of all that waits, also one that is due; a far future if nothing waits."""
+        """Return the first planned start of all waiting entries, including due ones; a far future if nothing waits."""
         return self._waiting.first_start()
 
     def next_overrun(self) -> int | None:
-        """Return the first instant at which a running job would have held its processors for too long."""
+        """Return the first instant at which a running job would exceed its walltime."""
         return self._running.first_end()
 
     def anchor(self, processors: int, walltime: int, not_before: int | None = None) -> int:
-        """Return the start that a request of this size would be promised now; `NEVER` if it fits nowhere."""
+        """Return the start that would be promised to such a request now; `NEVER` if it fits nowhere."""
         first = self.soonest if not_before is None else max(self.soonest, not_before)
         return int(self._first_fit(self._profile, processors, walltime, first))
 
     def availability(self, scheduler: str = "s3", *, without: int | None = None) -> AvailabilityList:
-        """Return the availability list: what the profile leaves free, from the soonest possible start on.
+        """Return the availability list: the free processors of the profile, from the soonest possible start on.
 
         `without` is a waiting job that is left out: what it could be given where it stands in the queue.
         """
@@ -179,13 +179,13 @@ class Schedule:
         )
 
     def take_changed(self) -> list[Entry]:
-        """Return the entries that changed since this was last asked (those that left the schedule apart)."""
+        """Return the entries that changed since the last call, without those that left the schedule."""
         changed = [self.entries[id] for id in sorted(self._changed)]
         self._changed.clear()
         return changed
 
     def copy(self) -> Self:
-        """Return an independent copy, to ask "what if"."""
+        """Return an independent copy, for hypothetical requests."""
         other = type(self)(
             self.processors, self.now, machine_code=self._machine_code, lead=self.lead, patience=self.patience
         )
@@ -244,12 +244,12 @@ class Schedule:
         self.version += 1
 
     def _promote_queue(self) -> None:
-        """Promote, unless `go_on` has to finish what was begun before: that reaches jobs that may move by now, too."""
+        """Promote, unless `go_on` has to finish an earlier promotion, which also reaches newly movable jobs."""
         if not self.unfinished:
             self._move_earlier()
 
     def _move_earlier(self) -> bool:
-        """Move waiting jobs to earlier starts as far as patience goes; return whether any has moved."""
+        """Move waiting jobs to earlier starts until patience ends; return whether any has moved."""
         waiting = self._waiting
         waiting.leave_notice(self.soonest)
         patience = NO_LIMIT if self.patience is None else self.patience

@@ -1,4 +1,4 @@
-"""Who waits: jobs in the order of the queue, beside the arrays that the kernels work on, and reservations."""
+"""Waiting entries: jobs in queue order, as objects and as arrays for the kernels, and reservations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Waiting:
     reserved
         Reservations by id.
     conditional
-        Jobs that are offered earlier starts, by id. In the arrays their start is that of the offer, if there is one.
+        Conditional jobs, by id. In the arrays, their start is that of the offer, if there is one.
     """
 
     def __init__(self, *, machine_code: bool = False) -> None:
@@ -106,14 +106,14 @@ class Waiting:
         return self._first_answer if self._first_answer < ENDLESS else None
 
     def unanswered(self, now: int) -> list[Entry]:
-        """Return whose offers had to be answered by now, in the order of submission."""
+        """Return the jobs whose offers should have been answered by now, in submission order."""
         first = self.first_answer()
         if first is None or first > now:
             return []
         return [e for e in self.conditional.values() if e.answer_by is not None and e.answer_by <= now]
 
     def due(self, now: int) -> list[Entry]:
-        """Return who should start now, in the order of their turn."""
+        """Return the entries that should start now, in queue order."""
         if self.first_start() > now:
             return []
         entries = [self.jobs[i] for i in np.flatnonzero(self.starts <= now).tolist()]
@@ -145,7 +145,7 @@ class Waiting:
             self._anchor(i, entry)
 
     def update(self, entry: Entry) -> None:
-        """Bring the arrays up to date with a job that has another shape.
+        """Update the arrays for a job with a new shape.
 
         When it was last looked at stays: that order is the queue's, and it starts as early as it can now.
         """
@@ -158,7 +158,7 @@ class Waiting:
             self._anchor(i, entry)
 
     def leave_notice(self, soonest: int) -> None:
-        """Let conditional jobs be offered no start for which they have less than their notice to answer."""
+        """Prevent offers of starts that leave conditional jobs less than their notice to answer."""
         if self.conditional:
             queue, count = self.queue, len(self.jobs)
             earliest, notice = queue.earliest[:count], queue.notice[:count]
@@ -192,7 +192,7 @@ class Waiting:
             del self.jobs[i]
 
     def read_starts(self, before: NDArray[np.int64]) -> list[Entry]:
-        """Bring the jobs up to date with the arrays, where `before` says otherwise, and return those that moved."""
+        """Update the jobs whose start in the arrays differs from `before`, and return those that moved."""
         moved = []
         for i in np.flatnonzero(self.starts != before).tolist():
             entry = self.jobs[i]
@@ -208,14 +208,14 @@ class Waiting:
         return moved
 
     def write_starts(self) -> None:
-        """Bring the arrays up to date with the starts of the jobs, and with their offers."""
+        """Update the arrays with the starts and offers of the jobs."""
         self.queue.start[: len(self.jobs)] = [e.start for e in self.jobs]
         for entry in self.conditional.values():
             self._anchor(self._place_of(entry), entry)
         self._first_job = self._first_reserved = None
 
     def look_again(self) -> None:
-        """Let no job be known to start as early as it can; the next pass begins at the head."""
+        """Mark all jobs as possibly able to start earlier; the next pass begins at the head."""
         self.queue.seen[:] = NOT_LOOKED_AT
         self.queue.used[UNFINISHED] = 0
 

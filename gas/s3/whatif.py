@@ -1,4 +1,4 @@
-"""What a request would have got: the same machine, the same other jobs, this one request instead."""
+"""The outcome of a hypothetical request: the same machine and other jobs, with this request instead."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Fate", "fate_of"]
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """How a request went: the promised start, and when it started and finished in fact (epoch seconds)."""
+    """The outcome of a request: its promised start, and its real start and finish (epoch seconds)."""
 
     processors: int
     promised: int
@@ -20,7 +20,7 @@ class Fate:
 
 
 def fate_of(machine: Machine, processors: int, walltime: int, run_time: int) -> Fate:
-    """Submit a simulated job to a copy of the machine and let time go on until it has ended.
+    """Submit a simulated job to a copy of the machine, and advance time until it has ended.
 
     Jobs that end early make it start earlier than promised; no other job is submitted after it.
     """
