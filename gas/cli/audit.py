@@ -120,7 +120,7 @@ def _refuse_without_log(options: dict[str, bool]) -> None:
 
 
 def _show(found: Audit) -> None:
-    """Print the verdict, a table of the rules, and below it first violations and remarks in full."""
+    """Print the verdict, a table of the rules, and below it the first violations and all remarks."""
     unchecked = sum(check.violations is None for check in found.checks)
     broken = [check for check in found.checks if check.violations]
     verdict = f"{many(found.violations, 'violation')} of {many(len(broken), 'rule')}" if broken else "no violation"
@@ -155,7 +155,7 @@ def _show(found: Audit) -> None:
 
 
 def _figures(found: Audit) -> str:
-    """Return the metrics in lines; those of `gas simulate`, which says what they mean."""
+    """Return the metrics in lines; `gas simulate` explains them."""
     figures = found.figures
     if figures is None:
         return "metrics: none, as no job started on a known number of processors"

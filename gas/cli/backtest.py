@@ -1,4 +1,4 @@
-"""``gas backtest``: what would have been predicted for the jobs of a log, and what came true."""
+"""``gas backtest``: compare predicted starts with the recorded starts of a log."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def backtest_command(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is wanted of each log."""
+    """The options for each log."""
 
     jobs: int | None
     all_jobs: bool
@@ -154,7 +154,7 @@ class _Asked:
 
 
 class _Files(NamedTuple):
-    """Where to write what is wanted of one log."""
+    """The output files for one log."""
 
     output: str | None
     plot: str | None
@@ -162,7 +162,7 @@ class _Files(NamedTuple):
 
 
 class _NoLog(Exception):
-    """A file of a folder that is something else."""
+    """A file in a folder that is not a log."""
 
 
 def _each(
@@ -174,7 +174,7 @@ def _each(
     *,
     json: bool,
 ) -> int:
-    """Backtest one log after the other, and return the exit code: that of the first that cannot be used."""
+    """Backtest one log after the other, and return the exit code of the first unusable log."""
     from gas.cli.backtest_report import summary_of, wire_of
 
     done: list[Backtested] = []
@@ -221,7 +221,7 @@ def _backtested(
     show: Callable[[Backtested], None],
     sure: bool = True,
 ) -> Backtested:
-    """Backtest one log, and write what is wanted of it.
+    """Backtest one log, and write the requested output.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def _backtested(
 
 
 def _machine(log: Log, processors: int | None) -> int:
-    """Return the processors of a machine: as given, as in the header, or as many as were in use at once."""
+    """Return the processors of a machine: as given, as in the header, or the largest number in use at once."""
     from workloads.load import most_in_use
 
     try:
@@ -304,7 +304,7 @@ def _machine(log: Log, processors: int | None) -> int:
 def _outcomes(
     recorded: RecordedQueue, places: NDArray[np.intp], samples: int, seed: int, threads: int, kept: PartialFile
 ) -> list[Outcome]:
-    """Return the outcome of each place; what was simulated before an interruption is not simulated again."""
+    """Return the outcome of each place; results from before an interruption are used again."""
     from gas.prediction.backtest import backtest
 
     if kept:

@@ -1,4 +1,4 @@
-"""What ``gas backtest`` shows: tables for the terminal, a page with pictures, ``gas.backtest/1``."""
+"""The output of ``gas backtest``: tables for the terminal, a page with pictures, ``gas.backtest/1``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCORES = ("median error", "mean error", "≤ 1 min", "≤ 10 min", "factor 2")
 
 
 class Backtested(NamedTuple):
-    """A log that was backtested, and what came of it."""
+    """A backtested log, with its results."""
 
     log: Log
     extent: Extent
@@ -35,7 +35,7 @@ class Backtested(NamedTuple):
 
 
 def tables_of(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> tuple[Table, Table]:
-    """Return the table of ways to predict and that of classes."""
+    """Return the table of prediction methods and the table of classes."""
     ways = Table(
         (
             Column("prediction", left=True),
@@ -67,7 +67,7 @@ def tables_of(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> tuple
 
 
 def summary_of(logs: Sequence[Backtested]) -> Table:
-    """Return the table of several logs: how good predictions were for each, and how many classes are worse."""
+    """Return the table of several logs: the accuracy for each, and the number of worse classes."""
     rows = []
     for one in logs:
         everybody, parts, name = one.classes[0], one.classes[1:], best_baseline(one.outcomes)
@@ -100,7 +100,7 @@ def _ways(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, ...]]:
 
 
 def _marked(found: Interval | None, count: int, worse: bool) -> Cell | str:
-    """Return a share, marked where it is below its bound."""
+    """Return a share, marked if it is below its bound."""
     if found is None or count < FEWEST:
         return Cell(of_few(found, count), "quiet")
     return Cell(f"{share_text(found)} !", "bad") if worse else share_text(found)

@@ -1,4 +1,4 @@
-"""What ``gas backtest`` says in sentences: how good predictions were, for whom they were not, and what was cut."""
+"""The sentences of ``gas backtest``: accuracy of predictions, jobs with poor ones, and reductions of the work."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from gas.printable import many
 __all__ = ["Extent", "bad_sentences", "good_sentences", "of_few", "percent", "seconds_text", "share_text"]
 
 _OVERFULL = 0.05
-"""A log in which more is in use than its machine has, for a larger share of the time, is of a larger machine."""
+"""A log that uses more processors than its machine has, for a larger share of the time, is from a larger machine."""
 
 _NAMED = 6
-"""So many classes are named among those for whom predictions are not good."""
+"""Largest number of classes with poor predictions that are named."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """How much of a log was predicted.
+    """The predicted part of a log.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Extent:
 
     @property
     def doubt(self) -> str:
-        """Why the number of processors may be wrong; "" where nothing speaks against it.
+        """Why the number of processors may be wrong; "" if there is no such sign.
 
         A few logs count more in use than there are where jobs follow each other, for up to 3% of the time.
         """
@@ -65,11 +65,11 @@ class Extent:
         )
 
     def more_than(self, outcomes: Sequence[Outcome]) -> bool:
-        """Return whether more jobs of the log can be predicted."""
+        """Return whether more jobs of the log could be predicted."""
         return len(outcomes) < self.possible
 
     def sentences(self, outcomes: Sequence[Outcome]) -> list[str]:
-        """Return what was predicted, and what was cut."""
+        """Return sentences on the predicted jobs, and on reductions of the work."""
         count = len(outcomes)
         if count == self.possible:
             found = [f"Gas predicted {self.possible:,} submissions: all but the first of the log."]
@@ -97,7 +97,7 @@ class Extent:
 
 
 def good_sentences(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> list[str]:
-    """Return how good the predictions are, in a few sentences."""
+    """Return the accuracy of the predictions in a few sentences."""
     everybody, name = classes[0], best_baseline(outcomes)
     both = answered(outcomes, name)
     gas, other = scores_of(both, "median"), scores_of(both, name)
@@ -136,7 +136,7 @@ def good_sentences(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> 
 
 
 def bad_sentences(classes: Sequence[JobClass], *, more: bool = False) -> list[str]:
-    """Return for whom predictions are not good, beyond doubt; and what cannot be said.
+    """Return the jobs with significantly poor predictions; and what the data leave open.
 
     Parameters
     ----------
@@ -198,17 +198,17 @@ def _listed(classes: Sequence[tuple[JobClass, int, Interval | None]], bound: flo
 
 
 def of_few(found: Interval | None, count: int) -> str:
-    """Return a share, without its interval if it is of few: that would be narrow by chance."""
+    """Return a share, without its interval for few predictions: that would be narrow by chance."""
     return share_text(Interval(found.mean, None) if found is not None and count < FEWEST else found)
 
 
 def seconds_text(value: float | None) -> str:
-    """Return seconds in words, a dash for None."""
+    """Return seconds in words; a dash for None."""
     return "–" if value is None else shortly(round(value))
 
 
 def percent(value: float | None) -> str:
-    """Return a share in per cent, a dash for None."""
+    """Return a share in per cent; a dash for None."""
     return "–" if value is None else f"{100 * value:.0f}%"
 
 

@@ -1,4 +1,4 @@
-"""``gas cancel``: jobs by their numbers, or all of one's own."""
+"""``gas cancel``: cancel jobs by number, or all of the caller's jobs."""
 
 from __future__ import annotations
 
@@ -80,24 +80,24 @@ def cancel_command(
 
 
 def _ending(job: dict[str, Any]) -> str:
-    """Return of a job that is cancelled and has not ended yet that it will."""
+    """Return a note for a cancelled job that has not ended yet."""
     name = f" ({job['name']})" if job["name"] else ""
     return f"job {job['id']}{name}: is being cancelled; it is still {job['state']}, and ends in a moment"
 
 
 def _own(where: JobEndpoint) -> tuple[list[int], list[int]]:
-    """Return the numbers of the caller's queued and running jobs, and of reserved ones."""
+    """Return the numbers of the caller's queued and running jobs, and of the caller's reservations."""
     own = [job for job in where.jobs(0) if job["mine"]]
     queued, kept = ([int(job["id"]) for job in own if job["state"] in states] for states in _STATES)
     return queued, kept
 
 
 _STATES = (("queued", "running"), ("reserved",))
-"""Of jobs that --all cancels, and that it keeps."""
+"""Names of the states that --all cancels, and that it keeps."""
 
 
 def _ask(where: JobEndpoint, numbers: list[int]) -> None:
-    """Ask the user whether these jobs are to be cancelled; return if so."""
+    """Ask the user for confirmation to cancel these jobs; return only after a yes."""
     if not numbers:
         return
     what = f"{many(len(numbers), 'job')} on {where.name} ({', '.join(map(str, numbers[:10]))}"

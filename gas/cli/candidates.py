@@ -1,4 +1,4 @@
-"""Tables that explain a plan: the trade-offs among its candidates, all others, and what is impossible."""
+"""Tables that explain a plan: the trade-offs among its candidates, the other candidates, and impossible requests."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from gas.times import duration_text, relative_text
 __all__ = ["show_impossible", "show_trade_offs"]
 
 MOST_EXPLAINED = 100
-"""How many are printed with --all; --json prints all."""
+"""Number of candidates printed with --all; --json prints all."""
 
 _KEYS = ("scheduler", "processors", "proces-\nsors", "GPUs", "nodes")
 
 
 def show_trade_offs(found: Plan, *, everything: bool) -> None:
-    """Print the candidates that none beats in both finish and processor-hours; with `everything`, the others too.
+    """Print the candidates not beaten in both finish and processor-hours; with `everything`, the others too.
 
     Of many, some between the earliest and the cheapest; the best is among them in any case. It fits 80 columns.
     """
@@ -90,7 +90,7 @@ def show_trade_offs(found: Plan, *, everything: bool) -> None:
 
 
 def show_impossible(found: Plan, *, everything: bool) -> None:
-    """Print the sizes that are impossible, and why."""
+    """Print the impossible sizes with the reasons."""
     most, way = (MOST_EXPLAINED, "--json") if everything else (MOST_SHOWN, "--all")
     more = len(found.rejected) - most
     say("Impossible:" if more <= 0 else f"Impossible ({more} more: {way}):")
@@ -99,7 +99,7 @@ def show_impossible(found: Plan, *, everything: bool) -> None:
 
 
 def _against_the_best(candidate: Candidate, found: Plan) -> str:
-    """Return in words by how much a candidate is later and cheaper than the best, or the reverse."""
+    """Return in words how much later and cheaper a candidate is than the best, or the reverse."""
     best = found.best
     if best is None or candidate == best:
         return "" if best is None else "best"

@@ -28,11 +28,11 @@ if TYPE_CHECKING:  # planning for one machine needs none of them
 __all__ = ["plan_coallocated", "submit_coallocated"]
 
 MOST_SHOWN = 12
-"""How many combinations are printed."""
+"""Number of combinations that are printed."""
 
 
 def plan_coallocated(agent: Agent, options: PlanOptions, spread: Spread, *, json: bool, plot: str | None) -> None:
-    """Plan on one machine or several, and print that."""
+    """Plan on one or several machines, and print the plan."""
     planned = agent.plan_together(options, spread)
     if plot is not None:
         _draw(planned, plot)
@@ -46,7 +46,7 @@ def plan_coallocated(agent: Agent, options: PlanOptions, spread: Spread, *, json
 def submit_coallocated(
     agent: Agent, run: Run, options: PlanOptions, spread: Spread, *, key: str | None, json: bool, plot: str | None
 ) -> None:
-    """Submit to the machines that finish first together, and print what was made."""
+    """Submit to the combination of machines that finishes first, and print the jobs."""
 
     def before(planned: PlannedTogether) -> None:
         with writing("nothing was submitted"):
@@ -87,7 +87,7 @@ def _when(instant: int, now: int) -> str:
 
 
 def _sentence(best: Coallocation, found: CoallocatedPlan) -> str:
-    """Return the best request in words, and why it takes several machines or one."""
+    """Return the best request in words, and why it uses several machines or one."""
     now = found.now_of(best)
     start, finish = relative_text(best.start, now), _when(best.finish, now)
     verb = "starts" if best.parts[0].kind == "promise" else "may start"
@@ -97,7 +97,7 @@ def _sentence(best: Coallocation, found: CoallocatedPlan) -> str:
 
 
 def _show(planned: PlannedTogether) -> None:
-    """Print the best request, its parts on their machines, and what else was found."""
+    """Print the best request, its parts on their machines, and the other combinations."""
     found = planned.plan
     best = found.best
     if best is not None:
@@ -129,7 +129,7 @@ def _show(planned: PlannedTogether) -> None:
 
 
 def _show_parts(planned: PlannedTogether, best: Coallocation) -> None:
-    """Print what is free on each machine that takes part, with the part in it."""
+    """Print the free processors of each participating machine, with its part."""
     from gas.pictures.terminal import availability_picture
 
     look: dict[str, Any] = {"width": picture_width(), "colour": wants_colour(), "ascii": wants_ascii()}

@@ -33,7 +33,7 @@ class _Place:
     options: Callable[[], dict[str, Any]] = dict
 
     def load(self, command: str) -> Any:
-        """Import its module and return what typer makes of it."""
+        """Import its module and return the command that typer makes of it."""
         found = getattr(import_module(self.module), self.name)
         if isinstance(found, typer.Typer):
             app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -113,7 +113,7 @@ GROUP_OF_PLUG_INS = dict.fromkeys(["replay", "experiment"], "Logs and simulation
 
 @cache
 def _loaded(command: str) -> Any:
-    """Return a command of Gas, made once: that takes longer than most of them run."""
+    """Return a command of Gas, which is built only once: building takes longer than most commands run."""
     return COMMANDS[command].load(command)
 
 

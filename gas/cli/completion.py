@@ -1,4 +1,4 @@
-"""What the shell completes: schedulers, jobs, pages; and arguments that name a job.
+"""Completion in the shell: of schedulers, jobs and pages; and arguments that name a job.
 
 It asks in the background, and says nothing where that fails. A shell prints what it gets into the line that a person
 types: only plain words reach it, as others may have written the configuration or the names of jobs, and after
@@ -24,7 +24,7 @@ PATIENCE = 0.5
 
 MOST = 50
 ENDED_TOO = 20
-"""How many of the jobs that have ended are offered where these can be meant."""
+"""Number of ended jobs that are offered if the argument may be one."""
 
 Completions = list[tuple[str, str]]
 
@@ -98,7 +98,7 @@ def _jobs(ctx: typer.Context, incomplete: str, meant: Callable[[dict[str, Any]],
 
 
 def _quietly(asked: Callable[[], Completions], incomplete: str) -> Completions:
-    """Return what is found in time and begins with what was typed; nothing is printed, whatever happens."""
+    """Return the matches found in time; nothing is printed, whatever happens."""
     found: Completions = []
 
     def ask() -> None:

@@ -1,4 +1,4 @@
-"""``gas convert``: a log from any format that Gas knows to any other."""
+"""``gas convert``: convert a log between any two formats that Gas knows."""
 
 from __future__ import annotations
 

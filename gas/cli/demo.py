@@ -1,4 +1,4 @@
-"""``gas demo``: plan and submit from end to end, on an S³ that it starts itself under a realistic load."""
+"""``gas demo``: plan and submit from end to end, on its own S³ under a realistic load."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def generated_load(processors: int, seed: int) -> Log:
 
 
 def show_comparison(found: Plan, fates: Sequence[Fate], best: Candidate, done: dict[str, int]) -> None:
-    """Print when the job started and finished, and when fixed requests of the other sizes would have."""
+    """Print start and finish of the job, and those of fixed requests of the other sizes."""
     say()
     say(
         f"Job {done['id']} was promised to start {relative_text(done['first_promise'], found.now)}, started "

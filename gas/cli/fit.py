@@ -183,7 +183,7 @@ def _fit_layouts(
 
 
 def _write(output: Path | None, text: str, title: str, warnings: Sequence[str], *, force: bool) -> None:
-    """Say what to know of a fit, and write the application file, if one is asked for.
+    """Print remarks on a fit, and write the application file if requested.
 
     Comes last: a fit whose file exists already is shown and drawn all the same.
     """

@@ -1,4 +1,4 @@
-"""What ``gas fit`` says of a fit: tables for people, ``gas.fit/1`` for programs."""
+"""The output of ``gas fit``: tables for people, ``gas.fit/1`` for programs."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _front_document(offers: list[Offer]) -> list[dict[str, Any]]:
 
 
 def show_curve(report: FitReport, model: str | None) -> None:
-    """Print both models, which is better, and the front."""
+    """Print both models, the better one, and the front."""
     parameters = _table("model", "parameter", ">value", "95% interval")
     quality = _table("model", ">error of the fit", ">error on left-out counts", ">AICc")
     for fitted in (report.downey, report.amdahl):
@@ -153,7 +153,7 @@ def _parameter(key: str, one: Estimate) -> tuple[str, str, str]:
 
 
 def _show_front(offers: list[Offer], unit: SizeUnit, by: str) -> None:
-    """Print the sizes worth asking for; a speed-up is against the smallest."""
+    """Print the sizes worth requesting; speed-ups are relative to the smallest."""
     units = _units(unit)
     hours = {"processors": "processor-h", "gpus": "GPU-h", "nodes": "node-h"}[unit]
     laid_out = any(one.layout is not None for one in offers)

@@ -1,4 +1,4 @@
-"""``gas logs``: what a job has written, or writes."""
+"""``gas logs``: the output of a job, also while it runs."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def logs_command(
 
 
 def _point_to_errors(where: JobEndpoint, number: int) -> None:
-    """Say that a job without output has written to its standard error, if it has."""
+    """Print a note if a job without output has written to its standard error."""
     errors = b""
     with suppress(GasError):  # a scheduler may have no file of it: the empty output stands
         errors = where.output(number, "stderr", 2**20)

@@ -1,4 +1,4 @@
-"""Which of the jobs of a scheduler ``gas status`` lists: of users, in states, since an instant."""
+"""The jobs of a scheduler that ``gas status`` lists: by user, state and time."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["MOST_ENDED", "STATES", "Selection"]
 STATES = ("queued", "reserved", "running", *ENDED)
 
 MOST_ENDED = 10_000
-"""How many ended jobs a scheduler is asked for at most."""
+"""Largest number of ended jobs that are requested from a scheduler."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What a job is listed for; without anything, all are.
+    """Conditions for jobs to be listed; without any, all are listed.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Selection:
 
     @classmethod
     def of(cls, users: Sequence[str] | None, states: Sequence[str] | None, since: str | None) -> Selection:
-        """Return what a user asks for; raise `BadInput` for an unknown state or time."""
+        """Return the conditions from options; raise `BadInput` for an unknown state or time."""
         for state in states or ():
             if state not in STATES:
                 raise BadInput(f"--state {state}: is not a state ({', '.join(STATES)}){nearest(state, STATES)}")
@@ -44,12 +44,12 @@ class Selection:
         return cls(tuple(users or ()), tuple(states or ()), since)
 
     def ended(self, given: int) -> int:
-        """Return how many ended jobs are to be asked for where the user asks for the last `given`."""
+        """Return the number of ended jobs to request if the user asks for the last `given`."""
         asks_for_ended = self.since is not None or any(state in ENDED for state in self.states)
         return MOST_ENDED if given == 0 and asks_for_ended else given
 
     def among(self, jobs: Sequence[dict[str, Any]], now: int) -> list[dict[str, Any]]:
-        """Return those of the jobs that are to be listed; `now` is the present of their scheduler."""
+        """Return the jobs that meet the conditions; `now` is the present time of their scheduler."""
         since = None if self.since is None else parse_past_instant(self.since, now, "--since")
         return [
             job

@@ -14,14 +14,14 @@ from workloads.formats import SUFFIXES, format_of
 __all__ = ["TRACE", "files_for", "is_said_to_be_log", "log_files", "stem_of"]
 
 TRACE = "{trace}"
-"""Stands for the name of the log in the names of files that are written."""
+"""The placeholder for the name of the log in the names of output files."""
 
 _OF_LOGS = (".swf", ".sacct", ".psv")
-"""Suffixes that only logs have; others are those of tables and texts too."""
+"""Suffixes that only logs have; others may also be tables and texts."""
 
 
 def log_files(paths: Sequence[str]) -> list[str]:
-    """Return the paths with the files of a folder in place of it, also of folders in it, by name; not hidden ones.
+    """Return the paths, with folders replaced by the files in them and in their subfolders, by name; not hidden ones.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def stem_of(path: str) -> str:
 
 
 def files_for(template: str | None, option: str, paths: Sequence[str]) -> list[str | None]:
-    """Return the name of the file that is written for each log; of two logs of one name, the later gets a number.
+    """Return the name of the output file for each log; if two logs have the same name, the later gets a number.
 
     Raises
     ------

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 GIVEN = "give the number of processors of the machine with --processors"
-"""What to do where the header does not say how large the machine is."""
+"""The way out if the header does not state the size of the machine."""
 
 LARGEST_MACHINE = 2**31 - 1
 """Processors; a larger number in a header is taken as an error of the header."""
@@ -103,7 +103,7 @@ def read_log(
     thanked: set[str] | None = None,
     unit: Unit = "cpus",
 ) -> Log:
-    """Return the log in a file of any format (`workloads.formats`); its warnings go to stderr, and whom to acknowledge.
+    """Return the log in a file of any format (`workloads.formats`); warnings and acknowledgements go to stderr.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def read_log(
 
 
 def read_history(path: str) -> History:
-    """Return the history in a file: a log, or what sacct printed."""
+    """Return the history in a file: a log, or output of sacct."""
     from gas.prediction.history import History
     from workloads.sacct import parse_sacct, read_sacct
     from workloads.sacct_header import is_sacct, why_no_sacct
@@ -250,7 +250,7 @@ def _what_else(path: str, or_else: str, data: bytes | None) -> str:
 
 
 def runnable(log: Log, machine: int) -> tuple[RigidJobs, list[str]]:
-    """Return the jobs of a log that a machine can run, and in words how many are left out and why.
+    """Return the jobs of a log that a machine can run, and in words the number of omitted jobs with the reasons.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def runnable(log: Log, machine: int) -> tuple[RigidJobs, list[str]]:
 
 
 def without_estimates(log: Log, jobs: RigidJobs) -> tuple[int, str]:
-    """Return how many of the jobs have no estimate, also in words; these are empty if all have one."""
+    """Return the number of jobs without an estimate, also in words; the words are empty if all have one."""
     count = int((~(log.requested_time[jobs.row] > 0)).sum())
     has, its = ("has", "its run time is") if count == 1 else ("have", "their run times are")
     words = f"{log.name}: {count:,} of {many(len(jobs), 'job')} {has} no estimate; {its} used instead"

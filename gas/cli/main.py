@@ -78,14 +78,14 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _elsewhere(error: Exception) -> str:
-    """Return where that is to be had which the one file does not bring; empty for other errors, and elsewhere."""
+    """Return where to get a part that the one-file Gas lacks; empty for other errors and other installations."""
     if getattr(sys, "frozen", False) and any(words in str(error) for words in ("pip install", "No module named")):
         return "; the one-file Gas does not contain it: install Gas with pip (gas guide login-nodes)"
     return ""
 
 
 def _failed(message: str, code: int) -> int:
-    """Print an error as one line; the code says it too, where that cannot be written."""
+    """Print an error as one line; if this is impossible, the exit code still reports it."""
     try:  # without contextlib, which takes its time
         print(f"gas: {as_line(' '.join(message.split()))}", file=sys.stderr, flush=True)
     except OSError:
@@ -94,7 +94,7 @@ def _failed(message: str, code: int) -> int:
 
 
 def _unwritable(stream: TextIO) -> str:
-    """Return why a stream cannot be written, and give up what it still holds; empty if it can be.
+    """Return why a stream is not writable, and discard its buffer; empty if it is writable.
 
     Python would try that again at its end, fail, and change the exit code to 120.
     """
@@ -148,7 +148,7 @@ def main() -> None:
 
 
 def _speak_otherwise(stream: Any) -> None:
-    """Let a stream write in other words what its encoding lacks, as of a locale without UTF-8: it would fail instead.
+    """Let a stream replace characters that its encoding lacks, as in a locale without UTF-8, instead of failing.
 
     Standard error writes escapes already.
     """
@@ -161,7 +161,7 @@ def _speak_otherwise(stream: Any) -> None:
 
 
 def _hung_up(number: int, frame: object) -> None:
-    """End what the program does, once: a terminal that closes and its shell each send this signal."""
+    """Interrupt the program, once: a closing terminal and its shell each send this signal."""
     import signal
 
     signal.signal(number, signal.SIG_IGN)
@@ -169,7 +169,7 @@ def _hung_up(number: int, frame: object) -> None:
 
 
 def _raise_again(lost: sys.UnraisableHookArgs) -> None:
-    """Raise an interruption again shortly that Python dropped because it hit a callback from C.
+    """Raise an interruption again that Python dropped because it occurred in a callback from C.
 
     The compiler of the kernels has many such callbacks, and fails in odd ways if one is interrupted.
     """

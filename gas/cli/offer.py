@@ -1,4 +1,4 @@
-"""``gas offer``: the earlier start that a waiting job is offered, shown or answered."""
+"""``gas offer``: show or answer the offer of an earlier start for a waiting job."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def offer_command(
 
 
 def _why_none(job: dict[str, object]) -> str:
-    """Return why a job is offered nothing."""
+    """Return why a job has no offer."""
     if job["state"] != "queued":
         return "only waiting jobs are offered earlier starts"
     if job.get("notice") is None:

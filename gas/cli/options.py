@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 INSTANTS = "18:30, tomorrow 9:00, Monday 9:00, 30min, +2h, 2026-11-21T08:00 or @EPOCH"
-"""How an instant may be written (`gas.times.parse_instant`), for the help of options."""
+"""The forms of an instant (`gas.times.parse_instant`), for the help of options."""
 
 
 def _configured_names(incomplete: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Pages of Markdown on the terminal, through a pager where there is one."""
+"""Pages of Markdown on the terminal, through a pager if there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an interrupted backtest has simulated, in a file from which the same command goes on."""
+"""The partial results of an interrupted backtest, in a file from which the same command continues."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class PartialFile(dict[int, Simulated]):
         self._file = file
 
     def __setitem__(self, place: int, one: Simulated) -> None:
-        """Keep it; a full disk costs the continuation, not the backtest."""
+        """Store a result; with a full disk, only the continuation is lost, not the backtest."""
         super().__setitem__(place, one)
         if self._file >= 0:
             row = [one.place, one.waiting, one.latest, *one.waits.tolist()]
@@ -79,7 +79,7 @@ class PartialFile(dict[int, Simulated]):
 
     @property
     def keeps(self) -> bool:
-        """Whether an interrupted backtest can go on from it."""
+        """Whether an interrupted backtest can continue from it."""
         return self._file >= 0 and len(self) > 0
 
     def close(self, *, done: bool) -> None:
@@ -136,7 +136,7 @@ def _sources() -> str:
 
 
 def _simulated_of(line: bytes) -> Simulated | None:
-    """Return what a line says; None if it is damaged."""
+    """Return the result in a line; None if the line is damaged."""
     try:
         row = parsed(line)
         if not line.endswith(b"\n") or len(row) < 3 or any(type(one) is not int for one in row):

@@ -1,4 +1,4 @@
-"""``gas plan``: the request that finishes first, shown and explained."""
+"""``gas plan``: find, show and explain the request that finishes first."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def plan_command(
 
 
 def _line_of(app: Application, planned: Planned) -> str | None:
-    """Return the command that submits the best request by hand; None if its scheduler does not say it."""
+    """Return the command that submits the best request by hand; None if its scheduler does not provide it."""
     best = planned.best
     return planned.endpoint.line(Request(best.processors, best.walltime, layout=best.layout), app.name)
 
@@ -128,7 +128,7 @@ def sentence(candidate: Candidate, found: Plan) -> str:
 
 
 def without_predictions(found: PredictedPlan) -> str:
-    """Return in words how the planner's own choice differs from that by predictions."""
+    """Return in words how the planner's own choice differs from the choice by predictions."""
     best, planned = found.best, found.planned.best
     if not found.predictions:
         return "Nothing is predicted; planned starts decided."
@@ -147,7 +147,7 @@ def without_predictions(found: PredictedPlan) -> str:
 
 
 def how_certain(found: PredictedPlan) -> list[str]:
-    """Return in words how sure the best request is to meet the deadline, and what certainty costs."""
+    """Return in words how likely the best request meets the deadline, and the cost of more certainty."""
     from gas.prediction.certainty import percent
     from gas.prediction.ledger import LEAST
 
@@ -182,7 +182,7 @@ def how_certain(found: PredictedPlan) -> list[str]:
 
 
 def learnt(found: PredictedPlan) -> list[str]:
-    """Return in words what the predictions of each scheduler were learnt from, and how well its last ones held."""
+    """Return in words the data behind the predictions of each scheduler, and the accuracy of its last ones."""
     lines = []
     for one in found.details.get("schedulers", ()):
         if one["name"] in found.unpredicted:
@@ -252,11 +252,11 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool = False, 
 
 
 MOST_SHOWN = 12
-"""How many candidates are printed without --all."""
+"""Number of candidates printed without --all."""
 
 
 def show_best_candidates(found: Plan) -> None:
-    """Print the first candidates, and the best among them wherever it stands."""
+    """Print the first candidates, always including the best."""
     shown = found.candidates[:MOST_SHOWN]
     if found.best is not None and found.best not in shown:
         shown[-1] = found.best
@@ -271,7 +271,7 @@ def show_best_candidates(found: Plan) -> None:
 
 
 def explain_star(found: Plan, shown: Sequence[Candidate]) -> None:
-    """Say below a table what the star of probabilities means, if one of its rows has one."""
+    """Explain the star of probabilities below a table, if one of its rows has one."""
     if (likely := predicted(found)) is not None and any(unchecked(one, likely) for one in shown):
         say("*: not checked yet, too few predictions of such waits have an outcome")
 
@@ -289,13 +289,13 @@ def row_of(candidate: Candidate, found: Plan) -> tuple[str, ...]:
 
 
 def size_of(candidate: Candidate) -> str:
-    """Return a size, with its layout where it has one."""
+    """Return a size, with its layout if it has one."""
     layout = candidate.layout
     return str(candidate.processors) if layout is None or not layout.per_node else f"{candidate.processors} ({layout})"
 
 
 def counted(found: Plan, *, narrow: bool = False) -> tuple[str, str]:
-    """Return the titles of a column of sizes, and of one of what their use amounts to."""
+    """Return the titles of the column of sizes, and of the column of their use."""
     units = [*(one.unit for one in found.candidates), *(one.unit for one in found.rejected)]
     unit = units[0] if units else "processors"
     size, hours = {"gpus": ("GPUs", "GPU-hours"), "nodes": ("nodes", "node-hours")}.get(
@@ -319,14 +319,14 @@ def when_titles(found: Plan, shown: Sequence[Candidate]) -> list[str]:
 
 
 UNKNOWN = "?"
-"""What is said of a probability that is not known."""
+"""The text for an unknown probability."""
 
 IN_TIME = "in\ntime"
-"""The title of the column that says how sure a request is to meet the deadline."""
+"""The title of the column of probabilities to meet the deadline."""
 
 
 def in_time(candidate: Candidate, found: PredictedPlan) -> str:
-    """Return how sure a request is to meet the deadline, marked if that is not checked yet."""
+    """Return the probability that a request meets the deadline, marked if it is not checked yet."""
     from gas.prediction.certainty import percent
 
     if candidate not in found.certain:
@@ -335,13 +335,13 @@ def in_time(candidate: Candidate, found: PredictedPlan) -> str:
 
 
 def unchecked(candidate: Candidate, found: PredictedPlan) -> bool:
-    """Return whether its probability of meeting the deadline is from predictions of which too few have an outcome."""
+    """Return whether its probability of meeting the deadline is not checked: too few predictions have an outcome."""
     known, made = found.certain.get(candidate), found.predictions.get(candidate)
     return known is not None and known.share < 1 and made is not None and not made.checked
 
 
 def when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
-    """Return when a candidate starts and finishes; of a prediction also between which instants, and by when at last.
+    """Return start and finish of a candidate; for a prediction also the interval, and the latest instant.
 
     The finish is the one that decides.
     """
@@ -367,7 +367,7 @@ def interval() -> str:
 
 
 def how_sure(candidate: Candidate, answers: Sequence[Answer]) -> str:
-    """Return what is known of how its scheduler will treat a request, as a sentence; empty if nothing is."""
+    """Return in a sentence how its scheduler will treat a request; empty if nothing is known."""
     for answer in answers:
         if answer.name == candidate.scheduler and isinstance(answer.availability, NodeAvailability):
             words = answer.availability.said(candidate.processors, candidate.walltime, candidate.layout)
@@ -376,7 +376,7 @@ def how_sure(candidate: Candidate, answers: Sequence[Answer]) -> str:
 
 
 def _to_know(answer: Answer) -> list[str]:
-    """Return what bears on the plan and is not in its table."""
+    """Return remarks on the plan that are not in its table."""
     speed = answer.limits.speed
     return [*([] if speed == 1 else [f"runs it {speed:g} times as fast as its file says"]), *answer.remarks]
 

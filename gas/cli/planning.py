@@ -1,4 +1,4 @@
-"""What ``gas plan`` and ``gas submit`` share: the options of a plan, and the agent that they drive."""
+"""Common parts of ``gas plan`` and ``gas submit``: the options of a plan, and the agent."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ Seed = Annotated[
 
 @dataclass(frozen=True)
 class Planning:
-    """The options that say how is planned."""
+    """The options of planning."""
 
     not_before: NotBefore = None
     deadline: Deadline = None
@@ -152,12 +152,12 @@ class Planning:
     stale_ok: StaleOk = False
 
     def refuse_standard_input_of(self, subject: Subject) -> None:
-        """Refuse an application and a history that are both to come from standard input."""
+        """Refuse to read both an application and a history from standard input."""
         if subject.application == self.predict == "-":
             raise BadInput("--predict -: standard input is already the application; give a file for one of the two")
 
     def options(self) -> PlanOptions:
-        """Return the options of a plan, read.
+        """Return the parsed options of a plan.
 
         Raises
         ------
@@ -177,7 +177,7 @@ class Planning:
         )
 
     def _forecasting(self) -> Forecasting | None:
-        """Return how to predict; None without --predict."""
+        """Return the options of predictions; None without --predict."""
         return forecasting(self.predict, risk=self.risk, sure=self.sure, samples=self.samples, seed=self.seed)
 
 
@@ -206,13 +206,13 @@ class Spreading:
     ] = None
 
     def refuse_without(self) -> None:
-        """Refuse what says how to coallocate where that is not asked for."""
+        """Refuse options of coallocation without --coallocate."""
         for option, value in (("--most-machines", self.most_machines), ("--boundary", self.boundary)):
             if value is not None and not self.coallocate:
                 raise BadInput(f"{option} {value}: applies to several machines; add --coallocate, or leave it out")
 
     def spread(self, *, script: bool) -> Spread:
-        """Return over how many machines, and at what cost; a job script runs on one machine."""
+        """Return the number of machines and the cost of spreading; a job script runs on one machine."""
         from gas.agent.spreading import Spread
 
         if script:
@@ -231,7 +231,7 @@ def forecasting(
     samples: int | None = None,
     seed: int | None = None,
 ) -> Forecasting | None:
-    """Return how to predict, by options; None without --predict."""
+    """Return the options of predictions from the command line; None without --predict."""
     if predict is None:
         for option, value in {"--risk": risk, "--sure": sure, "--samples": samples, "--seed": seed}.items():
             if value is not None:
@@ -245,7 +245,7 @@ def forecasting(
 
 
 def _share(text: str | None, option: str) -> float | None:
-    """Return a probability that a user wrote, if any."""
+    """Return the probability in an option, if any."""
     if text is None:
         return None
     try:
@@ -264,7 +264,7 @@ SHARED = frozenset(one.name for group in (Subject, Planning) for one in fields(g
     "endpoint",
     "config",
 }
-"""Parameters that ``gas plan`` and ``gas submit`` have alike, and that decide what is submitted."""
+"""Common parameters of ``gas plan`` and ``gas submit`` that decide what is submitted."""
 
 
 def repeated(context: typer.Context, verb: str) -> str:
@@ -282,6 +282,6 @@ def repeated(context: typer.Context, verb: str) -> str:
 
 
 def agent_for(work: Work, schedulers: Sequence[Scheduler], config: Path | None = None) -> Agent:
-    """Return the agent of an application, or of a job script, whose remarks are printed."""
+    """Return an agent for an application or a job script; its remarks are printed."""
     tell_of_compiling(remark)
     return Agent(work.app, schedulers, script=work.script, unit=work.unit, remark=remark, progress=note, config=config)

@@ -40,7 +40,7 @@ def knows_classes(policy: Policy | OwnPolicy) -> bool:
 
 
 def tell_of_ignored(policies: Sequence[Policy | OwnPolicy], notice: str | None, classes: Sequence[str]) -> None:
-    """Name the policies of which an option changes nothing."""
+    """Name the policies on which an option has no effect."""
     ignored = [str(one) for one in policies if one != "s3"]
     if notice is not None and ignored:
         are = "is" if len(ignored) == 1 else "are"

@@ -1,4 +1,4 @@
-"""``gas reshape`` and ``gas watch``: another shape for a job that waits, once, or at every change of the queue."""
+"""``gas reshape`` and ``gas watch``: change the shape of a waiting job, once or at every change of the queue."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["reshape_command", "watch_command"]
 
 @dataclass(frozen=True)
 class SubjectOfJob(Subject):
-    """The options that say what a job runs."""
+    """The options for the application of a job."""
 
     application: Annotated[
         str | None, typer.Argument(metavar="APP", help="The job's application file (TOML) or Slurm job script.")
@@ -35,7 +35,7 @@ class SubjectOfJob(Subject):
 
 @dataclass(frozen=True)
 class Gain:
-    """The options that say when a job is changed."""
+    """The options for the gain that a change must have."""
 
     threshold: Annotated[
         str,

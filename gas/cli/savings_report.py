@@ -1,4 +1,4 @@
-"""What ``gas backtest`` says of choosing by predictions: how much sooner jobs would have ended, and whose."""
+"""The sentences of ``gas backtest`` about choosing by predictions: how much sooner which jobs would have ended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["savings_blocks", "savings_sentences", "savings_table", "savings_wire
 
 
 def savings_sentences(savings: Savings) -> list[str]:
-    """Return what would have been saved, and how far that can be trusted."""
+    """Return the possible savings in sentences, with their uncertainty."""
     if not savings.classes:
         return [
             f"No predicted job was submitted while 1 to {LONGEST_QUEUE} others waited: there was nothing to choose."
@@ -49,7 +49,7 @@ def savings_sentences(savings: Savings) -> list[str]:
 
 
 def savings_table(savings: Savings) -> Table:
-    """Return what would have been saved by class of jobs."""
+    """Return the table of possible savings by class of jobs."""
     rows = tuple(
         (
             one.kind or "all",
@@ -67,7 +67,7 @@ def savings_table(savings: Savings) -> Table:
 
 
 def savings_blocks(savings: Savings) -> tuple[Block, ...]:
-    """Return what a page says of it."""
+    """Return the blocks of a page about savings."""
     words = Text(" ".join(savings_sentences(savings)))
     return (words, savings_table(savings)) if savings.classes else (words,)
 

@@ -1,4 +1,4 @@
-"""What is planned and submitted: an application that a file describes, or a Slurm job script with sizes and times."""
+"""Reads the APP argument: an application file, or a Slurm job script with sizes and times."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ScriptUnit = Annotated[
 
 @dataclass(frozen=True)
 class Work:
-    """What is to run.
+    """The work to run.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Subject:
-    """The options that say what is to run."""
+    """The options for the work to run."""
 
     application: ApplicationFile = None
     script: ScriptFile = None
@@ -79,7 +79,7 @@ class Subject:
     unit: ScriptUnit = None
 
     def work(self) -> Work:
-        """Return what is to run.
+        """Return the work to run.
 
         A script may stand where the application file does. With both, the file says the sizes and times of the script.
         """
@@ -124,7 +124,7 @@ def _is_script(path: str) -> bool:
 
 
 def _text_of(path: str) -> str:
-    """Return what is in a script, or on standard input; bytes that are not UTF-8 stay as they are for sbatch."""
+    """Return the text of a script, or of standard input; bytes that are not UTF-8 are kept for sbatch."""
     if path == "-":
         return sys.stdin.buffer.read().decode(errors="surrogateescape")
     try:
@@ -136,7 +136,7 @@ def _text_of(path: str) -> str:
 
 
 def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -> Application:
-    """Return the application that a script is whose sizes and walltimes are given, or stand in it."""
+    """Return the application for a script, with sizes and walltimes from options or from the script."""
     from gas.endpoints.slurm.sizing import own_size
 
     own = _options(script, unit)
@@ -162,7 +162,7 @@ def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -
 
 
 def _options(script: Any, unit: Any) -> Any:
-    """Return what a script and the environment ask for."""
+    """Return the options of sbatch from a script and the environment."""
     from gas.endpoints.slurm.directives import from_variables
     from gas.endpoints.slurm.options import Options
 
@@ -170,7 +170,7 @@ def _options(script: Any, unit: Any) -> Any:
 
 
 def _counted(own: Any) -> str:
-    """Return in words what a size of a script is."""
+    """Return in words what a size of a script counts."""
     if own.unit == "tasks" and (own.cpus_per_task or 1) > 1:
         return f"tasks of {own.cpus_per_task} CPUs"
     unit: str = own.unit

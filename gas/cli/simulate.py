@@ -220,7 +220,7 @@ def simulate_command(
 
 
 def _failed(failed: list[dict[str, str]], trace: str, error: Exception, **more: str) -> int:
-    """Report what could not be simulated, and return the exit code; an error that is none of ours goes on."""
+    """Report a failed simulation, and return the exit code; unexpected errors are raised again."""
     outcome = outcome_of(error)
     if outcome is None:
         raise error
@@ -429,7 +429,7 @@ def _simulated(
 
 
 def _source(policy: Policy | OwnPolicy) -> dict[str, Any]:
-    """Return what says which policy of others this was, beside its name."""
+    """Return data that identify a user's policy, besides its name."""
     return {"policy_source": policy.source()} if isinstance(policy, OwnPolicy) else {}
 
 

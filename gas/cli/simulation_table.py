@@ -16,7 +16,7 @@ class _Figure(NamedTuple):
     """A column of the tables."""
 
     title: str
-    """Line breaks are where it may be broken, see `gas.cli.tables.print_table`."""
+    """A line break marks where it may be broken, see `gas.cli.tables.print_table`."""
     key: str
     shown: Callable[[float], str]
     better: int

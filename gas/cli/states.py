@@ -14,7 +14,7 @@ __all__ = ["ends_text", "exit_status_of", "offered_text", "report_end", "starts_
 
 
 def starts_text(job: dict[str, Any], now: int) -> str:
-    """Return when a job starts, or has: ``in 2h05m``, ``in 2h05m?`` where that is an estimate, ``not planned``."""
+    """Return when a job starts or started: ``in 2h05m``, ``in 2h05m?`` for an estimate, ``not planned``."""
     if job["start"] is not None:
         return relative_text(job["start"], now)
     if job["state"] in ENDED:
@@ -26,13 +26,13 @@ def starts_text(job: dict[str, Any], now: int) -> str:
 
 
 def offered_text(job: dict[str, Any], now: int) -> str:
-    """Return which earlier start a job is offered, and for how long; empty if none."""
+    """Return the offered earlier start of a job, and the time left to answer; empty without an offer."""
     offer, until = job.get("offer"), job.get("answer_by")
     return "" if offer is None or until is None else f"{relative_text(offer, now)} (answer {relative_text(until, now)})"
 
 
 def ends_text(job: dict[str, Any], now: int) -> str:
-    """Return when a job has ended, or ends at the latest; empty if unknown."""
+    """Return the end of a job, or its latest possible end; empty if unknown."""
     end = job["finished"] if job["due"] is None else job["due"]
     return "" if end is None else relative_text(end, now)
 
@@ -43,7 +43,7 @@ def walltime_text(job: dict[str, Any]) -> str:
 
 
 def exit_status_of(job: dict[str, Any]) -> int:
-    """Return the exit status with which a shell would report the end of a job; 0 where it completed, or has none."""
+    """Return the exit status by which a shell would report the end of a job; 0 if it completed or has none."""
     if job["state"] == "completed":
         return 0
     name = job["signal"]

@@ -1,4 +1,4 @@
-"""``gas submit``: the request that finishes first, sent, and made a job exactly once (`gas.agent.submission`)."""
+"""``gas submit``: submit the request that finishes first, exactly once (`gas.agent.submission`)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["submit_command"]
 
 _SOON = 60
-"""Seconds: a job that starts within them needs no watching."""
+"""A job that starts within this number of seconds needs no watching."""
 
 
 @grouped
@@ -153,7 +153,7 @@ def submit_command(
         return
 
     def show(planned: Planned) -> None:
-        """Print what is about to be submitted: a job must not be made whose number cannot be said."""
+        """Print the request before its submission: no job may be created if its number cannot be printed."""
         with writing("nothing was submitted"):
             try_output() if json else _show_planned(app, planned, explain=explain, everything=everything)
 
@@ -195,7 +195,7 @@ def _may_be_reshaped(made: Submitted) -> bool:
 
 
 def _to_wire(made: Submitted, finished: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the JSON object of schema gas.submission/1, with the job as it ended if that was waited for."""
+    """Return the JSON object of schema gas.submission/1, with the ended job if the command waited for it."""
     return {
         "schema": "gas.submission/1",
         "scheduler": made.scheduler,
@@ -209,7 +209,7 @@ def _to_wire(made: Submitted, finished: dict[str, Any] | None) -> dict[str, Any]
 
 
 def _show_planned(app: Application, planned: Planned, *, explain: bool, everything: bool) -> None:
-    """Say what is about to be submitted."""
+    """Print the request before its submission."""
     found, answers, best = planned.plan, planned.answers, planned.best
     if explain or everything:
         show_plan(found, answers, explain=True, everything=everything)
@@ -221,7 +221,7 @@ def _show_planned(app: Application, planned: Planned, *, explain: bool, everythi
 
 
 def _show_job(app: Application, made: Submitted) -> None:
-    """Say what was submitted."""
+    """Print the submitted job."""
     if made.planned is None:
         say(f"{app.name}: submitted already, as job {made.job['id']} on {made.scheduler} ({made.job['state']})")
         return
@@ -230,7 +230,7 @@ def _show_job(app: Application, made: Submitted) -> None:
 
 
 def _start(job: dict[str, Any], found: Plan) -> str:
-    """Return in words when a job starts: by promise, or by plan."""
+    """Return the promised or planned start of a job in words."""
     if (promise := job.get("promise")) is not None:
         when = relative_text(int(promise), found.now)
         return f"promised to start {when}{'' if when == 'now' else ' at the latest'} ({iso_time(int(promise))})"
@@ -239,14 +239,14 @@ def _start(job: dict[str, Any], found: Plan) -> str:
 
 
 def _likely(found: Plan) -> str:
-    """Return in words when the best request is predicted to start; nothing if it is not."""
+    """Return the predicted start of the best request in words; empty without a prediction."""
     by_likely = predicted(found)
     likely = None if by_likely is None or found.best is None else by_likely.predictions.get(found.best)
     return "" if likely is None else f"; predicted to start {relative_text(likely.start, found.now)}"
 
 
 def _refuse_besides_script(given: dict[str, Any]) -> None:
-    """Refuse what would change what a job script runs."""
+    """Refuse options that would change the command of a job script."""
     for what, value in given.items():
         if value:
             raise BadInput(f"{what}: a job script is submitted unchanged; write this into the script")

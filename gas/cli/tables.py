@@ -49,10 +49,10 @@ _COLOURS = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
 class _Console(Console):
-    """Where tables are printed; a reader that has closed the output is met as by any other print."""
+    """The console for tables; a closed output raises the same error as any other print."""
 
     def on_broken_pipe(self) -> None:
-        """Raise what was raised: rich would end the program with an exit code of its own."""
+        """Raise the original error: rich would end the program with its own exit code."""
         raise
 
 
@@ -62,7 +62,7 @@ class OutputLost(GasError):
 
 @contextmanager
 def writing(otherwise: str) -> Iterator[None]:
-    """Print within this context; if that fails, what was done, or was not, is said on standard error.
+    """Print within this context; if printing fails, standard error reports what was done or not done.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def _is_closed() -> bool:
 
 
 def try_output() -> None:
-    """Write a blank where only JSON follows, which may begin with one, so that an unusable output is found in time."""
+    """Write a blank before JSON, which may begin with one, to detect an unusable output in time."""
     if not sys.stdout.isatty():
         print(end=" ", flush=True)
 
@@ -118,7 +118,7 @@ def write_output(data: bytes, *, raw: bool) -> None:
 
 
 def note(text: str) -> None:
-    """Print a line that is not part of the result; one that nobody can read ends nothing."""
+    """Print a line that is not part of the result; errors of this output are ignored."""
     with suppress(OSError):
         print(printable(text), file=sys.stderr, flush=True)
 
@@ -148,7 +148,7 @@ def print_table(
     whole: Sequence[str] = (),
     to: TextIO | None = None,
 ) -> None:
-    """Print a table; columns are aligned right but those named in `left`, and the row `best` stands out.
+    """Print a table; columns are aligned right except those in `left`, and the row `best` is highlighted.
 
     Parameters
     ----------
@@ -179,14 +179,14 @@ class _Column(NamedTuple):
     title: str
     left: bool
     breaks: bool
-    """Whether its cells may be broken at blanks."""
+    """Whether its cells may be wrapped at blanks."""
 
     @classmethod
     def flat(cls, title: str, left: Sequence[str]) -> _Column:
         return cls(title.replace("-\n", "").replace("\n", " "), title in left, title in left)
 
     def needs(self, cells: Iterable[str]) -> int:
-        """Return the least width with nothing cut."""
+        """Return the smallest width at which nothing is cut."""
         lines = [*self.title.split("\n"), *cells]
         return max(
             map(cell_len, (word for line in lines for word in line.split()) if self.breaks else lines), default=0
@@ -234,7 +234,7 @@ def _print(
 
 
 def _width(out: TextIO) -> int:
-    """Return how wide a table may be: $COLUMNS where it is set, else what the terminal has."""
+    """Return the largest width of a table: $COLUMNS if set, else the width of the terminal."""
     given = os.environ.get("COLUMNS", "")
     if given.isascii() and given.isdigit() and int(given) > 0:
         return int(given)
@@ -252,12 +252,12 @@ def wants_ascii() -> bool:
 
 
 def picture_width() -> int:
-    """Return how wide a picture in the terminal may be."""
+    """Return the largest width of a picture in the terminal."""
     return max(40, min(120, shutil.get_terminal_size((100, 24)).columns))
 
 
 def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str | Path | None] = ()) -> None:
-    """Refuse to write two files of one name, or to overwrite an input; `outputs` are the files by their options."""
+    """Refuse two outputs of the same name, and outputs that overwrite an input; `outputs` has files by option."""
     there = [Path(path) for path in inputs if path and Path(path).exists()]
     written: dict[Path, str] = {}
     for option, output in outputs.items():

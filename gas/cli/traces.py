@@ -177,5 +177,5 @@ def _blank(number: int | None) -> str:
 
 
 def _share(share: float | None) -> str:
-    """Return a share as a percentage that says 100% only of all."""
+    """Return a share as a percentage, which is 100% only for all."""
     return "" if share is None else f"{int(share * 1000) / 10:g}%"

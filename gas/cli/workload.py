@@ -156,7 +156,7 @@ def _drawable(plot: str) -> None:
 
 
 def write_log(log: Log, output: str) -> None:
-    """Write a log to a file in the format that its name says, SWF if none; to standard output (``-``) as SWF."""
+    """Write a log to a file in the format of its name, by default SWF; to standard output (``-``) as SWF."""
     import gzip
 
     from documents.whole_file import whole_file

@@ -20,7 +20,7 @@ INK, REST = "#0072B2", "0.6"
 
 
 def draw_front(report: LayoutReport, model: str, path: str | Path) -> None:
-    """Write the picture of the sizes worth asking for as PNG, SVG or PDF, by the path's suffix.
+    """Write the picture of the sizes worth requesting as PNG, SVG or PDF, by the path's suffix.
 
     Raises
     ------

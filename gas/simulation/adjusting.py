@@ -1,4 +1,4 @@
-"""EASY with walltimes that the scheduler adjusts, as it would on-line: by what has ended in the simulation so far."""
+"""EASY with walltimes that the scheduler adjusts on-line, by the jobs that have ended in the simulation so far."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BETWEEN_REPORTS = 500  # arrivals from one look of `progress` to the next
 
 @dataclass(frozen=True, eq=False)
 class Adjusted:
-    """A schedule, and the walltimes by which it was planned.
+    """A schedule, and the walltimes that the scheduler planned with.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ def simulate_adjusted(
     progress: Callable[[float], None] | None = None,
     machine_code: bool = True,
 ) -> Adjusted:
-    """Return what EASY does with jobs whose walltimes are adjusted as they are submitted (Tang et al. 2013).
+    """Return the schedule of EASY with walltimes that are adjusted at submission (Tang et al. 2013).
 
     The history is that of the simulation: jobs that have ended in it, each with the walltime that its user asked for
     and its run time as simulated, which is the walltime if it was killed at that. Jobs of no length that start in the
@@ -53,7 +53,7 @@ def simulate_adjusted(
     Parameters
     ----------
     scheme
-        How the walltime is adjusted; None: not at all, which is the baseline.
+        The scheme of adjustment; None for no adjustment, the baseline.
     adjustment
         For which jobs the scheduler plans with it, see `gas.simulation.simulate.Simulation`, as for `queue`.
     progress

@@ -1,7 +1,7 @@
-"""Which processors each job ran on: a schedule says only how many, a Gantt chart and some file formats need to know.
+"""The processors on which each job ran: schedules have only counts, but Gantt charts and some formats need processors.
 
-Jobs take, in the order of their starts (then of the log), the lowest processors that are free in one piece, and where
-no piece is large enough the lowest that are free. So the answer is always the same, and always there if the machine
+In the order of their starts (then of the log), jobs take the lowest free block of processors that is large enough, or
+the lowest free processors if there is no such block. So the result is deterministic, and always exists if the machine
 is never oversubscribed.
 """
 
@@ -22,12 +22,12 @@ from gas.simulation.schedule import Schedule
 __all__ = ["Allocation", "Clash", "allocate", "clashes"]
 
 _EVENTS = 1 << 14
-"""Starts and ends handled at a time."""
+"""Number of starts and ends handled at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Allocation:
-    """Pieces of the machine, numbered from 0; row ``i`` has ``offsets[i]:offsets[i + 1]`` of them.
+    """Pieces of the machine, numbered from 0; row ``i`` has the pieces ``offsets[i]:offsets[i + 1]``.
 
     The rows are the schedule's jobs and then its reservations, or those of a file. A job that never started has no
     piece. The pieces of a row are in order and have no processor in common.
@@ -37,7 +37,7 @@ class Allocation:
     first: NDArray[np.int64]
     """The first processor of each piece."""
     behind: NDArray[np.int64]
-    """The first processor that is no longer in it."""
+    """The first processor after each piece."""
 
     @classmethod
     def of(cls, pieces: Iterable[Sequence[tuple[int, int]]]) -> Allocation:
@@ -63,7 +63,7 @@ class Allocation:
         return list(zip(self.first[chosen].tolist(), self.behind[chosen].tolist(), strict=True))
 
     def texts(self, rows: slice) -> list[str]:
-        """Return the processors of some jobs as Batsim and evalys write them: ``0-3 7``."""
+        """Return the processors of some jobs in the form of Batsim and evalys: ``0-3 7``."""
         begin, stop, _ = rows.indices(len(self))
         offsets = self.offsets[begin : stop + 1]
         chosen = slice(int(offsets[0]), int(offsets[-1]))
@@ -127,7 +127,7 @@ class _Taken:
     """Pieces in the order in which they are taken, in arrays: as tuples, ten million jobs would be gigabytes."""
 
     def __init__(self, counts: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
-        """Begin with the jobs of no length, of so many processors each."""
+        """Begin with the jobs of no length, given the processors of each."""
         self._rows, self._first, self._behind = (
             array("q", column.tobytes()) for column in (rows.astype(np.int64), np.zeros_like(counts), counts)
         )
@@ -149,17 +149,17 @@ class _Taken:
 
 
 class Clash(NamedTuple):
-    """A job that starts on a processor that another one still has."""
+    """A job that starts on a processor that another one still holds."""
 
     row: int
     other: int
-    """The row of the one that has it."""
+    """The row of the job that holds it."""
     processor: int
     """The first such processor."""
 
 
 def clashes(places: Allocation, rows: Sequence[int], start: Sequence[int], end: Sequence[int]) -> list[Clash]:
-    """Return which jobs start on a processor that another still has: one clash a row, in the order given.
+    """Return the jobs that start on a processor that another still holds: one clash per row, in the order given.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def clashes(places: Allocation, rows: Sequence[int], start: Sequence[int], end: 
 
 
 class _Held(NamedTuple):
-    """Processors and until when they are taken."""
+    """Processors, and the end of their use."""
 
     first: int
     behind: int
@@ -220,7 +220,7 @@ class _Held(NamedTuple):
 
 
 def _take(begins: list[int], ends: list[int], count: int) -> list[tuple[int, int]]:
-    """Take processors out of the free pieces; nothing if there are too few."""
+    """Take processors from the free pieces; none if there are too few."""
     for k, (a, b) in enumerate(zip(begins, ends, strict=True)):
         if b - a >= count:
             if b - a == count:
@@ -246,7 +246,7 @@ def _take(begins: list[int], ends: list[int], count: int) -> list[tuple[int, int
 
 
 def _give_back(begins: list[int], ends: list[int], a: int, b: int) -> None:
-    """Put a piece back among the free ones, joined with its neighbours."""
+    """Return a piece to the free ones, joined with its neighbours."""
     k = bisect_left(begins, a)
     if k < len(begins) and begins[k] == b:
         b = ends[k]

@@ -1,4 +1,4 @@
-"""Answers for a job that arrives and waits for one: what takes part in its place, or why that cannot be."""
+"""Checks of requests in place of an arriving job: the request takes part, or the reason why it cannot."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["Asked", "checked_adjusted", "checked_answer", "checked_answers", "ch
 
 
 class Asked(NamedTuple):
-    """Who waits for an answer, and what that has to keep to.
+    """The job that waits for an answer, and the limits of the answer.
 
     Attributes
     ----------
     known
         Processors, estimate and run time of the job in the log; None if no job waits for an answer.
     reach
-        How far the simulation may come as things are.
+        How far the simulation may reach at present.
     """
 
     known: tuple[int, int, int] | None
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
 
 
 def checked_answers(asked: Asked, given: Sequence[ArrayLike]) -> NDArray[np.int64]:
-    """Return answers as they take part, in columns; all at once, or one by one where that says what is wrong."""
+    """Return answers as they take part, in columns; checked together, or one by one to name an error."""
     rows: list[NDArray[Any]] = [np.atleast_1d(each) for each in given]
     if len({len(row) for row in rows}) > 1:
         counts = ", ".join(str(len(row)) for row in rows)
@@ -51,7 +51,7 @@ def checked_answers(asked: Asked, given: Sequence[ArrayLike]) -> NDArray[np.int6
 def checked_answer(
     asked: Asked, processors: int | None, estimate: int | None, run_time: int | None
 ) -> tuple[int, int, int, Reach]:
-    """Return an answer as it takes part, and how far everything can reach with it."""
+    """Return an answer as it takes part, and how far the simulation can reach with it."""
     if asked.known is None:
         raise BadInput("no job waits for an answer; run() returns the next one that does")
     size, before, lasts = asked.known
@@ -69,7 +69,7 @@ def checked_answer(
 
 
 def checked_reserved(instant: int, policy: str, submit: int, reach: Reach) -> Reach:
-    """Return how far everything can reach with a job that is reserved from an instant on."""
+    """Return how far the simulation can reach with a job that is reserved from an instant on."""
     at = whole(instant, "reserved_from")
     if policy in ("fcfs", "easy"):
         others = ", ".join(one for one in POLICIES if one not in ("fcfs", "easy"))

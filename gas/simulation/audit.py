@@ -1,4 +1,4 @@
-"""Whether a schedule keeps the rules that every machine has, and those that its policy promises.
+"""Audits: whether a schedule keeps the rules of every machine, and the promises of its policy.
 
 The schedule may come from any simulator, or from a machine's own log (`gas.simulation.recorded`). Beside the log that
 was simulated, it is also checked against that.
@@ -22,12 +22,12 @@ from workloads import Log, Overrun, RigidJobs, apply_overrun, machine_size, rigi
 __all__ = ["PROMISES", "PROMISE_OF", "Audit", "Check", "Claim", "Promise", "Violation", "audit"]
 
 Promise = Literal["none", "fcfs", "easy", "conservative"]
-"""What a schedule claims: nothing; starts in submission order; no delay of the queue's head; recorded promises kept."""
+"""Claims of a schedule: nothing; starts in submission order; no delay of the queue's head; recorded promises kept."""
 
 PROMISES: tuple[Promise, ...] = get_args(Promise)
 
 Claim = Literal["none", "fcfs", "easy", "conservative", "conservative-static", "conservative-replan", "s3", "s3-1999"]
-"""A promise, or a policy that stands for what it promises."""
+"""A promise, or a policy, which stands for its promise."""
 
 PROMISE_OF: Mapping[Claim, Promise | None] = {
     **{promise: promise for promise in PROMISES},
@@ -36,7 +36,7 @@ PROMISE_OF: Mapping[Claim, Promise | None] = {
     "s3": "conservative",
     "s3-1999": "conservative",
 }
-"""What each policy promises; None for one whose plan is all there is, and may slip."""
+"""The promise of each policy; None for a policy whose plan may slip."""
 
 _LARGEST_MACHINE = 2**31 - 1
 
@@ -50,7 +50,7 @@ class Audit:
     processors: int
     promise: Promise
     overrun: Overrun | None
-    """By which rule the run times are those of the log; None without a log."""
+    """The overrun rule by which run times agree with the log; None without a log."""
     checks: tuple[Check, ...]
     remarks: tuple[str, ...] = ()
     epoch: int | None = None
@@ -61,12 +61,12 @@ class Audit:
 
     @property
     def ok(self) -> bool:
-        """Whether every rule is known to hold."""
+        """Whether all rules are known to hold."""
         return all(check.ok for check in self.checks)
 
     @property
     def violations(self) -> int:
-        """How many violations there are in all."""
+        """Total number of violations."""
         return sum(check.violations or 0 for check in self.checks)
 
     def to_wire(self) -> dict[str, Any]:
@@ -111,14 +111,14 @@ def audit(
     processors
         Of the machine; by default what the file says, else the header of the log.
     promise
-        What the policy promises beyond what every schedule owes, or the policy itself. Recorded promises are checked
+        The promise of the policy beyond the common rules, or the policy itself. Recorded promises are checked
         in any case.
     log
-        That was simulated. It settles which jobs there are, how long each runs and what its user estimated.
+        The simulated log. It defines the jobs, their run times and estimates.
     load
-        To which the log was scaled before (`workloads.scale_to_load`).
+        The load to which the log was scaled (`workloads.scale_to_load`).
     overrun
-        What became of jobs that outlive their estimate; by default the rule that more of the run times follow.
+        The rule for jobs that exceed their estimate; by default the rule that agrees with more run times.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def _machine(given: Recorded, processors: int | None, log: Log | None) -> int:
 def _expected(
     given: Recorded, log: Log, machine: int, load: float | None, overrun: Overrun | None
 ) -> tuple[Overrun, Expected]:
-    """Return the overrun rule, and what the log lets expect under it."""
+    """Return the overrun rule, and the expectations from the log under it."""
     jobs = _expected_jobs(log, machine, load)
     place = _places(given, jobs)
     _refuse_too_long(given, jobs, log)
@@ -262,7 +262,7 @@ def _places(given: Recorded, jobs: RigidJobs) -> NDArray[np.int64]:
 
 
 def _occurrences(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many equal numbers stand before each."""
+    """Return the number of earlier equal numbers for each."""
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
     found = np.empty_like(order)
@@ -271,7 +271,7 @@ def _occurrences(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _overrun_of(given: Recorded, jobs: RigidJobs, place: NDArray[np.int64]) -> Overrun:
-    """Return the rule that more of the run times follow; `kill` if both do equally."""
+    """Return the rule that agrees with more run times; `kill` if both agree equally."""
     rows = given.started & (place >= 0)
     ran = (given.end - given.start)[rows] // given.resolution
     wrong_if_killed, wrong_if_extended = (
@@ -281,7 +281,7 @@ def _overrun_of(given: Recorded, jobs: RigidJobs, place: NDArray[np.int64]) -> O
 
 
 def _completed(given: Recorded, expected: Expected) -> Recorded:
-    """Return the schedule with what the log knows and it does not; the estimates are the log's in any case."""
+    """Return the schedule with missing data from the log; the estimates are always those of the log."""
     jobs, place = expected.jobs, expected.place
     known = place >= 0
     at = np.where(known, place, 0)

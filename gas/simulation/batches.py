@@ -1,4 +1,4 @@
-"""Batch means: how sure the mean of one long run is, and when a run driven by a model may stop.
+"""Batch means: the confidence interval of the mean of one long run, and when a run of a model may stop.
 
 The method of Mu'alem & Feitelson (2001, 3.1): jobs in the order in which they end are cut into batches of 3,333, the
 first is thrown away as the warm-up, and the means of the others are treated as independent. A run stops when 100
@@ -43,7 +43,7 @@ Reason = Literal["batches", "accuracy", "threshold", "exhausted"]
 
 @dataclass(frozen=True)
 class BatchMeans:
-    """A mean and how sure it is."""
+    """A mean and its confidence interval."""
 
     mean: float | None
     """Of the batches that count; None if none does."""
@@ -63,7 +63,7 @@ class BatchMeans:
 
 @dataclass(frozen=True)
 class Stop:
-    """Where a run stops, and what it knows there."""
+    """The end of a run, and the results up to it."""
 
     reason: Reason
     means: BatchMeans
@@ -95,7 +95,7 @@ def stopping(
     least: int = 10,
     confidence: float = 0.9,
 ) -> Stop:
-    """Return after which batch a run with these response times would have stopped, and why.
+    """Return the batch after which a run with these response times stops, and the reason.
 
     Where several rules hold at once, the reason is the first of "threshold", "accuracy" and "batches".
 

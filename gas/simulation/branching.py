@@ -1,4 +1,4 @@
-"""Branching: what each of several answers would lead to for the job that waits for one, followed in a scratch state.
+"""Branching: the outcome of each of several answers for the waiting job, simulated in a scratch state.
 
 A branch ends when the job starts, so what it costs beside the events until then must be little: the scratch keeps what
 no branch can change, gets anew only what one may have changed, and all branches are followed in one call of machine
@@ -55,16 +55,16 @@ __all__ = ["Scratch", "follow", "plain_answers"]
 def plain_answers(
     given: Sequence[NDArray[Any]], machine: int, longest: int, overrun: Overrun
 ) -> NDArray[np.int64] | None:
-    """Return answers as they take part, in columns of processors, estimate and run time; None if any is out of order.
+    """Return answers as they take part, in columns of processors, estimate and run time; None if any is invalid.
 
-    After None the caller looks at them one by one, which takes its time, and names what is wrong, if anything is.
+    After None, the caller checks them one by one, which is slow, and names the error, if there is one.
 
     Parameters
     ----------
     given
         Processors, estimates and run times.
     longest
-        What estimates must be less than, or some instant could lie too far from second 0.
+        Estimates must be less than this, or some instant could be too far from second 0.
     """
     if any(each.ndim != 1 or each.dtype.kind not in "iu" or each.size != given[0].size for each in given):
         return None
@@ -81,7 +81,7 @@ def plain_answers(
 
 
 class Scratch:
-    """A state in which branches of a simulation are followed, one after the other.
+    """A state in which branches of a simulation are simulated, one after the other.
 
     Columns of its work before `settled` are those of jobs that had left when it was last made equal to the simulation:
     nothing changes them any more. `events` counts what was handled in all branches.
@@ -94,7 +94,7 @@ class Scratch:
         self._follow = compiled(follow) if machine_code and available() else follow
 
     def outcomes(self, state: State, answers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return start and end of the job that arrives in the state, a row for each answer.
+        """Return start and end of the job that arrives in the state, one row per answer.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class Scratch:
 
 
 def _has_room(state: State, other: State) -> bool:
-    """Return whether all that is in use of a state has room in another of the same jobs."""
+    """Return whether the used parts of a state fit into another state of the same jobs."""
     return (
         len(other.plan.table) >= state.plan.numbers[USED] - state.plan.numbers[HEAD]
         and other.queue.jobs.shape[1] >= state.queue.used[0]
@@ -141,7 +141,7 @@ def follow(
     done: NDArray[np.int64],
     touched: NDArray[np.int64],
 ) -> bool:
-    """Follow each answer until the job has started; False if the scratch has to get more room before it goes on.
+    """Simulate each answer until the job has started; False if the scratch needs more room to continue.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def follow(
 
 @inlined_kernel
 def _starts_at_once(state: State, processors: int, estimate: int) -> bool:
-    """Return whether the arriving job's place in the plan is now: then nothing comes between it and its start."""
+    """Return whether the arriving job is planned to start now, so that nothing can happen before its start."""
     now = state.now[NOW]
     if state.rules[POLICY] < CONSERVATIVE or state.work[W_CANCEL, state.now[NEXT]] <= now:
         return False
@@ -195,7 +195,7 @@ def _starts_at_once(state: State, processors: int, estimate: int) -> bool:
 
 @kernel
 def copy_into(state: State, other: State, first: int, last: int) -> None:
-    """Make another state of the same jobs go on as this one would, if they differ in a span of their work at most.
+    """Make another state of the same jobs equal to this one, if they differ at most in a span of their work.
 
     Who has started is left out of the queue, and blocks of the plan that are past, so that as little as possible is
     copied: nothing depends on them. There must be room.

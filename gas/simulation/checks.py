@@ -1,4 +1,4 @@
-"""The rules that a schedule can break, one by one, each looked at everywhere it applies."""
+"""The rules that a schedule can break; each is checked everywhere it applies."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from workloads import Log, Overrun, RigidJobs
 __all__ = ["Check", "Expected", "Rules", "Violation"]
 
 Place: TypeAlias = tuple[float | None, float | None, str]
-"""An instant in seconds, by how much a rule is missed there, and both in words."""
+"""An instant in seconds, the amount by which a rule is violated there, and both in words."""
 
 
 class Violation(NamedTuple):
-    """The first place where a rule is broken."""
+    """The first violation of a rule."""
 
     job: str | None
-    """What the file calls the job."""
+    """The name of the job in the file."""
     time: float | None
     """The instant, in seconds of the file."""
     by: float | None
-    """How far the rule is missed: seconds, or processors."""
+    """The amount of the violation: seconds, or processors."""
     message: str
 
     def to_wire(self, epoch: int | None) -> dict[str, Any]:
-        """Return it as JSON has it, with the date of the instant if second 0 has one."""
+        """Return it as JSON, with the date of the instant if the date of second 0 is known."""
         document: dict[str, Any] = {"job": self.job, "time": self.time}
         if epoch is not None and self.time is not None:
             try:
@@ -44,18 +44,18 @@ class Violation(NamedTuple):
 
 
 class Check(NamedTuple):
-    """One rule, looked at everywhere it applies."""
+    """One rule, checked everywhere it applies."""
 
     check: str
     """Its name in one word."""
     rule: str
     checked: int
-    """In how many places."""
+    """Number of checked places."""
     violations: int | None
-    """In how many of them it is broken; None if that cannot be checked from what is given."""
+    """Number of violations among them; None if the available data do not allow a check."""
     first: Violation | None = None
     remark: str = ""
-    """What else to know; why, and what to do about it, if it cannot be checked."""
+    """Remarks; if it cannot be checked, the reason and the way out."""
 
     @property
     def ok(self) -> bool:
@@ -64,7 +64,7 @@ class Check(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What the log says, and where."""
+    """The data of the log for the schedule."""
 
     log: Log
     jobs: RigidJobs
@@ -89,7 +89,7 @@ class Rules:
         self.slack = 0 if given.resolution == 1 else 2  # sums of rounded numbers
 
     def complete(self) -> Check:
-        """Every job stands in the schedule once, and either started or was cancelled."""
+        """Every job is in the schedule once, and either started or was cancelled."""
         given, expected = self.given, self.expected
         of_jobs = ~given.reserved
         name = "jobs", "every job occurs once, with a start"
@@ -136,7 +136,7 @@ class Rules:
         )
 
     def as_logged(self) -> Check:
-        """Jobs are submitted when, ask for what and estimate what the log says.
+        """Submissions, sizes and estimates of jobs agree with the log.
 
         An estimate that is the run time is taken as not stated: SWF without field 9 is read so. Under `extend` both
         the log's own and the raised one are right.
@@ -239,7 +239,7 @@ class Rules:
         return self._check(name, int(np.count_nonzero(rows)), [wrong], self.of_machine if wrong[0] else "")
 
     def capacity(self) -> Check:
-        """The machine is never oversubscribed; checked are all instants of change, counted the spans of too much."""
+        """The machine is never oversubscribed; all changes are checked, and oversubscribed spans are counted."""
         given = self.given
         rows = np.flatnonzero(self.started & (given.processors != UNKNOWN) & (given.end > given.start))
         times = np.concatenate([given.start[rows], given.end[rows]])
@@ -279,7 +279,7 @@ class Rules:
         return self._check(("capacity", "never more processors in use than there are"), len(instants), [found], remark)
 
     def apart(self) -> Check:
-        """No processor has two jobs at once, where the schedule says which processors each job had."""
+        """No processor has two jobs at once, if the schedule states the processors of jobs."""
         given = self.given
         assert given.allocated is not None
         rows = self.order[self.started[self.order]]
@@ -297,7 +297,7 @@ class Rules:
         return self._check(("resources", "no processor runs two jobs at once"), known, [(len(found), first)])
 
     def in_order(self) -> Check:
-        """Starts do not descend in the order of submission; counted are the jobs that overtake."""
+        """Starts are in submission order; jobs that overtake are counted."""
         given = self.given
         rows = self.order[(self.started & ~given.reserved)[self.order]]
         start = given.start[rows]
@@ -317,7 +317,7 @@ class Rules:
         return self._check(("fcfs", "starts in the order of submission"), len(rows), [(len(ahead), first)])
 
     def heads(self) -> Check:
-        """EASY keeps its promise to the head of the queue (`gas.simulation.guarantee`); counted are blocked heads."""
+        """EASY keeps its promise to the head of the queue (`gas.simulation.guarantee`); blocked heads are counted."""
         given = self.given
         name = "easy", "no queue head starts after its shadow time"
         held = int(np.count_nonzero(given.reserved))
@@ -368,7 +368,7 @@ class Rules:
         return self._check(name, blocked, [(len(delayed), first)], remark)
 
     def promises(self) -> Check:
-        """No job starts later than the schedule itself says was promised."""
+        """No job starts later than the promise recorded in the schedule."""
         given = self.given
         name = "promise", "no start later than promised"
         promise = given.promise
@@ -391,7 +391,7 @@ class Rules:
         return self._check(name, int(np.count_nonzero(stated)), [self._first(late > 0, where)])
 
     def overtaken(self) -> Check:
-        """No job of lower priority that was submitted later and asks for no less starts before another."""
+        """No job overtakes one of higher priority that was submitted earlier and requests no more."""
         given, priority = self.given, self.given.priority
         assert priority is not None
         name = "priority", "no job of lower priority overtakes with at least the same request"
@@ -410,7 +410,7 @@ class Rules:
         return self._check(name, len(rows), [(len(found), first)])
 
     def _first(self, wrong: NDArray[np.bool_], place_of: Callable[[int], Place]) -> tuple[int, Violation | None]:
-        """Return how many rows are wrong, and the first in the order of the queue in words."""
+        """Return the number of wrong rows, and the first one in queue order in words."""
         count = int(np.count_nonzero(wrong))
         if not count:
             return 0, None
@@ -426,13 +426,13 @@ class Rules:
         return Check(*name, checked, sum(count for count, _ in found), first, remark)
 
     def _job(self, row: int) -> str:
-        """Return what messages call a job."""
+        """Return the name of a job in messages."""
         return shortened(self.given.name_of(row))
 
     def _who(self, row: int) -> str:
-        """Return what messages call a job or a reservation that holds processors."""
+        """Return the name, in messages, of a job or reservation that holds processors."""
         return f"reservation {-self.given.id[row]}" if self.given.reserved[row] else f"job {self._job(row)}"
 
     def _seconds(self, units: Any) -> float:
-        """Return a time in seconds: an int where the file has whole seconds."""
+        """Return a time in seconds: an int if the file has whole seconds."""
         return int(units) if self.given.resolution == 1 else int(units) / self.given.resolution

@@ -1,4 +1,4 @@
-"""Classes of a log's jobs: by user, group, queue or partition, the highest first; and what became of each class.
+"""Classes of a log's jobs, by user, group, queue or partition, highest first; and the metrics of each class.
 
 ``urgent=user:3,17`` is the class of the jobs of users 3 and 17; a name alone, ``others``, stands where all jobs of no
 class belong, by default behind all classes. A job is of the first class that names it.
@@ -36,7 +36,7 @@ class JobClass:
 
 
 def parse_classes(texts: Sequence[str]) -> tuple[JobClass, ...]:
-    """Return the classes that options name, the highest first; none for no options.
+    """Return the classes from options, highest first; none without options.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def _parsed(text: str) -> JobClass:
 
 
 def priorities_of(classes: Sequence[JobClass], jobs: RigidJobs, log: Log) -> NDArray[np.int64]:
-    """Return the priority of each job: that of all others is 0, of classes before it 1 and more.
+    """Return the priority of each job: 0 for all others, 1 and more for the classes before them.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def priorities_of(classes: Sequence[JobClass], jobs: RigidJobs, log: Log) -> NDA
 def class_documents(
     classes: Sequence[JobClass], priorities: NDArray[np.int64], schedule: Schedule
 ) -> list[dict[str, Any]]:
-    """Return what became of the jobs of each class, as JSON, also under a policy that knows none."""
+    """Return the metrics of each class as JSON, also under a policy that ignores classes."""
     rest = next(place for place, each in enumerate(classes) if each.field is None)
     figures = job_figures(schedule)
     found = []

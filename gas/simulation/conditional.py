@@ -1,4 +1,4 @@
-"""Conditional backfilling in simulations: a share of the jobs is offered earlier starts, and accepts them.
+"""Conditional backfilling in simulations: a share of the jobs gets offers of earlier starts, and accepts them.
 
 A job of a log has one shape, so an earlier start is always the better one, and it accepts every offer; what it costs is
 the notice: no start comes sooner than that after it was found, and until the answer processors are held twice. The jobs
@@ -30,7 +30,7 @@ __all__ = ["Conditional", "parse_conditional", "simulate_conditional"]
 
 @dataclass(frozen=True)
 class Conditional:
-    """Which jobs are asked before they are moved to an earlier start.
+    """The jobs that are asked before they move to an earlier start.
 
     Attributes
     ----------
@@ -52,17 +52,17 @@ class Conditional:
             )
 
     def notices(self, count: int) -> NDArray[np.int64]:
-        """Return the notice of each of so many jobs, 0 for those that are moved without being asked."""
+        """Return the notice of each of a number of jobs, 0 for those that move without being asked."""
         chosen = np.random.default_rng(0).random(count) < self.share
         return np.where(chosen, self.notice, 0)
 
     def simulate(self, jobs: RigidJobs, **more: Any) -> Schedule:
-        """Return what becomes of jobs that are asked so; `simulate_conditional` has the other parameters."""
+        """Return the schedule with jobs asked in this way; `simulate_conditional` documents the other parameters."""
         return simulate_conditional(jobs, self.notices(len(jobs)), self.answers_after, **more)
 
 
 def parse_conditional(text: str) -> Conditional:
-    """Return what an option says: ``25%:10m``, or ``25%:10m:2m`` if answers take two minutes."""
+    """Parse an option: ``25%:10m``, or ``25%:10m:2m`` if answers take two minutes."""
     match = re.fullmatch(r"(\d{1,3}(?:\.\d{1,6})?)%:([^:]+)(?::([^:]+))?", text, re.ASCII)
     if match is None or not 0 <= float(match[1]) <= 100:
         raise BadInput(f"--notice {text}: write SHARE%:NOTICE or SHARE%:NOTICE:ANSWER, for example 25%:10m:2m")
@@ -82,7 +82,7 @@ def simulate_conditional(
     overrun: Overrun = "kill",
     progress: Callable[[float], None] | None = None,
 ) -> Schedule:
-    """Return what S³ does with these jobs, in order `instant`, if some of them are asked before they are moved.
+    """Return the schedule of S³, in order `instant`, if some of the jobs are asked before they move.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class _Run:
         self._answers: list[tuple[int, int, int]] = []  # when, of which job, to which offer
 
     def move_on(self, until: int | None) -> None:
-        """Handle every instant before `until`, and its first round; None for all that there are."""
+        """Handle every instant before `until`, and the first round of `until`; None for all instants."""
         while True:
             instants = [self.machine.next_instant(), self._answers[0][0] if self._answers else None]
             instant = min((t for t in instants if t is not None), default=None)

@@ -58,7 +58,7 @@ NO_JOB = -1
 @shared
 @lean_kernel
 def run(state: State, events: int, before: int, watched: int) -> int:
-    """Handle so many events, but none at or after the instant `before`; return why it stopped.
+    """Handle a number of events, but none at or after the instant `before`; return why it stopped.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def run(state: State, events: int, before: int, watched: int) -> int:
 
 @inlined_kernel
 def next_instant(state: State) -> int:
-    """Return when something happens next."""
+    """Return the instant of the next event."""
     work, now = state.work, state.now
     instant = now[DUE]
     if now[NEXT] < work.shape[1]:
@@ -155,7 +155,7 @@ def _complete_all(state: State, planned: bool) -> None:
 
 @lean_kernel
 def _compact(state: State) -> None:
-    """Drop from the queue who has started, once that is most of it."""
+    """Remove started jobs from the queue, once they are most of it."""
     queue, work = state.queue, state.work
     if queue.used[0] <= 2 * state.now[ALIVE] + 64:
         return
@@ -173,7 +173,7 @@ def _compact(state: State) -> None:
 
 @lean_kernel
 def _event(state: State, instant: int) -> bool:
-    """Handle one event; False if it is an arrival about which to ask."""
+    """Handle one event; False if it is an arrival that the caller must answer first."""
     work, now = state.work, state.now
     planned = state.rules[POLICY] >= CONSERVATIVE
     now[NOW] = instant
@@ -223,7 +223,7 @@ def _after_completion(state: State, planned: bool) -> None:
 
 @lean_kernel
 def _arrive(state: State, job: int, planned: bool) -> bool:
-    """Handle an arrival; False if it has to be asked about first."""
+    """Handle an arrival; False if the caller must answer it first."""
     work, now = state.work, state.now
     if work[W_ASKED, job] == 1 and now[ANSWERED] != job + 1:
         return False

@@ -1,4 +1,4 @@
-"""Schedules on disk: written as SWF and as the CSV of Batsim and evalys, read in any form that says when jobs ran.
+"""Schedules in files: written as SWF or as the CSV of Batsim and evalys, read in any form that states when jobs ran.
 
 SWF has no place for promised starts; the CSV has the column ``promised_start`` for them. Reservations are rows of the
 CSV, numbered below 0 and marked in the column ``metadata``, which also says how many processors the machine has; in SWF
@@ -61,7 +61,7 @@ _RESERVATION = re.compile(
 
 
 def write_schedule(schedule: Schedule, log: Log, target: str | Path) -> None:
-    """Write a schedule to a path whose name says how: .swf, .csv, or either with .gz behind; ``-`` is SWF on stdout.
+    """Write a schedule in the format of the file name: .swf, .csv, or either with .gz; ``-`` is SWF on stdout.
 
     A file is written whole or not at all.
 
@@ -95,7 +95,7 @@ def write_schedule(schedule: Schedule, log: Log, target: str | Path) -> None:
 
 
 def format_schedule_swf(schedule: Schedule, log: Log) -> bytes:
-    """Return the log as it was simulated: its simulated jobs, each with the wait and the run time that it got.
+    """Return the log as simulated: the simulated jobs with their waits and run times.
 
     Fields 5 and, where the log has it, 8 are the processors simulated. Field 9 is the estimate simulated, unless the
     log's own line says the same. A job cancelled while it waited has status 5, run time -1 and as wait the time until
@@ -163,7 +163,7 @@ def _without_reservations(header: Header) -> Header:
 
 
 def format_schedule_csv(schedule: Schedule, log: Log) -> bytes:
-    """Return the schedule as Batsim writes it and evalys reads it, with ``promised_start`` behind.
+    """Return the schedule in the form of Batsim and evalys, with the additional column ``promised_start``.
 
     A job cancelled while it waited is REJECTED at that instant, on no processors; one cancelled while it ran is
     COMPLETED_KILLED. Reservations stand at the end, numbered -1, -2, …. Every row's ``metadata`` says ``machine=N``, a
@@ -265,7 +265,7 @@ def read_schedule(source: str | Path) -> Recorded:
 
 
 def parse_schedule(data: bytes, *, name: str = "schedule") -> Recorded:
-    """Return the schedule that these bytes, plain or gzip, hold; the format is recognised by their content.
+    """Return the schedule in these bytes, plain or gzip; the format is recognised by the content.
 
     * SWF: a job starts at submit + wait and ends when its run time is over; its size and estimate are read as in a log,
       reservations in the Notes that `format_schedule_swf` writes.

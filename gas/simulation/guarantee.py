@@ -1,4 +1,4 @@
-"""What schedulers guarantee, checked from starts and ends alone: EASY, and S³ with priorities (`overtakings`).
+"""Checks the guarantees of EASY, and of S³ with priorities (`overtakings`), from starts and ends alone.
 
 EASY: no job delays the head of the queue.
 
@@ -93,7 +93,7 @@ def delayed_heads(
     end: NDArray[np.int64],
     machine: int,
 ) -> tuple[int, list[DelayedHead]]:
-    """Return how many heads of the queue were blocked, and those that were delayed, in the order of their turn.
+    """Return the number of blocked heads of the queue, and the delayed heads, in queue order.
 
     Parameters
     ----------
@@ -372,7 +372,7 @@ def overtakings(
     end: NDArray[np.int64],
     priority: NDArray[np.int64],
 ) -> list[Overtaking]:
-    """Return who was overtaken from below, one for each job that overtook any, in submission order of these.
+    """Return the jobs overtaken by lower priorities, one per overtaking job, in submission order of the latter.
 
     Under S³ no job is: had there been room for the later job before the first one's start, the first, which asks for no
     more processors and no more time, would have been moved into it before (`gas.s3.placing`).

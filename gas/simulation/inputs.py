@@ -1,4 +1,4 @@
-"""What a simulation can be given: whole numbers in range, and instants that add up without ever leaving int64.
+"""The accepted jobs and options of a simulation: whole numbers in range, and instants whose sums stay within int64.
 
 Machine code adds int64 without noticing an overflow, so whatever could lead to one is refused beforehand. Nothing ever
 happens further from second 0 than the furthest instant named, plus all estimates and walltimes one after the other.
@@ -38,7 +38,7 @@ LIMIT = 2**61
 
 
 def whole(value: object, name: str) -> int:
-    """Return an integer of Python's or numpy's as one of Python's.
+    """Return an integer of Python or numpy as one of Python.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def checked_priorities(priorities: ArrayLike, jobs: RigidJobs, policy: str) -> N
 
 
 def checked_places(places: ArrayLike, jobs: RigidJobs) -> NDArray[np.int64]:
-    """Return places in the jobs as int64, each of them one that there is."""
+    """Return places in the jobs as int64, each of them valid."""
     given = np.atleast_1d(
         _integers(places, "ask", "places in `jobs` from 0 on, as numpy.flatnonzero(jobs.id == 17) finds them")
     )
@@ -109,7 +109,7 @@ def checked_places(places: ArrayLike, jobs: RigidJobs) -> NDArray[np.int64]:
 
 
 def checked_reservations(reservations: Sequence[Reservation], machine: int) -> tuple[Reservation, ...]:
-    """Return the reservations in integers of Python's, each of them one that the machine can grant."""
+    """Return the reservations in integers of Python, each of them possible on the machine."""
     checked, fields = [], Reservation._fields
     for number, given in enumerate(reservations):
         here = f"reservation {number}:"
@@ -145,7 +145,7 @@ class Reach(NamedTuple):
         return LIMIT - abs(self.furthest) - self.walltimes
 
     def checked(self) -> Reach:
-        """Return it, if everything stays within the limit, else raise `BadInput`."""
+        """Return it if everything stays within the limit, else raise `BadInput`."""
         if self.walltimes >= LIMIT:
             raise BadInput(
                 f"all estimates and walltimes together are {self.walltimes} s; their sum must stay below 2**61 "

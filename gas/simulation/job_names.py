@@ -1,4 +1,4 @@
-"""What a table calls its jobs: mostly numbers, of which ten million need no texts."""
+"""The names of jobs in a table: mostly numbers, which are stored without texts, even for ten million jobs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["JobNames"]
 
 
 class JobNames:
-    """What the file calls its jobs: numbers behind one stem, as long as there are no others."""
+    """The names of the jobs in a file: numbers after a common stem, as long as there are no others."""
 
     def __init__(self) -> None:
         self._numbers = array("q")
@@ -56,7 +56,7 @@ class JobNames:
         return [(workload, f"{stem}{number}") for number in self._numbers]
 
     def taken(self) -> tuple[NDArray[np.int64], tuple[str, ...] | None]:
-        """Return the jobs' numbers, and what they are called if that is something else."""
+        """Return the numbers of the jobs, and their names if these differ."""
         if self._texts is None:
             return np.asarray(memoryview(self._numbers)), None
         names = [name for _, name in self._texts]

@@ -1,7 +1,7 @@
-"""Figures of a schedule: mean wait, response and slowdown, utilization, backfilling, loss of capacity.
+"""Metrics of a schedule: mean wait, response and slowdown, utilization, backfilling, loss of capacity.
 
     metrics       all of them, of the whole schedule or of some of its jobs
-    weighted_wait wait, that of jobs of high priority counting for more
+    weighted_wait mean wait, weighted by the priority of jobs
     job_figures   wait, response, slowdowns and backfilling of each job that ran
     document      one result of ``gas simulate --json``
 
@@ -48,7 +48,7 @@ class JobFigures:
     """Figures of the jobs that ran, one value each, in the order of the schedule's jobs."""
 
     rows: NDArray[np.int64]
-    """Which jobs of the schedule these are."""
+    """The places of these jobs in the schedule."""
     wait: NDArray[np.int64]
     """Start minus submission, seconds."""
     run_time: NDArray[np.int64]
@@ -75,7 +75,7 @@ class JobFigures:
 
 @dataclass(frozen=True)
 class Means:
-    """What is averaged over jobs; None where there are none. Seconds and ratios."""
+    """Averages over jobs, in seconds or ratios; None without jobs."""
 
     zero_length: int
     """Jobs of run time 0, which `mean_slowdown` leaves out."""

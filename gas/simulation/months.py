@@ -1,4 +1,4 @@
-"""Figures by the month, out of one simulation of the whole log.
+"""Metrics by month, from one simulation of the whole log.
 
 A job belongs to the month of its submission in the log's own time zone. Mu'alem & Feitelson (2001, Table 1) do not
 say how they divide their logs; the published numbers of jobs and the loads show it. Months by the *end in the EASY
@@ -25,7 +25,7 @@ from workloads.selection import months_of
 __all__ = ["By", "Month", "month_documents", "months"]
 
 By = Literal["submission", "end"]
-"""What decides to which month a job belongs."""
+"""The instant that assigns a job to a month."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Priorities: the order of a queue in which the longer one has waited counts for more, the shorter one's walltime.
+"""Priorities: they order a queue by wait relative to walltime, so that waiting counts more for shorter jobs.
 
 WFP, the policy of Argonne's Intrepid (Tang et al. 2013, equation 5), ranks by (wait / walltime)^3 times processors, the
 highest first. The walltime is the one by which the job is planned while it waits: an adjusted one if it has one, which
@@ -32,7 +32,7 @@ def wfp_priority(wait: Any, walltime: Any, processors: Any) -> Any:
 
 @lean_kernel
 def rank(state: State) -> None:
-    """Put the queue in the order of priority as of now.
+    """Sort the queue by priority as of now.
 
     By insertion: from one pass to the next little changes, and who has come since stands at the end, where it belongs.
     """

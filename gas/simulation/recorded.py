@@ -1,4 +1,4 @@
-"""A schedule as a file states it, ours or another's: what is known of each job, before anything is checked."""
+"""A schedule as read from a file, of Gas or another program, before it is checked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workloads.log import LARGEST
 __all__ = ["LARGEST_INSTANT", "LONGEST", "NOT_ENDED", "UNKNOWN", "Recorded", "as_schedule", "recorded", "shortened"]
 
 NOT_ENDED = "not ended, or with no run time"
-"""Why a job is left out that started: without an end it is neither right nor wrong."""
+"""Why a started job is left out: without an end it cannot be checked."""
 
 UNKNOWN = -1
 """Processors, estimate or run time that the file does not state."""
@@ -158,7 +158,7 @@ class Recorded:
         return np.zeros(len(self), np.bool_) if self.reservation is None else self.reservation
 
     def name_of(self, row: int) -> str:
-        """Return what the file calls the job in a row."""
+        """Return the name of the job in a row of the file."""
         return str(self.id[row]) if self.label is None else self.label[row]
 
 
@@ -169,7 +169,7 @@ def shortened(text: str, limit: int = 80) -> str:
 
 
 def recorded(schedule: Schedule) -> Recorded:
-    """Return a simulated schedule as a file of it would state it; reservations stand at the end, numbered below 0."""
+    """Return a simulated schedule as read from its file; reservations are at the end, numbered below 0."""
     jobs, held = schedule.finished().jobs, schedule.reservations
     count = len(held)
     start, length = schedule.reserved, _column([one.walltime for one in held])

@@ -1,4 +1,4 @@
-"""Another shape for a job that waits, while a simulation stands between two events: what `S3.reshape` does live.
+"""Changes the shape of a waiting job while a simulation stands between two events, like `S3.reshape` live.
 
 The job keeps its place in the queue and gets the first slot that it fits now. Only afterwards others are moved, by the
 rule of the policy, as after a completion.
@@ -56,7 +56,7 @@ def check_waiting(state: State, job: int, name: str) -> None:
 
 
 def without_job(profile: Profile, state: State, job: int) -> Profile:
-    """Return what is free beside all but a waiting job; the profile given is used up."""
+    """Return the free processors without a waiting job; the given profile is used up."""
     profile, start = with_room(profile, 2), int(state.work[W_START, job])
     give_back_span(profile, start, start + int(state.work[W_ESTIMATE, job]), int(state.work[W_PROCESSORS, job]))
     return profile
@@ -64,7 +64,7 @@ def without_job(profile: Profile, state: State, job: int) -> Profile:
 
 @lean_kernel
 def move_clock(state: State, instant: int) -> None:
-    """Let it be an instant before which nothing happens any more."""
+    """Advance the clock to an instant; nothing happens before it any more."""
     now = state.now
     if instant > now[NOW]:
         now[NOW], now[ARRIVING] = instant, 0

@@ -1,4 +1,4 @@
-"""What a simulation did with jobs: when each started and ended, under which rules."""
+"""The result of a simulation: starts and ends of jobs, and the rules of the simulation."""
 
 from __future__ import annotations
 
@@ -146,11 +146,11 @@ class Schedule(Shown):
 
     @property
     def unfinished(self) -> int:
-        """How many jobs have not ended, and reservations have no start yet; 0 for a simulation that is over."""
+        """Number of jobs without an end, and of reservations without a start; 0 for a finished simulation."""
         return int(np.count_nonzero(self.end == NEVER_STARTED) + np.count_nonzero(self.reserved == NEVER_STARTED))
 
     def finished(self) -> Schedule:
-        """Return this schedule if it is one to its end.
+        """Return this schedule if the simulation is finished.
 
         Raises
         ------
@@ -168,7 +168,7 @@ class Schedule(Shown):
 
 
 def checked_overrun(overrun: str) -> None:
-    """Raise `BadInput` for a rule that is not known."""
+    """Raise `BadInput` for an unknown rule."""
     _known("overrun rule", overrun, get_args(Overrun))
 
 
@@ -180,7 +180,7 @@ def _known(name: str, value: str | None, known: Sequence[str | None]) -> None:
 def checked_rules(
     policy: str, order: str, overrun: str, queue: str, adjustment: str | None, reservations: Sequence[Reservation]
 ) -> None:
-    """Raise `BadInput` for a rule that is not known, or that does not go with another.
+    """Raise `BadInput` for an unknown rule, or for rules that exclude each other.
 
     What the scheduler believes of a walltime beside what was asked for, and an order other than that of submission, are
     defined where Tang et al. (2013) use them: under EASY backfilling, with nothing reserved beside the head's place.

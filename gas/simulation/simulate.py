@@ -1,4 +1,4 @@
-"""Simulating a log: all at once, or up to an instant or an arrival, there to ask, to branch and to go on."""
+"""Simulates a log completely, or up to an instant or an arrival, from which to query, branch and continue."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def simulate(
     progress: Callable[[float], None] | None = None,
     machine_code: bool = True,
 ) -> Schedule:
-    """Return what a policy does with these jobs; `Simulation` has the parameters."""
+    """Return the schedule of these jobs under a policy; `Simulation` documents the parameters."""
     simulation = Simulation(
         jobs,
         policy,

@@ -1,4 +1,4 @@
-"""What a simulation shows of where it stands: who waits and runs, what is planned and free, what has come of the jobs.
+"""The state of a stopped simulation: waiting and running jobs, plans, free processors, and results so far.
 
 All of it reads the state; `gas.simulation.simulate.Simulation` goes on with it and changes it.
 """

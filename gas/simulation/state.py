@@ -1,4 +1,4 @@
-"""Everything that a simulation is at an instant: the jobs, the plan, who waits, who runs, what happens next.
+"""The complete state of a simulation at an instant: jobs, plan, waiting and running jobs, and next events.
 
 All of it is int64 arrays, so that machine code can work on it, and a copy of the arrays is a copy of the simulation.
 """
@@ -182,7 +182,7 @@ def copy_state(state: State) -> State:
 
 @inlined_kernel
 def is_roomy(state: State) -> bool:
-    """Return whether whatever happens next has room: an arrival, or all that wait moving or starting."""
+    """Return whether there is room for any next event: an arrival, or moves and starts of all waiting jobs."""
     now = state.now
     most = now[ALIVE] + 2
     return (

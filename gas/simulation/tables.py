@@ -1,4 +1,4 @@
-"""Schedules as tables of text: one line a job, in the columns of Batsim and evalys or in those that there are."""
+"""Schedules as tables of text: one line per job, in the columns of Batsim and evalys, or some of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["recorded_table", "resolution_of", "sizes_of", "units_of"]
 _MICRO = 1_000_000
 
 _MACHINE = re.compile(r"machine=([1-9]\d{0,14})", re.ASCII)
-"""What the column ``metadata`` of our own files says of the machine."""
+"""The size of the machine in the column ``metadata`` of our own files."""
 
 _PRIORITY = re.compile(r"priority=(-?\d{1,10})", re.ASCII)
 
@@ -37,7 +37,7 @@ class _Table(NamedTuple):
     name: str
     columns: dict[str, Sequence[str]]
     lines: list[int]
-    """Where each row stands in the file."""
+    """The line of each row in the file."""
 
 
 _NAMES = {
@@ -213,7 +213,7 @@ class _Cells:
         self._columns.setdefault(key, array(kind)).frombytes(values.tobytes())
 
     def column(self, key: str) -> NDArray[Any]:
-        """Return a column that is not asked for again."""
+        """Return a column, which can be requested only once."""
         values = np.asarray(memoryview(self._columns.pop(key)))
         return values.view(np.bool_) if values.dtype == np.uint8 else values
 
@@ -221,11 +221,11 @@ class _Cells:
         return key in self._columns
 
     def line(self, row: int) -> int:
-        """Return where a row stands in the file."""
+        """Return the place of a row in the file."""
         return int(self._columns["line"][row])
 
     def machine(self) -> tuple[int | None, tuple[str, ...]]:
-        """Return the machine's size, if the file says, and remarks."""
+        """Return the machine's size, if the file states it, and remarks."""
         if len(self.machines) > 1:
             numbers = " and ".join(map(str, sorted(self.machines)[:3]))
             return None, (f"rows name machines of {numbers} processors; none of them is used",)

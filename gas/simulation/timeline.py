@@ -1,4 +1,4 @@
-"""A schedule as step functions of time: what is free, who waits, and how much work waits with them.
+"""A schedule as step functions of time: free processors, waiting jobs, and their work.
 
 timeline            free processors, waiting jobs and their work from each instant on at which one of them changes
 smallest_waiting    the fewest processors that any waiting job asks for, over the same steps
@@ -43,7 +43,7 @@ def left_queue(schedule: Schedule) -> NDArray[np.int64]:
 
 
 def timeline(schedule: Schedule) -> Timeline:
-    """Return what was free and what waited at every instant; empty arrays for a schedule without jobs.
+    """Return free processors and waiting jobs at every instant; empty arrays for a schedule without jobs.
 
     A job of no length holds nothing. n log n steps for n jobs.
     """
@@ -59,7 +59,7 @@ def timeline(schedule: Schedule) -> Timeline:
 
 
 def change_points(schedule: Schedule) -> NDArray[np.int64]:
-    """Return every instant at which a job comes, starts, ends or is cancelled, or a reservation begins or ends."""
+    """Return the instants of submissions, starts, ends and cancellations of jobs, and both ends of reservations."""
     ran = schedule.started
     times = np.concatenate(
         [

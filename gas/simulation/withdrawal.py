@@ -1,4 +1,4 @@
-"""Who is withdrawn, and when, decided while a simulation stands between two events.
+"""Withdraws jobs while a simulation stands between two events.
 
 A cancellation is an instant in a job's column and a place in the list of cancellations, which is in the order in which
 they happen. Both are kept so that a simulation that learns of it on the way equals one that knew beforehand.
