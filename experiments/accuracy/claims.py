@@ -1,4 +1,4 @@
-"""Up to which error of its model Gas gains: statements of the study, by intervals over months."""
+"""Statements on the largest error of a model with which Gas gains, by intervals over months."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from experiments.framework.verdicts import above, decided_claim
 __all__ = ["claims"]
 
 JUDGED: Final = (25, 100, 300)
-"""Errors of which statements speak."""
+"""The errors in statements."""
 
 _TENTH: Final = 10.0
-"""Per cent of the runs that walltimes are made not to fit."""
+"""The percentage of runs that are expected to exceed their walltimes."""
 
 
 def claims(study: Results) -> list[Claim]:

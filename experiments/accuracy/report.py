@@ -1,4 +1,4 @@
-"""The report on wrong performance models: what Gas gains with them, and up to which error."""
+"""The report on wrong performance models: the gains of Gas, and the largest error with a gain."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _lead(study: Results) -> str:
 
 
 def _error(found: int | None) -> str:
-    """Return an error of a break-even in words."""
+    """Return the error of a break-even in words."""
     if found is None:
         return "none"
     return f"at least {found:,}%" if found == ERRORS[-1] else f"{found:,}%"

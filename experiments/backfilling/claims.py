@@ -1,7 +1,7 @@
-"""What the paper says of EASY and conservative backfilling, and what came out here.
+"""Statements of the paper on EASY and conservative backfilling, with their verdicts.
 
 All verdicts are by intervals: over months of a log, over days of a month in Table 1, and over batches of jobs in the
-models. Overall means are compared month by month with those of Table 1, of which they are made. The paper compares
+models. Overall means are compared month by month with the means of Table 1, which they summarize. The paper compares
 each run of a model at its own end (3.1). Two runs that stop after different numbers of batches are then means of
 different stretches of the jobs, so verdicts are over the batches that both schemes completed, pair by pair.
 """
@@ -38,7 +38,7 @@ __all__ = ["ALIKE", "CLOSE", "HIGH_LOAD", "SAME_SHARE", "SIZE", "WITHIN", "alike
 __all__ += ["more_backfilled", "percent"]
 
 HIGH_LOAD = 0.75
-"""From here on a load is called high."""
+"""Loads from this one on are called high."""
 
 ALIKE = 10.0
 """Per cent within which both schemes are called practically identical; the paper's own intervals are 6 to 9% wide."""
@@ -57,7 +57,7 @@ SIZE = 5.0
 
 
 def claims(study: Results) -> list[Claim]:
-    """What the paper says, and what came out here."""
+    """Statements of the paper with their verdicts."""
     return [
         *_overall_means(study),
         _doubling(study),

@@ -1,4 +1,4 @@
-"""The report of the study of backfilling: every figure beside the published one."""
+"""The report of the study of backfilling: each figure with the published one."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _summary(study: Results) -> Section:
         "A statement holds if the 98% interval confirms it in every part, and fails if the interval contradicts it in "
         "one part, corrected for the number of parts. Otherwise it is not resolved. Intervals are over months; in "
         "Table 1 over days; for models over the batches that both schemes completed. ± is half of a 90% interval. "
-        "Overall means are judged by the months of which Table 1 prints means: our sum over the paper's. The paper "
+        "Overall means are judged by the months whose means Table 1 prints: our sum divided by the paper's. The paper "
         "compares runs of models at their own ends; these figures are also given."
     )
     by_trace = []
@@ -146,8 +146,8 @@ def _summary(study: Results) -> Section:
     signs = Table(
         tuple(Column(title, left=title == "trace") for title in titles),
         tuple(by_trace),
-        "Cells of Table 1 in which the difference has the paper's sign, of those in which it exceeds its 98% interval "
-        "over days; elsewhere the sign may be chance.",
+        "Cells of Table 1 whose difference has the paper's sign, among those whose difference exceeds its 98% interval "
+        "over days; in the other cells, the sign may be chance.",
     )
     apart = [cell for cell in study.cells if cell.agrees is False]
     unknown = sum(any(UNEXPLAINED in reason for reason in reasons(cell)) for cell in apart)
@@ -169,7 +169,7 @@ _CAUSES = (
     ("a difference within", f"The difference is at most {NOISE:g}%, here or in the paper"),
     ("sign turns", "The sign changes under other rules for overruns, estimates, months or the order of events"),
 )
-"""How the reasons of a cell begin, and what they mean."""
+"""The beginnings of the reasons of a cell, and their meaning."""
 
 
 def _logs(study: Results) -> Section:
@@ -189,19 +189,19 @@ def _logs(study: Results) -> Section:
     notes = remarks(study.logs)
     notes += [f"Left out: {words}." for words in study.left_out]
     notes += [
-        f"{source}: no log {source.stem}-* is here, or it was not chosen; its cells are not compared."
+        f"{source}: there is no log {source.stem}-*, or it was not chosen; its cells are not compared."
         for source in study.missing
     ]
     blocks: list[Block] = [table_of(study.logs, columns)] if study.logs else []
     blocks.append(Bullets(tuple(dict.fromkeys(notes))))
     if study.logs:
         sums = [f"{log.path.name}: `{log.sha256}`" for log in study.logs]
-        blocks += [Text("Files, and SHA-256 of what they hold uncompressed:"), Bullets(tuple(sums))]
+        blocks += [Text("Files, with the SHA-256 of their uncompressed contents:"), Bullets(tuple(sums))]
     return Section("The logs", (*blocks, *thanks(study.logs)))
 
 
 def _facts(study: Results, log: Found) -> list[str]:
-    """Return how a log and its simulation differ from the paper's, as far as known."""
+    """Return the known differences of a log and its simulation from the paper's."""
     result, source = study.result(log), log.source
     jobs, longer = result["jobs"], result["overruns"]
     version = "cleaned: the archive removed jobs" if log.cleaned else "not cleaned"
@@ -257,7 +257,7 @@ def _trace(study: Results, trace: str) -> Section:
 
 
 def _figure(path: str) -> Callable[[Cell], str]:
-    """Return what shows a figure of a cell, "-" where the log at hand has no job of the month."""
+    """Return the text of a figure of a cell; "-" if the present log has no job of the month."""
 
     def shown(cell: Cell) -> str:
         value = attrgetter(path)(cell) if cell.ours or path.startswith("paper") else None
@@ -308,14 +308,14 @@ def _overall(study: Results) -> Section:
         policy: [abs(m / row.mean - 1) * 100 <= WITHIN for row, m in found if row.policy == policy]
         for policy in POLICIES
     }
-    words = "Means over all jobs of a log, with users' estimates and with these doubled."
+    words = "Means over all jobs of a log, with users' estimates and with doubled estimates."
     if found:
         counts = {policy: f"{sum(which)} of {len(which)}" for policy, which in near.items()}
         words += (
             f" With users' estimates, {counts['conservative']} means under conservative are within {WITHIN:g}% of the "
-            f"paper's, and {counts['easy']} under EASY. Months of a log have other numbers of jobs here than in the "
-            "paper, which alone changes a mean over all jobs. The second table therefore compares means of the same "
-            "months. If only one scheme differs there, jobs and machine alone cannot explain it, as both schemes ran "
+            f"paper's, and {counts['easy']} under EASY. Months of a log have different numbers of jobs here and in "
+            "the paper, which alone changes a mean over all jobs. The second table therefore compares means of the "
+            "same months. If only one scheme differs there, jobs and machine alone cannot explain it, as both schemes ran "
             "the same jobs; the cause was not found."
         )
     text = Text(words)
@@ -372,15 +372,15 @@ def _sensitivity(study: Results) -> Section | None:
     columns.append(Column("off by (median)"))
     text = Text(
         "The same logs under other rules. The first line of each log repeats the results above; each other line "
-        "changes only what it names. Means are over all jobs; signs are those of the months of Table 1 that are "
-        "resolved (by months of ends no interval is known). The last "
+        "changes only the named rule. Means are over all jobs; signs are counted over the resolved months of Table 1 "
+        "(for months of ends, there are no intervals). The last "
         "column is the median distance of both schemes' monthly figures from the published ones."
     )
     return Section("Sensitivity to the rules", (text, Table(tuple(columns), tuple(rows))))
 
 
 def _nearest_rules(study: Results, log: Found) -> str:
-    """Return which rules come nearest to the published figures of a log."""
+    """Return the rules that come nearest to the published figures of a log."""
     readings = (variant.name for variant in study.variants(log) if variant.name != DOUBLED)
     by_rules = {name: study.cells_of_log(log, name) for name in readings}
     off = {name: away for name, cells in by_rules.items() if (away := distance(cells)) is not None}

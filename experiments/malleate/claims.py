@@ -1,4 +1,4 @@
-"""Statements of the study, and whether they hold: only where an interval over months or logs decides."""
+"""Statements of the study with their verdicts, which need an interval over months or logs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gas.intervals import Interval
 __all__ = ["MALLEABLE", "PUBLISHED", "claims"]
 
 MALLEABLE: Final = "malleable-own"
-"""Of malleable jobs the strategy that others are measured by; it is chosen here, not by what came out."""
+"""The strategy of malleable jobs to which others are compared; it is fixed here, independently of the results."""
 
 PUBLISHED: Final = (-67.0, -37.0)
 """Changes of mean turn-around times in per cent by the best strategy on Cori, Eagle and Theta, all jobs malleable
@@ -26,7 +26,7 @@ PUBLISHED: Final = (-67.0, -37.0)
 _BOTH: Final = {"gas-predicted": "choose by predictions", MALLEABLE: "are malleable"}
 
 Value: TypeAlias = Callable[[Results, Found], Interval | None]
-"""What is found on a log, with intervals of the level of the results."""
+"""The results on a log, with intervals of their level."""
 
 
 def claims(study: Results) -> Sequence[Claim]:

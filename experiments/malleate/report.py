@@ -1,4 +1,4 @@
-"""The report: what each strategy changes, who loses, and what it depends on."""
+"""The report: the effect of each strategy, the losers, and the dependence on settings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ADOPTERS = (
 )
 
 _NEAR = 2.0
-"""Per cent within which a published figure of rigid jobs is reproduced."""
+"""A published figure of rigid jobs is reproduced if ours is within this percentage."""
 
 
 def malleate_report(study: Results, origin: Origin) -> Report:
@@ -78,7 +78,7 @@ def _span(values: Sequence[float]) -> str:
 
 
 def _shorter(saved: Sequence[float]) -> str:
-    """Return by how many per cent means are shorter, or longer where these are negative."""
+    """Return in words by how many per cent means are shorter, or longer if the values are negative."""
     low, high = min(saved), max(saved)
     if round(low) >= 0:
         return f"{_span(saved)} shorter"
@@ -126,7 +126,7 @@ def _lead(study: Results) -> str:
 
 
 def _adopters(study: Results) -> str:
-    """Return how many of the jobs choose or change their sizes in the largest share that was simulated."""
+    """Return in words the largest simulated share of jobs that choose or change their sizes."""
     return "All jobs" if _most(study) == 100 else f"{_most(study)}% of the jobs"
 
 
@@ -136,7 +136,7 @@ def _later(study: Results, strategy: str) -> str:
 
 
 def _if_jobs_speed_up_less(study: Results) -> str:
-    """Return what choosing does where each job takes more processors than it makes good use of."""
+    """Return the effect of choosing sizes if jobs use large sizes inefficiently."""
     found = [study.change(Case(log, AMDAHL, 100, "gas-predicted")) for log in study.logs]
     worse = [value.mean for value in found if value is not None and sure(value) and value.mean > 0]
     if not worse:
@@ -249,7 +249,7 @@ def _other_means(study: Results) -> Section:
 
 @dataclass(frozen=True)
 class _Lost:
-    """Who lost and won with a strategy on a log."""
+    """The losers and winners of a strategy on a log."""
 
     title: str
     log: str
@@ -297,7 +297,7 @@ def _losers(study: Results) -> Section:
 
 
 def _fairness(study: Results) -> tuple[Section, Section]:
-    """Return what classes of jobs gain and lose, and the load with how evenly users' slowdowns are spread."""
+    """Return the gains and losses of classes of jobs, and the load with the evenness of users' slowdowns."""
     most = _most(study)
     by_class = []
     for name in _FAIR:

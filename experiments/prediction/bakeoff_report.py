@@ -1,4 +1,4 @@
-"""The part of the report in which the methods are compared, and what is asked of Gas there."""
+"""The part of the report that compares methods, and the requirements on Gas there."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["WAIT_TABLE", "bakeoff_claims", "bakeoff_lead", "bakeoff_sections"]
 _HOLDS: Final = (85.0, 95.0)
 _LONG: Final = 3_600
 _NEAR: Final = 60.0
-"""Per cent of waits above ten minutes that are to be predicted within a factor of two."""
+"""The required percentage of waits above ten minutes that are predicted within a factor of two."""
 
 _HALF: Final = 0.5
-"""Of the median error of gradient boosting, that of Gas is to be at most so much."""
+"""The largest median error of Gas as a share of that of gradient boosting."""
 
 _PUBLISHED: Final = (
     "Brown et al. (2022, arXiv:2204.13543), other machines under Slurm: within a minute 65% of the jobs of ARCHER2 and "

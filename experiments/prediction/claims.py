@@ -1,4 +1,4 @@
-"""What is asked of predictions, and whether it holds: that they are right and sharp, and that it helps to use them."""
+"""Requirements on predictions with their verdicts: calibration, sharpness, and gain of using them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SHARE: Final = 0.9
 """Probability of the intervals that are judged."""
 
 COVERED: Final = (85.0, 95.0)
-"""Per cent of these intervals that may contain the truth."""
+"""The required percentage of these intervals that contain the true start."""
 
 LEFT: Final = 1 / 3
-"""How much of the regret of promises may be left."""
+"""The largest remaining share of the regret of promises."""
 
 SHARP: Final = 0.5
-"""How wide they may be in the median, of the promised wait: from submission to the promised start."""
+"""Their largest median width as a share of the promised wait, from submission to the promised start."""
 
 
 def claims(study: Results) -> list[Claim]:

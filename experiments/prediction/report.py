@@ -1,4 +1,4 @@
-"""The report of the study of predictions: are they right, how sharp are they, and does it help to choose by them."""
+"""The report of the study of predictions: their calibration, their sharpness, and the gain of choosing by them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SURE = "± is half the width of a 90% Student interval, with months as batches.
 
 
 def banner(study: Results) -> str:
-    """Return in what the study is less than the full one; "" if it is not."""
+    """Return the differences from the full study; "" if there are none."""
     options = study.options
     last = "" if options.months is None else f"only the last {many(options.months, 'month')} of each log"
     less = (

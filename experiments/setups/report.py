@@ -18,7 +18,7 @@ from gas.report.blocks import Column, Report, Section, Table, Text, fewer, not_t
 __all__ = ["TABLES", "setups_report"]
 
 _SHOWN = 12
-"""Set-ups whose means are shown one by one."""
+"""Number of set-ups whose means are shown one by one."""
 
 
 def setups_report(study: Results, origin: Origin) -> Report:

@@ -1,4 +1,4 @@
-"""Results of set-ups: the means of each, and the number of printed means that it meets."""
+"""Results of set-ups: the means of each, and the number of printed means that each meets."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from gas.errors import BadInput
 __all__ = ["NEAR", "WHO", "Options", "Results", "SetUpRun", "near", "planned", "printed"]
 
 NEAR: Final = 0.25
-"""A mean is met if it lies within this share of the printed one."""
+"""A mean is met if it differs from the printed one by at most this share."""
 
 WHO = ("gas", "static")
 
 _KEPT: Mapping[str, int] = {"SDSC": 4, "CTC": 9, "KTH": 9}
-"""How many of its months the paper used (22 of the 26 that it names; solved from Tables 5.1 to 5.4)."""
+"""Number of months that the paper used (22 of the 26 that it names; solved from Tables 5.1 to 5.4)."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def printed() -> dict[str, NDArray[np.float64]]:
 
 
 def near(here: NDArray[np.float64], paper: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which means are met."""
+    """Return for each mean whether it is met."""
     met: NDArray[np.bool_] = np.abs(here / paper - 1) <= NEAR
     return met
 
@@ -134,20 +134,20 @@ class Results(SiteResults[Options, SetUpRun]):
         return np.array([means[name] for name in names]), np.array([printed()[name] for name in names])
 
     def met(self, setup: SetUp) -> int:
-        """Return how many means are met."""
+        """Return the number of met means."""
         return int(near(*self._cells(self.means(setup))).sum())
 
     def cells(self, setup: SetUp) -> int:
-        """Return how many means there are to meet."""
+        """Return the number of printed means."""
         return int(self._cells(self.means(setup))[0].size)
 
     def error(self, setup: SetUp) -> float:
-        """Return by what factor means are off, geometrically averaged."""
+        """Return the geometric mean of the factors by which means differ from the printed ones."""
         here, paper = self._cells(self.means(setup))
         return float(np.exp(np.abs(np.log(here / paper)).mean()))
 
     def met_at_best(self, setup: SetUp) -> int:
-        """Return how many means are met with the months left out that suit best, of those that the paper may have."""
+        """Return the number of met means with the best choice of as many months as the paper used."""
         return max(int(near(*self._cells(self.means(setup, left))).sum()) for left in self._ways(setup))
 
     def _ways(self, setup: SetUp) -> Iterator[frozenset[tuple[str, str]]]:
@@ -159,6 +159,6 @@ class Results(SiteResults[Options, SetUpRun]):
             yield frozenset(month for of_log in chosen for month in of_log)
 
     def loses(self, setup: SetUp) -> float:
-        """Return in how many per cent of the runs Gas took longer."""
+        """Return the percentage of runs in which Gas took longer."""
         rows = [row for run, result in self.pairs if run.setup == setup for row in result["outcomes"]]
         return float(100 * np.mean([row["gas"] > row["static"] for row in rows]))

@@ -1,4 +1,4 @@
-"""What Gas and static requests get in a month of a log, one moldable job at a time, under a set-up."""
+"""Simulates Gas's and static requests in a month of a log under a set-up, one moldable job at a time."""
 
 from __future__ import annotations
 

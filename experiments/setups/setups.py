@@ -1,4 +1,4 @@
-"""What the paper leaves open of its set-up, with its words, and the alternatives."""
+"""The details of its set-up that the paper leaves open, with its wording, and the alternatives."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gas.errors import BadInput
 __all__ = ["CHOICES", "Choice", "SetUp", "named", "near_set_ups", "settings_of", "text_of"]
 
 SetUp = tuple[tuple[str, str], ...]
-"""By what a set-up differs from the one of the other studies: choices and alternatives, in the order of `CHOICES`."""
+"""The differences of a set-up from the usual one: choices and alternatives, in the order of `CHOICES`."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice that a set-up has to make.
+    """A choice of a set-up.
 
     Attributes
     ----------

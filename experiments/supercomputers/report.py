@@ -1,4 +1,4 @@
-"""The report of the study of several supercomputers: choosing, submitting everywhere, and what that should cost."""
+"""The report of the study of several supercomputers: choosing, submitting everywhere, and the charge for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Tang et al. (2013) say of walltime adjustment, and what came out here."""
+"""Statements of Tang et al. (2013) on walltime adjustment, with their verdicts."""
 
 from __future__ import annotations
 
