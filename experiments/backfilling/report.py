@@ -315,8 +315,8 @@ def _overall(study: Results) -> Section:
             f" With users' estimates, {counts['conservative']} means under conservative are within {WITHIN:g}% of the "
             f"paper's, and {counts['easy']} under EASY. Months of a log have different numbers of jobs here and in "
             "the paper, which alone changes a mean over all jobs. The second table therefore compares means of the "
-            "same months. If only one scheme differs there, jobs and machine alone cannot explain it, as both schemes ran "
-            "the same jobs; the cause was not found."
+            "same months. If only one scheme differs there, jobs and machine alone cannot explain it, as both schemes "
+            "ran the same jobs; the cause was not found."
         )
     text = Text(words)
     months: list[tuple[TableCell | str, ...]] = []
