@@ -6,7 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
-from gas.slurm.fitting import BY_GPUS, CPUS, FILLED, NODE_CPUS, OF_JOB, PER_NODE, TASK_CPUS, WHOLE
+from gas.slurm.fitting import (
+    BY_GPUS,
+    CPUS,
+    FILLED,
+    LONE_TASKS,
+    NODE_CPUS,
+    OF_JOB,
+    PER_NODE,
+    TASK_CPUS,
+    WHOLE,
+    threads_on,
+)  # fmt: skip
 from gas.slurm.machine import Machine, Use
 
 __all__ = ["dealt"]
@@ -21,14 +32,14 @@ def dealt(
     use: Use,
     given: NDArray[np.int64],
 ) -> bool:
-    """Deal the tasks of a job to its nodes, of which each can give so many CPUs; return that they are.
+    """Deal the tasks of a job to its nodes, of which each can give so many CPUs; return whether they are.
 
     They go to the nodes in turn, as far as each has CPUs: a range of nodes, or nodes for the GPUs of a job, may have
     been given more than the tasks need (seen on 26.05: -n 11 -N 2-5 has 3, 4, 3 and 1 CPUs where 3, 4, 4 and 3 are
     free; on 22.05, -n 10 --gpus=10 has 7, 2 and 1 of three nodes of 8 CPUs and 4 GPUs, from 24.11 on 4, 4 and 2).
     """
     if need[WHOLE] or need[NODE_CPUS] > 0:
-        return True
+        return _as_it_can(need, machine, given)
     nodes, total = 0, 0
     for node in range(len(given)):
         nodes += given[node] > 0
@@ -37,6 +48,16 @@ def dealt(
         _per_node(need, given, nodes)
     elif not (need[BY_GPUS] and _by_gpus(capacity, need, gres, machine, use, given)) and total > need[CPUS]:
         _in_turn(need, given)
+    return _as_it_can(need, machine, given)
+
+
+@lean_kernel
+def _as_it_can(need: NDArray[np.int64], machine: Machine, given: NDArray[np.int64]) -> bool:
+    """Return whether a job starts with what the nodes give."""
+    if need[LONE_TASKS] > 0:
+        for node in range(len(given)):
+            if given[node] > need[TASK_CPUS] and threads_on(node, need, machine) < machine.core[node]:
+                return False
     return True
 
 

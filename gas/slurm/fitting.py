@@ -17,8 +17,9 @@ __all__ = ["COLUMNS", "capable", "cpus_on", "gpus_on", "held_on", "leave_weights
 COLUMNS = (
     CPUS, TASK_CPUS, PER_NODE, LEAST, WANTED, MOST, MEMORY, TASK_MEMORY, ALL_MEMORY, WHOLE, CONTIGUOUS, LIMITED,
     LIMITED_CPUS, HAS_REQUIRED, HAS_GRES, MULTIPLES, GPU_CPUS, NODE_CPUS, BOUND, CPU_MEMORY, FILLED, UNBOUND,
-    BY_GPUS, ORDER, THREADS, CORE_TASKS,
-) = range(26)  # fmt: skip
+    BY_GPUS, ORDER, THREADS, CORE_TASKS, LONE_TASKS,
+    CORE_MEMORY,
+) = range(28)  # fmt: skip
 """Columns of a need.
 
 CPUS and TASK_CPUS are CPUs in all and of a task, PER_NODE tasks of a node (0: as they come), LEAST, WANTED and MOST
@@ -27,11 +28,13 @@ and WHOLE that no other job shares them. LIMITED is the number of the limit on C
 none) and LIMITED_CPUS that limit. HAS_REQUIRED and HAS_GRES say whether there is anything to look at, MULTIPLES whether
 only CPUs count that make up whole tasks. GPU_CPUS are CPUs for each GPU, NODE_CPUS those for the GPUs of a node (each
 gives as many at the least, whatever its tasks), and BOUND those that a node gives at the most (0: as they come).
-CPU_MEMORY is MB per CPU, which a whole node must have for all of its CPUs, and others for all that the job can use of
-their cores. Where tasks of a node are asked for, FILLED
+CPU_MEMORY is MB per CPU, which a whole node must have for all of its CPUs, and CORE_MEMORY that
+of each which the job can use of its cores. Where tasks of a node are asked for, FILLED
 says that each node gets as many, also if fewer are left, and UNBOUND that nodes are chosen by all that they could give.
 BY_GPUS says that tasks go where the GPUs in all are. ORDER says in which order nodes of equal weight are taken.
 THREADS is how many threads of a core it uses at the most, and CORE_TASKS how many of its tasks may share one (0: all).
+LONE_TASKS says of a job that leaves threads of cores unused that it starts only where no node has several of its tasks,
+or, below 0, nowhere.
 """
 
 TIGHTEST, LEAST_LOADED, FROM_THE_END, BY_SWITCHES = range(4)
@@ -84,9 +87,9 @@ def memory_on(node: int, given: int, need: NDArray[np.int64], machine: Machine) 
         return int(machine.memory[node])
     if need[MEMORY] > 0:
         return int(need[MEMORY])
-    if need[CPU_MEMORY] > 0 and machine.core[node] > 1:
+    if need[CORE_MEMORY] > 0:
         cores = held_on(node, given, need, machine) // machine.core[node]
-        return int(cores * threads_on(node, need, machine) * need[CPU_MEMORY])
+        return int(cores * threads_on(node, need, machine) * need[CORE_MEMORY])
     return int(given // need[TASK_CPUS] * need[TASK_MEMORY])
 
 
@@ -104,8 +107,10 @@ def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine
     if machine.core[node] > 1:
         threads = threads_on(node, need, machine)
         free = free // machine.core[node] * threads
-        if need[CPU_MEMORY] > 0 and not need[WHOLE]:  # it has memory for whole cores
-            free = min(free, memory // (need[CPU_MEMORY] * threads) * threads)
+        if need[LONE_TASKS] < 0 and threads < machine.core[node]:
+            return 0
+        if need[CORE_MEMORY] > 0 and not need[WHOLE]:
+            free = min(free, memory // (need[CORE_MEMORY] * threads) * threads)
         if (alone := _task_alone(node, need, machine)) > 0:
             free = free // alone * need[TASK_CPUS]
     if need[MEMORY] > memory or (need[ALL_MEMORY] and use.memory[node] > 0):

@@ -76,6 +76,7 @@ class Needs:
         per_node = job.tasks_per_node or 0
         tasks = job.tasks_asked or 0
         whole = job.exclusive or partition.whole_nodes
+        in_cores = not selection_of(partition, self.settings) & {"CR_CPU", "CR_CPU_MEMORY"}
         least, wanted, most = self.numbers_of_nodes(job, partition)
         of_task = sum(one.count for one in job.gres_per_task if one.name == "gpu")
         each = job.cpus_per_gpu
@@ -113,6 +114,12 @@ class Needs:
         row[fitting.CORE_TASKS] = job.tasks_per_core or int(
             "CR_ONE_TASK_PER_CORE" in selection_of(partition, self.settings)
         )
+        if in_cores and job.threads_per_core is not None:
+            alone = not whole and (per_node == 1 or job.tasks_asked == 1)
+            if not self.rules.cpus_of_gpus and alone and each * (of_node or gpus) > 1:
+                row[fitting.LONE_TASKS] = -1
+            elif self.rules.lone_tasks and not self.rules.tasks_together and of_task:
+                row[fitting.LONE_TASKS] = 1
         row[fitting.LIMITED] = self.limited.get(partition.name, -1)
         row[fitting.LIMITED_CPUS] = partition.most_cpus or 0
         row[fitting.HAS_REQUIRED] = bool(job.required_nodes)
@@ -123,6 +130,7 @@ class Needs:
             gres[fitting.OF_NODE, 0] = BOUNDLESS
         row[fitting.HAS_GRES] = bool(gres.any())
         self._need_memory(job, partition, row, per_task)
+        row[fitting.CORE_MEMORY] = row[fitting.CPU_MEMORY] if in_cores else 0
         # before, the rest counts unless CPUs are as many as there is memory for, or as GPUs want (seen on 22.05)
         per_cpu = self.with_memory and row[fitting.TASK_MEMORY] > 0
         row[fitting.MULTIPLES] = self.rules.whole_tasks or bool(job.cpus_per_gpu) or per_cpu

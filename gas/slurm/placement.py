@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
 from gas.slurm.choosing import choose, choose_with
-from gas.slurm.fitting import CPUS, FILLED, HAS_REQUIRED, WHOLE, capable
+from gas.slurm.fitting import CPUS, FILLED, HAS_REQUIRED, LONE_TASKS, WHOLE, capable
 from gas.slurm.machine import Machine, Use, idle_of
 from gas.slurm.node_sets import Words, keep, put, unpacked
 from gas.slurm.rows import Records
@@ -32,6 +32,8 @@ def fit_idle(
     """Write which records fit on the machine without any job; others are held (BadConstraints)."""
     for at in range(len(rows.job)):
         unpacked(sets[rows.required[at]], room.required)
+        lone = rows.need[at, LONE_TASKS]
+        rows.need[at, LONE_TASKS] = 0  # Slurm holds no job for that: it may start where nodes are busier
         for option in range(rows.features[at, 0], rows.features[at, 0] + rows.features[at, 1]):
             put(room.nodes, sets[rows.nodes[at]])
             keep(room.nodes, sets[options[option]])
@@ -43,6 +45,7 @@ def fit_idle(
             )  # fmt: skip
             if fit[at]:
                 break
+        rows.need[at, LONE_TASKS] = lone
 
 
 def cpus_on(state: State, record: int, there: NDArray[np.bool_]) -> NDArray[np.int64]:

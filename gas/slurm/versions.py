@@ -89,6 +89,9 @@ class Rules(NamedTuple):
         Of as many GPUs in all as tasks, each node has as many tasks as GPUs; before, they go to the nodes in turn.
     magnetic_ends
         A magnetic reservation attracts only jobs that would end before it does.
+    lone_tasks, tasks_together
+        Under CR_Core, a job with GPUs for each task that leaves threads of its cores unused starts only where no node
+        has several of its tasks; and not so any longer.
     all_tasks
         Each gets as many again, and without a number of nodes there are no more than its tasks need.
     """
@@ -119,6 +122,8 @@ class Rules(NamedTuple):
     own_tasks: bool
     tasks_by_gpus: bool
     magnetic_ends: bool
+    lone_tasks: bool
+    tasks_together: bool
     all_tasks: bool
 
     @classmethod
@@ -195,6 +200,14 @@ ROWS = (
         "seen on all: -n 10 --gpus=10 has 7, 2 and 1 CPUs of three nodes of 8 CPUs and 4 GPUs on 22.05, 4, 4 and 2 on "
         "24.11 and 26.05; -n 8 --gpus=5 has 7 and 1; between unknown",
     ),
+    Row(
+        "lone_tasks",
+        (24, 11, 0),
+        "seen on 24.11 under CR_Core and CR_Core_Memory: -n 3 --gpus-per-task=1 --hint=nomultithread waits for "
+        "Resources on idle nodes for ever, with -N 3 it starts, and with --gpus-per-node or --gpus; not on 22.05, nor "
+        "under CR_CPU; between unknown",
+    ),
+    Row("tasks_together", (26, 5, 0), "seen on 26.05, where such jobs start; between unknown"),
     Row(
         "all_tasks",
         (26, 5, 0),

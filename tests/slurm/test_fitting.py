@@ -226,6 +226,52 @@ def test_a_job_that_starts_takes_the_memory_of_its_cores():
     assert places(made, cpus=1, memory_per_node=400) == [0]
 
 
+def test_under_cr_cpu_memory_of_cpus_is_that_of_those_which_it_has():
+    """Seen on 26.05: jobs of 900 MB a CPU take one CPU of a node with 1,050 MB."""
+    made = with_nodes(with_threads(selection="CR_CPU_MEMORY"), memory=[1050] * 3)
+    assert places(made, cpus=3, memory_per_cpu=900, tasks_asked=3) == [0, 1, 2]
+    assert places(with_nodes(with_threads(selection="CR_CORE_MEMORY"), memory=[1050] * 3), cpus=3, memory_per_cpu=900,
+                  tasks_asked=3) is None  # fmt: skip
+
+
+ONE_GPU, THREE = (Gres("gpu", "", 1),), (Gres("gpu", "", 3),)
+
+
+@pytest.mark.parametrize(
+    ("version", "selection", "asked", "found"),
+    [
+        (MIDDLE, "CR_CORE", {"cpus": 3, "gres_per_task": ONE_GPU}, None),
+        (MIDDLE, "CR_CORE_MEMORY", {"cpus": 3, "gres_per_task": ONE_GPU, "exclusive": True}, None),
+        (MIDDLE, "CR_CORE", {"cpus": 3, "gres_per_task": ONE_GPU, "least_nodes": 3}, [0, 1, 2]),
+        (MIDDLE, "CR_CORE", {"cpus": 2, "gres_per_task": THREE}, [0, 1]),
+        (MIDDLE, "CR_CORE", {"cpus": 3, "gres_per_node": THREE}, [0]),
+        (MIDDLE, "CR_CORE", {"cpus": 3, "gres_per_job": THREE}, [0]),
+        (MIDDLE, "CR_CPU", {"cpus": 3, "gres_per_task": ONE_GPU}, [0]),
+        (OLD, "CR_CORE", {"cpus": 3, "gres_per_task": ONE_GPU}, [0]),
+        (NEW, "CR_CORE", {"cpus": 3, "gres_per_task": ONE_GPU}, [0]),
+        (OLD, "CR_CORE", {"cpus": 1, "gres_per_node": ONE_GPU, "cpus_per_gpu": 2}, None),
+        (OLD, "CR_CORE", {"cpus": 1, "gres_per_job": THREE, "cpus_per_gpu": 1}, None),
+        (OLD, "CR_CORE", {"cpus": 1, "gres_per_node": ONE_GPU, "cpus_per_gpu": 1}, [0]),
+        (OLD, "CR_CORE", {"cpus": 2, "gres_per_node": ONE_GPU, "cpus_per_gpu": 4}, [0]),
+        (OLD, "CR_CORE", {"cpus": 1, "gres_per_node": THREE, "cpus_per_gpu": 1, "exclusive": True}, [0]),
+        (OLD, "CR_CPU", {"cpus": 1, "gres_per_node": ONE_GPU, "cpus_per_gpu": 2}, [0]),
+        (MIDDLE, "CR_CORE", {"cpus": 2, "gres_per_node": ONE_GPU, "cpus_per_gpu": 2, "tasks_asked": 1}, [0]),
+    ],
+)  # fmt: skip
+def test_some_jobs_with_gpus_that_leave_threads_unused_never_start(version, selection, asked, found):
+    """Seen on idle nodes, on 22.05 (JobHeldAdmin) and 24.11 (Resources) with --hint=nomultithread; not on 26.05."""
+    made = with_nodes(with_threads(version=version, selection=selection), gres=[(Gres("gpu", "", 4),)] * 3)
+    there = {"tasks_asked": asked["cpus"], "threads_per_core": 1}
+    assert places(made, **(there | asked)) == found
+
+
+def test_tasks_with_gpus_that_leave_threads_unused_start_on_24_11_where_each_has_a_node():
+    has = {"cpus_on": {f"n{n}": 2 for n in range(3)}, "gres_on": {f"n{n}": THREE for n in range(3)}}
+    busy = running(1, "n0", "n1", "n2", end=600, **has)
+    made = with_nodes(with_threads(busy), gres=[(Gres("gpu", "", 4),)] * 3)
+    assert planned(made, job(cpus=3, tasks_asked=3, threads_per_core=1, gres_per_task=ONE_GPU)) == (0, [0, 1, 2])
+
+
 def test_a_task_has_a_core_alone_where_the_site_says_so():
     made = with_threads(selection="CR_CORE,CR_ONE_TASK_PER_CORE")
     assert list(outlook(made, job(cpus=5, tasks_asked=5)).cpus) == [8, 2]

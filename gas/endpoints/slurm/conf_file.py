@@ -36,6 +36,7 @@ _OTHERS = {
     "CompleteWait": "0 sec", "KillWait": "30 sec", "EnforcePartLimits": "NO", "OverTimeLimit": "0 min",
     "JobDefaults": "(null)", "MaxArraySize": "1001", "DefMemPerNode": "UNLIMITED", "DefMemPerCPU": "UNLIMITED",
     "MaxMemPerNode": "UNLIMITED", "MaxMemPerCPU": "UNLIMITED", "SelectType": "", "SelectTypeParameters": "",
+    "DefCpuPerGPU": "", "DefMemPerGPU": "",
     "PriorityType": "", "TopologyPlugin": "topology/flat", "TopologyParam": "(null)",
 }  # fmt: skip
 _KEYS = MappingProxyType({key.lower(): key for key in (*_PRIORITY, *_PREEMPTION, *_OTHERS)})
@@ -87,6 +88,9 @@ class Stated:
             found |= {"SelectType": "select/cons_tres", "SelectTypeParameters": "CR_CORE_MEMORY"} if late else {}
         for key, value in known.items():
             found[key] = f"{value} min" if key in _MINUTES and value.isdecimal() else value
+        of_gpus = [f"{key}={found.pop(key)}" for key in ("DefCpuPerGPU", "DefMemPerGPU") if key in found]
+        if of_gpus:
+            found["JobDefaults"] = ",".join(of_gpus)
         return found | ({"SLURM_VERSION": release} if release else {})
 
     def of_partition(self, one: Partition) -> Partition:

@@ -50,6 +50,14 @@ def test_of_a_file_with_an_include_that_cannot_be_read_only_what_is_there_is_kno
     assert (found.preempt_type, found.kill_wait, found.partition_limits) == (None, None, None)
 
 
+def test_defaults_for_each_gpu_are_those_of_jobs_as_scontrol_prints_them():
+    stated = read_conf("DefCpuPerGPU=3\nDefMemPerGPU=900\n", "x")
+    assert stated.config("24.11.5")["JobDefaults"] == "DefCpuPerGPU=3,DefMemPerGPU=900"
+    found = read_settings(stated.config("24.11.5"))
+    assert (found.cpus_per_gpu, found.memory_per_gpu) == (3, 900)
+    assert read_settings(read_conf("ClusterName=x", "x").config("24.11.5")).cpus_per_gpu is None
+
+
 def test_keys_that_are_stated_bring_the_defaults_of_their_subject():
     stated = stated_keys({"priorityweightfairshare": 500}, "a table")
     found = read_settings(stated.config("22.05.8"))
