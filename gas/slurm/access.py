@@ -1,4 +1,4 @@
-"""Who may use a partition, what it allows, and what is rejected at submission whatever the limits of QOS say.
+"""Access to partitions: who may use one, which jobs it accepts, and what is rejected regardless of QOS limits.
 
 With EnforcePartLimits=NO a job that a partition does not allow waits for ever, else it is rejected (slurm.conf(5);
 job_mgr.c, _part_access_check and job_limits_check).
@@ -25,14 +25,14 @@ NO_QOS = "Invalid qos specification"
 NOT_IN_GROUP = "not in group permitted to use this partition"
 NOT_OPEN_TO_QOS = "Job's QOS not permitted to use this partition"
 NOT_OPEN_TO_ACCOUNT = "Job's account not permitted to use this partition"
-"""What 22.05 says; 24.11 and 26.05 say PartitionConfig."""
+"""The reason on 22.05; on 24.11 and 26.05 it is PartitionConfig."""
 
 CLOSED = (NOT_IN_GROUP, NOT_OPEN_TO_QOS, NOT_OPEN_TO_ACCOUNT, "PartitionConfig")
 NO_NODES = "Requested node configuration is not available"
 
 
 def submission_bindings(case: Standing) -> Iterator[Binding]:
-    """Test whether the accounts and QOS of a job are there and may be used, and whether there are such licences."""
+    """Test whether the account, QOS and licences of a job exist, and whether it may use them."""
     settings, accounting, job = case.settings, case.accounting, case.job
     if case.cluster.accounting is not None and settings.associations_enforced:
         if case.association is None and case.account:
@@ -52,7 +52,7 @@ def submission_bindings(case: Standing) -> Iterator[Binding]:
 
 
 def _threshold(case: Standing) -> Iterator[Binding]:
-    """Test the fair share that a QOS requires of its users (sacctmgr(1), UsageThreshold and EnforceUsageThreshold)."""
+    """Test the fair share that a QOS requires of users (sacctmgr(1), UsageThreshold and EnforceUsageThreshold)."""
     own = next((one for one in case.qos if one.name == case.qos_name and one.has("EnforceUsageThreshold")), None)
     if own is None or own.usage_threshold is None or not case.counting:
         return
@@ -101,7 +101,7 @@ def _when_less(case: Standing, resource: str, by: float, own: float) -> int | No
 
 
 def partition_bindings(case: Standing, groups: frozenset[str] | None = None) -> list[Binding]:
-    """Test what a partition allows; `groups` are the user's, where they are known."""
+    """Test the permissions of a partition; `groups` are the user's groups, if known."""
     found = list(_partition(case, groups))
     early = case.settings.release() < (23, 2)  # seen on 22.05; not on 24.11 and 26.05
     if any(one.reason in CLOSED or (early and one.outcome == NEVER) for one in found):  # nodes are not looked for then
@@ -186,7 +186,7 @@ def _allowed(case: Standing, strictly: bool, groups: frozenset[str] | None) -> I
 
 
 def _memory(case: Standing, strictly: bool) -> Iterator[Binding]:
-    """Test MaxMemPerNode; of MaxMemPerCPU the job gets more CPUs instead (slurm.conf(5))."""
+    """Test MaxMemPerNode; a job above MaxMemPerCPU gets more CPUs instead (slurm.conf(5))."""
     job, partition, settings = case.job, case.partition, case.settings
     most = partition.most_memory_per_node
     if most is None and partition.most_memory_per_cpu is None:
@@ -204,7 +204,7 @@ def _memory(case: Standing, strictly: bool) -> Iterator[Binding]:
 
 
 def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
-    """Test what no state of the partition's nodes can meet, which is rejected always."""
+    """Test for requests that no state of the partition's nodes can satisfy; they are always rejected."""
     job, partition = case.job, case.partition
     extent = extent_of(case.cluster, partition)
     if not extent.sizes:
@@ -249,7 +249,7 @@ def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
 
 
 def count_bindings(case: Standing) -> Iterator[Binding]:
-    """Test how many jobs may be submitted, which rejects always (acct_policy_validate)."""
+    """Test the limits on submitted jobs, which always reject (acct_policy_validate)."""
     if case.job.id:
         return
     done: set[str] = set()

@@ -1,9 +1,9 @@
-"""Priorities while time goes on: they grow with age, and change with what users use (priority_multifactor.c).
+"""Priorities that change with time: they grow with age, and depend on usage (priority_multifactor.c).
 
-Slurm calculates those of all that wait anew every PriorityCalcPeriod from its own start on; a job that is submitted
-gets its priority with the fair share of the last time. The calculations come within the second behind that of its
-start (measured on 22.05, 24.11 and 26.05: 0.6 to 1.3 s behind BOOT_TIME, for hours the same), and who looks at the
-queue at the beginning of a second, as the main scheduler does from 24.11 on, sees what was before.
+Slurm recalculates the priorities of all waiting jobs every PriorityCalcPeriod after its own start; a new job gets its
+priority with the fair share of the last calculation. The calculations come within the second after that of its start
+(measured on 22.05, 24.11 and 26.05: 0.6 to 1.3 s after BOOT_TIME, constant for hours). A scheduler that runs at the
+beginning of a second, like the main scheduler from 24.11 on, uses the earlier priorities.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Ageing:
     values
         By record.
     remarks
-        What they do not depend on here, though they do in Slurm.
+        Influences in Slurm that are ignored here.
     """
 
     def __init__(self, cluster: Cluster, records: Sequence[Record], later: NDArray[np.bool_]) -> None:
-        """Begin; `later` says which records are of jobs that are submitted later: with no priority, or that of now."""
+        """Begin; `later` marks records of jobs submitted later: without a priority, or with the present one."""
         self.cluster, self.records = cluster, records
         settings = cluster.settings or Settings()
         self.settings, self.multifactor = settings, settings.priority_type == "multifactor"
@@ -63,7 +63,7 @@ class Ageing:
         self._place(later)
 
     def _place(self, later: NDArray[np.bool_]) -> None:
-        """Take the priorities that are published, and calculate those of jobs that come later.
+        """Take the published priorities, and calculate those of later jobs.
 
         The size counts the CPUs that a job would get as soon as a scheduler has tried it and priorities are calculated
         anew; published ones of others count what it asks for (seen on 22.05, 24.11 and 26.05: whole nodes).
@@ -98,17 +98,17 @@ class Ageing:
 
     @property
     def moves(self) -> bool:
-        """Whether priorities change with what runs."""
+        """Whether priorities depend on running jobs."""
         return bool(self._fair)
 
     def bases(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return by record its priority without age, and the one at its submission, by the fair share of now."""
+        """Return by record its priority without age, and its priority at submission, with the present fair share."""
         shares = np.array([self._share(at) for at in range(len(self.records))]) if self._fair else 0.0
         arriving = np.maximum(np.floor(self._new + shares + ALMOST), 1.0) if self.multifactor else self.values.copy()
         return self._base + self._rounded + shares, arriving
 
     def copied(self) -> Ageing:
-        """Return priorities that go on apart from these."""
+        """Return an independent copy."""
         other = copy.copy(self)
         other.values, other._used, other._runs = self.values.copy(), self._used.copy(), self._runs.copy()
         return other
@@ -148,12 +148,12 @@ class Ageing:
         return None if found is None else (found.account, found.user, found.partition)
 
     def _share(self, at: int) -> float:
-        """Return what fair share adds to a priority."""
+        """Return the contribution of fair share to a priority."""
         key = self._of[at]
         return 0.0 if key is None else self._fair * self._factors.get(key, 0.0)
 
     def began(self, key: Key, job: Job, now: int) -> None:
-        """Note that a job runs."""
+        """Record that a job runs."""
         if self._fair and job.partitions and (own := self._association(job, job.partitions[0])) is not None:
             qos = {} if self.cluster.accounting is None else self.cluster.accounting.qos
             rate = held(self.cluster, job).get("billing", job.cpus)
@@ -161,14 +161,14 @@ class Ageing:
             self._runs[key] = own, rate, now
 
     def ended(self, key: Key, now: int) -> None:
-        """Note that a job has ended."""
+        """Record that a job has ended."""
         if key in self._runs:
             own, rate, since = self._runs.pop(key)
             if not self._loses:
                 self._use(own, rate * max(now - since, 0))
 
     def _use(self, own: tuple[str, str, str], amount: float) -> None:
-        """Add to the use of a user and the accounts above."""
+        """Add to the usage of a user and of the accounts above."""
         accounting = self.cluster.accounting
         association = None if accounting is None else accounting.association(own[0], own[2], own[1])
         self._used[own] = self._used.get(own, 0.0) + amount
@@ -178,7 +178,7 @@ class Ageing:
                 self._used[account] = self._used.get(account, 0.0) + amount
 
     def _recalculate_shares(self, now: int, waits: NDArray[np.bool_]) -> None:
-        """Add what has been used since the last time, which decays, and rank the users anew (decay_thread)."""
+        """Add the usage since the last calculation, with decay, and rank the users again (decay_thread)."""
         accounting = self.cluster.accounting
         if not self._fair or accounting is None:
             return
@@ -199,7 +199,7 @@ class Ageing:
         self._runs[key] = own, rate, now
 
     def _associations(self) -> list[Association]:
-        """Return them as they are used now."""
+        """Return the associations with their present usage."""
         accounting = self.cluster.accounting
         return [
             replace(one, usage=self._used.get((one.account, one.user, one.partition), 0.0), level=None, fair_share=None)
@@ -230,16 +230,16 @@ class Ageing:
 
     @property
     def due(self) -> int:
-        """When they are calculated next; far away where nothing changes then."""
+        """The time of the next calculation; far in the future if nothing changes then."""
         return self.next if self.multifactor else 1 << 60
 
     def arrives(self, records: NDArray[np.int64]) -> None:
-        """Give a job that is submitted now its priority."""
+        """Set the priority of a job that is submitted now."""
         for at in records.tolist():
             self.values[at] = self._whole(self._new[at] + self._share(at)) if self.multifactor else self.values[at]
 
     def calculate(self, now: int, since: NDArray[np.int64], waits: NDArray[np.bool_] | None = None) -> None:
-        """Calculate all anew if it is time.
+        """Recalculate all priorities if it is time.
 
         Parameters
         ----------

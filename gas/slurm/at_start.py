@@ -1,8 +1,9 @@
-"""Limits looked at once more, with the nodes that a job would be given if it started now.
+"""Checks limits again, with the nodes that a job would get if it started now.
 
-What a job counts for is known when its nodes are: whole nodes of two sizes, how many nodes its tasks fill. Slurm tests
-limits on such amounts after it has chosen nodes (acct_policy.c, acct_policy_job_runnable_post_select), and so do we for
-jobs that would start now. What holds later does not matter yet.
+The amounts of a job are known only with its nodes: whole nodes of two sizes, or the number of nodes that its tasks
+fill. Slurm tests limits on such amounts after it has chosen nodes (acct_policy.c,
+acct_policy_job_runnable_post_select), and Gas does the same for jobs that would start now. Later limits do not matter
+yet.
 """
 
 from __future__ import annotations
@@ -32,18 +33,18 @@ def outlooks_at_start(
     unseen_until: int | None = None,
     known: Forecast | None = None,
 ) -> list[Outlook]:
-    """Return what becomes of jobs that are not submitted yet, with limits as they hold for the nodes that they get.
+    """Return the outlooks of jobs that are not submitted yet, with limits applied to the nodes that they get.
 
     Parameters
     ----------
     said
-        What limits say to a job before its nodes are known.
+        The verdict of limits on a job before its nodes are known.
     groups
-        Names of the groups of who asks.
+        Names of the user's groups.
     unseen_until
-        Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
+        The instant until which jobs that are not shown hold their CPUs; None if all jobs are shown.
     known
-        The forecast of the queue without such jobs, if it has been made.
+        The forecast of the queue without these jobs, if available.
     """
     made = forecast(cluster, jobs, unseen_until=unseen_until, limits=said, rest=False, known=known)
     found = list(made.outlooks)
@@ -90,7 +91,7 @@ def _with_nodes(
 
 
 def _by_nodes(job: Job, partition: Partition, verdict: Verdict | None) -> bool:
-    """Return whether what holds a job depends on which nodes it gets."""
+    """Return whether the limit that holds a job depends on its nodes."""
     if verdict is None or not verdict.bindings:
         return False
     whole = job.exclusive or partition.whole_nodes

@@ -1,4 +1,4 @@
-"""What a queue is run forward from: read from a cluster once, and copied for each run."""
+"""The prepared cluster and queue from which simulations begin: read once, and copied for each run."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["Beginning"]
 
 @dataclass(frozen=True)
 class Beginning:
-    """A cluster, the jobs that wait and come, and both as arrays.
+    """A cluster with its waiting and later jobs, also as arrays.
 
     Attributes
     ----------
     whole
-        By partition, as numbered in `waiting`: its nodes on which jobs start.
+        By partition, as numbered in `waiting`: its nodes on which jobs can start.
     steps
-        About how many steps a pass of a scheduler takes in plain Python.
+        Approximate number of steps of a scheduler's pass in plain Python.
     """
 
     cluster: Cluster
@@ -53,9 +53,9 @@ class Beginning:
         Parameters
         ----------
         arrivals, probes
-            Who comes later, at which epoch second, with numbers of their own; probes hold nothing.
+            Later jobs with their submission (epoch seconds) and unique numbers; probes hold nothing.
         unseen_until
-            Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
+            The instant until which jobs that are not shown hold their CPUs; None if all jobs are shown.
         """
         waiting = Waiting(cluster, arrivals, probes)
         state = state_of(cluster, waiting.records, pinned=False, room=waiting.room, unseen_until=unseen_until)
@@ -75,5 +75,5 @@ class Beginning:
         return cls(cluster, waiting, state, whole & state.usable, words_of(state.sets), steps)
 
     def room(self) -> Room:
-        """Return what a run works in."""
+        """Return the working memory of a run."""
         return room_of(self.state.machine, self.sets.shape[1], 0)

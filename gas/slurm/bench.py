@@ -1,4 +1,4 @@
-"""What a cycle of the backfill scheduler works in, so that nothing is made anew for each record."""
+"""The working memory of a cycle of the backfill scheduler, which is allocated once for all records."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Bench", "bench_of"]
 
 
 class Bench(NamedTuple):
-    """What a cycle works in, and how far it is: nothing of it is read before or after.
+    """The working memory and progress of a cycle, which are not used before or after it.
 
     Attributes
     ----------
     of_user, of_partition, of_both, of_account, held_by_partition
-        How many jobs of each have been looked at, or have a plan, by number.
+        Number of examined or planned jobs of each, by number.
     started, planned, rejected, latest_part
         By number of a job, and of an array in a partition: what became of it; and when its last part starts.
     given, scratch, taken, where
@@ -52,7 +52,7 @@ class Bench(NamedTuple):
 
 
 def bench_of(records: Records, machine: Machine, running: Running, sets: Words, preempts: NDArray[np.bool_]) -> Bench:
-    """Return what a cycle works in."""
+    """Return the working memory of a cycle."""
     numbered = (
         records.job, records.user, records.partition, records.user_partition, records.account, records.leader,
         records.array_partition,

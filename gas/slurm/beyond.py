@@ -1,4 +1,4 @@
-"""The pass beyond Slurm's: what its cycle does not plan, and will start some time, planned on behind its plans."""
+"""The pass beyond Slurm's cycle: behind its plans, it plans the unplanned jobs that will start at some time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gas.slurm.state import State
 __all__ = ["Beyond", "moves", "parameters_of_beyond", "plan_beyond"]
 
 NODES_PLANNED = 5_000_000
-"""The same in nodes of the machine: of a large one fewer jobs are planned on, so that it takes seconds."""
+"""The same in nodes of the machine: on a large one, fewer jobs are planned, so that the pass takes seconds."""
 
 
 @dataclass
@@ -26,14 +26,14 @@ class Beyond:
     Attributes
     ----------
     start, row
-        By record of a probe, when it is expected, and its nodes with the CPUs that it has of each.
+        By record of a probe, its expected start, and its nodes with its CPUs on each.
     since
-        By record of a probe, from when on something that Slurm does not plan may be in its way.
+        By record of a probe, the instant from which on an unplanned job may be in its way.
     crowd
         By record of a probe, how many jobs and tasks before it were not planned at all, and for how many seconds its
         nodes are busy with them.
     order, did
-        What was planned in which order, without probes, and what the pass came to.
+        The planned records in order, without probes, and the results of the pass.
     """
 
     plans: list[Planned]
@@ -47,7 +47,7 @@ class Beyond:
 
 
 def _known_of(before: Beyond | None, order: Sequence[tuple[int, bool, int, int]]) -> Found | None:
-    """Return what another pass found as long as its order was the same."""
+    """Return the results of another pass, as far as its order was the same."""
     if before is None or before.did is None:
         return None
     same = 0
@@ -61,9 +61,9 @@ def _known_of(before: Beyond | None, order: Sequence[tuple[int, bool, int, int]]
 
 
 def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: bool = True) -> Beyond:
-    """Plan on what has no plan and will start some time, each such job before the first probe behind it.
+    """Plan the unplanned jobs that will start, each such job before the first probe behind it.
 
-    What another pass found before it, without probes, is believed; without `rest`, it ends with the last probe.
+    Results of an earlier pass without probes are used; without `rest`, this pass ends with the last probe.
     """
     first = did.plans
     found = Beyond([], 0, {}, {}, {})
@@ -167,9 +167,9 @@ def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: 
 
 
 def _crowd_before(state: State, at: int, crowds: Mapping[int, tuple[int, int]]) -> tuple[int, int]:
-    """Return how many are left out that may be in a record's way, and how many seconds of its nodes they need.
+    """Return the number of omitted jobs that may be in a record's way, and the seconds of its nodes that they need.
 
-    Only what cannot run elsewhere counts as work.
+    Only jobs that cannot run elsewhere count as work.
     """
     own = state.sets[int(state.rows.nodes[at])]
     count = work = 0
@@ -182,7 +182,7 @@ def _crowd_before(state: State, at: int, crowds: Mapping[int, tuple[int, int]]) 
 
 
 def parameters_of_beyond(state: State) -> Parameters:
-    """Return the parameters without what ends Slurm's search."""
+    """Return the parameters without the limits that end Slurm's search."""
     one = state.parameters
     return one._replace(
         window=1 << 50, max_job_test=0, max_job_user=0, max_job_part=0, max_job_user_part=0, max_job_assoc=0,
@@ -191,7 +191,7 @@ def parameters_of_beyond(state: State) -> Parameters:
 
 
 def moves(record: Record) -> bool:
-    """Return whether it will start without anybody doing anything."""
+    """Return whether a record will start without an intervention."""
     return record.blocked in (None, Blocked.BEGIN, Blocked.TASKS, Blocked.RESERVATION)
 
 

@@ -1,4 +1,4 @@
-"""The waiting jobs that limits hold back: they have no plan and hold nothing, and those behind them go on."""
+"""The waiting jobs that limits hold back: they have no plan and hold nothing, and do not delay later jobs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["blocked"]
 def blocked(cluster: Cluster) -> dict[int, str]:
     """Return the waiting jobs that a limit holds back now, and its reason.
 
-    What Slurm says counts. Jobs that it has not tested yet (they have no start, and their reason is not a limit) are
-    tested here, as far as their account and QOS are shown; of others' own associations the limits are not.
+    Slurm's reasons count. Jobs that it has not tested yet (they have no start, and their reason is not a limit) are
+    tested here, as far as their account and QOS are shown; limits of other users' associations are not.
     """
     partitions = {one.name: one for one in cluster.partitions}
     known: dict[Hashable, str] = {}
@@ -46,7 +46,7 @@ def _like(job: Job) -> Hashable:
 
 
 def _reason(cluster: Cluster, job: Job, partitions: list[Partition]) -> str:
-    """Return the reason if all partitions hold it back, else nothing."""
+    """Return the reason if all partitions hold the job back, else nothing."""
     verdicts = [limits(cluster, job, partition, dated=False) for partition in partitions]
     if not verdicts or any(one.outcome == FREE for one in verdicts):
         return ""

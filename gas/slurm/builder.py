@@ -1,4 +1,4 @@
-"""The machine, what runs on it, and sets of its nodes, as arrays: each built once for a cluster."""
+"""Builds the arrays of the machine, its running jobs and sets of nodes, each once for a cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Builder", "Sets", "numbers_of"]
 
 
 class Sets:
-    """Sets of nodes by number; equal ones have one number."""
+    """Sets of nodes by number; equal sets have the same number."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -80,7 +80,7 @@ class Builder:
         )
 
     def of_names(self, names: Iterable[str]) -> NDArray[np.bool_]:
-        """Return the set of the nodes of these names that there are."""
+        """Return the set of the existing nodes with these names."""
         key = tuple(names)
         if key not in self._of_names:
             found = np.zeros(self.count, np.bool_)
@@ -90,7 +90,7 @@ class Builder:
         return self._of_names[key]
 
     def numbers(self, kind: str, keys: Iterable[object]) -> NDArray[np.int64]:
-        """Return numbers of keys of a kind; equal ones have one number, whenever they are asked for."""
+        """Return numbers for keys of a kind; equal keys have the same number in all calls."""
         known = self._numbers.setdefault(kind, {})
         return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
 
@@ -99,7 +99,7 @@ class Builder:
         return list(self._numbers.get(kind, ()))
 
     def machine(self) -> Machine:
-        """Return what the nodes have."""
+        """Return the resources of the nodes."""
         nodes = self.cluster.nodes
         gres = np.zeros((self.count, len(self.resources)), np.int64)
         for place, node in enumerate(nodes):
@@ -120,7 +120,7 @@ class Builder:
     def running(
         self, machine: Machine, jobs: Sequence[Job], unseen_until: int | None, room: int
     ) -> tuple[Running, Use, NDArray[np.int64]]:
-        """Return what runs, what it uses, and CPUs that jobs use which are not shown; with room for more jobs."""
+        """Return the running jobs, their use, and the CPUs used by jobs that are not shown; with room for more jobs."""
         now, columns = self.cluster.now, len(self.resources)
         ends: list[int] = []
         firsts: list[int] = []
@@ -196,7 +196,7 @@ class Builder:
     # -- what waits
 
     def features(self, constraint: str) -> tuple[int, int]:
-        """Return where in `options` the sets of a constraint stand, and how many there are."""
+        """Return the place of a constraint's sets in `options`, and their number."""
         if constraint not in self._features:
             found = allowed(constraint, self._with_feature, np.ones(self.count, np.bool_))
             if not found.clear:
@@ -216,6 +216,6 @@ def padded(values: list[int], room: int) -> NDArray[np.int64]:
 
 
 def numbers_of(keys: Iterable[object]) -> NDArray[np.int64]:
-    """Return the number of each key, equal ones with the same."""
+    """Return the number of each key; equal keys have the same number."""
     known: dict[object, int] = {}
     return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)

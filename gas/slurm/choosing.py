@@ -1,4 +1,4 @@
-"""Which nodes a job gets, of those that can give it something (select/cons_tres)."""
+"""Chooses the nodes of a job among those that can contribute (select/cons_tres)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = ["choose", "choose_with", "may_do"]
 
 @lean_kernel
 def may_do(capacity: NDArray[np.int64], need: NDArray[np.int64], work: Work) -> bool:
-    """Return whether those nodes that give most have enough CPUs: else no choice does."""
+    """Return whether the nodes with the largest contributions have enough CPUs: else no choice has."""
     most = need[MOST]
     if most >= len(capacity):
         return True  # as many as there are
@@ -81,7 +81,7 @@ def choose(
     weakest: bool,
     given: NDArray[np.int64],
 ) -> bool:
-    """Do as `choose_with` in a room that is made for it."""
+    """Do as `choose_with`, with new working memory."""
     return choose_with(capacity, need, gres, required, machine, use, first_node, weakest, work_of(machine, 0), given)
 
 
@@ -98,7 +98,7 @@ def choose_with(
     work: Work,
     given: NDArray[np.int64],
 ) -> bool:
-    """Choose nodes for a job of what each can give, write what each gives into `given`, return whether that is enough.
+    """Choose nodes for a job by their contributions, write these into `given`, and return whether they suffice.
 
     Choices that fail are tried again without weak nodes, where there are more nodes than the job must have
     (_select_nodes and its successors: the knapsack).
@@ -192,7 +192,7 @@ def _in_order(
     work: Work,
     given: NDArray[np.int64],
 ) -> bool:
-    """Choose in the order that a job's nodes have."""
+    """Choose in the job's order of nodes."""
     if need[ORDER] == BY_SWITCHES:
         return by_switches(capacity, count, need, gres, required, machine, use, work, given)
     return _consecutive(capacity, count, need, gres, required, machine, use, work, given)
@@ -214,7 +214,7 @@ def _consecutive(
 
     In another order each node is a run of its own (_eval_nodes_lln, _eval_nodes_serial).
 
-    The first `count` of `work.places` are the nodes that can give something.
+    The first `count` of `work.places` are the nodes that can contribute.
     """
     extra = max(need[WANTED] - need[LEAST], 0)
     if not begin(capacity, need, gres, required, machine, use, work, given):

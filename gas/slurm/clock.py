@@ -1,4 +1,4 @@
-"""The times at which both schedulers look at the queue: intervals, triggers, and work due at an instant."""
+"""The times at which both schedulers run: intervals, triggers, and work due at an instant."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Clock:
     Attributes
     ----------
     backfill, full
-        Earliest next cycle, and the main scheduler's next look at the whole queue.
+        Earliest next cycle, and the main scheduler's next pass over the whole queue.
     interval, every, delay
-        Seconds between cycles (bf_interval), between looks at the whole queue (sched_interval), and between passes
+        Seconds between cycles (bf_interval), between passes over the whole queue (sched_interval), and between passes
         triggered by events (batch_sched_delay).
     depth, partition_depth
         Most records that such a pass tries, in all and of a partition; 0 means no limit.
@@ -30,7 +30,7 @@ class Clock:
     changed, asked
         Whether there is work for a cycle, and for a pass.
     last
-        The main scheduler's last look.
+        The main scheduler's last pass.
     """
 
     now: int

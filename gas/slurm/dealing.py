@@ -1,4 +1,4 @@
-"""How many CPUs of each of its nodes a job gets, once these are chosen: its tasks are dealt to them (dist_tasks.c)."""
+"""The CPUs that a job gets on each of its chosen nodes: its tasks are distributed to them (dist_tasks.c)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def dealt(
     use: Use,
     given: NDArray[np.int64],
 ) -> bool:
-    """Deal the tasks of a job to its nodes, of which each can give so many CPUs; return whether they are.
+    """Distribute the tasks of a job to its chosen nodes, by their CPUs; return whether all have a place.
 
     They go to the nodes in turn, as far as each has CPUs: a range of nodes, or nodes for the GPUs of a job, may have
     been given more than the tasks need (seen on 26.05: -n 11 -N 2-5 has 3, 4, 3 and 1 CPUs where 3, 4, 4 and 3 are
@@ -63,7 +63,7 @@ def _as_it_can(need: NDArray[np.int64], machine: Machine, given: NDArray[np.int6
 
 @lean_kernel
 def _per_node(need: NDArray[np.int64], given: NDArray[np.int64], nodes: int) -> None:
-    """Give the nodes a task each, and again; or as many as are asked for per node, also if fewer are left."""
+    """Give each node one task in turn; or the requested number per node, even if fewer are left."""
     tasks, place = need[CPUS] // need[TASK_CPUS], 0
     for node in range(len(given)):
         if given[node] > 0:
@@ -81,7 +81,7 @@ def _by_gpus(
     use: Use,
     given: NDArray[np.int64],
 ) -> bool:
-    """Give nodes as many tasks as the job has GPUs there; return False, and change nothing, if one has no room."""
+    """Give nodes as many tasks as the job has GPUs there; return False, without changes, if a node has no room."""
     column, most = -1, 0
     for one in range(gres.shape[1]):
         if column < 0 and gres[OF_JOB, one] > 0:
@@ -108,7 +108,7 @@ def _by_gpus(
 
 @lean_kernel
 def _in_turn(need: NDArray[np.int64], given: NDArray[np.int64]) -> None:
-    """Take from the nodes what is more than they get if tasks go to them in turn, of as much as each has been given."""
+    """Reduce the CPUs of nodes to those that they get if tasks go to them in turn."""
     level, left, going = 0, need[CPUS], True
     while going:  # all get as much as this, or all that they have
         step = 0

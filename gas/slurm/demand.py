@@ -124,11 +124,12 @@ def held(cluster: Cluster, job: Job) -> Mapping[str, float]:
 
 
 def fills_nodes(job: Job, rules: Rules) -> bool:
-    """Return whether each node of a job gets as many tasks as it asks for per node, also if fewer are left.
+    """Return whether each node of a job gets the requested number of tasks per node, even if fewer are left.
 
-    One of a single task needs a node for as many, and gets its own (seen on 22.05: -n 1 --ntasks-per-node=4). Where no
-    number of tasks was asked for, each gets as many on all releases; what is shown are then those of the least number
-    of nodes (seen on 22.05, 24.11 and 26.05: -N 2-4 --ntasks-per-node=3 shows NumTasks=6 and has 12 CPUs).
+    A job of a single task needs a node for this number, and gets only its own CPUs (seen on 22.05: -n 1
+    --ntasks-per-node=4). Without a requested number of tasks, each node gets this number on all releases; NumTasks then
+    counts the least number of nodes (seen on 22.05, 24.11 and 26.05: -N 2-4 --ntasks-per-node=3 shows NumTasks=6 and
+    has 12 CPUs).
     """
     if not job.tasks_per_node or job.tasks_asked == 1:
         return False

@@ -1,4 +1,4 @@
-"""What a job waits for: other jobs (sbatch(1), --dependency)."""
+"""Dependencies: the jobs that a job waits for (sbatch(1), --dependency)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Dependency:
     Attributes
     ----------
     kind
-        afterany, afterok, afternotok, after or singleton; anything else is not understood.
+        afterany, afterok, afternotok, after or singleton; others are not understood.
     job, task
-        Whose start or end it waits for; all tasks of an array where the task is None.
+        The job whose start or end it waits for; without a task, all tasks of an array.
     delay
         Seconds after its start.
     """
@@ -30,7 +30,7 @@ class Dependency:
 
 
 Others = Callable[[int, int | None], tuple[int | None, int | None]]
-"""When a job, or a task of it, has started and ended (all of its tasks); None for what has not come."""
+"""Start and end of a job or task (for an array, of all its tasks); None if not reached yet."""
 
 Failed = Callable[[int, int | None], bool]
 
@@ -38,10 +38,10 @@ _ONE = re.compile(r"(\d+)(?:_(\d+|\*))?(?:\+(\d+))?")
 
 
 def dependencies_of(text: str) -> tuple[tuple[Dependency, ...], bool]:
-    """Return the conditions of a job, and whether one of them suffices.
+    """Return the conditions of a job, and whether a single one suffices.
 
-    Slurm shows them with their states, ``afterany:12(unfulfilled),afterok:13_*(unfulfilled)``; a question mark between
-    them says that one suffices.
+    Slurm shows them with their states, ``afterany:12(unfulfilled),afterok:13_*(unfulfilled)``; question marks between
+    them mean that one suffices.
     """
     if not text or text in ("(null)", "None"):
         return (), False
@@ -73,7 +73,7 @@ def fulfilled(
     Parameters
     ----------
     failed
-        Whether a job, or one of its tasks, has not ended well; by default all do.
+        Whether a job, or one of its tasks, has failed; by default none has.
     alone
         Whether no other job of the same user and name runs, or was submitted before and waits (singleton).
     """
@@ -84,12 +84,12 @@ def fulfilled(
 
 
 def fulfilled_from(found: tuple[Dependency, ...], any_of: bool, now: int, others: Others) -> int | None:
-    """Return from when on conditions hold where all jobs end well; None if that is not known.
+    """Return the instant from which on conditions hold if all jobs succeed; None if unknown.
 
     Parameters
     ----------
     others
-        Here starts and ends may be expected ones.
+        Starts and ends, which may be expected ones.
     """
     instants = [_holds_from(one, others) for one in found]
     known = [max(one, now) for one in instants if one is not None]

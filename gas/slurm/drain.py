@@ -1,7 +1,7 @@
-"""A queue run forward in one kernel: the loop of `gas.slurm.forward` over both schedulers' own kernels.
+"""Simulates a queue forward in one kernel: the loop of `gas.slurm.forward` over the kernels of both schedulers.
 
-It takes queues in which a start changes nothing but the machine, licences and arrays: `gas.slurm.sampler` says which.
-Every instant, start and node is as there.
+It supports queues in which a start changes only the machine, licences and arrays; `gas.slurm.sampler` checks this.
+Every instant, start and node is the same as there.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _at(now: int, given: Parameters) -> Parameters:
 
 @lean_kernel
 def _main(depth: int, seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, site: Site) -> None:
-    """Make a pass of the main scheduler."""
+    """Run a pass of the main scheduler."""
     plans, numbers, room = site.plans, flow.numbers, site.bench.room
     count = write_queue(line, flow, site)
     if count == 0:
@@ -90,7 +90,7 @@ def _main(depth: int, seconds: NDArray[np.int64], line: Line, pace: Pace, flow: 
 
 @lean_kernel
 def _backfill(seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, site: Site) -> bool:
-    """Make a cycle of the backfill scheduler; return whether it plans anything."""
+    """Run a cycle of the backfill scheduler; return whether it plans anything."""
     plans, table, bench, now = site.plans, site.table, site.bench, flow.numbers[NOW]
     count = write_queue(line, flow, site)
     if count == 0:
@@ -143,7 +143,7 @@ def _backfill(seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, si
 
 @lean_kernel
 def _instant(seconds: NDArray[np.int64], leaves: int, line: Line, pace: Pace, flow: Flow, site: Site) -> None:
-    """Do what is due now, in the order of `gas.slurm.forward`."""
+    """Handle the events that are due now, in the order of `gas.slurm.forward`."""
     numbers = flow.numbers
     now, ended = numbers[NOW], False
     while numbers[ENDING] > 0 and flow.ends[TIME, 0] <= now:
@@ -184,7 +184,7 @@ def _instant(seconds: NDArray[np.int64], leaves: int, line: Line, pace: Pace, fl
 
 @lean_kernel
 def _next_event(leaves: int, line: Line, flow: Flow, closures: Closures) -> int:
-    """Return when something comes, ends or begins next, whatever the schedulers do."""
+    """Return the next arrival, end or begin time, independent of the schedulers."""
     numbers, following = flow.numbers, NEVER
     now = numbers[NOW]
     if numbers[ENDING] > 0:
@@ -206,7 +206,7 @@ def _next_event(leaves: int, line: Line, flow: Flow, closures: Closures) -> int:
 
 @lean_kernel
 def _any_waits(line: Line, flow: Flow) -> bool:
-    """Return whether a job is there that may start some time."""
+    """Return whether a waiting job may start at some time."""
     for at in range(flow.numbers[WAITING]):
         record = flow.order[at]
         if flow.tasks[line.place[record]] > 0 and line.may[record]:
@@ -216,14 +216,14 @@ def _any_waits(line: Line, flow: Flow) -> bool:
 
 @lean_kernel
 def drain(until: int, leaves: int, seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, site: Site) -> int:
-    """Go from instant to instant until all who are awaited have started; return when that was.
+    """Advance from instant to instant until all awaited jobs have started; return the last instant.
 
     Parameters
     ----------
     leaves
-        When jobs start again on the nodes that others are leaving.
+        The instants at which jobs can start again on nodes that others are leaving.
     seconds
-        How long each task takes, `LONGEST` for until its limit.
+        Run time of each task; `LONGEST` means until its limit.
     """
     numbers = flow.numbers
     while numbers[NOW] <= until:

@@ -1,4 +1,4 @@
-"""Why a job waits: what it waits for in words, who is ahead of it, its own priority's parts, and its limits."""
+"""Why a job waits: Slurm's reason in words, the jobs ahead of it, the parts of its priority, and its limits."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Ahead:
-    """Who comes before a job in its partition.
+    """The jobs ahead of a job in its partition.
 
     Attributes
     ----------
     higher_tier, higher_priority, earlier
-        How many waiting jobs of a partition of a higher tier on common nodes, of a higher priority, and of the same
-        priority but submitted earlier.
+        Numbers of waiting jobs in a partition of a higher tier with common nodes, with a higher priority, and with the
+        same priority but submitted earlier.
     own
-        How many of them are the user's own.
+        Number of the user's own jobs among them.
     tasks
-        How many jobs they are, each task of an array counted.
+        Their number with each task of an array counted.
     """
 
     higher_tier: int = 0
@@ -67,7 +67,7 @@ class Ahead:
 
     @property
     def all(self) -> int:
-        """How many there are."""
+        """Their total number."""
         return self.higher_tier + self.higher_priority + self.earlier
 
 
@@ -78,9 +78,9 @@ class Explanation:
     Attributes
     ----------
     reason
-        What Slurm says, in words.
+        Slurm's reason in words.
     in_partition
-        For each partition that it may run in: who is ahead, its priority there, and what its limits say.
+        For each possible partition: the jobs ahead, its priority there, and the verdict of limits.
     """
 
     job: Job
@@ -89,7 +89,7 @@ class Explanation:
 
 
 def explanation(cluster: Cluster, job: Job) -> Explanation:
-    """Return why a pending job waits, from what is published."""
+    """Return why a pending job waits, from the published state."""
     partitions = {one.name: one for one in cluster.partitions}
     found = {}
     for name in job.partitions:
@@ -102,7 +102,7 @@ def explanation(cluster: Cluster, job: Job) -> Explanation:
 
 
 def reason_in_words(job: Job, verdicts: list[Verdict]) -> str:
-    """Return Slurm's reason in words, with the limit and what is in use of it where that is known."""
+    """Return Slurm's reason in words, with the limit and its usage if known."""
     reason = job.reason.strip("()")
     for verdict in verdicts:
         for one in verdict.bindings:
@@ -124,7 +124,7 @@ def reason_in_words(job: Job, verdicts: list[Verdict]) -> str:
 
 
 def _ahead(cluster: Cluster, job: Job, partition: Partition) -> Ahead:
-    """Count who comes first: by tier, then priority, then submission (job_scheduler.c, sort_job_queue2)."""
+    """Count the jobs ahead: by tier, then priority, then submission (job_scheduler.c, sort_job_queue2)."""
     nodes = set(partition.nodes)
     partitions = {one.name: one for one in cluster.partitions}
     own = job.priority_in.get(partition.name, job.priority)

@@ -1,4 +1,4 @@
-"""What a partition has altogether, worked out once for each cluster that is read: large sites ask for it often."""
+"""The total resources of a partition, computed once per reading of a cluster, because large sites need them often."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Extent:
     Attributes
     ----------
     names
-        As the partition lists them.
+        Names of the nodes, in the partition's order.
     nodes
         By name.
     usual
-        One as most are, of those on which jobs start if there are any; None if there are no nodes.
+        A node of the most frequent kind, if possible one on which jobs can start; None if there are no nodes.
     sizes
         CPUs of each, the largest first.
     memory
         MB of the largest; None if none is published.
     first_memory
-        MB of the first that the partition lists.
+        MB of the first node in the partition's list.
     """
 
     names: tuple[str, ...]
@@ -40,17 +40,17 @@ class Extent:
 
     @cached_property
     def cpus(self) -> int:
-        """CPUs of all of them."""
+        """Total CPUs of all nodes."""
         return sum(self.sizes)
 
     @property
     def largest(self) -> int:
-        """CPUs of the largest node; 1 if there is none."""
+        """CPUs of the largest node; 1 without nodes."""
         return self.sizes[0] if self.sizes else 1
 
 
 def extent_of(cluster: Cluster, partition: Partition) -> Extent:
-    """Return what a partition has altogether."""
+    """Return the total resources of a partition."""
     key = ("extent", partition.name)
     known = cluster.worked_out.get(key)
     if not isinstance(known, Extent) or known.names is not partition.nodes:  # thousands of names, which take time

@@ -1,4 +1,4 @@
-"""The factors of a job's priority, 0 to 1 each, and what of them cannot be known (priority_multifactor.c)."""
+"""The factors of a job's priority, each from 0 to 1, and the unknown ones (priority_multifactor.c)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Factors", "Part", "configured"]
 
 @dataclass(frozen=True)
 class Part:
-    """One term of a priority: what the job has of it, 0 to 1, and what that gives."""
+    """One term of a priority: the job's factor, from 0 to 1, and the resulting points."""
 
     name: str
     factor: float
@@ -25,7 +25,7 @@ class Part:
 
     @property
     def points(self) -> float:
-        """What it adds."""
+        """Its contribution to the priority."""
         return self.factor * self.weight
 
 
@@ -35,7 +35,7 @@ class Factors:
     Attributes
     ----------
     unknown
-        What they depend on and is not published, in words; it grows as factors are asked for.
+        Unpublished values on which they depend, in words; it grows as factors are requested.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Factors:
         self.qos = qos
 
     def parts(self, waited: int, *, given: bool) -> list[Part]:
-        """Return the terms, for what the job asks for or for what it is given."""
+        """Return the terms, for the requested or for the allocated resources."""
         weights = self.settings.weights
         without = self.settings.with_accounting is False
         age = min(waited / self.settings.max_age, 1.0) if self.settings.max_age else float(waited > 0)
@@ -73,20 +73,20 @@ class Factors:
         return parts
 
     def fair_share(self) -> float | None:
-        """Return the factor of what was used on the job's account; None if that is not known."""
+        """Return the fair-share factor of the job's account; None if unknown."""
         if self.association is None or self.accounting is None:
             return None
         return factor(self.accounting, self.association, self.settings)
 
     def qos_factor(self) -> float | None:
-        """Return the priority of the job's QOS, of the largest that there is; None if that is not known."""
+        """Return the priority of the job's QOS relative to the largest one; None if unknown."""
         known = self.accounting.qos if self.accounting is not None else {}
         if self.qos not in known:
             return None
         return known[self.qos].priority / max(1, *(one.priority for one in known.values()))
 
     def _raw(self, flag: str) -> bool:
-        """Whether a factor is not divided by the largest that there is.
+        """Whether factors are not divided by the largest value.
 
         scontrol prints NO_NORMAL_ALL where any of these flags is set (seen on 22.05 to 26.05): which, is not known.
         """
@@ -131,7 +131,7 @@ class Factors:
     def _size(self, *, given: bool) -> float:
         """Return the factor of the size (slurm.conf(5), PriorityWeightJobSize, PriorityFavorSmall).
 
-        It takes the nodes that were asked for, 1 if none, not those that the job needs.
+        It counts the requested nodes, 1 if none, not the nodes that the job needs.
         """
         nodes = len(self.cluster.nodes)
         cpus = sum(node.cpus for node in self.cluster.nodes)
@@ -167,7 +167,7 @@ class Factors:
 
 
 def configured(cluster: Cluster, partition: Partition) -> Mapping[str, float]:
-    """Return how much of each resource a partition has: as it is published, else as its nodes have."""
+    """Return the amount of each resource of a partition: as published, else from its nodes."""
     if partition.tres:
         return partition.tres
     nodes = extent_of(cluster, partition).nodes.values()

@@ -1,4 +1,4 @@
-"""Fair share: who has used less than their part comes first.
+"""Fair share: users who used less than their share come first.
 
 sshare publishes each user's factor, which is read where possible (`factor`); it has six digits, and Fair Tree's factors
 are ranks, which can be restored exactly. `fair_tree` and `classic` calculate it from shares and use, for a time when
@@ -23,7 +23,7 @@ def _key(one: Association) -> Key:
 
 
 def factor(accounting: Accounting, association: Association, settings: Settings) -> float | None:
-    """Return the factor of an association, 0 to 1; None if it is neither published nor can be calculated."""
+    """Return the factor of an association, 0 to 1; None if it is neither published nor computable."""
     if association.fair_share is not None:
         users = sum(bool(one.user) for one in accounting.associations)
         if accounting.shares_complete and not is_classic(settings) and users:
@@ -38,12 +38,12 @@ def factor(accounting: Accounting, association: Association, settings: Settings)
 
 
 def is_classic(settings: Settings) -> bool:
-    """Whether the factor is calculated as before Fair Tree (slurm.conf(5), PriorityFlags)."""
+    """Whether the factor is calculated without Fair Tree (slurm.conf(5), PriorityFlags)."""
     return bool(settings.priority_flags & {"NO_FAIR_TREE", "DEPTH_OBLIVIOUS"})
 
 
 def _children(associations: Sequence[Association]) -> dict[str, list[Association]]:
-    """Return who is below each account: users and accounts; those of accounts that share as theirs does move up."""
+    """Return the users and accounts below each account; those of accounts that share like their parent move up."""
     parents = {one.account: one.parent or "" for one in associations if not one.user}
     likes = {one.account for one in associations if not one.user and one.shares is None}
     found: dict[str, list[Association]] = {}
@@ -60,7 +60,7 @@ def _children(associations: Sequence[Association]) -> dict[str, list[Association
 
 
 def fair_tree(associations: Sequence[Association], settings: Settings | None = None) -> dict[Key, float]:
-    """Return the factors of all users, as Fair Tree ranks them: the best has 1, each next one a step less.
+    """Return the factors of all users by Fair Tree's ranks: the best has 1, each next one a step less.
 
     LevelFS that is published counts, as use is published in whole numbers; who forecasts use leaves it out. Accounts
     that tie are not merged (as the manual has it, and no release does). Their order is that of an unstable
@@ -98,7 +98,7 @@ def fair_tree(associations: Sequence[Association], settings: Settings | None = N
 
 
 def _level(one: Association, total: int, used: float) -> float:
-    """Return LevelFS: the part of the shares by the part of the use; as it is published where it is."""
+    """Return LevelFS, the ratio of normalized shares to normalized usage; as published, if it is."""
     if one.level is not None:
         return one.level
     if one.shares is None:
@@ -115,12 +115,12 @@ def classic(
 ) -> dict[Key, float]:
     """Return the factors of all users as before Fair Tree: 2 to the power of minus use by share, by the dampening.
 
-    Slurm takes accounts as they were a calculation before: what is published lags behind by PriorityCalcPeriod.
+    Slurm uses the accounts of the previous calculation: published values lag behind by PriorityCalcPeriod.
 
     Parameters
     ----------
     before
-        What accounts had used a calculation before, where that is known.
+        Usage of accounts at the previous calculation, if known.
     """
     accounts = {one.account: one for one in associations if not one.user}
     siblings: dict[str, list[Association]] = {}
@@ -132,7 +132,7 @@ def classic(
     memory: dict[Key, tuple[float, float, float]] = {}
 
     def norms(one: Association) -> tuple[float, float, float]:
-        """Return the share and the use as parts of all, and the use that counts."""
+        """Return normalized shares, normalized usage, and effective usage."""
         key = _key(one)
         if key not in memory:
             memory[key] = calculated(one)

@@ -1,4 +1,4 @@
-"""Which nodes a constraint allows (sbatch(1), --constraint): features joined by & and |, in parentheses or brackets."""
+"""The nodes that a constraint allows (sbatch(1), --constraint): features with & and |, parentheses or brackets."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ DEEPEST = 50
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a constraint allows.
+    """The nodes that a constraint allows.
 
     Attributes
     ----------
     options
-        Sets of nodes, from any one of which all nodes of a job have to be.
+        Sets of nodes; all nodes of a job must be from the same set.
     clear
         Whether it was understood: of numbers of nodes with a feature it is only known which nodes those may be.
     """
@@ -35,7 +35,7 @@ class Allowed:
 
 
 def allowed(constraint: str, with_feature: Callable[[str], Nodes], everywhere: Nodes) -> Allowed:
-    """Return which nodes a constraint allows.
+    """Return the nodes that a constraint allows.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def allowed(constraint: str, with_feature: Callable[[str], Nodes], everywhere: N
 
 
 class _Unclear(Exception):
-    """The constraint does not read as one."""
+    """The constraint is malformed."""
 
 
 class _Reader:

@@ -1,4 +1,4 @@
-"""What changes while a queue is run forward in one kernel (`gas.slurm.drain`), and what does not."""
+"""The changing and the constant parts of the state while one kernel simulates a queue (`gas.slurm.drain`)."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ was, and the last of what `drain` calls an event, and priorities are calculated 
 
 
 class Line(NamedTuple):
-    """The records of a queue, as they do not change while it is run forward.
+    """The constant parts of the records of a queue, while it is simulated.
 
     Attributes
     ----------
     place, may
-        By record: of its job; whether it may ever start.
+        By record: the place of its job; whether it may ever start.
     rank, tie
-        By record: what comes before its priority, and after it.
+        By record: the sort keys before its priority, and after it.
     tried, arriving
-        By record: its priority without age; and at its submission.
+        By record: its priority without age, and that at its submission.
     first, first_run
         By place: its first record, and where the run times of its tasks begin; they end where those of the next do.
     begins
-        By place: before which epoch second it does not start.
+        By place: the epoch second before which it does not start.
     """
 
     place: NDArray[np.int64]
@@ -52,12 +52,12 @@ class Line(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """When both schedulers look (`gas.slurm.clock.Clock`), and when priorities are calculated (`gas.slurm.ageing`).
+    """The times of both schedulers (`gas.slurm.clock.Clock`) and of priority calculations (`gas.slurm.ageing`).
 
     Attributes
     ----------
     weight, oldest, period
-        PriorityWeightAge, PriorityMaxAge, PriorityCalcPeriod; the period is 0 where priorities stay as they are.
+        PriorityWeightAge, PriorityMaxAge, PriorityCalcPeriod; the period is 0 if priorities do not change.
     """
 
     begin: int
@@ -74,23 +74,23 @@ class Pace(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """What changes, and what is worked in.
+    """The changing parts of the state, and working memory.
 
     Attributes
     ----------
     order, queue, priority
-        Records that have come, in their order; those of them that are tried now; and by record.
+        The submitted records in their order; those that are tried now; and the priority by record.
     arrived, eligible, tasks, begun
-        By place: whether it has come, since when it may start, how many of its tasks have not, when the first did
-        (-1 before).
+        By place: whether it is submitted, since when it may start, the number of its tasks that have not started, and
+        the start of the first (-1 before).
     awaited
-        Places that are waited for.
+        The awaited places.
     ends, slots
-        A heap (`gas.heap`) of the ends of what runs, by its numbers; and by place in `Running`, the number.
+        A heap (`gas.heap`) of the ends of running jobs, by number; and the number by place in `Running`.
     licences
-        By number of what runs.
+        By number of the running job.
     comes, comer
-        Who comes when.
+        The later arrivals and their times.
     """
 
     order: NDArray[np.int64]
@@ -110,7 +110,7 @@ class Flow(NamedTuple):
 
 
 class Site(NamedTuple):
-    """The machine and its queue as the kernels have them; `gas.slurm.state.State` says what each is."""
+    """The machine and its queue in the form for kernels; `gas.slurm.state.State` documents the parts."""
 
     records: Records
     limited: NDArray[np.int8]

@@ -85,10 +85,10 @@ class Forward:
     seconds, known, first_cycle, first_pass, epilog
         As in `run_forward`.
     coarse
-        Both schedulers look at the queue again, at the earliest, when that share of the elapsed time has passed since
-        their last look; 0 is as often as in Slurm.
+        Both schedulers run again only when this share of the elapsed time has passed since their last run; 0 means as
+        often as in Slurm.
     most_plans
-        Largest number of jobs without a start that a cycle plans; 0 is as many as in Slurm.
+        Largest number of jobs without a start that a cycle plans; 0 means as many as in Slurm.
     """
 
     def __init__(
@@ -363,7 +363,7 @@ class Forward:
             self._take_back(before + kept, index[places[kept:]].tolist())  # and the cycle is made again
 
     def _probed(self, records: NDArray[np.int64]) -> None:
-        """Note that probes would start now, and remove them."""
+        """Record that probes would start now, and remove them."""
         places = np.unique(self.waiting.places[records])
         self.probed |= dict.fromkeys(places.tolist(), self.clock.now)
         if self.awaited is not None:
@@ -371,7 +371,7 @@ class Forward:
         self.waiting.withdraw(places)
 
     def _exceeds(self, record: int, at: int) -> bool:
-        """Return whether a limit is exceeded by the running job at a place, of a record, whose start is not noted."""
+        """Return whether the running job at a place, of a record, exceeds a limit; its start is not recorded yet."""
         running = self.state.running
         first, count = int(running.first[at]), int(running.shares[at])
         there = slice(first, first + count)
@@ -380,7 +380,7 @@ class Forward:
         return self.waiting.restraints.exceeds(record, cpus, self.clock.now, self.jobs)
 
     def _take_back(self, first: int, records: Sequence[int]) -> None:
-        """Take the last running jobs away, from a place on, whose starts are not noted: those of these records."""
+        """Remove the last running jobs, from a place on, whose starts are not recorded: those of these records."""
         now, licences = self.clock.now, self.state.licences
         for _ in records:
             self.holders.append(Holder(0, None, -1, "", now, now, licences))
@@ -392,7 +392,7 @@ class Forward:
     # -- starts
 
     def _started(self, record: int, at: int, by: str) -> None:
-        """Note that the next task of a record has started, which is the running job at a place."""
+        """Record that the next task of a record has started, as the running job at a place."""
         waiting, now = self.waiting, self.clock.now
         key = waiting.next_task(record)
         job, partition = waiting.records[record].job, waiting.records[record].partition

@@ -1,4 +1,4 @@
-"""What limits say to all jobs: to those that wait, by what Slurm says of them, and to one that is not submitted yet."""
+"""Applies limits to all jobs: to waiting ones by Slurm's reasons, and to one that is not submitted yet."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["limits_in"]
 
 
 def limits_in(cluster: Cluster, *, groups: frozenset[str] | None = None) -> Limits:
-    """Return what says what the limits say to a job.
+    """Return a function that applies the limits to a job.
 
     Parameters
     ----------
     groups
-        Names of the groups of who asks.
+        Names of the user's groups.
     """
     held = blocked(cluster)
 

@@ -1,4 +1,4 @@
-"""Who holds which part of the machine while its queue runs forward: jobs come and go."""
+"""The jobs that hold each part of the machine while its queue is simulated."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["Holder", "Holders"]
 
 @dataclass(frozen=True)
 class Holder:
-    """A job, or a task of an array, that runs: by its number, and its task; when it started, and when it really ends.
+    """A running job or task of an array: number and task, start, and actual end.
 
     Attributes
     ----------
     place
-        Of its job among those of the run, -1 where it ran before.
+        The place of its job among those of the run; -1 if it ran before.
     partition
-        Where it runs.
+        The partition in which it runs.
     """
 
     job: int
@@ -39,9 +39,9 @@ class Holder:
 
 
 class Holders:
-    """The running jobs in the arrays of the kernels, and who they are, place by place.
+    """The running jobs in the arrays of the kernels, with their identity, by place.
 
-    Kernels append to the arrays; `append` says who that was. Ends in the arrays are those that Slurm expects.
+    Kernels append to the arrays; `append` names the new job. Ends in the arrays are those that Slurm expects.
     """
 
     def __init__(self, running: Running, use: Use, who: list[Holder]) -> None:
@@ -49,7 +49,7 @@ class Holders:
 
     @classmethod
     def of(cls, cluster: Cluster, state: State, seconds: Mapping[int, int | Sequence[int]]) -> Holders:
-        """Return those that run now, which really take so many seconds from their start; if unsaid, until their limits.
+        """Return the running jobs, with their actual run times in seconds; without one, a job runs until its limit.
 
         Of jobs that are not shown `seconds` names the place among all, inverted (``~place``), and counts from now.
         """
@@ -68,11 +68,11 @@ class Holders:
         return cls(state.running, state.use, who)
 
     def append(self, holder: Holder) -> None:
-        """Say who the next one is that a kernel has appended."""
+        """Name the next job that a kernel has appended."""
         self.who.append(holder)
 
     def leave(self, at: int) -> Holder:
-        """Take the job at a place away, and return it."""
+        """Remove the job at a place, and return it."""
         running = self.running
         add(self.use, running, at, -1)
         jobs, shares = int(running.total[0]), int(running.total[1])
@@ -92,7 +92,7 @@ class Holders:
         return self.running.node[first : first + int(self.running.shares[at])].copy()
 
     def check(self) -> list[str]:
-        """Return what is wrong, in words."""
+        """Return inconsistencies in words."""
         running, use = self.running, self.use
         jobs, shares = int(running.total[0]), int(running.total[1])
         wrong = []

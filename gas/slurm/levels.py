@@ -46,7 +46,7 @@ def levels(case: Standing) -> Iterator[Level]:
 
 
 def most_nodes(cluster: Cluster, job: Job, partition: Partition) -> int | None:
-    """Return the most nodes that limits allow one job, None for no limit.
+    """Return the largest number of nodes that limits allow one job; None for no limit.
 
     Nodes are chosen within that number, whatever is in use: fewer and larger ones than without (acct_policy.c,
     acct_policy_get_max_nodes; seen on 26.05 with GrpTRES=node=3).

@@ -1,4 +1,4 @@
-"""The machine as a job's search sees it, and what jobs have of it: plain arrays by node."""
+"""The machine for the search of a job, and the allocated resources: plain arrays by node."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BOUNDLESS = 1 << 40
 
 
 class Tree(NamedTuple):
-    """The switches by which nodes are chosen, in the order in which Slurm has them; none where it chooses otherwise.
+    """The switches by which nodes are chosen, in Slurm's order; none if nodes are chosen otherwise.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Tree(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """What nodes have, in the order in which Slurm has its nodes.
+    """The resources of the nodes, in Slurm's order.
 
     Attributes
     ----------
@@ -49,11 +49,11 @@ class Machine(NamedTuple):
     gres
         Generic resources: a column for each name in all, and one for each of its types; one at least.
     weight
-        Nodes of a low weight are given out first.
+        Nodes of low weight are allocated first.
     core
-        CPUs of a core, where jobs get whole cores; else 1.
+        CPUs of a core if jobs get whole cores; else 1.
     gpu
-        Which of the columns of generic resources are GPUs.
+        The columns of generic resources that are GPUs.
     near
         By how much the weights of nodes were lowered for the last job with GPUs that was tested on them, where that
         stays for the jobs behind it; it is changed. Empty where weights are set for each test.
@@ -72,7 +72,7 @@ class Machine(NamedTuple):
 
 
 class Use(NamedTuple):
-    """What jobs have of each node: CPUs, MB, jobs, those that have it whole, generic resources, and CPUs by limit."""
+    """Allocations on each node: CPUs, MB, jobs, jobs with the whole node, generic resources, and CPUs by limit."""
 
     cpus: NDArray[np.int64]
     memory: NDArray[np.int64]
@@ -83,5 +83,5 @@ class Use(NamedTuple):
 
 
 def idle_of(use: Use) -> Use:
-    """Return what is in use on the same machine without any job."""
+    """Return the use of the same machine without any job."""
     return Use(*(np.zeros_like(one) for one in use))

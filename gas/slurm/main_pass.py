@@ -1,8 +1,8 @@
-"""One pass of the main scheduler: who of the queue starts now (job_scheduler.c, _schedule).
+"""One pass of the main scheduler, which starts jobs now (job_scheduler.c, _schedule).
 
-It only starts jobs, in the order of the queue. One that finds no nodes closes its partition: those behind it there are
-not tried in this pass, and no job of another partition gets its nodes. What starts out of turn is the backfill
-scheduler's. Jobs are not preempted here, and parts of heterogeneous jobs are never started here.
+It only starts jobs, in the order of the queue. A job that finds no nodes closes its partition: later jobs of this
+partition are not tried in this pass, and no job of another partition gets its nodes. Only the backfill scheduler starts
+jobs out of turn. The main scheduler does not preempt jobs, and never starts components of heterogeneous jobs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gas.slurm.will_run import Running
 __all__ = ["run_pass"]
 
 (UNTRIED, STARTED, BUSY, BEHIND, NO_LICENCES, RESERVED, TOO_DEEP, ELSEWHERE, NOT_THERE, HELD) = range(10)
-"""What becomes of a record.
+"""The outcome of a record.
 
 BUSY: its nodes are (Slurm's reason is Resources); BEHIND: its partition is closed by one before it (Priority);
 NO_LICENCES: there are not enough now; RESERVED: a reservation is in its way; TOO_DEEP: the pass ended before it;
@@ -38,7 +38,7 @@ limit; seen on 22.05, 24.11 and 26.05).
 
 @lean_kernel
 def _held(nodes: Words, need: NDArray[np.int64], leaving: NDArray[np.bool_], use: Use) -> bool:
-    """Return whether one of some nodes is not open to a job at all for now (node_scheduler.c, nodes_busy)."""
+    """Return whether one of some nodes is not available to a job at all now (node_scheduler.c, nodes_busy)."""
     for node in range(len(leaving)):
         taken = leaving[node] or use.whole[node] > 0 or (need[WHOLE] and use.jobs[node] > 0)
         if taken and (nodes[node >> 6] & BITS[node & 63]) != 0:
@@ -74,7 +74,7 @@ def run_pass(
     room: Room,
     plans: Plans,
 ) -> int:
-    """Start what starts, from place `first` of the order on; return the place to go on with, their number at the end.
+    """Start jobs, from place `first` of the order on; return the place to continue with (the number of places if done).
 
     What probes would do is only written down. What runs, licences and the plans are changed; outcomes stand in the
     plans' state.
@@ -92,7 +92,7 @@ def run_pass(
     idle
         What is in use without any job.
     leaving
-        Nodes on which nothing starts now.
+        Nodes on which no job can start now.
     depth, partition_depth
         How many records are tried at the most, in all and of a partition; 0 means no limit.
     singly

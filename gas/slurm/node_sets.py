@@ -1,4 +1,4 @@
-"""Sets of nodes as words of 64 bits: kernels that intersect those of thousands of nodes in tens of nanoseconds."""
+"""Sets of nodes as words of 64 bits: kernels that intersect sets of thousands of nodes in tens of nanoseconds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STEPS = np.array([1, 2, 4, 8, 16, 32], np.uint64)
 
 
 def words_of(sets: NDArray[np.bool_]) -> Words:
-    """Return sets, a row each, as words."""
+    """Return sets, one per row, as words."""
     rows, size = sets.shape
     octets = np.zeros((rows, 8 * max(-(-size // 64), 1)), np.uint8)
     packed = np.packbits(sets, axis=1, bitorder="little")
@@ -41,14 +41,14 @@ def words_of(sets: NDArray[np.bool_]) -> Words:
 
 @lean_kernel
 def unpacked(words: Words, found: NDArray[np.bool_]) -> None:
-    """Write which nodes are in a set."""
+    """Write for each node whether it is in a set."""
     for node in range(len(found)):
         found[node] = (words[node >> 6] & BITS[node & 63]) != 0
 
 
 @lean_kernel
 def of_given(given: NDArray[np.int64], words: Words) -> None:
-    """Write the set of the nodes that give something."""
+    """Write the set of the nodes that contribute."""
     words[:] = 0
     for node in range(len(given)):
         if given[node] > 0:
@@ -67,7 +67,7 @@ def _bits(word: np.uint64) -> int:
 
 @lean_kernel
 def count(words: Words) -> int:
-    """Return how many nodes are in a set."""
+    """Return the number of nodes in a set."""
     total = 0
     for at in range(len(words)):
         if words[at] != 0:
@@ -77,7 +77,7 @@ def count(words: Words) -> int:
 
 @lean_kernel
 def at_least(words: Words, number: int) -> bool:
-    """Return whether there are so many nodes in a set."""
+    """Return whether a set has at least a number of nodes."""
     total = 0
     for at in range(len(words)):
         if words[at] != 0:
@@ -89,28 +89,28 @@ def at_least(words: Words, number: int) -> bool:
 
 @lean_kernel
 def put(words: Words, others: Words) -> None:
-    """Make a set the same as another."""
+    """Copy a set."""
     for at in range(len(words)):
         words[at] = others[at]
 
 
 @lean_kernel
 def keep(words: Words, others: Words) -> None:
-    """Keep what is in both."""
+    """Intersect a set with another one."""
     for at in range(len(words)):
         words[at] &= others[at]
 
 
 @lean_kernel
 def remove(words: Words, others: Words) -> None:
-    """Take away what is in the other."""
+    """Remove the nodes of another set."""
     for at in range(len(words)):
         words[at] &= ~others[at]
 
 
 @lean_kernel
 def meets(words: Words, others: Words) -> bool:
-    """Return whether some node is in both."""
+    """Return whether two sets have a common node."""
     for at in range(len(words)):  # noqa: SIM110  a generator is not compiled
         if words[at] & others[at] != 0:
             return True
@@ -119,7 +119,7 @@ def meets(words: Words, others: Words) -> bool:
 
 @lean_kernel
 def has_outside(words: Words, others: Words) -> bool:
-    """Return whether some node is not in the other."""
+    """Return whether a node of a set is not in another one."""
     for at in range(len(words)):  # noqa: SIM110
         if words[at] & ~others[at] != 0:
             return True

@@ -1,4 +1,4 @@
-"""Weights of nodes that a job with GPUs leaves to those behind it: until Slurm 23.02 they outlast a test (job_test.c).
+"""Weights of nodes that a job with GPUs changes for later jobs: until Slurm 23.02 they outlast a test (job_test.c).
 
 A cycle therefore begins with what the last attempt to start a job left. That of a new job is its own: its submission
 sets the weights of its partition's nodes anew, and looks whether it could run if they were idle (job_mgr.c,
@@ -21,11 +21,11 @@ from gas.slurm.versions import Rules
 __all__ = ["alike_at_submission", "set_weights", "weights_stay", "weights_unknown"]
 
 MOST = 200_000
-"""Nodes times waiting jobs up to which all plans are made anew for each size of a job that is asked for."""
+"""Largest product of nodes and waiting jobs for which all plans are computed again for each requested size."""
 
 
 def weights_stay(cluster: Cluster, probes: Sequence[Job]) -> bool:
-    """Return whether plans have to be made anew for jobs, as they depend on the weights that their submission leaves.
+    """Return whether plans must be computed again for jobs, as they depend on the weights after their submission.
 
     At a very large site that takes too long, and published plans are believed (`weights_unknown`).
     """
@@ -33,7 +33,7 @@ def weights_stay(cluster: Cluster, probes: Sequence[Job]) -> bool:
 
 
 def weights_unknown(cluster: Cluster) -> bool:
-    """Return whether plans depend on weights that are not followed, since the site is too large for that."""
+    """Return whether plans depend on weights that Gas ignores because the site is too large."""
     return _too_large(cluster) and _depends(cluster)
 
 
@@ -48,7 +48,7 @@ def _too_large(cluster: Cluster) -> bool:
 
 
 def alike_at_submission(job: Job) -> Hashable:
-    """Return what jobs have in common whose submission leaves the same weights."""
+    """Return a key that is equal for jobs whose submission leaves the same weights."""
     if not _asks(job):
         return job.partitions
     return (
@@ -59,7 +59,7 @@ def alike_at_submission(job: Job) -> Hashable:
 
 
 def set_weights(state: State, *, submitted: bool = False) -> None:
-    """Set the weights that a cycle begins with (`gas.slurm.machine.Machine.near`), where they stay at all.
+    """Set the weights at the beginning of a cycle (`gas.slurm.machine.Machine.near`), if weights outlast a test.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How many jobs Slurm plans in a cycle, from which of the waiting jobs have a plan, where that is not published.
+"""Estimates how many jobs Slurm plans in a cycle from the plans of waiting jobs, if the setting is not published.
 
 Plans end where the depth of the backfill scheduler does (slurm.conf(5), bf_max_job_test, bf_max_job_user and
 bf_max_job_part): after so many jobs of the queue, or after as many of each user, or of each partition.
@@ -15,16 +15,16 @@ from gas.slurm.order import Record, queue
 __all__ = ["observed_depth"]
 
 FEWEST = 2
-"""Where at least so many jobs have no plan, there is taken to be a depth."""
+"""Smallest number of jobs without a plan from which a depth is inferred."""
 
 
 def observed_depth(cluster: Cluster, tested: int | None = None) -> tuple[str, int] | None:
-    """Return the parameter that explains which jobs have no plan, and its value; None if none does, or all have one.
+    """Return the parameter that explains the missing plans, and its value; None if none does, or no plan is missing.
 
     Parameters
     ----------
     tested
-        How many jobs the last cycle tested until it ended for their number, where that is published.
+        Number of jobs that the last cycle tested if it ended because of this number, if published.
     """
     records = [one for one in queue(cluster) if _was_tested(cluster, one)]
     with_plan = [at for at, one in enumerate(records) if one.job.start is not None]
@@ -46,7 +46,7 @@ def observed_depth(cluster: Cluster, tested: int | None = None) -> tuple[str, in
 
 
 def _first_of_each(records: Sequence[Record], part: Callable[[Record], str]) -> int:
-    """Return the number of jobs of each part that have a plan, where those behind them have none; 0 if it differs."""
+    """Return the common number of first jobs with a plan in each part, if later jobs have none; 0 if it differs."""
     planned: Counter[str] = Counter()
     ended: set[str] = set()
     for one in records:
@@ -64,14 +64,14 @@ def _first_of_each(records: Sequence[Record], part: Callable[[Record], str]) -> 
 
 
 def _was_tested(cluster: Cluster, record: Record) -> bool:
-    """Return whether the last cycle would have planned a record: nothing blocks it, and it was there."""
+    """Return whether the last cycle would have planned a record: nothing blocks it, and it was submitted before."""
     job = record.job
     since = job.eligible or job.submitted or 0
     return record.blocked is None and (cluster.planned is None or since < cluster.planned) and not job.shortest
 
 
 def _started(cluster: Cluster) -> int:
-    """Return how many jobs the last cycle started: they have been tested, too."""
+    """Return the number of jobs that the last cycle started: they were tested, too."""
     last = cluster.planned
     if last is None:
         return 0
@@ -81,7 +81,7 @@ def _started(cluster: Cluster) -> int:
 
 
 def _tests(record: Record) -> int:
-    """Return how often a record counts: once for each task that is planned."""
+    """Return how often a record counts: once per planned task."""
     tasks = record.job.tasks
     if tasks is None:
         return 1

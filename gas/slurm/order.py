@@ -1,4 +1,4 @@
-"""The queue as the backfill scheduler has it: a record for each waiting job and partition, in its order.
+"""The queue of the backfill scheduler: a record for each waiting job and partition, in scheduling order.
 
 Which records there are and which of them are passed over: job_scheduler.c, build_job_queue and job_limits_check;
 job_mgr.c, job_independent. Their order: job_scheduler.c, sort_job_queue2.
@@ -28,13 +28,13 @@ HOLDING = frozenset(
 """States in which a job has nodes."""
 
 NO_LIMIT = 365 * 24 * 3600
-"""For how long Slurm plans a job without a time limit: a year."""
+"""The planned time of a job without a time limit: a year."""
 
 LAST = 1 << 62
 
 
 class Blocked(Enum):
-    """Why a record is passed over: it has no plan, and holds nothing."""
+    """Why a record is skipped: it has no plan, and holds nothing."""
 
     HELD = "held"
     DEPENDENCY = "waits for another job"
@@ -57,7 +57,7 @@ _REASONS = {
     "ReservationDeleted": Blocked.RESERVATION, "JobArrayTaskLimit": Blocked.TASKS,
 }  # fmt: skip
 _LIMITS = ("Assoc", "QOS", "MaxCpuPer", "MaxNodePer", "MaxWall", "MaxMemPer", "MaxTRESPer")
-"""How the reasons start that say that an account, a user or a quality of service may not have more."""
+"""The beginnings of reasons that name a limit of an account, a user or a quality of service."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Record:
     Attributes
     ----------
     blocked, why
-        Why it is passed over, and in whose words; None if it is considered.
+        Why it is skipped, as a category and in words; None if it is considered.
     release
         Epoch second at which the limit that blocks it may let it start, or there are enough licences; None if that is
         not known.
@@ -88,7 +88,7 @@ Limits = Callable[[Job, Partition], Verdict | None]
 
 
 def limit_of(job: Job, partition: Partition) -> int:
-    """Return for how many seconds a job is planned in a partition: the least that it takes, if it says that."""
+    """Return the planned seconds of a job in a partition: its shortest accepted time, if it states one."""
     limit = NO_LIMIT if job.time_limit is None else job.time_limit
     if partition.longest is not None:
         limit = min(limit, partition.longest)
@@ -96,14 +96,14 @@ def limit_of(job: Job, partition: Partition) -> int:
 
 
 def end_of(job: Job, now: int) -> int:
-    """Return by when a running job has to have ended."""
+    """Return the latest end of a running job."""
     if job.end is not None:
         return job.end
     return (job.start or now) + (NO_LIMIT if job.time_limit is None else job.time_limit)
 
 
 def sort_key(record: Record) -> tuple[bool, int, int, int, int, int]:
-    """Return by what records are sorted: jobs of reservations, tier, priority, submission, number.
+    """Return the sort key of records: jobs of reservations, tier, priority, submission, number.
 
     A probe with priority 0 comes last in its tier, as a new job does where priority is given by age (priority/basic).
     """
@@ -126,7 +126,7 @@ def queue(
     believe_plans: bool = True,
     known: Sequence[Record] | None = None,
 ) -> list[Record]:
-    """Return all records in the order in which they are considered.
+    """Return all records in scheduling order.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def queue(
 
 
 def _after_others(cluster: Cluster, job: Job) -> int | None:
-    """Return by when what a job waits for has come true, if jobs take all of their time; None if that is not known.
+    """Return when the dependencies of a job are fulfilled, if jobs use all of their time; None if unknown.
 
     Jobs that Slurm no longer lists have ended.
     """
@@ -198,7 +198,7 @@ def _after_others(cluster: Cluster, job: Job) -> int | None:
 
 
 def _in_order_of_preemption(records: list[Record], preempts: Preempts) -> list[Record]:
-    """Return records as Slurm sorts them where a QOS may preempt others: who may take another's place is before it.
+    """Return records in Slurm's order if a QOS may preempt others: a preemptor precedes the jobs that it may preempt.
 
     By tiers, that is the order of tiers (job_scheduler.c, sort_job_queue2, preemption_enabled). With others between
     them this is no order, so that what comes out depends on how it is sorted: by halves that are merged (qsort of the
@@ -259,7 +259,7 @@ def _limited(cluster: Cluster, verdict: Verdict | None) -> tuple[Blocked | None,
 
 
 def running_tasks(cluster: Cluster) -> dict[int, int]:
-    """Return how many tasks of each array run."""
+    """Return the number of running tasks of each array."""
     found: dict[int, int] = {}
     for job in cluster.jobs:
         if job.array is not None and job.state in HOLDING:
@@ -268,7 +268,7 @@ def running_tasks(cluster: Cluster) -> dict[int, int]:
 
 
 def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[int, int]) -> tuple[Blocked | None, str]:
-    """Return why a job is passed over in a partition, without limits of accounts that Slurm has not said."""
+    """Return why a job is skipped in a partition, without limits of accounts that Slurm has not reported."""
     reason = job.reason.split(",")[0].strip("() ")
     if job.held and job.id:
         return Blocked.HELD, reason or "its priority is 0"

@@ -1,4 +1,4 @@
-"""Jobs that the main scheduler starts as soon as they are submitted, though the backfill scheduler keeps their nodes.
+"""Jobs that the main scheduler starts at submission, although the backfill scheduler has planned their nodes.
 
 It closes the partition of a job that finds no nodes, but not if the nodes that are left to it would not do if they were
 idle. Then a job behind it in the same partition starts, whatever is planned (`gas.slurm.main_pass`); that needs
@@ -26,7 +26,7 @@ from gas.slurm.will_run import Running
 __all__ = ["out_of_turn"]
 
 NEVER = ("assoc_limit_stop", "bf_licenses")
-"""With these the main scheduler starts little, and what it starts is not looked at here."""
+"""With these parameters the main scheduler starts few jobs, and they are not predicted here."""
 
 
 BEFORE_NODES = re.compile("Jobs|Submit|Wall")
@@ -34,9 +34,9 @@ BEFORE_NODES = re.compile("Jobs|Submit|Wall")
 
 
 def out_of_turn(cluster: Cluster, state: State) -> dict[int, tuple[NDArray[np.int32], NDArray[np.int32]]]:
-    """Return the probes that a pass of the main scheduler starts now, by record: places of nodes, and CPUs of each.
+    """Return the probes that a pass of the main scheduler starts now, by record: places of nodes, and CPUs on each.
 
-    The state stays as it is.
+    The state does not change.
     """
     rows, given = state.rows, cluster.scheduling.parameters
     waiting = rows.considered & ~rows.probe
@@ -70,6 +70,6 @@ def out_of_turn(cluster: Cluster, state: State) -> dict[int, tuple[NDArray[np.in
 
 
 def _after_nodes(record: Record) -> bool:
-    """Return whether a limit holds a waiting job that is tested only when its nodes are chosen."""
+    """Return whether a waiting job is held by a limit that is tested only after its nodes are chosen."""
     held = record.blocked is Blocked.LIMIT and record.probe is None
     return held and record.why.startswith(("Assoc", "QOS", "Max")) and BEFORE_NODES.search(record.why) is None

@@ -1,4 +1,4 @@
-"""The parameters of the backfill scheduler, as its kernels have them (slurm.conf(5), SchedulerParameters)."""
+"""The parameters of the backfill scheduler for its kernels (slurm.conf(5), SchedulerParameters)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ KILL_WAIT = 30  # slurm.conf(5), KillWait
 
 
 def number_in(parameters: Any, name: str, default: int, least: int = 0) -> int:
-    """Return the number that a parameter is set to; the default if it is none, or too small."""
+    """Return the number in a parameter; the default if it is not a number, or too small."""
     text = str(parameters.get(name, ""))
     value = int(text) if text.isdecimal() and len(text) < 10 else default
     return value if value >= least else default
 
 
 def parameters_of(cluster: Cluster, *, grace: int = KILL_WAIT, beyond: bool = False) -> Parameters:
-    """Return the parameters of the backfill scheduler; with `beyond`, without what ends its search."""
+    """Return the parameters of the backfill scheduler; with `beyond`, without the limits that end its search."""
     scheduling = cluster.scheduling
     given = scheduling.parameters
     resolution = max(scheduling.resolution, 1)

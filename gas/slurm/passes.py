@@ -1,4 +1,4 @@
-"""One pass of the backfill scheduler's cycle over a state: the kernel's room, its run, and the plans that it made."""
+"""One pass of the backfill scheduler's cycle over a state: working memory, run, and the resulting plans."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ __all__ = [
 ]
 
 Shares = tuple[NDArray[np.int32], NDArray[np.int32]]
-"""Nodes by their places, and CPUs of each."""
+"""Nodes by their places, and CPUs on each."""
 
 MOST = 2_000
-"""How many jobs, and tasks of arrays, are planned at the most beyond those that Slurm plans."""
+"""Largest number of jobs and array tasks that are planned beyond those that Slurm plans."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Planned:
     Attributes
     ----------
     places, cpus
-        Which nodes, and CPUs of each.
+        Its nodes, and CPUs on each.
     published
-        Whether it is the one that Slurm publishes.
+        Whether it is the plan that Slurm publishes.
     listed
-        Whether Slurm's own cycle makes it; else it is expected.
+        Whether Slurm's own cycle makes it; else it is a plan beyond this cycle.
     not_before
         Epoch second before which it does not start.
     """
@@ -68,7 +68,7 @@ class Planned:
 
 @dataclass
 class Pass:
-    """What a cycle came to: its plans, what its searches found, and the state with what runs after it."""
+    """The results of a cycle: its plans, the results of its searches, and the state with the jobs that run after it."""
 
     plans: Plans
     found: Found
@@ -76,13 +76,13 @@ class Pass:
 
 
 def _room(rows: Records, array_depth: int) -> int:
-    """Return how many plans there may be."""
+    """Return the largest possible number of plans."""
     tasks: NDArray[np.int64] = np.minimum(rows.tasks, max(array_depth, 1))[rows.considered]
     return int(tasks.sum())
 
 
 def _enter_running(state: State, table: Table) -> None:
-    """Enter the running jobs that have their nodes whole, or licences; others are in no slot."""
+    """Enter the running jobs with whole nodes or licences; others are in no slot."""
     parameters, nodes = state.parameters, len(state.names)
     kept = [(at, one) for at, one in enumerate(state.running_jobs) if one.exclusive or one.licences]
     put = fastest(enter, len(kept) ** 2 * (nodes // 64 + 1), large="how Slurm plans")
@@ -103,7 +103,7 @@ def run_state(state: State) -> Plans:
 
 
 def copied(state: State) -> State:
-    """Return a state that may be changed."""
+    """Return a copy that may be changed."""
     use, running = (one.copy() for one in state.use), (one.copy() for one in state.running)
     machine = state.machine._replace(near=state.machine.near.copy())
     return replace(
@@ -114,7 +114,7 @@ def copied(state: State) -> State:
 def run_pass(state: State, most: int = 10 * MOST, known: Found | None = None) -> Pass:
     """Run the kernel on a state, which it changes.
 
-    What another cycle found in the same queue, but for probes, is not sought again.
+    Results of another cycle with the same queue, except for probes, are not computed again.
     """
     rows, parameters = state.rows, state.parameters
     count, nodes = len(rows.job), len(state.names)
@@ -155,7 +155,7 @@ def span_and_nodes(plans: Plans, row: int) -> tuple[int, int, NDArray[np.int32],
 
 
 def plans_of(state: State, plans: Plans) -> list[Planned]:
-    """Return the plans of the jobs that wait."""
+    """Return the plans of the waiting jobs."""
     found = []
     for row in range(int(plans.total[0])):
         at = int(plans.record[row])
@@ -171,7 +171,7 @@ def plans_of(state: State, plans: Plans) -> list[Planned]:
 
 
 def with_published(state: State, plans: list[Planned]) -> list[Planned]:
-    """Mark the tasks of arrays whose plans are those that Slurm publishes: of each array one."""
+    """Mark the array tasks whose plans Slurm publishes: one per array."""
     shown: dict[int, int] = {}
     for row, one in enumerate(plans):
         job, best = one.job, shown.get(one.job.id)

@@ -1,4 +1,4 @@
-"""Where a record fits, apart from what is planned: on idle nodes, and on nodes that it is known to get."""
+"""Where a record fits, regardless of plans: on idle nodes, and on nodes that it is known to get."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def fit_idle(
     room: Room,
     fit: NDArray[np.bool_],
 ) -> None:
-    """Write which records fit on the machine without any job; others are held (BadConstraints)."""
+    """Write the records that fit on the machine without any job; others are held (BadConstraints)."""
     for at in range(len(rows.job)):
         unpacked(sets[rows.required[at]], room.required)
         lone = rows.need[at, LONE_TASKS]
@@ -49,7 +49,7 @@ def fit_idle(
 
 
 def cpus_on(state: State, record: int, there: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return how many CPUs each of the nodes gives that a record is known to get: at least one, no more than it needs.
+    """Return the CPUs of a record on each of its known nodes: at least one, and no more than it needs.
 
     Other jobs may have ended a little later here than they did: where it does not fit beside them, as if it were alone.
     """

@@ -1,4 +1,4 @@
-"""Whose place a waiting job may take (slurm.conf(5), PreemptType; sacctmgr(1), Preempt)."""
+"""The running jobs that a waiting job may preempt (slurm.conf(5), PreemptType; sacctmgr(1), Preempt)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from gas.slurm.cluster import Cluster, Job, Partition
 __all__ = ["Preempts", "in_the_way", "preempting"]
 
 Preempts = Callable[[Job, Partition, Job], bool]
-"""Whether a waiting job in a partition may take the place of a running one."""
+"""Whether a waiting job in a partition may preempt a running one."""
 
 
 def preempting(cluster: Cluster) -> Preempts | None:
-    """Return who may take whose place as the cluster is configured; None if no job may, or that is not published.
+    """Return the configured rule of preemption; None if no job may preempt, or if it is not published.
 
-    How long a job has to run before (PreemptExemptTime), and what becomes of it, are not looked at: it goes at once.
+    The time that a job runs before (PreemptExemptTime), and its treatment, are ignored: it leaves at once.
     """
     settings = cluster.settings
     if settings is None or not settings.preempts:
@@ -36,7 +36,7 @@ def preempting(cluster: Cluster) -> Preempts | None:
 
 
 def in_the_way(cluster: Cluster, job: Job, partition: Partition, nodes: Iterable[str]) -> tuple[Job, ...]:
-    """Return the running jobs on some nodes whose place a waiting job may take."""
+    """Return the running jobs on some nodes that a waiting job may preempt."""
     may, there = preempting(cluster), frozenset(nodes)
     if may is None:
         return ()

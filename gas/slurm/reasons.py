@@ -1,4 +1,4 @@
-"""How Slurm calls the limits that hold a job back, as squeue shows them (job_state_reason.c)."""
+"""Slurm's names of the limits that hold a job back, as shown by squeue (job_state_reason.c)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["LIMITS", "by_nodes", "of_limit", "of_minutes", "of_use", "stem_of", 
 
 
 def stem_of(name: str, memory: str = "Mem") -> str:
-    """Return how reasons call a resource."""
+    """Return the name of a resource in reasons."""
     known: Mapping[str, str] = {"cpu": "Cpu", "mem": memory, "node": "Node", "billing": "Billing", "energy": "Energy"}
     kinds = {"gres": "GRES", "license": "License", "bb": "BB"}
     return known.get(name) or kinds.get(name.partition("/")[0], "Unknown")
@@ -34,18 +34,18 @@ LIMITS = frozenset(
     {"Licenses", "PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig", "MaxMemPerLimit", "AccountNotAllowed"}
     | {"QOSNotAllowed", "InvalidAccount", "InvalidQOS", "AccountingPolicy", "PartitionDown", "PartitionInactive"}
 )
-"""Reasons that are limits, besides those that start with Assoc, QOS and Max."""
+"""Reasons that are limits, besides those that begin with Assoc, QOS and Max."""
 
 
 def of_limit(reason: str) -> bool:
-    """Whether a job with this reason is held back by a limit: it has no plan then, whatever its start says."""
+    """Whether a job with this reason is held back by a limit: it then has no plan, even with a published start."""
     return reason in LIMITS or reason.startswith(_BY_LIMIT) or "permitted to use this partition" in reason
 
 
 def with_nodes(reason: str) -> bool:
-    """Whether a limit is one of resources, which is tested when nodes have been found (acct_policy_job_runnable_...).
+    """Whether a limit is on resources, which is tested after nodes are found (acct_policy_job_runnable_...).
 
-    The others are of jobs, of walltime, of who may run here: they are tested before.
+    Other limits, on jobs, walltime and permissions, are tested before.
     """
     early = reason in LIMITS or "permitted to use this partition" in reason or "Jobs" in reason or "Wall" in reason
     return not early and reason.startswith(_BY_LIMIT)
@@ -55,5 +55,5 @@ _BY_NODES = re.compile(r"(QOS|Assoc)(Grp|Max)Node|MaxNodePer|.*PerNode")
 
 
 def by_nodes(reason: str) -> bool:
-    """Whether a limit depends on how many nodes there are, which is not known before they are chosen."""
+    """Whether a limit depends on the number of nodes, which is unknown before they are chosen."""
     return _BY_NODES.match(reason) is not None

@@ -1,7 +1,7 @@
-"""How much of a limit is in use, by which jobs, and when the ends of running jobs give it back.
+"""The usage of a limit, its jobs, and when the ends of running jobs release it.
 
-Jobs that wait before the one that is asked about take their part when they start: as soon as the limit lets them, as
-if there were nodes for them.
+Jobs that wait before the requested one take their part when they start: as soon as the limit permits, as if nodes
+were free.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ HOLDING = ("RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "RESI
 
 
 AHEAD = 100
-"""How many waiting jobs before one are looked at, of those that count for its limit."""
+"""Largest number of waiting jobs before one that are considered, of those that count for its limit."""
 
 
 class Waiting(NamedTuple):
-    """A waiting job: the epoch second before which it does not start, or 0; its limit in seconds; what it asks for."""
+    """A waiting job: the epoch second before which it does not start, or 0; its limit in seconds; its request."""
 
     first: int
     limit: int
@@ -36,14 +36,14 @@ class Waiting(NamedTuple):
 
 @dataclass(frozen=True)
 class Counted:
-    """The running jobs that count for a limit, as far as they are shown; each with what it has.
+    """The running jobs that count for a limit, as far as they are shown, with their allocations.
 
     Attributes
     ----------
     factors
         UsageFactor by QOS.
     ahead
-        The jobs that wait before the one that is asked about and count, the first one first.
+        The counting jobs that wait before the requested one, in order.
     """
 
     now: int
@@ -59,31 +59,31 @@ class Counted:
         factors: Mapping[str, float] | None = None,
         before: Job | None = None,
     ) -> Counted:
-        """Return those of the jobs that hold something and count, and those that wait before a job."""
+        """Return the running jobs that count, and the counting jobs that wait before a job."""
         ahead = () if before is None else tuple(islice(_ahead(cluster, counts, before.priority), AHEAD))
         return cls(cluster.now, tuple(pair for pair in _running(cluster) if counts(pair[0])), factors or {}, ahead)
 
     def number(self) -> int:
-        """Return how many there are."""
+        """Return their number."""
         return len(self.jobs)
 
     def amount(self, resource: str) -> float:
-        """Return how much of a resource they have; a node that several have counts once (acct_policy.c)."""
+        """Return their amount of a resource; a node shared by several counts once (acct_policy.c)."""
         if resource == "node":
             unknown = sum(amounts.get("node", 0) for job, amounts in self.jobs if not job.nodes)
             return unknown + len({name for job, _ in self.jobs for name in job.nodes})
         return sum(amounts.get(resource, 0) for _, amounts in self.jobs)
 
     def when_fewer(self, by: int) -> int | None:
-        """Return when so many of them have ended by their limits, and one more may run; None if that is not known."""
+        """Return when enough of them have ended, by their limits, for one more to run; None if unknown."""
         return self._first(by, 1.0, lambda _: 1.0)
 
     def when_less(self, resource: str, by: float, own: float) -> int | None:
-        """Return when they have so much less of a resource, and a job may have `own` of it."""
+        """Return when they use enough less of a resource for a job to have `own` of it."""
         return self._first(by, own, lambda amounts: amounts.get(resource, 0))
 
     def _first(self, by: float, own: float, worth: Callable[[Mapping[str, float]], float]) -> int | None:
-        """Return the first instant at which a job fits beside those that run then: the ahead ones start first."""
+        """Return the first instant at which a job fits beside those running then; the jobs ahead start first."""
         ends: list[tuple[int, float]] = []
         used = 0.0
         for job, amounts in self.jobs:
@@ -111,14 +111,14 @@ class Counted:
             now = max(ends[0][0], now + 1)
 
     def remaining(self, resource: str, at: int) -> float:
-        """Return resource times minutes until their limits, seen from a moment; by the factors of their QOS."""
+        """Return resource times minutes until their limits at an instant, with the factors of their QOS."""
         return sum(
             amounts.get(resource, 0) * max((job.end or at) - max(at, self.now), 0) / 60 * self.factors.get(job.qos, 1.0)
             for job, amounts in self.jobs
         )
 
     def when_remaining(self, resource: str, most: float) -> int | None:
-        """Return the first second at which resource times minutes until their limits are at most so much."""
+        """Return the first second at which resource times minutes until their limits are at most a bound."""
         last = max((job.end or 0 for job, _ in self.jobs), default=self.now)
         if any(job.end is None for job, _ in self.jobs) or most < 0:
             return None
@@ -133,7 +133,7 @@ class Counted:
 
 
 def _running(cluster: Cluster) -> tuple[tuple[Job, Mapping[str, float]], ...]:
-    """Return all that hold something, by their ends, with what they have; worked out once for each cluster."""
+    """Return all running jobs by their ends, with their allocations; computed once for each cluster."""
     known = cluster.worked_out.get("running")
     if not isinstance(known, tuple):
         found = (job for job in cluster.jobs if job.state in HOLDING)
@@ -172,7 +172,7 @@ def subtree(parents: Mapping[str, str], account: str) -> Iterable[str]:
 
 
 def decayed_to(used: float, bound: float, settings: Settings, now: int) -> int | None:
-    """Return when use has decayed below a bound if nothing is added; None if it does not decay.
+    """Return when usage has decayed below a bound if nothing is added; None if it does not decay.
 
     Slurm takes 0.693 of the half-life off linearly each second (priority_multifactor.c, decay_factor).
     """

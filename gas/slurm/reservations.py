@@ -1,4 +1,4 @@
-"""Reservations: which ones attract a job, and which licences they keep from it.
+"""Reservations: those that attract a job, and the licences that they keep from it.
 
 A magnetic one makes a further record of each job that it attracts, as if the job named it; the job's other records keep
 off its nodes all the same (reservation.c, job_resv_append_magnetic).
@@ -19,7 +19,7 @@ __all__ = [
 ]  # fmt: skip
 
 NEVER_OVER = 200_000_000_000
-"""An epoch second that nobody waits for."""
+"""An epoch second in the far future."""
 
 
 def ways_of(cluster: Cluster, job: Job, partition: str) -> Iterator[Job]:
@@ -33,18 +33,18 @@ def ways_of(cluster: Cluster, job: Job, partition: str) -> Iterator[Job]:
 
 
 def over(reservation: Reservation) -> int:
-    """Return when the nodes of a reservation are free for all: never for a job behind one that moves ahead."""
+    """Return when the nodes of a reservation are free for all; never for one that moves ahead with time."""
     return NEVER_OVER if reservation.floats else reservation.end
 
 
 def holds(cluster: Cluster, name: str, now: int, until: int = 0) -> bool:
-    """Return whether a job of a reservation may start now: it has begun, lasts `until` then, or is flexible."""
+    """Return whether a job of a reservation may start now: it has begun and lasts until `until`, or is flexible."""
     own = _named(cluster, name)
     return own is not None and now < own.end and (own.flexible or (own.start <= now and until <= own.end))
 
 
 def short_of_cores(cluster: Cluster, job: Job) -> str:
-    """Return in words that the reservation of a job holds too few cores for it; nothing if it does not."""
+    """Return in words that the reservation of a job has too few cores for it; empty if it has enough."""
     own = _named(cluster, job.reservation)
     if own is None or own.cores is None or own.flexible:
         return ""
@@ -59,12 +59,12 @@ def _named(cluster: Cluster, name: str) -> Reservation | None:
 
 
 def attracts(cluster: Cluster, reservation: Reservation, job: Job) -> bool:
-    """Return whether a reservation is magnetic, and surely open to a job in one of its partitions."""
+    """Return whether a reservation is magnetic, and certainly open to a job in one of its partitions."""
     return "MAGNETIC" in reservation.flags and is_open(cluster, reservation, job) is True
 
 
 def is_open(cluster: Cluster, reservation: Reservation, job: Job) -> bool | None:
-    """Return whether a job may use a reservation (reservation.c, _valid_job_access_resv); None if that is not known."""
+    """Return whether a job may use a reservation (reservation.c, _valid_job_access_resv); None if unknown."""
     accounting = cluster.accounting
     user = job.user or ("" if accounting is None else accounting.user)
     account = job.account
@@ -97,13 +97,13 @@ def _listed(names: Collection[str], wanted: Collection[str]) -> bool | None:
 
 
 def kept_licences(cluster: Cluster, name: str, begin: int, end: int, own: str = "") -> int:
-    """Return how many licences reservations but one's own keep in a span (reservation.c, job_test_lic_resv)."""
+    """Return the licences that other reservations keep in a span (reservation.c, job_test_lic_resv)."""
     there = (one for one in cluster.reservations if one.name != own and one.start < end and one.end > begin)
     return sum(one.licences.get(name, 0) for one in there)
 
 
 def unseen_reserved(cluster: Cluster, licence: Licence) -> int:
-    """Return how many licences are reserved now by reservations that are not shown."""
+    """Return the licences that are reserved now by reservations that are not shown."""
     now = cluster.now
     return max(licence.reserved - kept_licences(cluster, licence.name, now, now + 1), 0)
 

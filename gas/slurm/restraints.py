@@ -1,4 +1,4 @@
-"""Limits of accounts and QOS on the records of a queue, while jobs start and end."""
+"""Limits of accounts and QOS on the records of a queue while jobs start and end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FREELY = 0, False, False
 
 
 class Restraints:
-    """Which records limits hold back; what was found stays true until a job that counts for them starts or ends.
+    """The records that limits hold back; results are kept until a job that counts for a limit starts or ends.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Restraints:
         self._dated, self._coupled = self._kinds()
 
     def copied(self) -> Restraints:
-        """Return restraints that go on apart from these."""
+        """Return an independent copy."""
         other = copy.copy(self)
         other._verdicts = self._verdicts.copy()
         return other
@@ -55,7 +55,7 @@ class Restraints:
         return any(one != Bounds() for one in bounds)
 
     def limited(self, index: NDArray[np.int64], now: int, jobs: Mapping[Key, Job]) -> NDArray[np.int8]:
-        """Return which records a limit of an account or a QOS keeps from starting, with what runs.
+        """Return the records that a limit of an account or a QOS holds back, with the present running jobs.
 
         1, by a limit that is tested before nodes are chosen; 2, by one of amounts, tested when they are; 3, by one of
         these that depends on which nodes they are, so that `exceeds` decides.
@@ -65,7 +65,7 @@ class Restraints:
     def verdicts(
         self, index: NDArray[np.int64], now: int, jobs: Mapping[Key, Job]
     ) -> tuple[NDArray[np.int8], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return what `limited` does; who is held where its nodes are busy; and who gets no plan for later.
+        """Return the result of `limited`, the records held if their nodes are busy, and those without a later plan.
 
         Where no nodes are chosen, all that it needs count, also if others have them who count for the same limit; and
         where they are busy, the CPUs that it asks for (acct_policy.c, _get_unique_job_node_cnt; seen on 22.05, 24.11
@@ -84,7 +84,7 @@ class Restraints:
         return found[0], found[1] > 0, found[2] > 0
 
     def exceeds(self, at: int, cpus: Mapping[str, int], now: int, jobs: Mapping[Key, Job]) -> bool:
-        """Return whether a limit keeps a record from starting on the nodes that are chosen, with CPUs of each.
+        """Return whether a limit keeps a record from starting on the chosen nodes, with its CPUs on each.
 
         Slurm tests amounts then (acct_policy.c, acct_policy_job_runnable_post_select): whole nodes of several sizes
         differ, and nodes count once for all jobs that a limit counts together.
@@ -98,7 +98,7 @@ class Restraints:
         return any(one.reason != "Licenses" and one.outcome != FREE for one in verdict.bindings)
 
     def _with(self, now: int, jobs: Mapping[Key, Job]) -> Cluster:
-        """Return the cluster by which limits are tested, with these running jobs and what they have of the nodes."""
+        """Return the cluster for tests of limits, with these running jobs and their allocations."""
         used: dict[str, int] = {}
         for job in jobs.values():
             for name, cpus in (job.cpus_on or {}).items():
@@ -107,11 +107,11 @@ class Restraints:
         return replace(self.cluster, now=now, jobs=tuple(jobs.values()), nodes=nodes)
 
     def _bounded(self, at: int) -> bool:
-        """Whether there is any limit for a record."""
+        """Whether any limit applies to a record."""
         return bool(self._bounds_of(self.records[at].job, self.records[at].partition))
 
     def _bounds_of(self, job: Job, partition: Partition) -> frozenset[Hashable]:
-        """Return which QOS and associations with limits a job counts for in a partition."""
+        """Return the QOS and associations with limits for which a job counts in a partition."""
         key = job.id, partition.name
         if key not in self._bounds:
             case = Standing.of(self.cluster, job, partition, "", "", None, 1, dated=False)
@@ -121,7 +121,7 @@ class Restraints:
         return self._bounds[key]
 
     def forget(self, job: Job | None) -> None:
-        """Forget what the start or the end of a job may change: all of it where the job is not known."""
+        """Drop results that the start or end of a job may change: all results if the job is unknown."""
         if job is None or self._coupled:
             self._verdicts = {}
         if job is None or not self._verdicts:
@@ -148,7 +148,7 @@ class Restraints:
         return dated, any("node" in one for one in tres)
 
     def _verdict(self, current: Cluster, record: Record) -> tuple[int, bool, bool]:
-        """Return how a limit holds a record, whether it does where its nodes are busy, and whether it gets no plan."""
+        """Return how a limit holds a record, whether also if its nodes are busy, and whether it gets no plan."""
         held = self._held_by(current, record)
         if held in (1, 2) or not (held or self._coupled):
             return held, held > 0, held > 0
@@ -177,7 +177,7 @@ class Restraints:
 
 
 def _uncounted(cluster: Cluster) -> Cluster:
-    """Return a cluster whose use of limits is counted from its jobs, as these come and go."""
+    """Return a cluster whose usage of limits is counted from its jobs, because these change."""
     accounting = cluster.accounting
     if accounting is None:
         return cluster

@@ -1,4 +1,4 @@
-"""What runs while a queue is run forward in one kernel: by numbers, in a heap of their ends (`gas.slurm.holders`)."""
+"""The running jobs while one kernel simulates a queue: by number, in a heap of their ends (`gas.slurm.holders`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["leave", "probed", "started"]
 
 @lean_kernel
 def leave(run: int, flow: Flow, site: Site) -> None:
-    """Take away what runs under a number (`gas.slurm.holders.Holders.leave`)."""
+    """Remove the running job of a number (`gas.slurm.holders.Holders.leave`)."""
     running = site.running
     jobs, shares = running.total[0], running.total[1]
     gone = 0
@@ -50,7 +50,7 @@ def leave(run: int, flow: Flow, site: Site) -> None:
 
 @lean_kernel
 def started(record: int, slot: int, seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, site: Site) -> None:
-    """Note that the next task of a record has started, as the running job of a slot."""
+    """Record that the next task of a record has started, as the running job of a slot."""
     now, place = flow.numbers[NOW], line.place[record]
     task = line.first_run[place + 1] - line.first_run[place] - flow.tasks[place]
     real = seconds[line.first_run[place] + task]
@@ -72,7 +72,7 @@ def started(record: int, slot: int, seconds: NDArray[np.int64], line: Line, pace
 
 @lean_kernel
 def probed(outcome: int, count: int, line: Line, flow: Flow, site: Site) -> None:
-    """Note which probes would start now, and take them away."""
+    """Record the probes that would start now, and remove them."""
     for at in range(count):
         record = flow.queue[at]
         place = line.place[record]

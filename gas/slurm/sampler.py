@@ -1,7 +1,7 @@
-"""A queue run forward hundreds of times, with other run times and other jobs that come: what `gas.slurm.drain` needs.
+"""Prepares a queue for `gas.slurm.drain`, which simulates it hundreds of times with other run times and arrivals.
 
-A `Sampler` is made once of a `Beginning`; `Sampler.room` is what one thread works in, and `Sampler.run` runs a sample
-in it. What the kernel does not follow, `outside` names: such queues stay with `gas.slurm.forward`.
+A `Sampler` is made once from a `Beginning`; `Sampler.room` is the working memory of one thread, and `Sampler.run` runs
+a sample in it. `outside` names what the kernel does not support: `gas.slurm.forward` simulates such queues.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["Room", "Sampler", "compile_samples", "outside"]
 
 
 def outside(begin: Beginning) -> str:
-    """Return in words what of a queue the kernel does not follow, nothing if it follows all."""
+    """Return in words the parts of a queue that the kernel does not support; empty if it supports all."""
     waiting, state = begin.waiting, begin.state
     reasons = {
         "limits of accounts and QOS": waiting.restraints.count,
@@ -49,7 +49,7 @@ def outside(begin: Beginning) -> str:
 
 
 def compile_samples() -> None:
-    """Compile what samples need, `drain` last: a minute or two, once on a machine."""
+    """Compile the kernels of samples, `drain` last: this takes a minute or two, once per machine."""
     for one in (fit_idle, run_pass, run_cycle, drain):
         compiled(one)
     one_job = Job(1, "", "", "PENDING", ("p",), 1, 1, time_limit=60, tasks_asked=1)
@@ -61,30 +61,30 @@ def compile_samples() -> None:
 
 @dataclass(frozen=True)
 class Room:
-    """What one thread works in."""
+    """The working memory of one thread."""
 
     site: Site
     flow: Flow
 
 
 class Sampler:
-    """A queue made ready.
+    """A prepared queue.
 
     Attributes
     ----------
     first_run
-        By place, where the run times of its tasks begin among all.
+        By place, the index of the first run time of its tasks.
     counts
-        By place, how many those are.
+        By place, the number of these run times.
     holders
-        How many run at the beginning.
+        Number of jobs that run at the beginning.
 
     Parameters
     ----------
     coarse, most_plans
-        As of `gas.slurm.forward.Forward`.
+        As in `gas.slurm.forward.Forward`.
     samples
-        How many there will be: machine code that is at hand pays for many.
+        Expected number of samples; with many, ready machine code pays.
     """
 
     def __init__(self, begin: Beginning, coarse: float = 0.0, most_plans: int = 0, samples: int = 1) -> None:
@@ -120,7 +120,7 @@ class Sampler:
         self.order = there[np.lexsort((tie[there], -ageing.values[there], rank[there]))]
 
     def room(self) -> Room:
-        """Return what one thread works in."""
+        """Return the working memory of one thread."""
         begin, state, waiting = self.begin, self.begin.state, self.begin.waiting
         size, jobs, nodes = len(waiting.records), len(waiting.jobs), len(state.names)
         rows, parameters = state.rows, state.parameters._replace(starts_only=True, most_plans=self._most_plans)
@@ -160,7 +160,7 @@ class Sampler:
         return Room(site, flow)
 
     def ends(self, seconds: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return when they really end who run at the beginning: after so many seconds, `LONGEST` for at their limits.
+        """Return the actual ends of the jobs that run at the beginning, by run times; `LONGEST` means at their limits.
 
         Seconds count from the start of a job, and from now for those that are not shown.
         """
@@ -182,18 +182,18 @@ class Sampler:
         *,
         ghosts: bool = True,
     ) -> NDArray[np.int64]:
-        """Run a sample until those who are awaited have started; return when each place did, -1 where it has not.
+        """Run a sample until the awaited jobs have started; return the start of each place, -1 if it has not started.
 
         Parameters
         ----------
         ends
-            Of those that run at the beginning.
+            Ends of the jobs that run at the beginning.
         seconds
-            How long each task takes, `LONGEST` for until its limit.
+            Run time of each task; `LONGEST` means until its limit.
         awaited, gone
-            Places: who is waited for, and who is not there at all.
+            Places of the awaited jobs, and of jobs that are left out.
         ghosts
-            Whether probes hold nothing; else they are jobs as others.
+            Whether probes hold nothing; else they are ordinary jobs.
         """
         site, state, waiting = room.site, self.begin.state, self.begin.waiting
         there = max(*state.running.total.tolist(), 2)  # the rest of the arrays is room

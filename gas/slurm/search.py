@@ -1,8 +1,8 @@
 """The search for the start of one record (backfill.c, _attempt_backfill).
 
-Starts are tried: the nodes that no plan needs from that start until the job would end are offered to the will-run test,
-which says at which end of running jobs it fits them. Where that is beyond the next start at which nodes appear, or in
-the way of a plan, the next start is tried. This finds *Slurm's* start, which is not always the earliest.
+The search tries starts: the will-run test gets the nodes that no plan needs from this start to the end of the job, and
+finds the end of running jobs at which the job fits. If this is after the next start at which nodes appear, or conflicts
+with a plan, the next start is tried. This finds *Slurm's* start, which is not always the earliest.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ __all__ = ["Room", "Search", "in_the_way", "lacks_licences", "leaving_first", "r
 FAR = 1 << 60
 
 MOST_TRIES = 20_000
-"""How many starts of one record are tried at the most."""
+"""Largest number of starts that are tried for one record."""
 
 
 class Room(NamedTuple):
-    """What a search works in, so that nothing is made anew for each record.
+    """The working memory of searches, which is allocated once for all records.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Room(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What all searches of a cycle read and work in; `gas.slurm.cycle.run_cycle` says what each is."""
+    """The data and working memory of all searches of a cycle; `gas.slurm.cycle.run_cycle` documents them."""
 
     records: Records
     closures: Closures
@@ -99,7 +99,7 @@ class Search(NamedTuple):
 
 
 def room_of(machine: Machine, words: int, jobs: int) -> Room:
-    """Return room for a search on a machine whose sets have so many words, and on which so many jobs may run."""
+    """Return working memory for searches, given the words of a set and the largest number of running jobs."""
     size = len(machine.cpus)
 
     def flags() -> NDArray[np.bool_]:
@@ -134,7 +134,7 @@ def reserved(
     sets: Words,
     nodes: Words,
 ) -> tuple[int, bool]:
-    """Take away nodes that are reserved for others; return from when on it can be tried, and whether any overlapped.
+    """Remove nodes reserved for others; return the first start that can be tried, and whether any overlapped.
 
     -1 is never (reservation.c, job_test_resv).
     """
@@ -172,7 +172,7 @@ def reserved(
 
 @lean_kernel
 def lacks_licences(at: int, now: int, records: Records, closures: Closures, licences: NDArray[np.int64]) -> bool:
-    """Return whether there are too few licences now, without those reserved for others while it would run.
+    """Return whether there are too few licences now, without those reserved for others during the job.
 
     license.c, license_job_test; reservation.c, job_test_lic_resv.
     """
@@ -193,7 +193,7 @@ def lacks_licences(at: int, now: int, records: Records, closures: Closures, lice
 
 @lean_kernel
 def leaving_first(running: Running, job: int, soonest: NDArray[np.int64]) -> None:
-    """Write when the first job leaves each node of one."""
+    """Write when the first job leaves each node of a record."""
     for share in range(running.first[job], running.first[job] + running.shares[job]):
         soonest[running.node[share]] = min(soonest[running.node[share]], running.end[job])
 
@@ -209,7 +209,7 @@ def _let_end(
     inclusive: bool,
     room: Room,
 ) -> None:
-    """Take away the jobs that end before a start, and write what their nodes can give then."""
+    """Remove the jobs that end before a start, and write what their nodes can then give."""
     while room.ended[0] < running.total[0]:
         job = running.order[room.ended[0]]
         if running.end[job] > start or (running.end[job] == start and not inclusive):
@@ -230,9 +230,9 @@ def seek(
     search: Search,
     given: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Return what becomes of a record, its start, and whether it reached the will-run test; write its CPUs by node.
+    """Return the outcome of a record, its start, and whether it reached the will-run test; write its CPUs by node.
 
-    What is in use changes while this runs, and is as before when it returns.
+    The use of nodes changes meanwhile, and is restored on return.
     """
     use, running, room = search.use, search.running, search.room
     found = _seek(at, now_only, not_before, search, given)

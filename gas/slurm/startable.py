@@ -1,4 +1,4 @@
-"""Which nodes are in reach, and which records might start: where only starts are asked for, a cycle ends with them."""
+"""Nodes in reach, and records that might start now: if only starts are requested, a cycle ends with them."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def write_open(machine: Machine, use: Use, found: Words) -> None:
 def might_start(
     at: int, now: int, records: Records, sets: Words, machine: Machine, use: Use, table: Table, free: Words, some: Words
 ) -> bool:
-    """Return whether nodes that no plan needs before a record would end have what it needs now, wherever they are.
+    """Return whether nodes that no plan needs before the end of a record have the resources for it now.
 
-    Where they have not, no search lets it start now: it looks at fewer nodes.
+    If they have not, no search starts it now, because searches consider fewer nodes.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def might_start(
 
 @lean_kernel
 def reach_now(need: NDArray[np.int64], machine: Machine, use: Use, reach: Words) -> None:
-    """Write the nodes that have something free for a record, as far as jobs and CPUs say."""
+    """Write the nodes with free resources for a record, judged by jobs and CPUs."""
     reach[:] = 0
     for node in range(len(machine.cpus)):
         if use.jobs[node] == 0 or (not need[WHOLE] and use.cpus[node] < machine.cpus[node]):
@@ -76,7 +76,7 @@ def reach_now(need: NDArray[np.int64], machine: Machine, use: Use, reach: Words)
 
 @lean_kernel
 def reach_until(later: int, jobs: int, running: Running, reach: Words) -> int:
-    """Add nodes that running jobs leave by an instant, of which the first so many are there; return how many are."""
+    """Add nodes that running jobs leave by an instant, from place `jobs` of their ends on; return the next place."""
     while jobs < running.total[0] and running.end[running.order[jobs]] <= later:
         job = running.order[jobs]
         for share in range(running.first[job], running.first[job] + running.shares[job]):

@@ -1,4 +1,4 @@
-"""A cluster and its queue as the arrays on which the backfill scheduler's kernels work."""
+"""A cluster and its queue as arrays for the kernels of the backfill scheduler."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["State", "state_of"]
 
 @dataclass
 class State:
-    """What a cycle begins with.
+    """The complete state at the beginning of a cycle.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class State:
     records
         The queue, place by place as in `rows`.
     licences, all_licences
-        How many are free now, and how many there are for jobs that are shown.
+        Numbers of free licences, and of all licences for jobs that are shown.
     unclear
         What of the queue was not understood: constraints, and records that name them.
     """
@@ -80,19 +80,19 @@ def state_of(
     Parameters
     ----------
     records
-        In the order in which they are considered (`gas.slurm.order.queue`).
+        In scheduling order (`gas.slurm.order.queue`).
     pinned
-        Published plans are entered as they are.
+        Whether published plans are entered unchanged.
     beyond
         Plan on where Slurm's search ends; what is blocked is considered too, from `not_before` on.
     not_before
         By record: epoch second before which it does not start.
     memory_counts
-        Whether memory is given out; by default what SelectTypeParameters says.
+        Whether memory is allocated; by default according to SelectTypeParameters.
     unseen_until
-        Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
+        The instant until which jobs that are not shown hold their CPUs; None if all jobs are shown.
     room
-        How many jobs may start within the cycle.
+        Largest number of jobs that start within the cycle.
     like
         That of the same cluster, with the same options, of some of the records: only the others are looked at.
     """
@@ -138,7 +138,7 @@ def _with_more(
     beyond: bool,
     not_before: Sequence[int] | None,
 ) -> State:
-    """Return a state with further records: those that it has are not looked at again."""
+    """Return a state with further records, without processing the present ones again."""
     build = like.built_by
     reservations = _kept(build.cluster)
     known = {id(record): at for at, record in enumerate(like.records)}

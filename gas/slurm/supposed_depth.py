@@ -18,7 +18,7 @@ from gas.slurm.order import Record
 __all__ = ["explained", "supposed_depth"]
 
 MOST_JOBS = 100
-"""Longer queues are not tried: each number takes a cycle."""
+"""Longer queues are not tried: each number needs a cycle."""
 
 MOST_CYCLES = 60
 
@@ -27,7 +27,7 @@ MOST = 50_000
 
 
 def supposed_depth(cluster: Cluster) -> tuple[str, int] | None:
-    """Return the parameter with which a cycle makes all plans that are published and no others, and its value.
+    """Return the parameter with which a cycle makes exactly the published plans, and its value.
 
     None if a cycle without it does, too, or none does.
     """
@@ -55,7 +55,7 @@ def supposed_depth(cluster: Cluster) -> tuple[str, int] | None:
 
 
 def explained(cluster: Cluster) -> bool | None:
-    """Return whether a cycle makes all plans that are published and no others; None where that is not tried."""
+    """Return whether a cycle makes exactly the published plans; None if this is not tried."""
     waiting = [job for job in cluster.jobs if job.pending]
     return _explains(cluster, _cycle(cluster)) if _may_tell(cluster, waiting) else None
 

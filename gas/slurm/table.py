@@ -1,4 +1,4 @@
-"""The time table of the backfill scheduler: in which spans which nodes, and how many licences, are planned for no job.
+"""The time table of the backfill scheduler: the nodes and licences that are not planned, by span of time.
 
 Slurm keeps it as a list of slots (backfill.c, node_space). Slots follow each other without gaps; entering a plan
 splits those at its ends and joins one pair of equal neighbours at the most, so that equal ones may remain. The
@@ -80,7 +80,7 @@ def span_of(start: int, limit: int, begin: int, resolution: int, ends_up: bool) 
 
 @lean_kernel
 def slot_at(table: Table, instant: int) -> int:
-    """Return the first slot that ends after an instant, the number of slots if none does."""
+    """Return the first slot that ends after an instant; the number of slots if none does."""
     low, high = 0, table.total[0]
     while low < high:
         middle = (low + high) // 2
@@ -116,7 +116,7 @@ def overlaps(
 
 @lean_kernel
 def _split(table: Table, slot: int, instant: int) -> bool:
-    """Split a slot at an instant; return whether there was room."""
+    """Split a slot at an instant; return whether there was room in the table."""
     total, new = table.total[0], table.total[1]
     if new >= table.total[2]:
         return False
@@ -143,7 +143,7 @@ def enter(
     last: int,
     merge: bool,
 ) -> bool:
-    """Take nodes and licences from a span; return whether there was room for it (_add_reservation)."""
+    """Take nodes and licences from a span; return whether there was room in the table (_add_reservation)."""
     slot = 0
     while slot < table.total[0]:
         if table.end[slot] > first:

@@ -1,4 +1,4 @@
-"""Nodes that come first for a job, as others have them who count for the same limit on nodes.
+"""Nodes that a job prefers because jobs under the same limit on nodes already use them.
 
 Slurm prefers these: it raises the weight of the other nodes by one when a job starts, among nodes that are alike and of
 which some are preferred (node_scheduler.c, _find_grp_node_bitmap and _build_node_list; seen on 22.05, 24.11 and 26.05).

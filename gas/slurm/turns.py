@@ -1,4 +1,4 @@
-"""Whose turn it is while a queue is run forward in one kernel: `gas.slurm.waiting` and `gas.slurm.ageing` on arrays."""
+"""The order of the queue while one kernel simulates it: `gas.slurm.waiting` and `gas.slurm.ageing` on arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _before(one: int, other: int, line: Line, flow: Flow) -> bool:
 
 @lean_kernel
 def insert(record: int, count: int, line: Line, flow: Flow) -> None:
-    """Put a record where it belongs among the first so many, which are in order."""
+    """Insert a record at its place among the first ones, which are in order."""
     at = count
     while at > 0 and _before(record, flow.order[at - 1], line, flow):
         flow.order[at] = flow.order[at - 1]
@@ -33,7 +33,7 @@ def insert(record: int, count: int, line: Line, flow: Flow) -> None:
 
 @lean_kernel
 def age(line: Line, pace: Pace, flow: Flow) -> None:
-    """Calculate priorities anew if it is time, and sort again; few move."""
+    """Recalculate priorities if it is time, and sort again; few records move."""
     numbers = flow.numbers
     now = numbers[NOW]
     if pace.period == 0 or now < numbers[PRIORITIES]:
@@ -67,7 +67,7 @@ def _waits(record: int, line: Line, flow: Flow) -> bool:
 
 @lean_kernel
 def write_queue(line: Line, flow: Flow, site: Site) -> int:
-    """Write the queue; return how many records that is. Who has started is left out."""
+    """Write the queue without started jobs; return the number of records."""
     count, kept = 0, 0
     for at in range(flow.numbers[WAITING]):
         record = flow.order[at]

@@ -1,4 +1,4 @@
-"""What is not chosen unless the user names it: GPUs that the job leaves idle, and places that running jobs lose."""
+"""Choices that need the user's request: GPUs that the job leaves idle, and QOS that preempt running jobs."""
 
 from __future__ import annotations
 

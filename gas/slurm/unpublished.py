@@ -1,6 +1,6 @@
-"""What shows of a configuration that is not published: in plans, partitions and QOS (slurmrestd before Slurm 26.05).
+"""Derives unpublished settings from plans, partitions and QOS (slurmrestd before Slurm 26.05).
 
-What does not show is not known: `gas.slurm.settings.Settings` has None for it.
+Settings that cannot be derived are unknown: `gas.slurm.settings.Settings` has None for them.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _DEPTHS = {
 
 
 def with_what_shows(cluster: Cluster, tested: int | None = None) -> Cluster:
-    """Return a cluster without settings with those that show, and cautions that say so.
+    """Return a cluster without settings completed by the derived ones, with cautions about this.
 
     Parameters
     ----------
     tested
-        How many jobs the last cycle of backfill tested until it ended for their number, where that is published.
+        Number of jobs that the last backfill cycle tested if it ended because of this number, if published.
     """
     return _with_depth(_with_preemption(cluster), tested)
 
@@ -47,7 +47,7 @@ def _with_depth(cluster: Cluster, tested: int | None) -> Cluster:
 
 
 def _with_preemption(cluster: Cluster) -> Cluster:
-    """Return it with preemption where jobs show it: by QOS if one lists others, else by tier.
+    """Return the cluster with preemption if jobs show it: by QOS if one lists others, else by tier.
 
     From 24.11 on a running job has a time from which on it is preemptable, where there is preemption at all (seen);
     before, jobs that were requeued or cancelled for others show it, once that has happened; and so do plans that a
@@ -77,7 +77,7 @@ def _with_preemption(cluster: Cluster) -> Cluster:
 
 
 def _pushed_aside(cluster: Cluster) -> bool:
-    """Return whether jobs were preempted, or began anew while jobs of a higher tier run on nodes of theirs."""
+    """Return whether jobs were preempted, or restarted while jobs of a higher tier run on their nodes."""
     partitions = {one.name: one for one in cluster.partitions}
     if len({one.tier for one in cluster.partitions}) < 2:
         return False

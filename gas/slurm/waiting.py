@@ -1,4 +1,4 @@
-"""The queue while it runs forward: who has come, who may start, how far arrays are, whom limits hold back."""
+"""The queue as time passes: submitted jobs, startable jobs, remaining array tasks, and jobs held by limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Key = tuple[int, int | None]
 
 
 class Waiting:
-    """Who waits, or will come; by place of a job, and by record, which is a job in one of its partitions.
+    """Waiting and later jobs, by place of a job, and by record, which is a job in one of its partitions.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Waiting:
             self.remarks.append("jobs are not preempted")
 
     def copied(self) -> Waiting:
-        """Return a queue that goes on apart from this one."""
+        """Return an independent copy."""
         other = copy.copy(self)
         other.arrived, other.eligible, other.tasks = self.arrived.copy(), self.eligible.copy(), self.tasks.copy()
         other.comes_at, other.done, other.running = self.comes_at.copy(), self.done.copy(), self.running.copy()
@@ -142,50 +142,50 @@ class Waiting:
         return other
 
     def withdraw(self, places: NDArray[np.int64]) -> None:
-        """Take jobs out of the queue, whether they have come or not."""
+        """Remove jobs from the queue, whether they are submitted yet or not."""
         self.arrived[places] = True
         self.tasks[np.isin(self.places, places)] = 0
         for place in places.tolist():
             self.done[place] = len(self.of_task[place])
 
     def may_start(self, place: int) -> bool:
-        """Return whether a job fits in one of its partitions at all."""
+        """Return whether a job can fit in any of its partitions."""
         return bool((~self.dropped & (self.places == place)).any())
 
     def age(self, now: int) -> None:
-        """Calculate priorities anew if it is time."""
+        """Recalculate priorities if it is time."""
         there = self.arrived[self.places]
         self.ageing.calculate(now, np.where(there, self.eligible[self.places], 0), there & (self.tasks > 0))
 
     # -- who waits
 
     def next_event(self, now: int) -> int | None:
-        """Return when the next job comes, or may begin."""
+        """Return when the next job is submitted, or may begin."""
         coming, beginning = self.comes_at[~self.arrived], self.begins[self.begins > now]
         due = [int(one.min()) for one in (coming, beginning) if one.size]
         return min(due, default=None)
 
     def arriving(self, now: int) -> Iterator[int]:
-        """Yield the places of those that come now, who have come then."""
+        """Yield the places of the jobs that are submitted now."""
         for place in np.flatnonzero(~self.arrived & (self.comes_at <= now)).tolist():
             self.arrived[place] = True
             self.ageing.arrives(np.flatnonzero(self.places == place))
             yield place
 
     def comes(self) -> bool:
-        """Whether a job has not come yet."""
+        """Whether a job is not submitted yet."""
         return not self.arrived.all()
 
     def any(self) -> bool:
-        """Whether a job waits that may start some time."""
+        """Whether a waiting job may start at some time."""
         return bool(((self.arrived & ~self.held)[self.places] & (self.tasks > 0) & ~self.dropped).any())
 
     def left(self) -> list[int]:
-        """Return the numbers of those that have not started."""
+        """Return the numbers of the jobs that have not started."""
         return [job.id for place, job in enumerate(self.jobs) if self.done[place] < len(self.of_task[place])]
 
     def drop(self, never: Callable[[int], bool]) -> None:
-        """Leave out the records for which something holds."""
+        """Remove the records for which a condition holds."""
         for at in np.flatnonzero(~self.dropped).tolist():
             self.dropped[at] = never(at)
 
@@ -195,13 +195,13 @@ class Waiting:
         return place is not None and task in self.of_task[place][self.done[place] :]
 
     def next_task(self, record: int) -> Key:
-        """Return what of a record starts next."""
+        """Return the next task of a record."""
         place = self.place[record]
         left = self.of_task[place][self.done[place] :]
         return self.jobs[place].id, left[0] if left else None
 
     def number_of(self, record: int) -> int:
-        """Return which of the waiting tasks comes next, from 0 on."""
+        """Return the index of the next waiting task, from 0 on."""
         return self.done[self.place[record]]
 
     def record_of(self, key: Key, partition: str) -> int | None:
@@ -213,7 +213,7 @@ class Waiting:
         return own[0] if own and self.waits(*key) else None
 
     def started(self, record: int, running: Job, now: int) -> None:
-        """Note that the next task of a record has started, as the job that runs."""
+        """Record that the next task of a record has started, as the running job."""
         place = self.place[record]
         key = self.next_task(record)
         self.done[place] += 1
@@ -226,7 +226,7 @@ class Waiting:
         self.tasks[self.places == place] -= 1
 
     def ended(self, key: Key, now: int, *, well: bool = True) -> None:
-        """Note that a job has ended, well or not."""
+        """Record that a job has ended, successfully or not."""
         self.over[key] = now
         if not well:
             self.failed.add(key)
@@ -242,7 +242,7 @@ class Waiting:
     # -- order
 
     def order(self, now: int) -> NDArray[np.int64]:
-        """Return the records that are tried, in their order (job_scheduler.c, build_job_queue, sort_job_queue2)."""
+        """Return the records to try, in scheduling order (job_scheduler.c, build_job_queue, sort_job_queue2)."""
         may = self.arrived & ~self.held
         may &= self.begins <= now
         for place in np.flatnonzero(may & self._bound).tolist():
@@ -261,7 +261,7 @@ class Waiting:
         return index[ranks]
 
     def rooms(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many tasks of each array may start besides those that run."""
+        """Return the number of tasks of each array that may start besides the running ones."""
         found = np.full(len(index), 1 << 40, np.int64)
         for row in np.flatnonzero(self._throttled[index]).tolist():
             job = self.records[index[row]].job
@@ -270,7 +270,7 @@ class Waiting:
         return found
 
     def _independent(self, place: int, now: int) -> bool:
-        """Return whether a job that may begin waits for nothing but its turn (job_mgr.c, job_independent)."""
+        """Return whether an eligible job only waits for its turn (job_mgr.c, job_independent)."""
         job = self.jobs[place]
         found, any_of = self.depends[place]
         if found and not fulfilled(found, any_of, now, self._times, self._alone(place), self._failed):
@@ -278,7 +278,7 @@ class Waiting:
         return not job.reservation or holds(self.cluster, job.reservation, now)
 
     def _times(self, job: int, task: int | None) -> tuple[int | None, int | None]:
-        """Return when a job, or a task, has started and ended."""
+        """Return the start and end of a job or task."""
         place = self.ids.get(job)
         if place is None:
             if any(one.id == job and not one.pending for one in self.cluster.jobs):
@@ -293,7 +293,7 @@ class Waiting:
         )
 
     def _failed(self, job: int, task: int | None) -> bool:
-        """Return whether a job, or one of its tasks, has not ended well."""
+        """Return whether a job, or one of its tasks, has failed."""
         return any(key[0] == job and task in (None, key[1]) for key in self.failed)
 
     def _alone(self, place: int) -> bool:
@@ -308,7 +308,7 @@ class Waiting:
 
 
 def _waiting(job: Job) -> Job:
-    """Return a job as it waits, without what Slurm says of it for now."""
+    """Return a job as a waiting job, without Slurm's present statements on it."""
     return replace(job, state="PENDING", reason="", start=None, end=None, planned_nodes=())
 
 

@@ -1,8 +1,8 @@
-"""At which end of running jobs a job fits some nodes (select/cons_tres, job_test.c, _will_run_test).
+"""The first end of running jobs at which a job fits on some nodes (select/cons_tres, job_test.c, _will_run_test).
 
-Slurm takes running jobs away in the order of their ends, in groups that grow: ends within half a minute of the first,
+Slurm removes running jobs in the order of their ends, in growing groups: ends within half a minute of the first,
 rounded up, then a minute, two, four. It tests after each group, and the start is the last end of the group. Far ends
-are thus joined coarsely, which may put a start hours after the end that it needs.
+are thus grouped coarsely, which may put a start hours after the end that it needs.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from gas.slurm.versions import Rules
 __all__ = ["FIRST_WINDOW", "NEVER", "Running", "add", "touches", "will_run"]
 
 FIRST_WINDOW = 30
-"""Seconds within which ends of running jobs are taken together at first."""
+"""Length of the first group of ends, in seconds."""
 
 TOGETHER = 201
-"""How many running jobs are taken away before their ends are tested no more within a group (rm_job_cnt)."""
+"""Number of removed jobs after which ends within a group are no longer tested (rm_job_cnt)."""
 
 NEVER = -1
-"""The start of what does not fit."""
+"""The start of a job that does not fit."""
 
 
 class Running(NamedTuple):
-    """Who has what until when.
+    """The running jobs, their allocations and ends.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Running(NamedTuple):
 
 @lean_kernel
 def add(use: Use, running: Running, job: int, sign: int) -> None:
-    """Put a running job on its nodes (sign 1), or take it away (-1)."""
+    """Put a running job on its nodes (sign 1), or remove it (-1)."""
     for share in range(running.first[job], running.first[job] + running.shares[job]):
         node = running.node[share]
         use.cpus[node] += sign * running.cpus[share]
@@ -79,7 +79,7 @@ def add(use: Use, running: Running, job: int, sign: int) -> None:
 
 @lean_kernel
 def touches(offered: NDArray[np.bool_], running: Running, job: int) -> bool:
-    """Return whether a running job has some of the nodes."""
+    """Return whether a running job uses some of the nodes."""
     for share in range(running.first[job], running.first[job] + running.shares[job]):
         if offered[running.node[share]]:
             return True
@@ -97,7 +97,7 @@ def _take_away(
     running: Running,
     work: Work,
 ) -> tuple[int, int]:
-    """Take a running job away, write what its nodes can give then; return how many nodes and CPUs that is more."""
+    """Remove a running job, and write what its nodes can then give; return the increase of nodes and CPUs."""
     add(use, running, job, -1)
     nodes, cpus = 0, 0
     for share in range(running.first[job], running.first[job] + running.shares[job]):
@@ -136,9 +136,9 @@ def will_run(
     work: Work,
     given: NDArray[np.int64],
 ) -> int:
-    """Return from when on a job fits, `NEVER` if it does not, and write what each node gives into `given`.
+    """Return the instant from which a job fits, `NEVER` if it does not, and write its CPUs by node into `given`.
 
-    What is in use changes while this runs, and is as before when it returns.
+    The use of nodes changes meanwhile, and is restored on return.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def will_run(
 
 @lean_kernel
 def _last_on(given: NDArray[np.int64], running: Running, removed: NDArray[np.int64]) -> int:
-    """Return the last end of a job that was taken away from the nodes that are given (_get_last_relevant_job)."""
+    """Return the last end of a job that was removed from the chosen nodes (_get_last_relevant_job)."""
     end = 0
     for job in removed:
         if running.end[job] > end:
