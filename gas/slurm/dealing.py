@@ -32,7 +32,7 @@ def dealt(
     use: Use,
     given: NDArray[np.int64],
 ) -> bool:
-    """Distribute the tasks of a job to its chosen nodes, by their CPUs; return whether all have a place.
+    """Distribute the tasks of a job to its chosen nodes, by their CPUs; return whether it can start so.
 
     They go to the nodes in turn, as far as each has CPUs: a range of nodes, or nodes for the GPUs of a job, may have
     been given more than the tasks need (seen on 26.05: -n 11 -N 2-5 has 3, 4, 3 and 1 CPUs where 3, 4, 4 and 3 are
