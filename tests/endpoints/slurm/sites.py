@@ -535,11 +535,11 @@ class Switches(Aspect):
     """Nodes on switches: leaves of several sizes below one or two levels of others, at times in islands."""
 
     def configure(self, site, chance):
-        if chance.random() < 0.5:
+        if site.groups == Site().groups and chance.random() < 0.5:
             site.groups = [Nodes(8), Nodes(8)]
         nodes = sum(group.count for group in site.groups)
         site.lines["TopologyPlugin"] = "topology/tree"
-        site.lines["SelectTypeParameters"] = chance.choice(("CR_CPU", "CR_Core"))
+        site.lines.setdefault("SelectTypeParameters", chance.choice(("CR_CPU", "CR_Core")))
         lines, leaves, first = [], 0, 1
         while first <= nodes:
             last = min(first + chance.choice((1, 2, 3, 4, 5)), nodes)
@@ -919,8 +919,9 @@ KINDS: dict[str, tuple[type[Aspect], ...]] = {
 }  # fmt: skip
 
 MIXED: tuple[tuple[type[Aspect], ...], ...] = (
-    (Shapes, Gpus), (Arrays, Throttled), (Priorities,), (Memory,), (Features,), (OthersLimited, OwnLimits),
+    (Threads,), (Shapes, Gpus), (Arrays, Throttled), (Priorities,), (Memory,), (Features,), (OthersLimited, OwnLimits),
     (Tiers, PreemptionByTier, PreemptionByQos, Several), (Reserved,), (Deferred,), (Depth,), (Licences,),
+    (Switches, NodeOrders),
 )  # fmt: skip
 """Of each of these a mixture has one at the most."""
 
