@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gas.slurm.cluster import Cluster, Gres, Job
 from gas.slurm.features import allowed
-from gas.slurm.machine import BOUNDLESS, Machine, Use
+from gas.slurm.machine import BOUNDLESS, OFF, Machine, Use
 from gas.slurm.needs import Needs, Resources
 from gas.slurm.order import end_of
 from gas.slurm.settings import Settings
@@ -108,7 +108,7 @@ class Builder:
             np.array([max(node.cpus, 0) for node in nodes], np.int64),
             np.array([BOUNDLESS if node.memory is None else node.memory for node in nodes], np.int64),
             gres,
-            np.array([node.weight for node in nodes], np.int64),
+            np.array([node.weight + OFF * node.powered_down for node in nodes], np.int64),
             np.array([node.core_cpus for node in nodes], np.int64),
             np.array([name == "gpu" for name, _ in self.resources.columns] or [False], np.bool_),
             np.zeros(0 if self.rules.fresh_weights else self.count, np.int64),

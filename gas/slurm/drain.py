@@ -32,6 +32,7 @@ from gas.slurm.flow import (
 )  # fmt: skip
 from gas.slurm.main_pass import STARTED as PASSED
 from gas.slurm.main_pass import run_pass
+from gas.slurm.node_sets import count as node_count
 from gas.slurm.node_sets import put
 from gas.slurm.rows import STARTED, Closures, Parameters, leaves_more
 from gas.slurm.runs import leave, probed, started
@@ -103,8 +104,8 @@ def _backfill(seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, si
     table.begin[0], table.row[0] = parameters.begin, 0
     table.end[0] = parameters.begin + parameters.window // parameters.resolution * parameters.resolution
     table.total[0], table.total[1] = 1, 1
-    table.size[0] = len(site.machine.cpus)
-    put(table.free[0], site.every)
+    put(table.free[0], site.planned)
+    table.size[0] = node_count(table.free[0])
     bench.of_user[:] = 0
     bench.of_partition[:] = 0
     bench.of_both[:] = 0

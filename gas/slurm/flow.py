@@ -110,7 +110,10 @@ class Flow(NamedTuple):
 
 
 class Site(NamedTuple):
-    """The machine and its queue in the form for kernels; `gas.slurm.state.State` documents the parts."""
+    """The machine and its queue in the form for kernels; `gas.slurm.state.State` documents the parts.
+
+    `every` has all nodes, `planned` those of the backfill scheduler's plans.
+    """
 
     records: Records
     limited: NDArray[np.int8]
@@ -134,5 +137,6 @@ class Site(NamedTuple):
     bench: Bench
     every: Words
     available: Words
+    planned: Words
     closed: NDArray[np.bool_]
     tried: NDArray[np.int64]

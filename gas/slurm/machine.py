@@ -7,10 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BOUNDLESS", "Machine", "Tree", "Use", "idle_of"]
+__all__ = ["BOUNDLESS", "OFF", "Machine", "Tree", "Use", "idle_of"]
 
 BOUNDLESS = 1 << 40
 """A number of nodes or MB that means no limit."""
+
+
+OFF = 1 << 33
+"""What a powered-down node weighs more than others, which come before it whatever their weight (below 2**32).
+
+Only the main scheduler starts jobs on such nodes: the backfill scheduler uses them neither now nor in its plans. Seen
+on 22.05, 24.11 and 26.05.
+"""
 
 
 class Tree(NamedTuple):
@@ -49,7 +57,7 @@ class Machine(NamedTuple):
     gres
         Generic resources: a column for each name in all, and one for each of its types; one at least.
     weight
-        Nodes of low weight are allocated first.
+        Nodes of low weight are allocated first; powered-down nodes have `OFF` more.
     core
         CPUs of a core if jobs get whole cores; else 1.
     gpu

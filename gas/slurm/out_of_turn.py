@@ -2,7 +2,8 @@
 
 It closes the partition of a job that finds no nodes, but not if the nodes that are left to it would not do if they were
 idle. Then a job behind it in the same partition starts, whatever is planned (`gas.slurm.main_pass`); that needs
-partitions with nodes in common, or a reservation in its way.
+partitions with nodes in common, or a reservation in its way. And only the main scheduler starts jobs on nodes that are
+powered down.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster
-from gas.slurm.machine import Use, idle_of
+from gas.slurm.machine import OFF, Use, idle_of
 from gas.slurm.main_pass import UNTRIED, run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import Blocked, Record
@@ -41,8 +42,10 @@ def out_of_turn(cluster: Cluster, state: State) -> dict[int, tuple[NDArray[np.in
     rows, given = state.rows, cluster.scheduling.parameters
     waiting = rows.considered & ~rows.probe
     one_queue = len(np.unique(rows.partition[rows.considered])) < 2 and not len(state.closures.start)
-    few = not waiting.any() or one_queue
-    if few or not rows.probe.any() or given.get("sched_interval") == "-1" or any(one in given for one in NEVER):
+    off = bool(np.any(state.machine.weight >= OFF))  # on such nodes only this pass starts jobs
+    if not rows.probe.any() or (not off and (not waiting.any() or one_queue)):
+        return {}
+    if waiting.any() and (given.get("sched_interval") == "-1" or any(one in given for one in NEVER)):
         return {}
     size, count = len(state.names), len(rows.job)
     places = {name: place for place, name in enumerate(state.names)}

@@ -21,7 +21,7 @@ from gas.slurm.cycle import run_cycle
 from gas.slurm.drain import drain
 from gas.slurm.flow import COUNT, Flow, Line, Pace, Site
 from gas.slurm.forward import Forward
-from gas.slurm.machine import Use, idle_of
+from gas.slurm.machine import OFF, Use, idle_of
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import end_of
@@ -138,14 +138,16 @@ class Sampler:
                       np.zeros(1, np.int64))  # fmt: skip
         runs = int(self.first_run[-1]) + self.holders
         every = words_of(np.ones((1, nodes), np.bool_))[0]
+        planned = state.machine.weight < OFF
         running = Running._make(one.copy() for one in state.running)
         site = Site(
             records, np.zeros(size, np.int8), words_of(begin.whole), state.closures, begin.sets, state.options,
             state.preempts, state.leaving.copy(), state.machine._replace(near=state.machine.near.copy()),
             Use._make(one.copy() for one in state.use), idle_of(state.use), running, state.licences.copy(),
             state.all_licences, parameters, state.rules,
-            empty_table(0, 1, nodes, state.all_licences[:0], 2 * most + 2), empty_plans(size, most, nodes), known,
+            empty_table(0, 1, planned, state.all_licences[:0], 2 * most + 2), empty_plans(size, most, nodes), known,
             bench_of(rows, state.machine, running, begin.sets, state.preempts), every, every.copy(),
+            words_of(planned[np.newaxis])[0],
             np.zeros(len(begin.whole) + len(state.closures.start), np.bool_), np.zeros(len(begin.whole) + 1, np.int64),
         )  # fmt: skip
 

@@ -41,16 +41,16 @@ class Table(NamedTuple):
     total: NDArray[np.int64]
 
 
-def empty_table(begin: int, end: int, nodes: int, licences: NDArray[np.int64], room: int) -> Table:
-    """Return a table of one slot with all nodes, and room for so many slots."""
+def empty_table(begin: int, end: int, nodes: NDArray[np.bool_], licences: NDArray[np.int64], room: int) -> Table:
+    """Return a table of one slot in which these nodes are free, and room for so many slots."""
     table = Table(
         np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64),
-        np.zeros((room, max(-(-nodes // 64), 1)), np.uint64), np.zeros(room, np.int64),
+        np.zeros((room, max(-(-len(nodes) // 64), 1)), np.uint64), np.zeros(room, np.int64),
         np.zeros((room, len(licences)), np.int64), np.array([1, 1, room], np.int64),
     )  # fmt: skip
     table.begin[0], table.end[0], table.licences[0] = begin, end, licences
-    table.free[0] = words_of(np.ones((1, nodes), np.bool_))[0]
-    table.size[0] = nodes
+    table.free[0] = words_of(nodes[np.newaxis])[0]
+    table.size[0] = np.count_nonzero(nodes)
     return table
 
 

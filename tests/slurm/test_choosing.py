@@ -257,3 +257,16 @@ def test_tasks_of_a_job_with_gpus_in_all_are_where_slurm_has_them(version, tasks
     forward = Forward(Beginning.of(replace(made, jobs=(asked,))), {})
     forward.run(NOW)
     assert forward.jobs[1, None].cpus_on == given
+
+
+@pytest.mark.parametrize("version", [OLD, MIDDLE, NEW])
+def test_powered_down_nodes_come_last_and_only_the_main_scheduler_starts_jobs_on_them(version):
+    """Seen on all three: with such nodes free, a job behind one that waits is planned on those that are on."""
+    made = with_nodes(cluster(nodes=3, version=version), powered_down=[True, False, False], weight=[1, 5, 5])
+    assert planned(made, job(cpus=4)) == (0, [1])
+    assert planned(made, job(cpus=12)) == (0, [0, 1, 2])
+    busy = replace(made, jobs=(running(1, "n1", end=600), job(2, cpus=12)))
+    assert plans(busy) == []
+    assert planned(busy, job(cpus=4, time_limit=300)) == (0, [2])
+    full = replace(made, jobs=(running(1, "n1", "n2", end=600), job(2, cpus=12)))
+    assert planned(full, job(cpus=4, time_limit=300)) == (600, [1])

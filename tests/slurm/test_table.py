@@ -11,7 +11,7 @@ NONE = np.zeros(0, np.int64)
 
 
 def table(nodes=3, room=50):
-    return empty_table(0, 86_400, nodes, NONE, room)
+    return empty_table(0, 86_400, np.ones(nodes, np.bool_), NONE, room)
 
 
 def nodes(*places, size=3):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -775,6 +776,27 @@ class Selections(Aspect):
         self.job(job, chance, [])
 
 
+class PowerSaving(Aspect):
+    """Some nodes are off, and boot for a job; those that come first by weight, or any."""
+
+    def configure(self, site, chance):
+        site.groups = [Nodes(6, 4, more=f"Weight={weight}") for weight in chance.choice(((1, 1), (1, 5), (5, 1)))]
+        site.lines |= {
+            "SuspendProgram": "/bin/true", "ResumeProgram": "/bin/true", "SuspendTime": "99999", "SuspendTimeout": "2",
+            "ResumeTimeout": "900",
+        }  # fmt: skip
+        site.jobs = chance.choice((18, 18, 2))
+
+    def prepare(self, slurm, chance):
+        off = [f"n{number:02}" for number in chance.sample(range(1, 13), chance.randint(2, 8))]
+        slurm.run("scontrol", "update", f"nodename={','.join(off)}", "state=power_down_force")
+        until = time.monotonic() + 40
+        while slurm.tried("sinfo", "-h", "-N", "-o", "%N %T").count("~") < len(off):  # powered down
+            if time.monotonic() > until:
+                raise RuntimeError(f"{off} are not powered down")
+            time.sleep(0.5)
+
+
 class RareOptions(Aspect):
     """Options that few jobs have: numbers of CPUs of a node, ways to spread, nodes that are named, other limits."""
 
@@ -913,7 +935,8 @@ KINDS: dict[str, tuple[type[Aspect], ...]] = {
     "tiers": (Tiers,), "preemption by tier": (PreemptionByTier,), "preemption by qos": (PreemptionByQos,),
     "reservation": (Reserved,), "deferred": (Deferred,), "depth": (Depth,), "licences": (Licences,),
     "several partitions": (Several,), "node orders": (NodeOrders,), "switches": (Switches,),
-    "threads": (Threads,), "gpu threads": (GpuThreads,), "memory threads": (MemoryThreads,),
+    "threads": (Threads,), "power saving": (PowerSaving,), "gpu threads": (GpuThreads,),
+    "memory threads": (MemoryThreads,),
     "gpu partitions": (GpuPartitions,), "gpu cores": (GpuCores,), "selections": (Selections,),
     "rare options": (RareOptions,), "rare settings": (RareSettings,), "mixture": (),
 }  # fmt: skip
