@@ -76,6 +76,23 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
             "some jobs share nodes only with jobs of the same user or group (ExclusiveUser, --exclusive=user), which "
             "Gas ignores: jobs may start at other times than shown"
         )
+    flags = frozenset() if cluster.settings is None else cluster.settings.selection_parameters
+    if "ENFORCE_BINDING_GRES" in flags and any(node.gres for node in cluster.nodes if node.name in there):
+        yield (
+            "GPUs are given only with cores near them (ENFORCE_BINDING_GRES), which Gas ignores: jobs with GPUs may "
+            "start later than shown"
+        )
+    shared = {one.name for node in cluster.nodes if node.name in there for one in node.gres} & {"mps", "shard"}
+    if shared:
+        yield (
+            f"{' and '.join(sorted(shared))} of GPUs are counted apart from the GPUs: beside jobs with the other, jobs "
+            "with either may start later than shown"
+        )
+    if cluster.settings is not None and cluster.settings.selection == "linear":
+        yield (
+            "nodes are given out by select/linear, which Gas does not model: jobs may start at other times, and on "
+            "other nodes, than shown"
+        )
     waiting = [job for job in cluster.jobs if job.pending and job.unclear and here.intersection(job.partitions)]
     if waiting:
         words = ", ".join(dict.fromkeys(quoted(word) for job in waiting[:3] for word in job.unclear))

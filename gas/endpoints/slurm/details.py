@@ -45,7 +45,7 @@ _COMMAND = " Command="  # users write what comes after
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:&]*)=(\S*)")
 _SHARE = re.compile(r" Nodes=(\S+) CPU_IDs=(\S+)(?: Mem=(\d+))?(?: GRES=(\S*))?(?=\s)")
 _LEADER = re.compile(r"HetJobId=(\d{1,10})")
-_TAIL = re.compile(r" ((?:TresPer(?:Job|Node|Socket|Task)|MemPerTres|CpusPerTres))=(\S*)")
+_TAIL = re.compile(r" ((?:TresPer(?:Job|Node|Socket|Task)|MemPerTres|CpusPerTres|GresEnforceBind))=(\S*)")
 """Keys after the names of files; if such text also occurs in the last file name, the last occurrence counts."""
 
 _NUMBERS = {"tasks_asked": "NumTasks", "cpus_per_task": "CPUs/Task"}
@@ -54,6 +54,7 @@ _GRES = {
     "gres_per_job": "TresPerJob",
 }  # fmt: skip
 _BEHIND = "Power|SubmitLine|Switches|TresBind|TresFreq|CpusPerTres|MemPerTres|TresPer(?:Job|Node|Socket|Task)|MailUser"
+_BEHIND += r"|Gres[A-Z]\w+"
 _FILES = re.compile(rf" StdErr=(.*?) StdIn=.*? StdOut=(.*?)(?: (?:{_BEHIND})=.*)?$", re.DOTALL)
 
 
@@ -267,6 +268,8 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
         found["licences"] = licences(values.get("Licenses", ""))
     except BadInput:  # alternatives
         found["unclear"] = (f"licences {values['Licenses']}",)
+    if values.get("GresEnforceBind") == "Yes":
+        found["unclear"] = (*found.get("unclear", ()), "gres-flags=enforce-binding")
     if "TimeMin" in values:
         found["shortest"] = record.read("TimeMin", duration) or None
     found["contiguous"], found["reboot"] = values.get("Contiguous") == "1", values.get("Reboot") == "1"

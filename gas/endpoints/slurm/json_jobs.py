@@ -129,6 +129,9 @@ def _request(entry: Entry) -> dict[str, Any]:
         found["licences"] = licences(entry.text("licenses", default=""))
     except BadInput:  # alternatives
         found["unclear"] = (f"licences {entry.text('licenses')}",)
+    flags = entry.find("flags", default=None)
+    if isinstance(flags, Sequence) and {"GRES_ENFORCE_BIND", "GRES_BINDING_ENFORCED"}.intersection(flags):
+        found["unclear"] = (*found.get("unclear", ()), "gres-flags=enforce-binding")
     return found
 
 

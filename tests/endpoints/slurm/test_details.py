@@ -139,6 +139,8 @@ def test_a_job_cannot_say_that_it_has_more_than_its_nodes():
         (" StdOut=/dev/null ", " StdOut=/dev/null TresPerTask=gres/gpu=2 ", "gres_per_task", (Gres("gpu", "", 2),)),
         (" StdOut=/dev/null ", " StdOut=/a b CpusPerTres=gres/gpu:2 MemPerTres=gres/gpu:1500 ", "stdout", "/a b"),
         (" StdOut=/dev/null ", " StdOut=/dev/null TresPerJob=gres/gpu:8 ", "stdout", "/dev/null"),
+        (" StdOut=/dev/null ", " StdOut=/a b GresEnforceBind=Yes TresPerNode=gres:gpu:1 ", "stdout", "/a b"),
+        (" StdOut=/dev/null ", " StdOut=/a GresEnforceBind=Yes ", "unclear", ("gres-flags=enforce-binding",)),
         ("JobId=5 ", "JobId=5 HetJobId=5 HetJobOffset=0 ", "leader", 5),
         ("WorkDir=/tmp", "WorkDir=/tmp Features=gpu Licenses=x", "features", ""),
     ],

@@ -132,6 +132,10 @@ def machine(*jobs, nodes=2, cpus=4, **fields):
     return Cluster(name="made", now=NOW, version="22.05.8", jobs=jobs, **(standard | fields))
 
 
+def with_gres(*names):
+    return tuple(Node(f"n{n}", 4, partitions=("p",), gres=tuple(Gres(name) for name in names)) for n in range(2))
+
+
 def running(id, *nodes, end, cpus_on=None, **fields):
     return job(id, "RUNNING", start=NOW - 60, end=end, nodes=nodes, cpus_on=cpus_on, **fields)
 
@@ -487,6 +491,13 @@ def test_a_qos_that_reserves_nothing_is_told():
             '1 waiting job has options .*"licences a.b"',
         ),
         ({"jobs": (running(1, "n0", end=NOW + 60, unclear=("licences a|b",)),)}, None),
+        (
+            {"nodes": with_gres("gpu"), "settings": Settings(selection_parameters=frozenset({"ENFORCE_BINDING_GRES"}))},
+            "GPUs are given only with cores near them",
+        ),
+        ({"nodes": with_gres("gpu", "shard")}, "^shard of GPUs are counted apart"),
+        ({"nodes": with_gres("gpu")}, None),
+        ({"settings": Settings(selection="linear")}, "select/linear"),
         # what there is elsewhere, or is over, is not remarked upon
         ({"reservations": (kept("r", end=NOW, cores=2), kept("s", nodes=("m",), flags=("TIME_FLOAT",)))}, None),
         ({"partitions": (Partition("p", ("n0",), default=True), Partition("q", ("n1",), sharing=4))}, None),

@@ -222,6 +222,9 @@ def test_what_jobs_ask_for_and_partitions_limit_is_read(renewed_answers):
     assert (third.features, third.gres_per_node, third.licences, third.leader) == ("", (), {}, None)
     other = changed(renewed_answers, "jobs", lambda document: document["jobs"][0].update(licenses="a:1|b:1"))
     assert read_jobs(other)[0].unclear == ("licences a:1|b:1",)
+    for flag in ("GRES_ENFORCE_BIND", "GRES_BINDING_ENFORCED"):  # of 22.05, and from 24.11 on
+        other = changed(renewed_answers, "jobs", lambda document, flag=flag: document["jobs"][0].update(flags=[flag]))
+        assert read_jobs(other)[0].unclear == ("gres-flags=enforce-binding",)
 
 
 @pytest.mark.parametrize(("memory", "found"), [("gpu:900", 900), ("gres:gpu:900", None)])
