@@ -17,10 +17,10 @@ A *promise* is the planned start of a waiting job: it moves earlier or stays, un
 processors that are not there, a job that cannot be killed or a start that an outage missed, can break one; the schedule
 is then repaired, keeps every promise that can be kept and lists the others in `broken`.
 
-Between any two operations no waiting job could start earlier. So after processors were given back, only the holes that
-grew need to be looked at (`gas.profile.holes`). Where an operation has limited `patience`, this holds again when
-`go_on` has come to the end; a job submitted before that may take a hole that a waiting job would have been moved into,
-and every promise holds all the while.
+Between any two operations no waiting job could start earlier. So after processors were released, only the holes that
+grew need to be examined (`gas.profile.holes`). If an operation has limited `patience`, this holds again when `go_on`
+has finished. A job submitted before that may take a hole into which a waiting job would have moved; every promise holds
+all the time.
 """
 
 from __future__ import annotations

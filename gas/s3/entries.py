@@ -29,13 +29,13 @@ MOST_NOTICE = 86_400
 class Entry:
     """A job or reservation that holds processors now or in future.
 
-    `start` is planned while it is queued or reserved and actual while it runs; `promise` is the latest start that it
-    was given, anew when it was reshaped. It is not started before `earliest`. `end` is when its processors are due
-    back: ``start + walltime``, later only if it could not be ended. Who has the higher `priority` stands in front.
+    `start` is planned while it is queued or reserved, and actual while it runs. `promise` is the latest promised start,
+    renewed when the job is reshaped. It never starts before `earliest`. `end` is when its processors are due back:
+    ``start + walltime``, later only if it could not be ended. Entries with a higher `priority` come first.
 
-    A job with a `notice` is not moved to an earlier start: it is offered one (`gas.s3.offers`). The `offer` is held for
-    it beside its own slot, for so many seconds: until `answer_by`. It is offered no start before `offers_from`. All its
-    offers were held for `held` seconds, that of the present one until `answer_by`; `MOST_NOTICE` are the most.
+    A job with a `notice` does not move to an earlier start but gets an offer of it (`gas.s3.offers`). The `offer` is
+    held beside its own slot until `answer_by`. It gets no offers before `offers_from`. All its offers together were
+    held for `held` seconds, the present one counted until `answer_by`; at most `MOST_NOTICE`.
     """
 
     id: int

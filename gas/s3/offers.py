@@ -6,18 +6,19 @@ AppLeS would have to release the slots that the application is not going to use.
 together with others elsewhere: a promotion that one scheduler makes by itself would break them apart. What the paper
 leaves open is settled as follows.
 
-* Such a job takes part in promotion at its turn, like any other. What it would have been moved to is held for it as
-  well: an *offer*. There is one at most, the earliest that was found; a better one takes its place.
-* `accept` releases the old slot, `decline` the offer. What is released is for all at once, in the order of the queue.
-* The job's *notice* is how long it may take to answer. An offer begins no earlier than that after it was made, and
-  lapses when that is over: so long, and no longer, a job holds processors twice (where the slots overlap, once).
-* A job that did not answer is offered nothing more, until it asks for it: it may have no owner who looks.
-* All offers to a job together are held for a day at most, however often it declines and asks again: as long as one may
-  be held, and what it holds besides its own slot counts for no limit.
-* Which slots are interesting (the paper's other idea) is said in `decline`: those from an instant on, or none.
+* Such a job takes part in promotion in its turn, like any other. The slot to which it would have moved is held for it,
+  too: this is an *offer*. A job has at most one offer, the earliest slot found; a better one replaces it.
+* `accept` releases the old slot, `decline` the offer. Released processors are available to all jobs at once, in the
+  order of the queue.
+* The *notice* of a job is its time to answer. An offer begins no earlier than this time after it was made, and lapses
+  after this time. Only so long does a job hold processors twice (once if the slots overlap).
+* A job that did not answer gets no further offers until it requests them: perhaps nobody watches it.
+* All offers to a job together are held for at most a day, however often it declines and requests new ones: a single
+  offer may be held as long, and the processors held besides its own slot count for no limit.
+* `decline` states which slots are interesting (the paper's other idea): those from an instant on, or none.
 
-The promise is the job's own slot and does not get later; an offer is none until it is accepted. It takes no slot of
-others, and is let go where processors are missing, so that it breaks no promise either.
+The promise is the job's own slot and never gets later; an offer is no promise until it is accepted. It takes no slot of
+other jobs, and is dropped if processors are missing, so it breaks no promise either.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Classes of jobs: their order, their permitted users, and their priorities.
 
-A class counts when processors come free: jobs of higher classes are then moved to earlier starts before others
-(`gas.s3.placing`). It makes no promise later. A job keeps the name of its class; what that is worth is what the service
-was started with, so that a site can change its classes between two lives. A class that is gone counts as the default.
+Classes matter when processors become free: jobs of higher classes then move to earlier starts before others
+(`gas.s3.placing`). They make no promise later. A job keeps the name of its class, and the options of the present
+service define its priority, so a site can change its classes between two runs. A removed class counts as the default.
 """
 
 from __future__ import annotations

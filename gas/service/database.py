@@ -2,9 +2,9 @@
 
 WAL with ``synchronous=FULL``: when `Database.transact` has returned, the change is on disk.
 
-A commit that fails leaves its pages in the WAL, where the next life might find them whole. So a failed one is written
-over by another transaction before it is answered: if that succeeds, the change is surely not there, and if it does not,
-the change is *in doubt* until a write succeeds.
+A failed commit leaves its pages in the WAL, where the next run of the service might find them complete. So another
+transaction overwrites a failed one before the service answers. If this succeeds, the change is known not to be on disk;
+otherwise it is *in doubt* until a write succeeds.
 """
 
 from __future__ import annotations

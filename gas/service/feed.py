@@ -1,7 +1,7 @@
 """A bounded record of changes for clients that follow the schedule, each at its own pace.
 
 The scheduler appends a change once it is durable, and never waits for a reader. A reader too far behind is notified
-and reads everything anew.
+and reads everything again.
 """
 
 from __future__ import annotations

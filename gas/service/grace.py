@@ -1,8 +1,8 @@
 """Grace for ended jobs that only a jump of the clock made old.
 
-After a jump (the wall clock was set, the machine was off for a month, a battery was flat) the clock says that jobs
-ended long ago of which their owners had no chance to read the output; and the jump may be a mistake. For a while of
-service they count as being as old as they would be without it.
+After a jump (the wall clock was set, the machine was off for a month, a battery was flat), jobs seem to have ended long
+ago, although their owners had no chance to read the output; and the jump may be a mistake. For some time of service,
+their age is counted without the jump.
 """
 
 from __future__ import annotations

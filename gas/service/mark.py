@@ -1,8 +1,8 @@
 """The high-water mark: a file beside the store that records its last write.
 
-A store that was replaced by a backup, or has lost its newest changes to damage, looks like any other. What it lacks
-shows only by comparison: after every commit its state is noted here, 200 bytes, without waiting for the disk. So after
-a power cut the mark may be behind the store, or missing; ahead of it, it is only if the store has lost something.
+A store that was replaced by a backup, or has lost its newest changes to damage, looks like any other; only a comparison
+shows the loss. So after every commit, its state is written here (200 bytes) without waiting for the disk. After a power
+failure the mark may be behind the store, or missing. It is ahead of the store only if the store has lost changes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Detects whether the service was stopped, suspended or starved of processor time.
 
-A thread that does nothing but wake up distinguishes that from a service that is merely slow: one that works uses the
-processor, and lets this thread run now and then.
+A thread that only wakes up distinguishes this from a service that is merely slow: a busy service uses the processor,
+and lets this thread run from time to time.
 """
 
 from __future__ import annotations

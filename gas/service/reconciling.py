@@ -1,12 +1,11 @@
 """Recovers jobs that a restored or damaged store does not know, from the directories of jobs.
 
 A store that was restored from a backup, or has lost its newest changes to damage, is older than the directories beside
-it. Each directory says in ``job.json`` whose job it is and what it may use. So a job that has been handed to a wrapper
-is taken in again, whether it runs or has ended: its processors are not given away, and its key makes no second job.
-A job that the store takes to be waiting, and that has run meanwhile, is not run again; one that the store takes to have
-ended without having run, because it is from a time before yet another backup was brought back, is taken to run as well.
-No number is given twice.
-What had not been started leaves no trace; only how many numbers are missing can be said.
+it. Each directory names in ``job.json`` the user of its job and its resources. So a job that was handed to a wrapper is
+added again, whether it runs or has ended: its processors are not given to others, and its key creates no second job. A
+job that waits according to the store, but has run in the meantime, is not run again. A job that ended without running
+according to the store, because another backup was restored before, also counts as running. No number is reused. Jobs
+that were not started leave no trace; only the count of missing numbers is known.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Chooses which connection to close when no place is left: the oldest of the party with the most connections.
 
-A party is what shares are counted by: the address of a client, or a user. Nothing here looks at a clock or closes
-anything; who enters and leaves is said by the caller.
+A party is the address of a client, or a user; shares are counted by party. This module has no clock and closes nothing:
+the caller reports who enters and leaves.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Runs one command until none of its processes is left, independently of the service that started it.
 
-A program of its own, one process per job: ``python -I -S -X utf8 wrapper.py [ACCOUNT] DIRECTORY``. It uses the
-standard library alone and as little of that as will do (no pathlib, contextlib, dataclasses, typing), because every job
-waits for it to start. What it reads and writes in DIRECTORY:
+A separate program, one process per job: ``python -I -S -X utf8 wrapper.py [ACCOUNT] DIRECTORY``. It uses only the
+standard library, and as little of it as possible (no pathlib, contextlib, dataclasses, typing), because every job waits
+for its start. Its files in DIRECTORY:
 
     job.json       read: command, environment, directory, terminate_at, kill_at (epoch seconds), clock_offset, cgroup
     claim.json     whose job this is: made only once, so that a command runs at most once however often it is started;

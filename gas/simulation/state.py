@@ -70,28 +70,29 @@ class State(NamedTuple):
     Attributes
     ----------
     work
-        Jobs and reservations in the order of their submission, a column each. Row by row: submission, processors,
-        estimate, run time; the instant before which it must not start; when it is withdrawn; 1 for a reservation,
-        which nothing moves; 1 for a job about which a caller is asked when it arrives; the estimate by which it is
-        planned while it waits; its priority; start (the planned one, as long as it waits under a planning policy), end,
-        promise, where it is, and the estimate by which it is planned while it runs. The three estimates of a job are
-        one, unless an adjusted one was given for it (`easy`).
+        Jobs and reservations in submission order, one column each. The rows are: submission, processors, estimate, run
+        time; earliest start; instant of withdrawal; 1 for a reservation, which never moves; 1 for a job at whose
+        arrival the caller must answer; the estimate for planning while it waits; its priority; start (the planned one
+        while it waits under a planning policy), end, promise, its place, and the estimate for planning while it runs.
+        The three estimates of a job are equal, unless an adjusted one was given (`easy`).
     cancellations
-        Those that are cancelled, in the order in which that happens.
+        The cancelled jobs, in the order of their cancellations.
     plan
-        What running and planned jobs leave free (planning policies; `easy` and `fcfs` use it around reservations).
+        The processors that running and planned jobs leave free (planning policies; `easy` and `fcfs` use it around
+        reservations).
     queue
-        Who waits, by priority and submission (if it is ranked, as of the last pass in which any job could start, and
-        then who came since); under planning policies jobs that have started since may still stand in it, under the
-        others it begins at FRONT.
+        The waiting jobs by priority and submission (with priorities, as of the last pass in which any job could start,
+        followed by later arrivals). Under planning policies it may still contain started jobs; under the others it
+        begins at FRONT.
     ends
         A heap (`gas.heap`) of completions.
     starts
-        A heap of starts, where they are events (order `event`).
+        A heap of starts, if they are events (order `event`).
     held
-        Who holds processors and until when by its estimate, ascending: rows of instant and job (`easy`, `fcfs`).
+        The jobs that hold processors, with their ends by estimates, ascending: rows of instant and job (`easy`,
+        `fcfs`).
     now
-        What there is one of.
+        The single values of the state.
     rules
         Policy, order, size of the machine, number of reservations, order of the queue, adjustment.
     """
