@@ -37,26 +37,26 @@ MOST_CONNECTIONS = 4096
 """Largest number of connections, even if the process may open more files: each may use some memory."""
 
 HEAD_SECONDS = 10.0
-"""Seconds in which a client must have sent the whole head of a request, from its connecting (with TLS: and greeting)
-or from the end of the answer before; one that sends nothing after an answer is let go earlier, by uvicorn."""
+"""Seconds in which a client must send the complete head of a request, from its connection (including a TLS handshake)
+or from the end of the previous answer. Uvicorn closes idle connections after an answer earlier."""
 
 DEFER_SECONDS = 5
 """Seconds for which the kernel keeps a connection without data to itself."""
 
 PATIENCE = 15.0
-"""Seconds in which a client must have read at least something of an answer; and all of it, but for the time that it
+"""Seconds in which a client must read at least a part of an answer; and all of it, in addition to the time that it
 takes at `LEAST_RATE`."""
 
 LOOK_SECONDS = 1.0
 """Largest interval between two checks of a connection, in seconds."""
 
 MOST_DISCARDED = 2**18
-"""How many bytes may follow of a request that was answered before its body had come. They are discarded, and no more
-is read: the client sees the answer if it looks, and is let go when a next request should have come."""
+"""Largest number of bytes that may follow a request answered before its body arrived. They are discarded, and no more
+is read: the client can read the answer, and its connection is closed when the next request should have arrived."""
 
 CROWDED_SECONDS = 2.0
-"""How long a request waits whose user has most connections already, when there is no place left: who is asked to come
-back at once comes back at once."""
+"""Seconds for which a request waits if its user has the most connections and no place is left: clients that are asked
+to return at once do so."""
 
 AT_A_TIME = 64
 """Number of connections that are accepted before existing connections are served."""

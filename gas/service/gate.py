@@ -1,7 +1,7 @@
 """The gate: the first checks of every request, of its user, rate and size.
 
-A request without the right to be here is answered from its head alone. The body of one that has is read here, up to
-its limit and within its time, so that no route ever waits for a slow client.
+A request without the required right is answered from its head alone. The bodies of other requests are read here, up to
+their size limit and within their time limit, so that no route ever waits for a slow client.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ BODY_SECONDS = 60.0
 """Seconds in which a client must send the body of a request, if it is large."""
 
 BODY_GRACE = 10.0
-"""How long it may take in any case; beyond that, as long as the bytes that have come take at `LEAST_RATE`."""
+"""Seconds allowed in any case, in addition to the time that the received bytes take at `LEAST_RATE`."""
 
 LEAST_RATE = 2**16
-"""Bytes a second at which a client must send a long request and read a long answer."""
+"""Bytes per second at which a client must send a long request and read a long answer."""
 
 MOST_ARRIVING = 2**26
 """Largest total size of one user's requests that are arriving or not answered yet."""
 
 MOST_RATE = 8 * 2**20
-"""Bytes a second at which the requests of one user are read: reading JSON keeps all others waiting for as long."""
+"""Bytes per second at which the requests of one user are read: reading JSON delays all others meanwhile."""
 
 MOST_PLAN_BYTES = 2**20
 """The largest planning request: reading more JSON would delay others."""
 
 STRANGERS_RATE, STRANGERS_PAUSE = 50.0, 2.0
-"""How many requests without a token, or with one that is not valid, one address may make a second; one that comes
-faster is answered after so many seconds."""
+"""Largest rate of requests without a valid token per address and second, and the delay in seconds of requests that
+exceed it."""
 
 VISITOR = "gas.visitor"
 """The key of the connection in the state of a request, if it is a `Visitor`."""

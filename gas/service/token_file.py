@@ -2,11 +2,11 @@
 
     add_token, revoke_tokens, read_tokens    change and read it, for the command line
 
-A token is written ``gas_<id>_<secret>``. The id (8 hexadecimal digits) is public and finds the record, so that a
-request costs one hash whatever the number of users; the secret has 256 random bits and is kept nowhere but with its
-user. The file is JSON of the schema ``gas.tokens/1``, of mode 0600, and replaced as a whole: a reader sees it before or
-after a change, and what `add_token` returned is on disk. With an empty list all requests are
-refused; only a service that was started without a tokens file requires none.
+A token has the form ``gas_<id>_<secret>``. The id (8 hexadecimal digits) is public and identifies the record, so a
+request costs one hash whatever the number of users. The secret has 256 random bits, and only its user keeps it. The
+file is JSON of the schema ``gas.tokens/1``, of mode 0600, and always replaced as a whole: a reader sees it before or
+after a change, and a token that `add_token` has returned is on disk. With an empty list, all requests are refused; only
+a service that was started without a tokens file requires no tokens.
 """
 
 from __future__ import annotations

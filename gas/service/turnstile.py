@@ -1,7 +1,7 @@
 """The lock of the service: it serves threads in the order of their arrival, and the dispatcher before all others.
 
-The locks of Python hand themselves to any thread that waits. Under load, a thread may then wait for seconds although
-each of the others holds the lock for milliseconds only, and a start that is due would wait with it.
+Python's locks go to any waiting thread. Under load, a thread may then wait for seconds although each other thread holds
+the lock for only milliseconds, and a due start would be late.
 """
 
 from __future__ import annotations

@@ -8,17 +8,17 @@ batches are complete, when the 90% confidence interval is within 5% of the mean,
 * The 100 batches are those that count; the warm-up comes on top. (100,000 jobs of the Jann model in batches of "just
   under 1,000" are 101 of 990.)
 * "Within 5%" is the half-width, the figure after ±: "an accuracy of about 6-9 percent" is what they call theirs.
-* Neither that rule nor the threshold looks before 10 batches count. An interval from two or three batches is now and
-  then short by accident, and one batch is a burst of users as easily as an overloaded machine.
-* Intervals that are looked at again and again until they please are a little too short in the end; the figure that a
-  stopped run reports is to be read so.
+* Neither this rule nor the threshold applies before 10 batches count. An interval from two or three batches is
+  sometimes short by chance, and a single batch may be a burst of users as well as an overloaded machine.
+* Intervals that are checked repeatedly until they are narrow enough are slightly too short in the end; this applies to
+  the interval of a stopped run.
 
-A run need not grow batch by batch. Schedulers do not know the future, so a job that ended at an instant did so
-whatever was submitted later: the first n ends of a long run are the first n ends of a run that stopped there, and a
-run can be simulated whole and cut afterwards. There are two limits. From the last submission on the machine only
-drains, and what ends then might have ended otherwise had jobs gone on arriving: `terminations` leaves it out. And the
-workload must be the same one, not one generated shorter: most generators draw other jobs when asked for another
-number of them, and a load reached by scaling depends on all of them.
+A run need not grow batch by batch. Schedulers do not know the future, so the end of a job does not depend on later
+submissions: the first n ends of a long run are the first n ends of a run that stopped there, and a run can be simulated
+completely and cut afterwards. There are two limits. After the last submission the machine only drains, and jobs that
+end then might have ended at other times if submissions had continued: `terminations` omits them. And the workload must
+be the same, not a shorter generated one: most generators draw other jobs for another number of jobs, and a scaled load
+depends on all of them.
 """
 
 from __future__ import annotations

@@ -17,16 +17,18 @@ Two more rules, without reservations, under which an arrival is followed by a wh
 *Priorities* (`gas.simulation.ranking`). The queue is put in their order at the beginning of a pass, so any job can
 become the head.
 
-*Adjusted walltimes* (Tang et al. 2013, 5). The scheduler believes that a job takes less than was asked for, as long as
-it waits (does it end by the shadow time? what is its priority?), and under `regular` also while it runs (when do its
-processors come free?). It is not killed for that: a job that outlives it is taken, from the next pass on, to run for
-all that it asked for. Under `selective` it is taken so from its start, even if it has passed the head for being
-shorter, so that the shadow time may move later though every job is as short as was believed.
+*Adjusted walltimes* (Tang et al. 2013, 5). The scheduler assumes that a job takes less than its request: while it waits
+(does it end by the shadow time? what is its priority?), and under `regular` also while it runs (when do its processors
+become free?). The job is not killed at its adjusted walltime: if it exceeds it, the scheduler assumes from the next
+pass on that it runs for its whole request. Under `selective`, the scheduler assumes this from the start of the job,
+even if the job has passed the head because it was shorter. So the shadow time may move later although every job is as
+short as assumed.
 
-That an adjusted walltime runs out is no event of its own but noticed in the next pass. The simulation is event-driven
-as the paper's is, with a pass for each submission, completion and cancellation; priorities as well change between two
-passes unnoticed. With one, those would start sooner who fit only because the shadow time has moved later; the mean
-wait would differ by -0.6 to +0.2% on KTH-SP2 and by -3.7 to +1.0% on SDSC-SP2 (70th to 95th percentile, both queues).
+The end of an adjusted walltime is not an event but noticed in the next pass. Like the paper's, the simulation is
+event-driven, with a pass for each submission, completion and cancellation; changes of priorities between two passes are
+not noticed either. With such an event, jobs that fit only because the shadow time has moved later would start sooner;
+the mean wait would differ by -0.6 to +0.2% on KTH-SP2 and by -3.7 to +1.0% on SDSC-SP2 (70th to 95th percentile, both
+queues).
 """
 
 from __future__ import annotations

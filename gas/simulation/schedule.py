@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 Policy = Literal["fcfs", "easy", "conservative", "s3", "s3-1999", "conservative-replan", "conservative-static"]
-"""How jobs are chosen to start; `gas guide rules`, 5 and 6, in one word each.
+"""The policies, by which jobs are chosen to start (`gas guide rules`, 5 and 6).
 
 =====================  ================================================================================================
 fcfs                   in submission order, no backfilling
@@ -39,7 +39,7 @@ easy                   the head of the queue cannot be delayed, all others can (
 conservative           every job has a planned start; after an early end, one pass that moves jobs earlier (2.1)
 s3                     conservative, that pass repeated until nothing moves
 s3-1999                conservative, after each move beginning again at the head (Cirne & Berman 1999, 4.3)
-conservative-replan    conservative, the whole plan made anew after an early end: starts can slip
+conservative-replan    conservative, with the whole plan made again after an early end: starts can slip
 conservative-static    conservative without any revision
 =====================  ================================================================================================
 """
@@ -52,8 +52,7 @@ Order = Literal["instant", "event"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 
 QueueOrder = Literal["fcfs", "wfp"]
-"""Who stands first in the queue: who was submitted first, or who has the highest priority now
-(`gas.simulation.ranking`)."""
+"""The order of the queue: by submission, or by present priority (`gas.simulation.ranking`)."""
 
 QUEUES: tuple[QueueOrder, ...] = get_args(QueueOrder)
 

@@ -220,7 +220,7 @@ def with_room(state: State) -> State:
 
 
 def _without_stale(state: State) -> NDArray[np.int64]:
-    """Return the starts without those whose job has moved since; who only moves earlier never gets an old one back."""
+    """Return the starts without outdated ones of moved jobs; jobs only move earlier, so no old start becomes valid."""
     heap = state.starts[:, : state.now[STARTS]]
     work = state.work
     valid = heap[:, (work[W_STATUS, heap[JOB]] <= PICKED) & (work[W_START, heap[JOB]] == heap[TIME])]
