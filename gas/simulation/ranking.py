@@ -2,8 +2,8 @@
 
 WFP, the policy of Argonne's Intrepid (Tang et al. 2013, equation 5), ranks by (wait / walltime)^3 times processors, the
 highest first. The walltime is the one by which the job is planned while it waits: an adjusted one if it has one, which
-is the effect of adjustment on prioritizing that the paper describes (5.1). It is computed again for each pass. Jobs with
-equal priorities, like all that were submitted in this second, stay in submission order.
+is the effect of adjustment on prioritizing that the paper describes (5.1). It is computed again for each pass. Jobs
+with equal priorities, like all that were submitted in this second, stay in submission order.
 """
 
 from __future__ import annotations
