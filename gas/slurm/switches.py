@@ -57,11 +57,12 @@ def tree_of(switches: Sequence[Switch], places: Mapping[str, int], *, by_cpus: b
         for steps, above in enumerate(_chain(parent, at)):
             level[above] = max(level[above], steps)
     apart = np.full((count, count), BOUNDLESS, np.int64)
-    for one_way in range(count):
-        steps_up = {above: steps for steps, above in enumerate(_chain(parent, one_way))}
-        for other in range(count):
-            meets = ((steps, steps_up[above]) for steps, above in enumerate(_chain(parent, other)) if above in steps_up)
-            apart[one_way, other] = sum(next(meets, (BOUNDLESS, 0)))
+    done = np.zeros(count, np.bool_)
+    for at in sorted(range(count), key=lambda one: len(_chain(parent, one))):  # those above first
+        if parent[at] >= 0:
+            apart[at, done] = apart[done, at] = np.minimum(apart[parent[at], done] + 1, BOUNDLESS)
+        apart[at, at] = 0
+        done[at] = True
     members = np.argsort(leaf, kind="stable")
     first = np.searchsorted(leaf[members], np.arange(count + 1), side="left")
     return Tree(leaf, parent, level, apart, members, first, by_cpus)
