@@ -110,6 +110,7 @@ class Builder:
             gres,
             np.array([node.weight + OFF * node.powered_down for node in nodes], np.int64),
             np.array([node.core_cpus for node in nodes], np.int64),
+            np.array([max(node.sockets, 1) for node in nodes], np.int64),
             np.array([name == "gpu" for name, _ in self.resources.columns] or [False], np.bool_),
             np.zeros(0 if self.rules.fresh_weights else self.count, np.int64),
             tree_of(self.cluster.switches or (), self.places, by_cpus=self.rules.switch_cpus),

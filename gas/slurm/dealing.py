@@ -56,7 +56,10 @@ def _as_it_can(need: NDArray[np.int64], machine: Machine, given: NDArray[np.int6
     """Return whether a job starts with what the nodes give."""
     if need[LONE_TASKS] > 0:
         for node in range(len(given)):
-            if given[node] > need[TASK_CPUS] and threads_on(node, need, machine) < machine.core[node]:
+            if (
+                given[node] > machine.sockets[node] * need[TASK_CPUS]
+                and threads_on(node, need, machine) < machine.core[node]
+            ):
                 return False
     return True
 

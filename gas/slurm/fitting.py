@@ -33,8 +33,8 @@ of each which the job can use of its cores. Where tasks of a node are asked for,
 says that each node gets as many, also if fewer are left, and UNBOUND that nodes are chosen by all that they could give.
 BY_GPUS says that tasks go where the GPUs in all are. ORDER says in which order nodes of equal weight are taken.
 THREADS is how many threads of a core it uses at the most, and CORE_TASKS how many of its tasks may share one (0: all).
-LONE_TASKS says of a job that leaves threads of cores unused that it starts only where no node has several of its tasks,
-or, below 0, nowhere.
+LONE_TASKS says of a job that leaves threads of cores unused that it starts only where no socket has several of its
+tasks, or, below 0, nowhere.
 """
 
 TIGHTEST, LEAST_LOADED, FROM_THE_END, BY_SWITCHES = range(4)

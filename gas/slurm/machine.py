@@ -74,6 +74,7 @@ class Machine(NamedTuple):
     gres: NDArray[np.int64]
     weight: NDArray[np.int64]
     core: NDArray[np.int64]
+    sockets: NDArray[np.int64]
     gpu: NDArray[np.bool_]
     near: NDArray[np.int64]
     tree: Tree

@@ -91,7 +91,7 @@ class Rules(NamedTuple):
         A magnetic reservation attracts only jobs that would end before it does.
     lone_tasks, tasks_together
         Under CR_Core, a job with GPUs for each task that leaves threads of its cores unused starts only where no node
-        has several of its tasks; and not so any longer.
+        has more of its tasks than sockets; and not so any longer.
     all_tasks
         Each gets as many again, and without a number of nodes there are no more than its tasks need.
     """
@@ -204,8 +204,8 @@ ROWS = (
         "lone_tasks",
         (24, 11, 0),
         "seen on 24.11 under CR_Core and CR_Core_Memory: -n 3 --gpus-per-task=1 --hint=nomultithread waits for "
-        "Resources on idle nodes for ever, with -N 3 it starts, and with --gpus-per-node or --gpus; not on 22.05, nor "
-        "under CR_CPU; between unknown",
+        "Resources on idle nodes of one or two sockets for ever; with -N 3, with -n 2 on nodes of two sockets, with "
+        "--gpus-per-node or --gpus it starts; not on 22.05, nor under CR_CPU; between unknown",
     ),
     Row("tasks_together", (26, 5, 0), "seen on 26.05, where such jobs start; between unknown"),
     Row(

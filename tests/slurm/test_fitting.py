@@ -272,6 +272,12 @@ def test_tasks_with_gpus_that_leave_threads_unused_start_on_24_11_where_each_has
     assert planned(made, job(cpus=3, tasks_asked=3, threads_per_core=1, gres_per_task=ONE_GPU)) == (0, [0, 1, 2])
 
 
+@pytest.mark.parametrize(("tasks", "found"), [(2, [0]), (3, None)])
+def test_tasks_with_gpus_that_leave_threads_unused_start_on_24_11_where_each_has_a_socket(tasks, found):
+    made = with_nodes(with_threads(cores=2), gres=[(Gres("gpu", "", 4),)] * 3, sockets=[2] * 3)
+    assert places(made, cpus=tasks, tasks_asked=tasks, threads_per_core=1, gres_per_task=ONE_GPU) == found
+
+
 def test_a_task_has_a_core_alone_where_the_site_says_so():
     made = with_threads(selection="CR_CORE,CR_ONE_TASK_PER_CORE")
     assert list(outlook(made, job(cpus=5, tasks_asked=5)).cpus) == [8, 2]
