@@ -12,6 +12,7 @@ from gas.endpoints.slurm.topology import chosen_by_switches
 from gas.errors import BadInput
 from gas.slurm.cluster import Cluster, Partition, Reservation
 from gas.slurm.node_weights import weights_unknown
+from gas.slurm.versions import Rules
 from gas.times import duration_text
 
 __all__ = ["caveats"]
@@ -98,6 +99,13 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
         words = ", ".join(dict.fromkeys(quoted(word) for job in waiting[:3] for word in job.unclear))
         what = "1 waiting job has options" if len(waiting) == 1 else f"{len(waiting):,} waiting jobs have options"
         yield f"{what} that Gas does not understand and ignores: {words}"
+    if not Rules.of(cluster.version).fresh_weights and any(
+        one.sockets > 1 and any(kind.name == "gpu" for kind in one.gres) for one in cluster.nodes if one.name in there
+    ):
+        yield (
+            f"Slurm {cluster.version} prefers nodes whose free cores are near free GPUs (Cores= in gres.conf), which "
+            "is not published: where GPUs have cores of their own, jobs may start at other times than shown"
+        )
     if weights_unknown(cluster):
         yield (
             f"Slurm {cluster.version} chooses nodes with GPUs by weights left by the job tried before; at a site of "

@@ -132,8 +132,9 @@ def machine(*jobs, nodes=2, cpus=4, **fields):
     return Cluster(name="made", now=NOW, version="22.05.8", jobs=jobs, **(standard | fields))
 
 
-def with_gres(*names):
-    return tuple(Node(f"n{n}", 4, partitions=("p",), gres=tuple(Gres(name) for name in names)) for n in range(2))
+def with_gres(*names, sockets=1):
+    has = tuple(Gres(name) for name in names)
+    return tuple(Node(f"n{n}", 4, partitions=("p",), gres=has, sockets=sockets) for n in range(2))
 
 
 def running(id, *nodes, end, cpus_on=None, **fields):
@@ -497,6 +498,8 @@ def test_a_qos_that_reserves_nothing_is_told():
         ),
         ({"nodes": with_gres("gpu", "shard")}, "^shard of GPUs are counted apart"),
         ({"nodes": with_gres("gpu")}, None),
+        ({"nodes": with_gres("gpu", sockets=2)}, "nodes whose free cores are near free GPUs"),
+        ({"nodes": with_gres("fpga", sockets=2)}, None),
         ({"settings": Settings(selection="linear")}, "select/linear"),
         # what there is elsewhere, or is over, is not remarked upon
         ({"reservations": (kept("r", end=NOW, cores=2), kept("s", nodes=("m",), flags=("TIME_FLOAT",)))}, None),
