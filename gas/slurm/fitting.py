@@ -111,7 +111,8 @@ def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine
             return 0
         if need[CORE_MEMORY] > 0 and not need[WHOLE]:
             free = min(free, memory // (need[CORE_MEMORY] * threads) * threads)
-        if (alone := _task_alone(node, need, machine)) > 0:
+        alone = _task_alone(node, need, machine)
+        if alone > 0:
             free = free // alone * need[TASK_CPUS]
     if need[MEMORY] > memory or (need[ALL_MEMORY] and use.memory[node] > 0):
         return 0
