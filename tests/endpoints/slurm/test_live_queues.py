@@ -20,6 +20,8 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 PROBES = 3
 SLOW = {"fair share"}
 """What users have used counts after a minute only."""
+UNPUBLISHED = {"switches", "selections", "memory threads", "gpu threads", "gpu cores"}
+"""Kinds that hang on what slurmrestd does not publish, and a remark says so: with slurm.conf beside it they are met."""
 OF_ONE_USER = {"fifo", "random", "shapes", "exclusive", "arrays", "throttled", "memory", "features", "gpus", "tiers"}
 """Kinds for which one need not be root, who can act as others."""
 
@@ -47,9 +49,10 @@ def described(misses, transport):
 
 def test_nine_of_ten_are_within_the_resolution_or_foreseen_to_have_no_plan(measured, transport):
     """By slurmrestd of Slurm 22.05, which says little of how it plans, three of four."""
-    misses = [one for one in measured if not one.met(transport)]
+    known = [one for one in measured if transport != "rest" or one.kind not in UNPUBLISHED]
+    misses = [one for one in known if not one.met(transport)]
     allowed = 0.25 if transport == "rest" and measured[0].version.startswith("22.") else 0.1
-    assert len(misses) <= allowed * len(measured), described(misses, transport)
+    assert len(misses) <= allowed * len(known), described(misses, transport)
 
 
 def test_nothing_is_said_to_start_now_that_slurm_does_not_plan(measured, transport):
