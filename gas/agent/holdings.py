@@ -61,7 +61,7 @@ class Holdings:
     attempt
         The number of the plan to which the parts belong; each plan has its own keys.
     own
-        Whether Gas chose the key, so that nobody can repeat the submission.
+        Whether Gas chose the key; the submission then cannot be repeated.
     """
 
     def __init__(self, key: str, file: IO[str]) -> None:

@@ -12,7 +12,7 @@ leaves open is settled as follows.
   order of the queue.
 * The *notice* of a job is its time to answer. An offer begins no earlier than this time after it was made, and lapses
   after this time. Only so long does a job hold processors twice (once if the slots overlap).
-* A job that did not answer gets no further offers until it requests them: perhaps nobody watches it.
+* A job that did not answer gets no further offers until it requests them: it may be unattended.
 * All offers to a job together are held for at most a day, however often it declines and requests new ones: a single
   offer may be held as long, and the processors held besides its own slot count for no limit.
 * `decline` states which slots are interesting (the paper's other idea): those from an instant on, or none.

@@ -16,7 +16,7 @@ from gas.slurm.settings import Settings
 from gas.slurm.versions import Rules
 
 __all__ = ["Demand", "allocated", "billing", "fills_nodes", "held", "minutes", "nodes_asked", "requested"]
-__all__ += ["selection_of"]
+__all__ += ["selection_of", "tasks_per_core"]
 
 
 @dataclass(frozen=True)
@@ -209,12 +209,17 @@ def selection_of(partition: Partition, settings: Settings) -> frozenset[str]:
     return frozenset(partition.selection.upper().split(",") if partition.selection else settings.selection_parameters)
 
 
+def tasks_per_core(job: Job, selection: frozenset[str]) -> int:
+    """Return how many tasks of a job may share a core; 0 means as many as fit."""
+    return job.tasks_per_core or int("CR_ONE_TASK_PER_CORE" in selection)
+
+
 def _in_cores(job: Job, node: Node | None, cluster: Cluster, partition: Partition, count: int) -> int:
     """Return the CPUs of a job in whole cores or sockets of each node (SelectTypeParameters=CR_Core, CR_Socket)."""
     flags = selection_of(partition, cluster.settings or Settings())
     unit, used = 1, 1  # CPUs that are given out together, and how many of them it uses
     per_task = max(job.cpus_per_task, 1)
-    per_core = job.tasks_per_core or int("CR_ONE_TASK_PER_CORE" in flags)
+    per_core = tasks_per_core(job, flags)
     if node is not None:
         if flags & {"CR_CORE", "CR_CORE_MEMORY"}:
             unit = node.core_cpus

@@ -28,8 +28,8 @@ and WHOLE that no other job shares them. LIMITED is the number of the limit on C
 none) and LIMITED_CPUS that limit. HAS_REQUIRED and HAS_GRES say whether there is anything to look at, MULTIPLES whether
 only CPUs count that make up whole tasks. GPU_CPUS are CPUs for each GPU, NODE_CPUS those for the GPUs of a node (each
 gives as many at the least, whatever its tasks), and BOUND those that a node gives at the most (0: as they come).
-CPU_MEMORY is MB per CPU, which a whole node must have for all of its CPUs, and CORE_MEMORY that
-of each which the job can use of its cores. Where tasks of a node are asked for, FILLED
+CPU_MEMORY is MB per CPU, which a whole node must have for all of its CPUs; CORE_MEMORY is MB for each CPU that the job
+can use of its cores. Where tasks of a node are asked for, FILLED
 says that each node gets as many, also if fewer are left, and UNBOUND that nodes are chosen by all that they could give.
 BY_GPUS says that tasks go where the GPUs in all are. ORDER says in which order nodes of equal weight are taken.
 THREADS is how many threads of a core it uses at the most, and CORE_TASKS how many of its tasks may share one (0: all).

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BOUNDLESS", "OFF", "Machine", "Tree", "Use", "idle_of"]
+__all__ = ["BOUNDLESS", "OFF", "Machine", "Tree", "Use", "idle_of", "powered_on"]
 
 BOUNDLESS = 1 << 40
 """A number of nodes or MB that means no limit."""
@@ -78,6 +78,11 @@ class Machine(NamedTuple):
     gpu: NDArray[np.bool_]
     near: NDArray[np.int64]
     tree: Tree
+
+
+def powered_on(machine: Machine) -> NDArray[np.bool_]:
+    """Return which nodes are on, and so may be in plans of the backfill scheduler (`OFF`)."""
+    return machine.weight < OFF
 
 
 class Use(NamedTuple):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gas.slurm import fitting
 from gas.slurm.cluster import Cluster, Gres, Job, Partition
-from gas.slurm.demand import fills_nodes, selection_of
+from gas.slurm.demand import fills_nodes, selection_of, tasks_per_core
 from gas.slurm.extent import extent_of
 from gas.slurm.levels import most_nodes
 from gas.slurm.machine import BOUNDLESS
@@ -76,7 +76,8 @@ class Needs:
         per_node = job.tasks_per_node or 0
         tasks = job.tasks_asked or 0
         whole = job.exclusive or partition.whole_nodes
-        in_cores = not selection_of(partition, self.settings) & {"CR_CPU", "CR_CPU_MEMORY"}
+        selection = selection_of(partition, self.settings)
+        in_cores = not selection & {"CR_CPU", "CR_CPU_MEMORY"}
         least, wanted, most = self.numbers_of_nodes(job, partition)
         of_task = sum(one.count for one in job.gres_per_task if one.name == "gpu")
         each = job.cpus_per_gpu
@@ -108,15 +109,13 @@ class Needs:
         row[fitting.FILLED] = fills_nodes(job, self.rules)
         row[fitting.UNBOUND] = bool(per_node) and (whole or not self.rules.own_tasks)
         row[fitting.WHOLE], row[fitting.CONTIGUOUS] = whole, job.contiguous
-        alone = row[fitting.CPUS] == 1 == max(least, wanted)
-        row[fitting.ORDER] = self._order(partition, alone=alone, contiguous=job.contiguous)
+        serial = row[fitting.CPUS] == 1 == max(least, wanted)
+        row[fitting.ORDER] = self._order(partition, selection, serial=serial, contiguous=job.contiguous)
         row[fitting.THREADS] = job.threads_per_core or 0
-        row[fitting.CORE_TASKS] = job.tasks_per_core or int(
-            "CR_ONE_TASK_PER_CORE" in selection_of(partition, self.settings)
-        )
+        row[fitting.CORE_TASKS] = tasks_per_core(job, selection)
         if in_cores and job.threads_per_core is not None:
-            alone = not whole and (per_node == 1 or job.tasks_asked == 1)
-            if not self.rules.cpus_of_gpus and alone and each * (of_node or gpus) > 1:
+            lone = not whole and (per_node == 1 or job.tasks_asked == 1)
+            if not self.rules.cpus_of_gpus and lone and each * (of_node or gpus) > 1:
                 row[fitting.LONE_TASKS] = -1
             elif self.rules.lone_tasks and not self.rules.tasks_together and of_task:
                 row[fitting.LONE_TASKS] = 1
@@ -135,11 +134,11 @@ class Needs:
         per_cpu = self.with_memory and row[fitting.TASK_MEMORY] > 0
         row[fitting.MULTIPLES] = self.rules.whole_tasks or bool(job.cpus_per_gpu) or per_cpu
 
-    def _order(self, partition: Partition, *, alone: bool, contiguous: bool) -> int:
-        """Return in which order nodes of equal weight are taken; `alone`: for a job of one CPU."""
-        if partition.least_loaded or "CR_LLN" in selection_of(partition, self.settings):
+    def _order(self, partition: Partition, selection: frozenset[str], *, serial: bool, contiguous: bool) -> int:
+        """Return the order in which nodes of equal weight are allocated; `serial`: to a job of one CPU."""
+        if partition.least_loaded or "CR_LLN" in selection:
             return fitting.LEAST_LOADED
-        if alone and "pack_serial_at_end" in self.cluster.scheduling.parameters:
+        if serial and "pack_serial_at_end" in self.cluster.scheduling.parameters:
             return fitting.FROM_THE_END
         return fitting.TIGHTEST if contiguous or self.cluster.switches is None else fitting.BY_SWITCHES
 

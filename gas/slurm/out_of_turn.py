@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster
-from gas.slurm.machine import OFF, Use, idle_of
+from gas.slurm.machine import Use, idle_of, powered_on
 from gas.slurm.main_pass import UNTRIED, run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import Blocked, Record
@@ -42,7 +42,7 @@ def out_of_turn(cluster: Cluster, state: State) -> dict[int, tuple[NDArray[np.in
     rows, given = state.rows, cluster.scheduling.parameters
     waiting = rows.considered & ~rows.probe
     one_queue = len(np.unique(rows.partition[rows.considered])) < 2 and not len(state.closures.start)
-    off = bool(np.any(state.machine.weight >= OFF))  # on such nodes only this pass starts jobs
+    off = not powered_on(state.machine).all()  # on such nodes only this pass starts jobs
     if not rows.probe.any() or (not off and (not waiting.any() or one_queue)):
         return {}
     if waiting.any() and (given.get("sched_interval") == "-1" or any(one in given for one in NEVER)):

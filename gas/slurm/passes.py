@@ -11,7 +11,7 @@ from gas.compiled import fastest
 from gas.slurm.bench import bench_of
 from gas.slurm.cluster import Job
 from gas.slurm.cycle import run_cycle
-from gas.slurm.machine import OFF, Use, idle_of
+from gas.slurm.machine import Use, idle_of, powered_on
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import end_of
 from gas.slurm.rows import Found, Plans, Records, empty_plans, shares_of
@@ -125,7 +125,7 @@ def run_pass(state: State, most: int = 10 * MOST, known: Found | None = None) ->
     slots = 2 * room + 2 + (2 * len(state.running_jobs) if parameters.licenses else 0)
     # without bf_licenses the table has none, and neighbours that differ in nothing else are joined (seen on 22.05)
     counted = state.all_licences if parameters.licenses else state.all_licences[:0]
-    planned = (state.machine.weight < OFF) | parameters.beyond
+    planned = powered_on(state.machine) | parameters.beyond
     table = empty_table(parameters.begin, parameters.begin + window, planned, counted, slots)
     plans = empty_plans(count, room, nodes)
     if parameters.licenses:  # implies bf_running_job_reserve

@@ -48,7 +48,7 @@ def short_of_cores(cluster: Cluster, job: Job) -> str:
     own = _named(cluster, job.reservation)
     if own is None or own.cores is None or own.flexible:
         return ""
-    cpus = own.cores * max((node.threads for node in cluster.nodes if node.name in own.nodes), default=1)
+    cpus = own.cores * max((node.core_cpus for node in cluster.nodes if node.name in own.nodes), default=1)
     if job.cpus <= cpus:
         return ""
     return f"reservation {quoted(own.name)} holds {many(cpus, 'CPU')}, and {job.cpus:,} are requested"

@@ -21,7 +21,7 @@ from gas.slurm.cycle import run_cycle
 from gas.slurm.drain import drain
 from gas.slurm.flow import COUNT, Flow, Line, Pace, Site
 from gas.slurm.forward import Forward
-from gas.slurm.machine import OFF, Use, idle_of
+from gas.slurm.machine import Use, idle_of, powered_on
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import end_of
@@ -138,7 +138,7 @@ class Sampler:
                       np.zeros(1, np.int64))  # fmt: skip
         runs = int(self.first_run[-1]) + self.holders
         every = words_of(np.ones((1, nodes), np.bool_))[0]
-        planned = state.machine.weight < OFF
+        planned = powered_on(state.machine)
         running = Running._make(one.copy() for one in state.running)
         site = Site(
             records, np.zeros(size, np.int8), words_of(begin.whole), state.closures, begin.sets, state.options,
