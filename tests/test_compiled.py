@@ -1,5 +1,6 @@
 """Kernels as machine code: compiled with all they reach, and never an older version of it from the file cache."""
 
+import ast
 import importlib.util
 import json
 import multiprocessing
@@ -446,3 +447,87 @@ def test_processes_that_need_the_same_machine_code_start_one_compiler_together(t
     assert first.wait(30) == 0
     assert module.compile_beside(earliest_fit, "after = 1")
     assert module._beside.pop("after = 1").wait(30) == 0
+
+
+# What numba cannot compile although plain Python runs it; default tests call most kernels as plain functions.
+UNKNOWN_TO_NUMBA = (
+    ast.NamedExpr,
+    ast.Try,
+    ast.With,
+    ast.Yield,
+    ast.YieldFrom,
+    ast.Lambda,
+    ast.Match,
+    ast.Dict,
+    ast.DictComp,
+    ast.JoinedStr,
+    ast.Global,
+    ast.Starred,
+)
+MAKE_ARRAYS = frozenset(
+    [
+        "arange",
+        "array",
+        "astype",
+        "concatenate",
+        "copy",
+        "empty",
+        "empty_like",
+        "full",
+        "nonzero",
+        "ones",
+        "repeat",
+        "sort",
+        "where",
+        "zeros",
+        "zeros_like",
+    ]
+)
+LEAN = {"lean_kernel", "inlined_kernel"}
+
+
+def marks(function: ast.FunctionDef) -> set[str]:
+    return {mark.id for mark in function.decorator_list if isinstance(mark, ast.Name)}
+
+
+def does_not_compile(function: ast.FunctionDef) -> list[str]:
+    """Return what a kernel's source holds that its machine code cannot."""
+    found = []
+    for node in (inner for statement in function.body for inner in ast.walk(statement)):
+        if isinstance(node, UNKNOWN_TO_NUMBA):
+            found.append(f"{function.name}, line {node.lineno}: {type(node).__name__}")
+        elif isinstance(node, ast.Call) and marks(function) & LEAN:
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in MAKE_ARRAYS:
+                found.append(f"{function.name}, line {node.lineno}: a lean kernel calls {called}")
+    return found
+
+
+def test_no_kernel_holds_what_machine_code_cannot():
+    sources = Path(module.__file__).parent.parent
+    kernels, wrong = 0, []
+    for package in ("gas", "experiments", "speedup_models", "workloads"):
+        for path in sorted((sources / package).rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            if "kernel\n" not in text:
+                continue
+            for function in ast.walk(ast.parse(text)):
+                if isinstance(function, ast.FunctionDef) and marks(function) & {"kernel", *LEAN}:
+                    kernels += 1
+                    wrong += [f"{path.relative_to(sources)}: {what}" for what in does_not_compile(function)]
+    assert kernels > 200
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("mark", "body", "found"),
+    [
+        ("kernel", "if (first := row[0]) > 0:\n  return first", ["f, line 3: NamedExpr"]),
+        ("kernel", "return row.copy()", []),
+        ("lean_kernel", "return row.copy()[0]", ["f, line 3: a lean kernel calls copy"]),
+        ("inlined_kernel", "return np.zeros(3)[0]", ["f, line 3: a lean kernel calls zeros"]),
+    ],
+)
+def test_what_does_not_compile_is_found_in_its_source(mark, body, found):
+    (function,) = ast.parse(f"@{mark}\ndef f(row):\n {body}").body
+    assert does_not_compile(function) == found
