@@ -13,6 +13,7 @@ from gas.slurm.fitting import (
     CPUS,
     FROM_THE_END,
     HAS_REQUIRED,
+    LAST_COUNTED,
     LEAST,
     LEAST_LOADED,
     MOST,
@@ -21,6 +22,8 @@ from gas.slurm.fitting import (
     TASK_CPUS,
     TIGHTEST,
     WANTED,
+    WHOLE,
+    cpus_on,
 )  # fmt: skip
 from gas.slurm.machine import Machine, Use
 from gas.slurm.switches import by_switches
@@ -35,11 +38,13 @@ from gas.slurm.taking import (
     lacking,
     run_has,
     take,
+    take_as,
     weight_of,
     work_of,
 )  # fmt: skip
+from gas.slurm.versions import Rules
 
-__all__ = ["choose", "choose_with", "may_do"]
+__all__ = ["choose", "choose_with", "do_if_idle", "may_do"]
 
 
 @lean_kernel
@@ -152,6 +157,33 @@ def choose_with(
 
 
 @lean_kernel
+def do_if_idle(
+    there: NDArray[np.bool_],
+    need: NDArray[np.int64],
+    gres: NDArray[np.int64],
+    required: NDArray[np.bool_],
+    machine: Machine,
+    use: Use,
+    idle: Use,
+    rules: Rules,
+    work: Work,
+    given: NDArray[np.int64],
+) -> bool:
+    """Return whether some nodes would do for a job if they were idle; nodes that it can't share with their jobs do not.
+
+    Each test of nodes begins with that one (job_test.c, _job_test). Only if switches count by their nodes alone, the
+    job may fit now and yet fail it: the switch that is chosen if all nodes are idle may be too small.
+    """
+    if need[ORDER] != BY_SWITCHES or rules.switch_cpus:
+        return True
+    capacity = work.capacity
+    for node in range(len(there)):
+        out = not there[node] or use.whole[node] > 0 or (need[WHOLE] and use.jobs[node] > 0)
+        capacity[node] = 0 if out else cpus_on(node, need, gres, machine, idle)
+    return choose_with(capacity, need, gres, required, machine, idle, rules.first_node, rules.weakest, work, given)
+
+
+@lean_kernel
 def _first(
     capacity: NDArray[np.int64],
     count: int,
@@ -195,7 +227,59 @@ def _in_order(
     """Choose in the job's order of nodes."""
     if need[ORDER] == BY_SWITCHES:
         return by_switches(capacity, count, need, gres, required, machine, use, work, given)
+    if need[ORDER] == LAST_COUNTED:
+        return _least_loaded(capacity, count, need, gres, required, machine, use, work, given)
     return _consecutive(capacity, count, need, gres, required, machine, use, work, given)
+
+
+@lean_kernel
+def _least_loaded(
+    capacity: NDArray[np.int64],
+    count: int,
+    need: NDArray[np.int64],
+    gres: NDArray[np.int64],
+    required: NDArray[np.bool_],
+    machine: Machine,
+    use: Use,
+    work: Work,
+    given: NDArray[np.int64],
+) -> bool:
+    """Choose the least loaded nodes, each counted for what the node looked at last gives (_eval_nodes_lln).
+
+    The look at the nodes ends early at one that gives as many CPUs as the one chosen before.
+    """
+    if not begin(capacity, need, gres, required, machine, use, work, given):
+        return False
+    still, weight = work.still, work.weight
+    tasks = need[CPUS] // need[TASK_CPUS]
+    for at in range(count):
+        node = work.places[at]
+        here = min(tasks, capacity[node] // need[TASK_CPUS])
+        weight[node] = weight_of(node, need, gres, machine, use, here, work)
+    before, alike = -1, -1
+    while still[MOST_STILL] > 0 and not has_enough(work):
+        lowest = -1
+        for at in range(count):
+            node = work.places[at]
+            if given[node] == 0 and (lowest < 0 or weight[node] < lowest):
+                lowest = weight[node]
+        if lowest < 0:
+            break
+        if lowest != before:
+            before, alike = lowest, -1
+        best, counted = -1, 0
+        for at in range(count):
+            node = work.places[at]
+            if given[node] > 0 or weight[node] != lowest:
+                continue
+            counted = capacity[node]
+            if best < 0 or capacity[best] * machine.cpus[node] < counted * machine.cpus[best]:
+                best = node
+                if counted == alike:
+                    break
+        alike = capacity[best]
+        take_as(best, counted, capacity, need, gres, machine, use, work, given)
+    return has_least(work)
 
 
 @lean_kernel

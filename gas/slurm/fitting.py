@@ -37,11 +37,11 @@ LONE_TASKS says of a job that leaves threads of cores unused that it starts only
 tasks, or, below 0, nowhere.
 """
 
-TIGHTEST, LEAST_LOADED, FROM_THE_END, BY_SWITCHES = range(4)
+TIGHTEST, LEAST_LOADED, FROM_THE_END, BY_SWITCHES, LAST_COUNTED = range(5)
 """Orders of nodes.
 
 The tightest run of neighbours; those that give the largest share of their CPUs; the last ones; on as few switches as
-can be.
+can be; as LEAST_LOADED, but each counts for what the node gives that was looked at last.
 """
 
 OF_NODE, OF_TASK, OF_JOB = range(3)  # rows of the table of generic resources

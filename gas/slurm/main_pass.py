@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel, shared
-from gas.slurm.choosing import choose_with
+from gas.slurm.choosing import choose_with, do_if_idle
 from gas.slurm.cycle import begin, note
 from gas.slurm.fitting import HAS_REQUIRED, LEAST, WHOLE, capable
 from gas.slurm.machine import Machine, Use
@@ -158,6 +158,8 @@ def run_pass(
                     for node in range(size):
                         if leaving[node]:
                             there[node] = False
+                    if not do_if_idle(there, need, gres, required, machine, use, idle, rules, work, given):
+                        continue
                     capable(there, need, gres, machine, use, capacity)
                     if choose_with(
                         capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given

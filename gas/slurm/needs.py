@@ -137,7 +137,7 @@ class Needs:
     def _order(self, partition: Partition, selection: frozenset[str], *, serial: bool, contiguous: bool) -> int:
         """Return the order in which nodes of equal weight are allocated; `serial`: to a job of one CPU."""
         if partition.least_loaded or "CR_LLN" in selection:
-            return fitting.LEAST_LOADED
+            return fitting.LAST_COUNTED if self.rules.last_counted else fitting.LEAST_LOADED
         if serial and "pack_serial_at_end" in self.cluster.scheduling.parameters:
             return fitting.FROM_THE_END
         return fitting.TIGHTEST if contiguous or self.cluster.switches is None else fitting.BY_SWITCHES

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
+from gas.slurm.choosing import do_if_idle
 from gas.slurm.fitting import (
     CPUS,
     HAS_GRES,
@@ -361,6 +362,8 @@ def _seek(
                             cpus += share_of_it
                 if (able < need[LEAST] or cpus < need[CPUS]) and not (need[HAS_GRES] and len(machine.near) > 0):
                     continue  # else the test, which fails, leaves weights of nodes
+                if not do_if_idle(inside, need, gres, required, machine, idle, idle, rules, room.work, trial):
+                    continue
                 if rules.future and start > now:
                     _let_end(start, need, gres, machine, use, running, rules.inclusive, room)
                 one_start = will_run(
@@ -397,7 +400,14 @@ def _seek(
                 for node in range(size):
                     if given[node] > 0 and leaving[node]:
                         return PLANNED, now + 1, tested
-                return STARTED, now, tested
+                # where it starts is chosen anew, without the nodes that it can't share (select_nodes)
+                for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):
+                    put(some, offered)
+                    keep(some, sets[options[option]])
+                    unpacked(some, inside)
+                    if do_if_idle(inside, need, gres, required, machine, use, idle, rules, room.work, trial):
+                        return STARTED, now, tested
+                return PLANNED, now, tested
             if now_only:
                 return NOW_ONLY, found, tested
             if later < 0 or found <= later:

@@ -24,7 +24,7 @@ from gas.slurm.fitting import (
 )  # fmt: skip
 from gas.slurm.machine import Machine, Use
 
-__all__ = ["Work", "begin", "has_enough", "has_least", "lacking", "run_has", "take", "weight_of", "work_of"]
+__all__ = ["Work", "begin", "has_enough", "has_least", "lacking", "run_has", "take", "take_as", "weight_of", "work_of"]
 
 
 class Work(NamedTuple):
@@ -131,11 +131,27 @@ def take(
     given: NDArray[np.int64],
 ) -> None:
     """Give a node to a job; a core is kept for each further node that it must have (eval_nodes_cpus_to_use)."""
+    take_as(node, capacity[node], capacity, need, gres, machine, use, work, given)
+
+
+@lean_kernel
+def take_as(
+    node: int,
+    counted: int,
+    capacity: NDArray[np.int64],
+    need: NDArray[np.int64],
+    gres: NDArray[np.int64],
+    machine: Machine,
+    use: Use,
+    work: Work,
+    given: NDArray[np.int64],
+) -> None:
+    """Do as `take`, with a node that counts as if it could give so many CPUs."""
     still = work.still
     kept = max(still[LEAST_STILL] - 1, 0) * threads_on(node, need, machine)
     wanted = max(still[CPUS_STILL] - kept, max(need[TASK_CPUS], need[NODE_CPUS]))
-    given[node] = min(capacity[node], wanted)
-    still[CPUS_STILL] -= given[node]
+    given[node] = capacity[node] if counted <= wanted else min(capacity[node], wanted)
+    still[CPUS_STILL] -= min(counted, wanted)
     still[LEAST_STILL] -= 1
     still[WANTED_STILL] -= 1
     still[MOST_STILL] -= 1

@@ -70,6 +70,8 @@ class Rules(NamedTuple):
         The first slot without enough licences determines the next start; before, the last.
     relevant_end
         A job starts at the last end of a job on the nodes that it gets; before, at the last end of the group.
+    last_counted
+        A least loaded node (LLN) counts for as many CPUs as the node gives that was looked at last.
     weakest
         A failed choice is tried again without the one weakest node; before, without all nodes with the fewest CPUs.
     whole_partition
@@ -114,6 +116,7 @@ class Rules(NamedTuple):
     retry_step: bool
     first_conflict: bool
     relevant_end: bool
+    last_counted: bool
     weakest: bool
     whole_partition: bool
     first_node: bool
@@ -170,6 +173,12 @@ ROWS = (
     Row("retry_step", (25, 5, 0), "backfill.c, _attempt_backfill; an endless loop before"),
     Row("first_conflict", (25, 5, 0), "backfill.c, _attempt_backfill, licences of the slots"),
     Row("relevant_end", (25, 5, 1), "job_test.c, _get_last_relevant_job; by tag not in 25.05.0"),
+    Row(
+        "last_counted",
+        (25, 11, 0),
+        "topology/common, _eval_nodes_lln; seen on 26.05, not on 24.11: of nodes with 1, 1, 1, 1, 1, 4, 4, 2, 2 and 1 "
+        "free CPUs -n 17 gets none; between unknown",
+    ),
     Row("weakest", (25, 11, 0), "topology/common, eval_nodes, the retry without nodes"),
     Row("whole_partition", (25, 11, 5), "backfill.c, _attempt_backfill, OverSubscribe=EXCLUSIVE"),
     Row("magnetic_ends", (26, 5, 0), "seen on 26.05, not on 22.05 and 24.11; between unknown"),

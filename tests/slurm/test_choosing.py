@@ -58,6 +58,15 @@ def test_where_the_least_loaded_nodes_come_first_those_are_taken_with_most_of_th
         assert places(with_nodes(one, weight=[9, 1, 9, 9]), cpus=1) == [1]
 
 
+def test_on_26_05_a_least_loaded_node_counts_for_what_the_last_node_gives():
+    busy = [running(at + 1, f"n{at}", end=9999, cpus_on={f"n{at}": cpus}) for at, cpus in ((0, 2), (3, 3))]
+    for version, nodes in ((MIDDLE, [0, 1, 2, 3]), (NEW, None)):
+        made = cluster(*busy, nodes=4, cpus=4, version=version)  # 2, 4, 4 and 1 free
+        made = replace(made, partitions=tuple(replace(one, least_loaded=True) for one in made.partitions))
+        assert places(made, cpus=11) == nodes
+        assert places(made, cpus=9) == [0, 1, 2]  # tried again without n3, whose look is the last
+
+
 @pytest.mark.parametrize("version", [OLD, MIDDLE, NEW])
 def test_where_serial_jobs_are_packed_at_the_end_a_single_cpu_is_of_the_last_node(version):
     made = cluster(running(1, "n3", end=9999), nodes=4, cpus=4, version=version)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_clusters import MIDDLE, NEW, OLD, cluster, job, outlook, places, planned, running, with_nodes
+from made_clusters import MIDDLE, NEW, OLD, cluster, job, outlook, places, planned, plans, running, with_nodes
 
 from gas.slurm.cluster import Switch
 from gas.slurm.machine import BOUNDLESS
@@ -80,6 +80,18 @@ def test_on_22_05_a_job_is_refused_if_the_island_that_is_tried_is_too_small_also
     probe = job(cpus=8)
     assert planned(replace(made, version=MIDDLE), probe) == (0, [0, 1])
     assert outlook(replace(made, version=OLD), probe).never
+
+
+def test_on_22_05_the_island_that_is_tried_must_do_if_its_jobs_were_gone():
+    """Idle nodes are tested first: without those of plans, and for a start without those that another job has whole."""
+    later = job(12, cpus=1, minutes=300)
+    taken = (running(1, "n2", end=9999, cpus_on={"n2": 4}), running(2, "n3", "n4", end=5000, exclusive=True))
+    made = cluster(*taken, job(11, cpus=7), later, nodes=5, switches=ISLANDS, version=OLD)
+    assert plans(made) == [(11, 0, [0, 1]), (12, 600, [0])]  # planned, but not started
+    assert plans(replace(made, version=MIDDLE))[:2] == [(11, 0, [0, 1]), (12, 0, [1])]
+    first = job(10, cpus=8, least_nodes=2, most_nodes=2, minutes=300, required_nodes=("n3", "n4"))
+    made = cluster(*taken, first, job(11, cpus=7, minutes=300), nodes=5, switches=ISLANDS, version=OLD)
+    assert plans(made) == [(10, 5000, [3, 4]), (11, 22980, [0, 1])]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
