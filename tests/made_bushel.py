@@ -42,7 +42,8 @@ def _result(run, generator, strength):
     loses = moldable * (0.165 * (1 + 0.5 * strength) + noise() / 10)
     requested = 1e6 * (1 - strength * run.percent / 100 + noise())
     by_month = {
-        "moldable": moldable, "loses": loses, "moldable_static": moldable * static, "moldable_gas": moldable * gas,
+        "moldable": moldable, "others": 1000 - moldable,
+        "loses": loses, "moldable_static": moldable * static, "moldable_gas": moldable * gas,
         "others_before": others * (1 + noise()), "others_static": others * (1 + noise()),
         "others_gas": others * (1 - 0.2 * strength + noise()), "requested_before": np.full(len(MONTHS), 1e6),
         "requested_static": requested,

@@ -19,11 +19,11 @@ from experiments.bushel.results import (
 )
 from experiments.framework.ledger import Result
 from experiments.moldable.substitution import Opponent
-from gas.intervals import Interval, sureness
+from gas.intervals import FEWEST, Interval
 from gas.report.blocks import Cell, Column, Picture, Section, Table, Text, heads
 
 __all__ = ["drawn_section", "means_caption", "others_section", "points", "shades", "terms_section", "text_of"]
-__all__ += ["users_section"]
+__all__ += ["text_of_figure", "users_section"]
 
 _OTHERS = (
     "Mean turn-around time of the rigid jobs: in the original log, with benchmarks whose requests are static, and with "
@@ -39,25 +39,36 @@ _DRAWN = (
     "on few processors."
 )
 
+_FEW_MONTHS = f"With fewer than {FEWEST} months, there are no intervals."
+
 
 def text_of(value: Interval | None, digits: int = 0) -> str:
     """Return a mean with so many digits behind the point; "" for none."""
     return "" if value is None else value.text(digits)
 
 
+def text_of_figure(value: float | None, digits: int = 0) -> str:
+    """Return a figure without an interval with so many digits behind the point; "" for none."""
+    return "" if value is None else f"{value:,.{digits}f}"
+
+
 def means_caption(study: Results) -> str:
-    """Return the caption of a table of means over seeds."""
-    return sureness(study.options.seeds)
+    """Return the sentence on intervals under a table of means."""
+    return "± is half of a 90% interval over months." if _with_intervals(study) else _FEW_MONTHS
 
 
 def shades(study: Results) -> str:
-    """Return the sentence on intervals in the caption of a picture of means over seeds."""
-    return "Shaded: 90% intervals over seeds." if study.options.seeds > 1 else means_caption(study)
+    """Return the sentence on intervals in the caption of a picture of means."""
+    return "Shaded: 90% intervals over months." if _with_intervals(study) else _FEW_MONTHS
 
 
-def points(study: Results, trace: str, kind: Kind, *names: str) -> Points:
-    """Return a figure over the share of moldable jobs; names are its path in the results."""
-    found = [(percent, study.mean(trace, kind, percent, *names)) for percent in study.percents(trace, kind)]
+def _with_intervals(study: Results) -> bool:
+    return any(len(result.get("months", ())) >= FEWEST for result in study.results)
+
+
+def points(study: Results, trace: str, kind: Kind, group: str, world: str) -> Points:
+    """Return the mean turn-around time of a group of jobs over the share of moldable jobs (`Results.mean`)."""
+    found = [(percent, study.mean(trace, kind, percent, group, world)) for percent in study.percents(trace, kind)]
     return [(percent, mean) for percent, mean in found if mean is not None]
 
 
@@ -99,13 +110,13 @@ def others_section(study: Results, opponent: Opponent) -> Section:
 
 
 def _worlds(study: Results, trace: str, kind: Kind, percent: int) -> list[str]:
-    def of(what: str) -> list[Interval | None]:
-        return [study.mean(trace, kind, percent, what, world) for world in ("before", "static", "gas")]
-
+    worlds = ("before", "static", "gas")
+    waits = (study.figure(trace, kind, percent, "others_wait", world) for world in worlds)
+    used = (study.figure(trace, kind, percent, "utilization", world) for world in worlds)
     return [
-        *(text_of(one) for one in of("others")),
-        *("" if one is None else f"{one.mean:,.0f}" for one in of("others_wait")),
-        *("" if one is None else f"{100 * one.mean:.1f}" for one in of("utilization")),
+        *(text_of(study.mean(trace, kind, percent, "others", world)) for world in worlds),
+        *(text_of_figure(wait) for wait in waits),
+        *(text_of_figure(None if share is None else 100 * share, 1) for share in used),
     ]
 
 
@@ -117,8 +128,8 @@ def drawn_section(study: Results) -> Section:
     for site, _ in study.logs:
         trace = site.trace
         panels[trace] = {
-            "moldable: own requests": ("static", points(study, trace, kind, "static", "mean")),
-            "moldable: Gas's requests": ("gas", points(study, trace, kind, "gas", "mean")),
+            "moldable: own requests": ("static", points(study, trace, kind, "moldable", "static")),
+            "moldable: Gas's requests": ("gas", points(study, trace, kind, "moldable", "gas")),
             "rigid, without Gas": ("other static", points(study, trace, kind, "others", "static")),
             "rigid, with Gas": ("other gas", points(study, trace, kind, "others", "gas")),
         }
@@ -144,21 +155,21 @@ def drawn_section(study: Results) -> Section:
 
 
 def _drawn_row(study: Results, trace: str, kind: Kind, percent: int) -> list[str]:
-    def mean(*names: str) -> Interval | None:
-        return study.mean(trace, kind, percent, *names)
+    def mean(group: str, world: str) -> Interval | None:
+        return study.mean(trace, kind, percent, group, world)
 
     results = study.at(trace, kind, percent)
     work = [result["gas_work"] / max(result["static_work"], 1) for result in results]
-    gain, choices = study.gain(trace, kind, percent), mean("choices")
+    gain, choices = study.gain(trace, kind, percent), study.figure(trace, kind, percent, "choices")
     return [
-        text_of(mean("gas", "mean")),
-        text_of(mean("static", "mean")),
+        text_of(mean("moldable", "gas")),
+        text_of(mean("moldable", "static")),
         "" if gain is None else gain.text(2),
         f"{share_lost(results):.1f}%",
         *(text_of(mean("others", world)) for world in ("gas", "static")),
         *(text_of(mean("all", world)) for world in ("gas", "static")),
         f"{np.mean(work):.3f}",
-        "" if choices is None else f"{choices.mean:.1f}",
+        text_of_figure(choices, 1),
     ]
 
 
@@ -202,10 +213,10 @@ def users_section(study: Results) -> Section:
     kind = KINDS["thirds", "uniform"]
     for site, _ in study.logs:
         for percent in OTHER_PERCENTS:
-            jobs = [study.mean(site.trace, kind, percent, who, "mean") for who in ("gas", "static")]
-            users = [study.mean(site.trace, kind, percent, "by_user", who) for who in ("gas", "static")]
+            jobs = [study.figure(site.trace, kind, percent, who, "mean") for who in ("gas", "static")]
+            users = [study.figure(site.trace, kind, percent, "by_user", who) for who in ("gas", "static")]
             if all(one is not None for one in (*jobs, *users)):
-                rows.append((site.trace, f"{percent}%", *(text_of(one) for one in (*jobs, *users))))
+                rows.append((site.trace, f"{percent}%", *(text_of_figure(one) for one in (*jobs, *users))))
     columns = (
         Column("log", left=True),
         Column("replaced"),

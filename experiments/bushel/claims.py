@@ -130,7 +130,7 @@ def _shrinks(study: Results, opponent: Opponent) -> Claim:
                     return fmean(_log_gain(of, kept) for of in high) - fmean(_log_gain(of, kept) for of in low)
 
                 parts[f"{mix} {name}"] = _without_each(apart, len(series[0]["moldable"]))
-    return decided_claim(text, parts, below(0), digits=2, unit=" (log)")
+    return decided_claim(text, parts, below(0), logarithms=True)
 
 
 def _free_gain_more(study: Results, opponent: Opponent) -> Claim:
@@ -144,7 +144,7 @@ def _free_gain_more(study: Results, opponent: Opponent) -> Claim:
             return _log_gain(pair[0], kept) - _log_gain(pair[1], kept)
 
         parts[name] = _without_each(apart, len(pair[0]["moldable"]))
-    return decided_claim(text, dict(sorted(parts.items())), above(0), digits=2, unit=" (log)")
+    return decided_claim(text, dict(sorted(parts.items())), above(0), logarithms=True)
 
 
 def _load_falls(study: Results, kind: Kind) -> Claim:
@@ -223,10 +223,10 @@ def likeness(study: Results) -> list[Likeness]:
         logs: dict[str, list[tuple[float, float]]] = {}
         for one in bushel():
             kind = KINDS[one.mix, opponent]
-            gas, static = (study.mean(one.trace, kind, one.percent, who, "mean") for who in ("gas", "static"))
+            gas, static = (study.figure(one.trace, kind, one.percent, who, "mean") for who in ("gas", "static"))
             if gas is not None and static is not None:
                 for of in ("all", f"{one.trace}, {one.mix}"):
-                    logs.setdefault(of, []).append((log(gas.mean / one.gas), log(static.mean / one.static)))
+                    logs.setdefault(of, []).append((log(gas / one.gas), log(static / one.static)))
         for of, values in logs.items():
             of_gas, of_static = zip(*values, strict=True)
             furthest = exp(max(abs(value) for value in of_static))

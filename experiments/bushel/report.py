@@ -14,6 +14,7 @@ from experiments.bushel.beyond import (
     shades,
     terms_section,
     text_of,
+    text_of_figure,
     users_section,
 )
 from experiments.bushel.claims import Likeness, beyond, claims, likeness, share_lost
@@ -106,17 +107,17 @@ def _compared(study: Results) -> dict[str, Compared]:
     cause = "the static request (tested: see “The paper's static request”), which does not explain everything"
     pairs: dict[str, list[Pair]] = {}
     for (trace, percent), printed in load_ratios().items():
-        asked = study.mean(trace, KINDS["thirds", "own"], percent, "requested_load_ratio")
-        pairs.setdefault("Table 5.8", []).append(Pair(printed, None if asked is None else asked.mean))
+        asked = study.figure(trace, KINDS["thirds", "own"], percent, "requested_load_ratio")
+        pairs.setdefault("Table 5.8", []).append(Pair(printed, asked))
     for one in bushel():
         for who, printed in (("gas", one.gas), ("static", one.static)):
-            mean = study.mean(one.trace, KINDS[one.mix, "own"], one.percent, who, "mean")
-            pairs.setdefault(f"Table {one.table}", []).append(Pair(printed, None if mean is None else mean.mean))
+            mean = study.figure(one.trace, KINDS[one.mix, "own"], one.percent, who, "mean")
+            pairs.setdefault(f"Table {one.table}", []).append(Pair(printed, mean))
     for table, percent in bushel_details():
         for who, of in (("gas", table.gas), ("static", table.static)):
             for statistic, printed in of.items():
-                mean = study.mean(table.of, KINDS["thirds", "own"], percent, who, statistic)
-                pairs.setdefault(f"Table {table.number}", []).append(Pair(printed, None if mean is None else mean.mean))
+                here = study.figure(table.of, KINDS["thirds", "own"], percent, who, statistic)
+                pairs.setdefault(f"Table {table.number}", []).append(Pair(printed, here))
     return {name: Compared(tuple(of), cause) for name, of in pairs.items()}
 
 
@@ -146,10 +147,9 @@ def _load(study: Results) -> Section:
             printed = load_ratios().get((site.trace, percent))
             row.append(f"{printed:.4f}" if printed else "")
             for opponent in OPPONENTS:
-                asked = study.mean(site.trace, KINDS["thirds", opponent], percent, "requested_load_ratio")
-                row.append("" if asked is None else f"{asked.mean:.4f}")
-            used = study.mean(site.trace, KINDS["thirds", "uniform"], percent, "load_ratio")
-            row.append("" if used is None else f"{used.mean:.4f}")
+                asked = study.figure(site.trace, KINDS["thirds", opponent], percent, "requested_load_ratio")
+                row.append(text_of_figure(asked, 4))
+            row.append(text_of_figure(study.figure(site.trace, KINDS["thirds", "uniform"], percent, "load_ratio"), 4))
         rows.append(tuple(row))
     columns = [Column("replaced", left=True)]
     for site, _ in study.logs:
@@ -180,7 +180,10 @@ def _means(study: Results, title: str, mixes: Sequence[Mix], opponent: Opponent)
     roles: tuple[tuple[Role, Role], ...] = (("static", "gas"), ("other static", "other gas"))
     panels: dict[str, Lines] = {
         site.trace: {
-            f"{mix}, {name}" if ratios else name: (role, points(study, site.trace, KINDS[mix, opponent], who, "mean"))
+            f"{mix}, {name}" if ratios else name: (
+                role,
+                points(study, site.trace, KINDS[mix, opponent], "moldable", who),
+            )
             for mix, pair in zip(mixes, roles, strict=False)
             for who, name, role in zip(("static", "gas"), ("static", "Gas"), pair, strict=True)
         }
@@ -195,9 +198,9 @@ def _means(study: Results, title: str, mixes: Sequence[Mix], opponent: Opponent)
 
 
 def _means_row(study: Results, one: Share, kind: Kind) -> list[str]:
-    gas, static = (study.mean(one.trace, kind, one.percent, who, "mean") for who in ("gas", "static"))
+    gas, static = (study.mean(one.trace, kind, one.percent, "moldable", who) for who in ("gas", "static"))
     gain = study.gain(one.trace, kind, one.percent)
-    ratio = study.mean(one.trace, kind, one.percent, "requested_load_ratio")
+    ratio = study.figure(one.trace, kind, one.percent, "requested_load_ratio")
     results = study.at(one.trace, kind, one.percent)
     return [
         f"{one.gas:,.0f}",
@@ -208,7 +211,7 @@ def _means_row(study: Results, one: Share, kind: Kind) -> list[str]:
         "" if gain is None else gain.text(2),
         f"{share_lost(results):.1f}%" if results else "",
         f"{one.load_ratio:.4f}" if one.load_ratio else "",
-        "" if ratio is None else f"{ratio.mean:.4f}",
+        text_of_figure(ratio, 4),
     ]
 
 
@@ -226,7 +229,7 @@ def _details(study: Results) -> Section:
                 counts[f"{table.of}, {percent}%, {opponent}"] = every
         for statistic in table.gas:
             ours = [
-                text_of(study.mean(table.of, KINDS["thirds", opponent], percent, who, statistic))
+                _detail(study, table.of, KINDS["thirds", opponent], percent, who, statistic)
                 for who in ("gas", "static")
                 for opponent in OPPONENTS
             ]
@@ -250,6 +253,12 @@ def _details(study: Results) -> Section:
         f"Static requests: {'; '.join(f'{name}: {words}' for name, words in OPPONENTS.items())}. {means_caption(study)}"
     )
     return Section(title, (picture, Table(tuple(columns), tuple(rows), caption)))
+
+
+def _detail(study: Results, trace: str, kind: Kind, percent: int, who: str, statistic: str) -> str:
+    if statistic == "mean":
+        return text_of(study.mean(trace, kind, percent, "moldable", who))
+    return text_of_figure(study.figure(trace, kind, percent, who, statistic))
 
 
 def _rows(study: Results) -> list[dict[str, object]]:
@@ -330,6 +339,7 @@ TABLES = {
             "jobs submitted in the month": (
                 Field("month", "month of submission"),
                 Field("moldable", "jobs that are moldable"),
+                Field("others", "rigid jobs"),
                 Field("loses", "of them, those that end later with Gas than with their static request"),
                 Field("moldable_{request}", "sum of their turn-around times, {request} requests", "s"),
                 Field("others_{world}", "sum of the turn-around times of rigid jobs, {world}", "s"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from experiments.moldable.moldability import Moldability
 from experiments.moldable.substitution import Opponent
 from experiments.moldable.terms import BASE, TERMS, Terms
 from gas.errors import BadInput
-from gas.intervals import Interval, interval, ratio_by_months
+from gas.intervals import Interval, ratio_by_months
 
 __all__ = ["DRAWN", "DRAWN_PERCENTS", "FULL_SEEDS", "KINDS", "MIXES", "OPPONENTS", "PERCENTS", "Drawn", "Results"]
 __all__ += ["OTHER_DRAWN_PERCENTS", "OTHER_PERCENTS", "Kind", "Options", "Run", "bushel_runs", "summarised"]
@@ -78,6 +78,18 @@ OTHER_PERCENTS = (20, 50)
 OTHER_DRAWN_PERCENTS = (50, 100)
 
 FULL_SEEDS = 3
+
+_SUMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "moldable": ("moldable_{world}",),
+    "others": ("others_{world}",),
+    "all": ("moldable_{world}", "others_{world}"),
+}
+"""The sums of turn-around times of a group of jobs, in a world."""
+_COUNTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "moldable": ("moldable",),
+    "others": ("others",),
+    "all": ("moldable", "others"),
+}
 
 
 @dataclass(frozen=True)
@@ -178,10 +190,34 @@ class Results(SiteResults[Options, Run]):
         percents = {percent for log, way, percent in self._runs_by_point if (log, way) == (trace, kind)}
         return sorted(percent for percent in percents if self.at(trace, kind, percent))
 
-    def mean(self, trace: str, kind: Kind, percent: int, *names: str) -> Interval | None:
-        """Return a figure, by the names that lead to it in the results, over the seeds; None if it is nowhere.
+    def mean(self, trace: str, kind: Kind, percent: int, group: str, world: str) -> Interval | None:
+        """Return the mean turn-around time of a group of jobs over all seeds, with its interval over months.
 
-        ``mean("KTH", KINDS["thirds", "own"], 5, "gas", "mean")``
+        Parameters
+        ----------
+        group
+            "moldable", "others" (the rigid jobs) or "all".
+        world
+            "static", "gas", or for the others "before" (in the original log).
+
+        Returns
+        -------
+        Interval or None
+            Seconds; None if there are no such jobs.
+        """
+        every = list(self.by_month(trace, kind, percent).values())
+        if not every:
+            return None
+        times, jobs = (
+            np.sum([of[name.format(world=world)] for of in every for name in names[group]], axis=0)
+            for names in (_SUMS, _COUNTS)
+        )
+        return ratio_by_months(times, jobs) if jobs.any() else None
+
+    def figure(self, trace: str, kind: Kind, percent: int, *names: str) -> float | None:
+        """Return a figure, by the names that lead to it in the results, as a mean over seeds; None if it is nowhere.
+
+        ``figure("KTH", KINDS["thirds", "own"], 5, "gas", "median")``
         """
         values = []
         for result in self.at(trace, kind, percent):
@@ -190,7 +226,7 @@ class Results(SiteResults[Options, Run]):
                 value = None if value is None else value.get(name)
             if value is not None:
                 values.append(float(value))
-        return interval(values) if values else None
+        return float(np.mean(values)) if values else None
 
     def by_month(self, trace: str, kind: Kind, percent: int) -> dict[int, dict[str, NDArray[np.float64]]]:
         """Return sums over the jobs of each month by name, of each seed; none if too few jobs could be replaced."""

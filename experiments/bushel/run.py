@@ -131,7 +131,7 @@ def _by_month(
     chosen = np.zeros(len(before), np.bool_)
     chosen[bushel.places] = True
     took = {world: (schedule.end - schedule.jobs.submit).astype(np.float64) for world, schedule in worlds.items()}
-    sums = {"moldable": chosen, "loses": chosen & (took["gas"] > took["static"])}
+    sums = {"moldable": chosen, "others": ~chosen, "loses": chosen & (took["gas"] > took["static"])}
     sums |= {f"moldable_{world}": np.where(chosen, took[world], 0.0) for world in ("static", "gas")}
     sums |= {f"others_{world}": np.where(chosen, 0.0, times) for world, times in took.items()}
     sums |= {

@@ -189,13 +189,38 @@ def _together(verdicts: Sequence[bool | None], parts: int) -> bool | None:
     return True if verdicts and len(verdicts) == parts and all(verdicts) else None
 
 
-def decided_claim(text: str, parts: Mapping[str, Part], test: Test, *, digits: int = 1, unit: str = "%") -> Claim:
+def _as_factor(value: Interval) -> str:
+    """Return the factor whose natural logarithm a value is, with its interval, as text."""
+    factor = f"× {math.exp(value.mean):.2f}"
+    if value.half_width is None:
+        return factor
+    least, most = (math.exp(value.mean + side * value.half_width) for side in (-1, 1))
+    return f"{factor} ({least:.2f} to {most:.2f})"
+
+
+def decided_claim(
+    text: str,
+    parts: Mapping[str, Part],
+    test: Test,
+    *,
+    digits: int = 1,
+    unit: str = "%",
+    logarithms: bool = False,
+) -> Claim:
     """Return a statement with its verdict and the value of each part, or of the extreme ones where there are many.
 
     Without any part, it was not run.
+
+    Parameters
+    ----------
+    digits, unit
+        Of values as they are shown.
+    logarithms
+        Values are natural logarithms of factors; the factors are shown.
     """
     found = judged(parts, test)
-    values = {name: f"{name} {value.text(digits)}{unit}" for name, (value, _) in found.items()}
+    shown = _as_factor if logarithms else lambda value: f"{value.text(digits)}{unit}"
+    values = {name: f"{name} {shown(value)}" for name, (value, _) in found.items()}
     verdicts = [holds for _, holds in found.values()]
     here = "; ".join(values.values())
     if len(found) > _NAMED:

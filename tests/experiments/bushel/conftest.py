@@ -24,6 +24,7 @@ def figures():
         worlds = {"before": 90.0, "static": static, "gas": gas}
         sums = {"moldable": 10 * percent, "loses": 2 * percent, "requested_before": 1.0}
         sums |= {f"moldable_{world}": 10 * percent * worlds[world] for world in ("static", "gas")}
+        sums["others"] = 1000
         sums |= {f"others_{world}": 1000 * took for world, took in worlds.items()}
         sums["requested_static"] = 1 - percent / 100
         return {

@@ -1,8 +1,10 @@
 """Beyond the paper: what becomes of the others, drawn speed-ups, other terms, single users."""
 
+import numpy as np
 import pytest
 
 from experiments.bushel.beyond import drawn_section, others_section, shades, terms_section, text_of, users_section
+from experiments.bushel.results import KINDS, Results
 from gas.intervals import interval
 from gas.report.blocks import Cell, Table
 
@@ -21,12 +23,12 @@ def study(figures, made_study):
 
 def test_the_others_stand_in_all_three_worlds(study):
     rows = table(others_section(study, "own"))
-    assert {row[-9:] for row in rows} == {("90", "500", "100", "90", "500", "100", "70.0", "65.0", "60.0")}
+    assert {row[-9:] for row in rows} == {("90 ± 0", "500 ± 0", "100 ± 0", "90", "500", "100", "70.0", "65.0", "60.0")}
 
 
 def test_drawn_speed_ups_say_how_many_times_as_long_own_requests_take(study):
     rows = table(drawn_section(study))
-    assert {row[2:5] for row in rows} == {("100", "500", "5.00 ± 0.00")}
+    assert {row[2:5] for row in rows} == {("100 ± 0", "500 ± 0", "5.00 ± 0.00")}
     assert rows[-1][1] == "100%"
 
 
@@ -40,6 +42,17 @@ def test_users_stand_beside_jobs(study):
     assert {row[2:] for row in table(users_section(study))} == {("100", "500", "100", "500")}
 
 
-def test_with_one_seed_there_are_no_intervals(study):
-    assert "Shaded" not in shades(study)
+def test_means_have_intervals_over_months_and_none_with_fewer_than_four(study, figures, made_study):
+    def months(run):
+        found = figures(100.0, 500.0, run.percent)
+        gas = np.array(found["by_month"]["moldable_gas"]) * [0.7, 0.8, 0.9, 1.1, 1.2, 1.3]
+        return found | {"by_month": found["by_month"] | {"moldable_gas": gas.tolist()}}
+
+    uneven = made_study(months)
+    found = uneven.mean("KTH", KINDS["thirds", "own"], 5, "moldable", "gas")
+    assert found.mean == pytest.approx(100)
+    assert found.half_width == pytest.approx(19.5, abs=0.1)  # Student: 2.015 standard deviations over the root of six
+    assert shades(uneven) == "Shaded: 90% intervals over months."
+    few = [found | {"months": found["months"][:3]} for found in uneven.results]
+    assert shades(Results(uneven.options, uneven.runs, few)) == "With fewer than 4 months, there are no intervals."
     assert (text_of(None), text_of(interval([3.0]))) == ("", "3")

@@ -1,5 +1,7 @@
 """Verdicts only where intervals decide, allowing for the number of parts."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,12 @@ def test_tests_are_open_where_the_interval_crosses_a_limit():
 )  # fmt: skip
 def test_a_share_lies_inside_or_outside_only_where_its_whole_interval_does(share, verdict):
     assert between(85, 95)(Interval(*share)) is verdict
+
+
+def test_a_claim_on_logarithms_shows_the_factors():
+    claim = decided_claim("it doubles", parts(Interval(math.log(2), math.log(1.5))), above(0), logarithms=True)
+    assert claim.here == "0 × 2.00 (1.33 to 3.00)"
+    assert decided_claim("", parts(Interval(0.0, None)), above(0), logarithms=True).here.startswith("0 × 1.00;")
 
 
 def test_a_claim_names_each_part_and_that_it_is_not_resolved():
