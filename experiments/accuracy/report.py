@@ -39,6 +39,8 @@ __all__ = ["TABLES", "accuracy_report"]
 _JUDGED: tuple[Measure, ...] = ("mean", "geometric mean")
 _CHOOSING: tuple[Way, ...] = ("gas", "cautious")
 _WRONG: Mapping[Variant, str] = {"each size": "at each size independently", "scalability": "about the scalability"}
+_LED: Mapping[int, str] = {0: "shorter with an exact model"} | {e: f"with an error of {e}%" for e in (25, 100, 300)}
+"""The errors of the first paragraph, and its words for each."""
 _ABOUT = (
     "How accurate must a performance model be for Gas to be useful? W. Cirne and F. Berman ask this (Application "
     "Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, 1999, section 6.1, Accuracy of the "
@@ -87,20 +89,20 @@ def _lead(study: Results) -> str:
             found = (gain(one, Plan(variant, error, "gas"), "mean")(LEVEL) for one in came)
             return "/".join(f"{one.mean:.0f}" for one in found if one is not None)
 
-        gains = ", ".join(f"{means(error)}% at {error}%" for error in (0, 25, 100, 300))
+        gains = ", ".join(f"{means(error)}% {words}" for error, words in _LED.items())
         last = [_error(break_even(one, variant, "gas", "mean")) for one in came]
         greatest = "/".join(last if len(set(last)) > 1 else last[:1])
-        return f"wrong {_WRONG[variant]}, {gains}; largest error with a significant gain: {greatest}."
+        words = f"the mean turn-around time is {gains}; the largest error with a significant gain is {greatest}."
+        return f"{_WRONG[variant]}, {words}"
 
     found = (
-        f"Users' own sizes: {OPPONENTS[terms.opponent]}; {of(terms, variant)}"
+        f"Against users' own sizes ({OPPONENTS[terms.opponent]}), if the model is wrong {of(terms, variant)}"
         for terms in study.terms
         for variant in VARIANTS
     )
     return (
-        f"Gas planned {many(jobs, 'job')} of {'/'.join(study.traces)} with wrong execution times. The figures say by "
-        "how much the mean turn-around time is then shorter than with the users' own requests, and up to what error. "
-        f"{' '.join(found)}"
+        f"Gas planned {many(jobs, 'job')} of {'/'.join(study.traces)} with wrong execution times. By how much is the "
+        f"mean turn-around time then shorter than with the users' own requests? {' '.join(found)}"
     )
 
 

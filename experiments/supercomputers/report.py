@@ -34,7 +34,7 @@ from experiments.supercomputers.results import (
     rigid_jobs_mean,
     rigid_mean_of,
 )
-from gas.intervals import Interval, interval
+from gas.intervals import Interval
 from gas.printable import many
 from gas.report.blocks import (
     Block,
@@ -123,11 +123,6 @@ def supercomputers_report(study: Results, origin: Origin) -> Report:
     return Report("Several supercomputers: choosing, or submitting everywhere", _lead(study), sections, banner(study))
 
 
-def _gains(results: Sequence[Result], of: str = "all") -> Interval:
-    """Return what is gained with several seeds on the same months."""
-    return interval([one["gain"][of]["mean"] or 0.0 for one in results])
-
-
 def _text(found: Interval | None) -> str:
     return "-" if found is None else found.text()
 
@@ -140,17 +135,17 @@ def _shown(part: Part, digits: int = 0) -> str:
 def _lead(study: Results) -> str:
     choose, home = study.of_all("choose"), study.of_all("home")
     words = [
-        f"With {study.most} machines, the mean turn-around time of applications is {mean_of(choose, 'mean'):,.0f} s if "
-        f"Gas chooses among the machines by their availability lists, and {mean_of(home, 'mean'):,.0f} s if they stay "
-        "on their home machines. A user deviates by submitting to every machine (everywhere), or to further machines "
-        "if the first request has to wait (hedged), although all agreed to choose one machine.",
+        f"With {study.most} machines, applications that choose one machine by the availability lists have a mean "
+        f"turn-around time of {mean_of(choose, 'mean'):,.0f} s; on their home machines, it is "
+        f"{mean_of(home, 'mean'):,.0f} s. Now users deviate from this rule: they submit to every machine "
+        "(everywhere), or to further machines if the first request has to wait (hedged).",
         *(_verdict(study, game) for game in GAMES),
-        "If all users deviate, mean turn-around times of applications change by "
+        "If all users deviate, the mean turn-around time of applications changes by "
         + ", ".join(f"{_shown(study.longer(game, SHARES[-1], applications_mean), 1)}% ({game.name})" for game in GAMES)
-        + "; those of rigid jobs change, in the same order, by "
+        + "; that of rigid jobs, in the same order, by "
         + ", ".join(f"{_shown(study.longer(game, SHARES[-1], rigid_jobs_mean), 1)}%" for game in GAMES)
         + ".",
-        f"If all users also take several machines together where these promise an earlier end, mean turn-around times "
+        f"If all users take several machines together where these promise an earlier end, mean turn-around times "
         f"change by {_shown(study.longer(SPREAD, SHARES[-1], applications_mean), 1)}% (applications) and "
         f"{_shown(study.longer(SPREAD, SHARES[-1], rigid_jobs_mean), 1)}% (rigid jobs).",
     ]
@@ -163,17 +158,13 @@ def _verdict(study: Results, game: Game) -> str:
     gains = [pooled(study.of_game(game, share), "mean") for share in SHARES]
     resolved = sign(study.gained(game, SHARES[0]))
     if resolved <= 0:
-        waiting = _shown(study.gained(game, SHARES[0], "waiting"))
         gained = study.gained(game, SHARES[0])(LEVEL)
-        words = "neither gains nor loses significantly"
-        if gained is None or gained.half_width is None:
-            words = "gains or loses, which so few months cannot tell"
-        elif resolved:
-            words = "loses"
+        few = gained is None or gained.half_width is None
+        verdict = "so no charge is needed" if resolved else "not resolved"
         return (
-            f"“{game.name}”: the first user to deviate {words} ({_shown(study.gained(game, SHARES[0]))} s on average; "
-            f"{min(gains):,.0f} to {max(gains):,.0f} s over all shares of users who deviate; {waiting} s for the first "
-            f"one whose application would have to wait).{' No charge is needed.' if resolved else ''}"
+            f"“{game.name}”: the first user to deviate ends {_sooner(gained)} on average ({verdict}"
+            f"{': too few months for an interval' if few else ''}), and "
+            f"{_sooner(study.gained(game, SHARES[0], 'waiting')(LEVEL))} if the application had to wait."
         )
     seconds, shares = ([max(charge, 0.0) for charge in of_shares] for of_shares in charges.values())
     return (
@@ -182,6 +173,12 @@ def _verdict(study: Results, game: Game) -> str:
         f"A charge of {min(seconds):,.0f} to {max(seconds):,.0f} s for each further submission, or of "
         f"{100 * min(shares):,.0f} to {100 * max(shares):,.0f}% of the run's execution time, cancels the gain."
     )
+
+
+def _sooner(gain: Interval | None) -> str:
+    if gain is None:
+        return "-"
+    return f"{gain.text()} s sooner" if gain.mean >= 0 else f"{Interval(-gain.mean, gain.half_width).text()} s later"
 
 
 def _what(study: Results) -> Section:
@@ -228,7 +225,7 @@ def _same(study: Results) -> Section:
         f"Turn-around times; {many(len(found), 'run')} of {study.most} machines for each strategy, "
         f"{sum(one['applications'] for one in found):,} applications. ± is half the width of a 90% interval over "
         "months. The promise is the earliest end that was promised to any submission of an application when it was "
-        f"submitted. With static requests, the load is {min(ratios):.3f} to {max(ratios):.3f} times that of the "
+        f"submitted. With static requests, the load is {_range(ratios)} times that of the "
         "original logs."
     )
     return Section("All applications use the same strategy", (Table(columns, tuple(rows), caption),))
@@ -336,6 +333,16 @@ def _known(part: Part) -> Interval:
     return part(LEVEL) or Interval(0.0, None)
 
 
+def _range(values: Sequence[float]) -> str:
+    least, most = (f"{of(values):.3f}" for of in (min, max))
+    return least if least == most else f"{least} to {most}"
+
+
+def _gain(results: Sequence[Result]) -> float:
+    """Return the mean gain of one application over the seeds of the same months; 0 with none that deviates."""
+    return float(np.mean([one["gain"]["all"]["mean"] or 0.0 for one in results]))
+
+
 def _machines(study: Results) -> Section:
     rows = []
     for places in study.together:
@@ -346,7 +353,7 @@ def _machines(study: Results) -> Section:
                 f"{mean_of(home, 'mean'):,.0f}",
                 f"{mean_of(choose, 'mean'):,.0f}",
                 *(
-                    _gains(study.of_game(game, share, places=places)).text()
+                    f"{_gain(study.of_game(game, share, places=places)):,.0f}"
                     for game in GAMES
                     for share in (SHARES[0], SHARES[-1])
                 ),
@@ -364,7 +371,10 @@ def _machines(study: Results) -> Section:
         *(Column(f"{share}%", f"gain (s), {game.name}") for game in GAMES for share in (SHARES[0], SHARES[-1])),
         *(Column(("first", "second", "third", "fourth")[i], "utilization") for i in range(study.most)),
     )
-    caption = "Gains of one application if no other deviates (0%) and if all others do (100%); ± is over seeds only."
+    caption = (
+        "Mean gain of one application if no other deviates (0%) and if all others do (100%). A row has one month of "
+        "each log, so it has no interval."
+    )
     return Section("Machines and months", (Table(columns, tuple(rows), caption),))
 
 
