@@ -225,7 +225,7 @@ def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
             "nodes",
             "Node count specification invalid" if strictly else NO_NODES,
         ),
-        (max(job.cpus_per_task, 1) * (job.tasks_per_node or 1), each[0], "CPUs a node", NO_NODES),
+        (max(job.cpus_per_task * (job.tasks_per_node or 1), job.cpus_per_node or 1), each[0], "CPUs a node", NO_NODES),
     ]
     bounds = [one for one in (job.most_nodes, partition.most_nodes) if one]
     if bounds and nodes_asked(job, partition) <= min(bounds):

@@ -136,6 +136,8 @@ class Job:
         Account and quality of service; several, separated by commas, if it may use any of them.
     tasks_asked, cpus_per_task, tasks_per_node
         As requested; None if not published.
+    cpus_per_node
+        CPUs that each of its nodes must give (--mincpus, also for memory); None if not published.
     cpus_per_gpu, threads_per_core, tasks_per_core
         CPUs per GPU; threads and tasks per core, if it limits them; None if it does not, or not published.
     memory_per_node, memory_per_cpu, memory_per_gpu
@@ -204,6 +206,7 @@ class Job:
     tasks_asked: int | None = None
     cpus_per_task: int = 1
     tasks_per_node: int | None = None
+    cpus_per_node: int | None = None
     cpus_per_gpu: int | None = None
     threads_per_core: int | None = None
     tasks_per_core: int | None = None

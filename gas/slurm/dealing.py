@@ -10,7 +10,9 @@ from gas.slurm.fitting import (
     BY_GPUS,
     CPUS,
     FILLED,
+    LIMITED,
     LONE_TASKS,
+    MULTIPLES,
     NODE_CPUS,
     OF_JOB,
     PER_NODE,
@@ -40,10 +42,13 @@ def dealt(
     """
     if need[WHOLE] or need[NODE_CPUS] > 0:
         return _as_it_can(need, machine, given)
-    nodes, total = 0, 0
+    nodes, total, tasks = 0, 0, 0
     for node in range(len(given)):
         nodes += given[node] > 0
         total += given[node]
+        tasks += given[node] // need[TASK_CPUS]
+    if need[LIMITED] >= 0 and need[MULTIPLES] and need[PER_NODE] == 0 and tasks * need[TASK_CPUS] < need[CPUS]:
+        return False
     if need[PER_NODE] > 0:
         _per_node(need, given, nodes)
     elif not (need[BY_GPUS] and _by_gpus(capacity, need, gres, machine, use, given)) and total > need[CPUS]:

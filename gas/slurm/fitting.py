@@ -99,9 +99,11 @@ def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine
     if need[WHOLE] and use.jobs[node] > 0:
         return 0
     free = machine.cpus[node]
+    whole_tasks = 0
     if not need[WHOLE]:
         free -= use.cpus[node]
         if need[LIMITED] >= 0:
+            whole_tasks = free // need[TASK_CPUS] * need[TASK_CPUS]
             free = min(free, need[LIMITED_CPUS] - use.limited[need[LIMITED], node])
     memory = machine.memory[node] - use.memory[node]
     if machine.core[node] > 1:
@@ -146,6 +148,8 @@ def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine
     given = tasks * need[TASK_CPUS]
     if not need[MULTIPLES] and need[PER_NODE] == 0 and tasks == free // need[TASK_CPUS]:
         given = free
+    elif need[LIMITED] >= 0 and machine.core[node] == 1 and need[PER_NODE] == 0 and tasks == free // need[TASK_CPUS]:
+        given = min(whole_tasks, free)  # the limit counts CPUs, and not tasks
     given = min(max(given, need[NODE_CPUS]), bound)
     if need[MOST] == 1 and given < need[CPUS]:
         return 0

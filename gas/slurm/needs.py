@@ -95,6 +95,8 @@ class Needs:
                 # 22.05, 24.11 and 26.05: --gpus=8 --cpus-per-gpu=2 on two nodes of 8 CPUs)
                 per_task, tasks, of_job = max(per_task, each), gpus, (replace(job.gres_per_job[0], count=1),)
             of_node = gpus
+        if not (of_task or of_node or gpus) and (job.cpus_per_node or 0) > per_task * max(per_node, 1):
+            row[fitting.NODE_CPUS] = job.cpus_per_node or 0
         if self.rules.cpus_of_gpus and each * of_node and not per_node and not of_job:
             row[fitting.BOUND] = max(each * of_node, tasks * per_task if most == 1 else 0)
         by_gpus = bool(each and of_task)  # raises CPUs of a task as shown, but on 22.05 not those of the job

@@ -291,7 +291,21 @@ def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[i
     per_node = job.tasks_per_node or 0
     if per_node > 1 and job.tasks_asked == 1 and Rules.of(cluster.version).no_lone_task:
         return Blocked.CONSTRAINT, f"Slurm {cluster.version} never plans one task with --ntasks-per-node={per_node}"
+    if _short_of_last(job) and Rules.of(cluster.version).all_tasks:
+        return Blocked.CONSTRAINT, "more CPUs for its memory (MaxMemPerCPU) on a last node with fewer tasks"
     return _beyond_partition(job, partition)
+
+
+def _short_of_last(job: Job) -> bool:
+    """Return whether a job that gets more CPUs for its memory has too few on its last node, which gets as many tasks.
+
+    Seen on 26.05, not on 24.11: with MaxMemPerCPU=400, -n 3 --ntasks-per-node=2 --mem-per-cpu=600 waits for ever, as
+    NumCPUs=6 and MinCPUsNode=2; with -n 4, or -c 2 --mem-per-cpu=300, it does not.
+    """
+    per_node = job.tasks_per_node or 1
+    raised = job.cpus_per_node is not None and job.cpus_per_node < per_node * job.cpus_per_task
+    has_gpus = job.gres_per_node or job.gres_per_task or job.gres_per_job
+    return raised and (job.tasks_asked or 0) % per_node > 0 and not has_gpus
 
 
 def _beyond_partition(job: Job, partition: Partition) -> tuple[Blocked | None, str]:

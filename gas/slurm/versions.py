@@ -94,6 +94,8 @@ class Rules(NamedTuple):
     lone_tasks, tasks_together
         Under CR_Core, a job with GPUs for each task that leaves threads of its cores unused starts only where no node
         has more of its tasks than sockets; and not so any longer.
+    shared_memory_cpus
+        The CPUs that a job has for its memory of a node are those of all of its tasks there.
     all_tasks
         Each gets as many again, and without a number of nodes there are no more than its tasks need.
     """
@@ -127,6 +129,7 @@ class Rules(NamedTuple):
     magnetic_ends: bool
     lone_tasks: bool
     tasks_together: bool
+    shared_memory_cpus: bool
     all_tasks: bool
 
     @classmethod
@@ -217,6 +220,12 @@ ROWS = (
         "--gpus-per-node or --gpus it starts; not on 22.05, nor under CR_CPU; between unknown",
     ),
     Row("tasks_together", (26, 5, 0), "seen on 26.05, where such jobs start; between unknown"),
+    Row(
+        "shared_memory_cpus",
+        (24, 11, 0),
+        "seen on 24.11 and 26.05 with MaxMemPerCPU=400: -n 3 --mem=1700 has six CPUs, on 22.05 five; -n 18 --mem=1000 "
+        "is refused by nodes of 8 CPUs, on 22.05 not; between unknown",
+    ),
     Row(
         "all_tasks",
         (26, 5, 0),

@@ -105,6 +105,24 @@ def test_cpus_of_a_node_are_limited_by_the_partition():
     assert planned(made, job(cpus=2, partitions=("q",))) == (0, [0])
 
 
+def test_the_limit_of_a_partition_counts_cpus_and_not_tasks_which_must_all_have_a_place():
+    """Seen on 24.11 and 26.05: with one of six CPUs of each node in use, -n 5 -c 2 waits where there are two nodes."""
+    busy = [running(at + 1, f"n{at}", end=600, cpus_on={f"n{at}": 1}) for at in range(2)]
+    names = tuple(f"n{n}" for n in range(3))
+    made = cluster(*busy, nodes=3, cpus=8, partitions=(Partition("p", names, most_cpus=6),))
+    assert planned(made, job(cpus=10, cpus_per_task=2)) == (600, [0, 1])
+    assert planned(made, job(cpus=14, cpus_per_task=2)) == (600, [0, 1, 2])
+    assert planned(made, job(cpus=6, cpus_per_task=2)) == (0, [2])
+    assert planned(made, job(cpus=10)) == (0, [0, 1])
+
+
+def test_a_job_gets_nodes_with_as_many_free_cpus_as_it_asks_for_of_each():
+    made = cluster(running(1, "n0", end=600, cpus_on={"n0": 2}), running(2, "n1", end=900, cpus_on={"n1": 3}), nodes=2)
+    assert planned(made, job(cpus=3)) == (0, [0, 1])
+    assert planned(made, job(cpus=3, cpus_per_node=2)) == (600, [0])
+    assert planned(made, job(cpus=3, cpus_per_node=2, least_nodes=2)) == (900, [0, 1])
+
+
 def test_cores_are_given_as_wholes():
     made = with_nodes(cluster(running(1, "n0", end=600, cpus_on={"n0": 1}), nodes=1), threads=[2])
     assert planned(made, job(cpus=2)) == (0, [0])

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from made_clusters import MIDDLE, NEW, NOW, cluster, job, outlook, running
+from made_clusters import MIDDLE, NEW, NOW, OLD, cluster, job, outlook, running
 
 from gas.slurm.accounting import Accounting, Qos
 from gas.slurm.cluster import Partition, Reservation, Tasks
@@ -123,6 +123,15 @@ def test_on_26_05_one_task_is_never_planned_where_several_a_node_are_asked_for()
     assert found.words == f"Slurm {NEW} never plans one task with --ntasks-per-node=2"
     assert outlook(cluster(version=NEW), job(cpus=2, tasks_asked=2, tasks_per_node=3)).planned is not None
     assert outlook(cluster(version=MIDDLE), asked).planned is not None
+
+
+@pytest.mark.parametrize("version", [OLD, MIDDLE, NEW])
+def test_on_26_05_more_cpus_for_memory_do_not_suffice_for_a_last_node_with_fewer_tasks(version):
+    """Seen: NumCPUs=6 and MinCPUsNode=2 of -n 3 --ntasks-per-node=2 --mem-per-cpu=600, with MaxMemPerCPU=400."""
+    asked = {"cpus_per_task": 2, "tasks_per_node": 2, "memory_per_cpu": 300, "cpus_per_node": 2}
+    assert outlook(cluster(version=version), job(cpus=6, tasks_asked=3, **asked)).never == (version == NEW)
+    assert not outlook(cluster(version=version), job(cpus=8, tasks_asked=4, **asked)).never
+    assert not outlook(cluster(version=version), job(cpus=6, tasks_asked=3, **asked | {"cpus_per_node": 4})).never
 
 
 def test_where_a_qos_preempts_another_the_order_is_that_of_a_merge_sort():

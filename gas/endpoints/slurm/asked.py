@@ -12,7 +12,9 @@ from gas.endpoints.slurm.options import Options
 from gas.endpoints.slurm.sizing import shape_of
 from gas.endpoints.slurm.transport import Shape
 from gas.errors import Infeasible
-from gas.slurm.cluster import Gres, Job, Partition
+from gas.slurm.cluster import Cluster, Gres, Job, Partition
+from gas.slurm.extent import extent_of
+from gas.slurm.versions import Rules
 from speedup_models.model import Layout
 
 __all__ = ["asked", "within_memory"]
@@ -80,6 +82,7 @@ def asked(
         tasks_asked=None if shape.tasks is None and on_job and not options.tasks_per_gpu else tasks,
         cpus_per_task=per_task,
         tasks_per_node=tasks_per_node,
+        cpus_per_node=options.cpus_per_node,
         threads_per_core=options.threads_per_core,
         tasks_per_core=options.tasks_per_core,
         # neither with -c nor with tasks for each GPU are there defaults of CPUs for each GPU (seen on all releases)
@@ -101,11 +104,13 @@ def asked(
     )
 
 
-def within_memory(job: Job, partition: Partition) -> Job:
+def within_memory(job: Job, partition: Partition, cluster: Cluster) -> Job:
     """Return a job with the CPUs that Slurm gives it for its memory (slurm.conf(5), MaxMemPerCPU).
 
     Seen on 22.05, 24.11 and 26.05: of at most 400 MB, -n 3 --mem-per-cpu=600 has two CPUs of 300 MB for each task, and
-    --mem=1000 three CPUs for the only task of a node.
+    --mem=1000 three CPUs for the only task of a node; --mem=0 counts as the memory of the partition's first node. From
+    24.11 on all of its tasks on its least number of nodes share those CPUs: -n 4 -c 2 --mem=1000 has one CPU for each
+    task, and four on a node, and -n 18 --mem=1000 is refused by nodes of 8 CPUs.
     """
     most = partition.most_memory_per_cpu
     if not most:
@@ -113,12 +118,21 @@ def within_memory(job: Job, partition: Partition) -> Job:
     unasked = job.memory_per_node is None and job.memory_per_gpu is None and not partition.memory_per_gpu
     per_cpu = job.memory_per_cpu or (partition.memory_per_cpu if unasked else None) or 0
     times = -(-per_cpu // most)
-    per_task, more = job.cpus_per_task, job
+    tasks, on_node, per_task = job.tasks_asked or 1, job.tasks_per_node or 1, job.cpus_per_task
     if times > 1:
-        per_task, more = per_task * times, replace(job, memory_per_cpu=-(-per_cpu // times))
-    elif job.memory_per_node and 1 in (job.tasks_asked, job.tasks_per_node):
-        per_task = max(per_task, -(-job.memory_per_node // most))
-    return replace(more, cpus_per_task=per_task, cpus=max(job.cpus, (job.tasks_asked or 1) * per_task))
+        more = replace(job, memory_per_cpu=-(-per_cpu // times), cpus_per_node=job.cpus_per_node or on_node)
+        return replace(more, cpus_per_task=per_task * times, cpus=max(job.cpus, tasks * per_task * times))
+    memory = extent_of(cluster, partition).first_memory if job.memory_per_node == 0 else job.memory_per_node or 0
+    least = -(-memory // most)
+    if least <= max(per_task * on_node, job.cpus_per_node or 0):
+        return job
+    shared = Rules.of(cluster.version).shared_memory_cpus
+    if job.tasks_per_node is None and shared:
+        on_node = -(-tasks // max(job.least_nodes, 1))
+    if job.tasks_per_node or tasks == 1 or shared:
+        per_task = -(-least // on_node)
+    cpus = max(job.least_nodes, tasks * per_task)
+    return replace(job, cpus_per_task=per_task, cpus_per_node=max(least, on_node * per_task), cpus=cpus)
 
 
 def _tasks(options: Options, shape: Shape, tasks_per_node: int | None, on_job: tuple[Gres, ...]) -> int:

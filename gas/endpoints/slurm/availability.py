@@ -247,7 +247,7 @@ class SlurmAvailability(NodeAvailability):
         if self.cluster is None:
             return job
         if self.partitions:
-            job = within_memory(job, self.partitions[0])
+            job = within_memory(job, self.partitions[0], self.cluster)
         own = {one.name: own_priority(self.cluster, job, one) for one in self.partitions}
         values = {name: 0 if one.comes_last else one.value or 0 for name, one in own.items()}  # 0: it is last
         return replace(job, priority=max(values.values(), default=0), priority_in=values)

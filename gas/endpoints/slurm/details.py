@@ -48,7 +48,7 @@ _LEADER = re.compile(r"HetJobId=(\d{1,10})")
 _TAIL = re.compile(r" ((?:TresPer(?:Job|Node|Socket|Task)|MemPerTres|CpusPerTres|GresEnforceBind))=(\S*)")
 """Keys after the names of files; if such text also occurs in the last file name, the last occurrence counts."""
 
-_NUMBERS = {"tasks_asked": "NumTasks", "cpus_per_task": "CPUs/Task"}
+_NUMBERS = {"tasks_asked": "NumTasks", "cpus_per_task": "CPUs/Task", "cpus_per_node": "MinCPUsNode"}
 _GRES = {
     "gres_per_node": "TresPerNode", "gres_per_socket": "TresPerSocket", "gres_per_task": "TresPerTask",
     "gres_per_job": "TresPerJob",

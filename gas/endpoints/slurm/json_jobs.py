@@ -98,6 +98,7 @@ def _request(entry: Entry) -> dict[str, Any]:
         "tasks_asked": entry.number("tasks", default=None),
         "cpus_per_task": entry.number("cpus_per_task", default=None) or _cpus_of_a_task(entry),
         "tasks_per_node": entry.number("tasks_per_node", default=None) or None,
+        "cpus_per_node": entry.number("minimum_cpus_per_node", default=None),
         "threads_per_core": entry.number("threads_per_core", default=None) or None,
         "tasks_per_core": entry.number("tasks_per_core", default=None) or None,
         "gres_per_node": entry.understood(gres, "tres_per_node"),

@@ -28,7 +28,7 @@ Unit = Literal["cpus", "tasks", "nodes", "gpus"]
 UNPLANNED = frozenset(
     {"batch", "bb", "bbf", "cluster-constraint", "consolidate-segments", "core-spec", "cores-per-socket", "deadline",
      "delay-boot", "distribution", "extra-node-info", "gres-flags", "mcs-label",
-     "mincpus", "network", "nodefile", "ntasks-per-socket", "overcommit", "oversubscribe", "power",
+     "network", "nodefile", "ntasks-per-socket", "overcommit", "oversubscribe", "power",
      "prefer", "resources", "segment", "sockets-per-node", "spread-job", "spread-segments", "switches", "thread-spec",
      "tmp", "tres-per-task", "use-min-nodes"}
 )  # fmt: skip
@@ -73,7 +73,7 @@ class Options:
         All options as they were written, by long name, the last of each; None for those without a value.
     tasks, nodes, walltime
         The size in the script itself: tasks, least and most nodes, seconds.
-    cpus_per_task, tasks_per_node, tasks_per_gpu, tasks_per_core, threads_per_core, cpus_per_gpu
+    cpus_per_task, cpus_per_node, tasks_per_node, tasks_per_gpu, tasks_per_core, threads_per_core, cpus_per_gpu
         None if not given.
     gpus, gpus_per_node, gpus_per_task
         GPUs of a job, a node, or a task, by type; empty if not given.
@@ -104,6 +104,7 @@ class Options:
     walltime: int | None = None
     shortest: int | None = None
     cpus_per_task: int | None = None
+    cpus_per_node: int | None = None
     tasks_per_node: int | None = None
     tasks_per_gpu: int | None = None
     tasks_per_core: int | None = None
@@ -480,6 +481,7 @@ UNDERSTOOD: Mapping[str, Callable[[str | None, int], Mapping[str, object]]] = {
     "nodelist": _as("required_nodes", _names),
     "nodes": _as("nodes", _node_range),
     "ntasks": _as("tasks", _whole),
+    "mincpus": _as("cpus_per_node", _whole),
     "ntasks-per-core": _as("tasks_per_core", _whole),
     "ntasks-per-gpu": _as("tasks_per_gpu", _whole),
     "ntasks-per-node": _as("tasks_per_node", _whole),

@@ -1,6 +1,7 @@
 """The job that Slurm would have of a size, with what it derives at submission."""
 
 import pytest
+from made_clusters import MIDDLE, NEW, OLD, cluster, with_nodes
 
 from gas.endpoints.slurm.asked import asked, within_memory
 from gas.endpoints.slurm.directives import from_words
@@ -117,9 +118,28 @@ def test_threads_and_tasks_of_a_core_are_handed_on(words, threads, tasks):
         ("", 3, 2, 250, 6), ("--mem-per-gpu=900", 3, 1, None, 3),
     ],
 )  # fmt: skip
-def test_more_memory_of_a_cpu_than_there_may_be_is_that_of_several(words, size, per_task, memory, cpus):
+@pytest.mark.parametrize("version", [OLD, MIDDLE, NEW])
+def test_more_memory_of_a_cpu_than_there_may_be_is_that_of_several(words, size, per_task, memory, cpus, version):
     """Seen on 22.05, 24.11 and 26.05 (MaxMemPerCPU=400)."""
     limited = Partition("main", (), memory_per_cpu=500, most_memory_per_cpu=400)
-    found = within_memory(job(words, size, unit="tasks"), limited)
+    found = within_memory(job(words, size, unit="tasks"), limited, cluster(version=version))
     assert (found.cpus_per_task, found.memory_per_cpu, found.cpus) == (per_task, memory, cpus)
-    assert within_memory(job(words, size), Partition("main", ())) == job(words, size)
+    assert within_memory(job(words, size), Partition("main", ()), cluster()) == job(words, size)
+
+
+@pytest.mark.parametrize(
+    ("words", "size", "before", "since"),
+    [
+        ("--mem=1700", 3, (1, 5, 3), (2, 6, 6)), ("--mem=1000 -c 2", 4, (2, 3, 8), (1, 4, 4)),
+        ("--mem=1000 -c 3", 4, (3, None, 12), (3, None, 12)), ("--mem=1000 -N 2", 4, (1, 3, 4), (2, 4, 8)),
+        ("--mem=0", 2, (1, 6, 2), (3, 6, 6)), ("--mem=0 --ntasks-per-node=2", 4, (3, 6, 12), (3, 6, 12)),
+        ("--mem=1000", 18, (1, 3, 18), (1, 18, 18)), ("--mincpus=3", 5, (1, 3, 5), (1, 3, 5)),
+    ],
+)  # fmt: skip
+def test_the_memory_of_a_node_has_cpus_of_each_node_and_from_24_11_on_its_tasks_share_them(words, size, before, since):
+    """CPUs of a task, of a node, and in all, as seen (MaxMemPerCPU=400, and 2,400 MB of the first node)."""
+    limited = Partition("p", ("n1", "n0"), memory_per_cpu=200, most_memory_per_cpu=400)
+    for version, seen in ((OLD, before), (MIDDLE, since), (NEW, since)):
+        made = with_nodes(cluster(version=version), memory=[8000, 2400])
+        found = within_memory(job(words, size, unit="tasks"), limited, made)
+        assert (found.cpus_per_task, found.cpus_per_node, found.cpus) == seen, version
