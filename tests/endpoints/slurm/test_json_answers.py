@@ -19,7 +19,7 @@ WHOLE = {
     "name", "cpus", "allocated", "why_not", "reserved", "partitions", "nodes", "longest", "default_time", "least_nodes",
     "most_nodes", "default", "state", "tier", "whole_nodes", "most_cpus", "sharing",
 }  # fmt: skip
-REQUEST = {"tasks_asked", "memory_per_cpu", "memory_per_node", "memory_on", "gres_on"}
+REQUEST = {"tasks_asked", "cpus_per_node", "memory_per_cpu", "memory_per_node", "memory_on", "gres_on"}
 """What was kept, and what was left out, in the record of v0.0.38; `test_recorded` has whole ones."""
 
 
