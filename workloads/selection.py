@@ -24,6 +24,7 @@ __all__ = [
     "checked_month",
     "first_jobs",
     "in_months",
+    "month_before",
     "months_of",
     "noted",
     "part_in_words",
@@ -89,6 +90,12 @@ def in_months(log: Log, months: str | Sequence[str]) -> Log:
             raise LogError(log.name, f"no job was submitted in {month}; its months are {_span(labels)}")
     chosen = np.isin(index, [labels.index(month) for month in wanted])
     return _part(log, chosen, f"submitted in {', '.join(sorted(set(wanted)))}")
+
+
+def month_before(month: str) -> str:
+    """Return the month before one as "1996-10"."""
+    year, number = divmod(12 * int(month[:4]) + int(month[5:]) - 2, 12)
+    return f"{year}-{number + 1:02}"
 
 
 def between(log: Log, since: str | date | None = None, until: str | date | None = None) -> Log:

@@ -28,7 +28,7 @@ from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
 from experiments.framework.verdicts import BY_INTERVALS, LEVEL, Part
 from experiments.moldable.months import FULL_RUNS, MONTH, SUBSTITUTE
-from experiments.moldable.simulated import simulated_section
+from experiments.moldable.simulated import EACH_MONTH, simulated_section
 from experiments.moldable.substitution import OPPONENTS
 from experiments.moldable.terms import Terms
 from gas.printable import many
@@ -69,7 +69,7 @@ def accuracy_report(study: Results, origin: Origin) -> Report:
         *(_gains(study, terms) for terms in study.terms),
         _same_model(study),
         method_section("experiments.accuracy"),
-        simulated_section(study.logs, "Each month is a simulation of its own."),
+        simulated_section(study.logs, EACH_MONTH[study.options.terms.begin]),
         items_section("supercomputers", "accuracy", {}),
         origin_section(study.logs, origin),
     ]

@@ -10,13 +10,11 @@ import numpy as np
 from experiments.accuracy.beliefs import ERRORS, PLANS, VARIANTS, asked_for, believed
 from experiments.accuracy.rounds import Chain, followed
 from experiments.framework.ledger import Configuration, Result
-from experiments.moldable.benchmarks import Form
-from experiments.moldable.outcomes import Stop, entropy, month_result, stops
-from experiments.moldable.substitution import Substitute, static_request
+from experiments.moldable.outcomes import Month, Stop, entropy, month_result, stops
+from experiments.moldable.substitution import static_request
 from gas.compiled import available, compiled
 from gas.profile.flat import earliest_fits
 from gas.simulation.schedule import Policy
-from workloads import RigidJobs
 
 __all__ = ["accuracy_run", "came_of"]
 
@@ -28,19 +26,19 @@ def accuracy_run(configuration: Configuration, *, files: Mapping[str, str]) -> R
     processors, the walltime, the turn-around time and how often it was killed ("plans").
     """
     seed, policy = entropy(configuration), configuration["policy"]
-    return month_result(configuration, files, lambda jobs, placed, form: came_of(jobs, placed, form, policy, seed))
+    return month_result(configuration, files, lambda month: came_of(month, policy, seed))
 
 
-def came_of(
-    jobs: RigidJobs, placed: Sequence[Substitute], form: Form, policy: Policy, seed: Sequence[int]
-) -> list[dict[str, Any]]:
+def came_of(month: Month, policy: Policy, seed: Sequence[int]) -> list[dict[str, Any]]:
     """Return what comes of the plans for each replaced job, in order of submission; `seed` is that of the draws."""
     if available():
         compiled(earliest_fits)  # from here on the planner finds it
-    longest = int(jobs.estimate.max(initial=1))
+    jobs = month.jobs
+    longest = int(jobs.estimate[month.first :].max(initial=1))
     rows, ended = [], []
-    for stop in stops(jobs, placed, form, policy):
-        row, plans = _planned(stop, int(jobs.submit[stop.substitute.place]), longest, seed)
+    for stop in stops(jobs, month.placed, month.form, policy):
+        place = stop.substitute.place
+        row, plans = _planned(stop, int(jobs.submit[place]), longest, [*seed, place - month.first])
         rows.append(row)
         ended.append(plans)
     killed = dict.fromkeys(one for plans in ended for one in plans if one.walltimes[-1] < one.time)
@@ -58,13 +56,15 @@ def _planned(stop: Stop, submit: int, longest: int, seed: Sequence[int]) -> tupl
     ----------
     submit
         When it is submitted.
+    seed
+        Of its draws.
     longest
         Walltime that the site accepts at most, unless one of the job's own times is longer.
     """
     one, simulation, _, asked = stop
     own = static_request(one, asked)
     longest = max(longest, int(asked.times.max()))
-    normal = np.random.default_rng([*seed, one.place]).standard_normal(1 + len(asked.sizes))
+    normal = np.random.default_rng(seed).standard_normal(1 + len(asked.sizes))
     availability = simulation.availability()
     beliefs = {
         (variant, error): believed(asked, one.static, variant, error, normal, longest)

@@ -65,7 +65,7 @@ def bushel_report(study: Results, origin: Origin) -> Report:
         *holds,
         summary_section(beyond(study), "Beyond the paper", "statement", BY_INTERVALS),
         method_section("experiments.bushel", "What cannot match"),
-        simulated_section(study.logs, "All months of a log are one simulation."),
+        simulated_section(study.logs, "All months of a log are one simulation. The machine is empty at the beginning."),
         _likeness(study),
         _load(study),
         *tables[:2],

@@ -160,7 +160,7 @@ def _wanted(options: Options, every_seed: range) -> Iterable[tuple[Kind, Sequenc
     yield from ((kind, PERCENTS, every_seed) for kind in KINDS.values())
     yield DRAWN[0], DRAWN_PERCENTS, every_seed
     if options.others:
-        others = [terms for terms in TERMS[1:] if terms.opponent != "own"]
+        others = [terms for terms in TERMS[1:] if terms.opponent != "own" and terms.begin == BASE.begin]
         yield from ((terms, OTHER_PERCENTS, every_seed[:1]) for terms in others)
         yield from ((drawn, OTHER_DRAWN_PERCENTS, every_seed[:1]) for drawn in DRAWN[1:])
 

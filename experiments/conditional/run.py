@@ -31,14 +31,15 @@ def conditional_run(configuration: Configuration, *, files: Mapping[str, str]) -
     Returns
     -------
     Result
-        "jobs", "broken" (jobs that started later than they were promised when none was asked), and in "settings" for
-        each pair "percent", "notice", and what `experiments.framework.groups.followed` says of `GROUPS`.
+        "jobs" (of all that were simulated, those of the month before among them), "broken" (jobs that started later
+        than they were promised when none was asked), and in "settings" for each pair "percent", "notice", and what
+        `experiments.framework.groups.followed` says of `GROUPS`.
     """
-    jobs, drawn = drawn_month(configuration, files)
+    jobs, drawn, first = drawn_month(configuration, files)
     before = simulate_conditional(jobs, np.zeros(len(jobs), np.int64))
     settings = []
     for percent, notice in configuration["settings"]:
         asked = drawn < percent
         after = simulate_conditional(jobs, np.where(asked, notice, 0))
-        settings.append({"percent": percent, "notice": notice, **followed(GROUPS, asked, before, after)})
+        settings.append({"percent": percent, "notice": notice, **followed(GROUPS, asked, before, after, first)})
     return {"jobs": len(jobs), "broken": broken(before), "settings": settings}

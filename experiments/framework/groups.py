@@ -7,28 +7,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.framework.ledger import Configuration
 from experiments.framework.logs import load_log
+from experiments.framework.months import jobs_of_month
 from gas.simulation.schedule import Schedule
-from workloads import RigidJobs, rigid_jobs
-from workloads.selection import in_months
+from workloads import RigidJobs
 
-__all__ = ["LATER", "broken", "drawn_month", "followed"]
+__all__ = ["LATER", "DrawnMonth", "broken", "drawn_month", "followed"]
 
 LATER: Final = 60
 """Seconds by which a job must end later, or sooner, to count so."""
 
 
-def drawn_month(configuration: Configuration, files: Mapping[str, str]) -> tuple[RigidJobs, NDArray[np.float64]]:
-    """Return the jobs of a month of a log, and for each a number below 100.
+class DrawnMonth(NamedTuple):
+    """The jobs of a month of a log with a number below 100 for each.
 
     Those with numbers below a percentage are that share of the jobs. So those of a smaller share are among those of a
     larger one.
+
+    Attributes
+    ----------
+    first
+        Index of the first job of the month; those before it are of the month before, and warm the machine up.
+    """
+
+    jobs: RigidJobs
+    drawn: NDArray[np.float64]
+    first: int
+
+
+def drawn_month(configuration: Configuration, files: Mapping[str, str]) -> DrawnMonth:
+    """Return the jobs of a month of a log that begins warm.
 
     Parameters
     ----------
@@ -38,10 +52,10 @@ def drawn_month(configuration: Configuration, files: Mapping[str, str]) -> tuple
         The path of each log.
     """
     log = load_log(Path(files[configuration["log"]]), configuration["log"])
-    jobs = rigid_jobs(in_months(log, configuration["month"]), configuration["processors"])
+    jobs, first = jobs_of_month(log, configuration["month"], configuration["processors"])
     number = int(configuration["month"].replace("-", ""))
     generator = np.random.default_rng([configuration["seed"], number, int(configuration["log"][:12], 16)])
-    return jobs, 100 * generator.random(len(jobs))
+    return DrawnMonth(jobs, 100 * generator.random(len(jobs)), first)
 
 
 def broken(schedule: Schedule) -> int:
@@ -50,14 +64,22 @@ def broken(schedule: Schedule) -> int:
     return int((schedule.start > schedule.promise).sum())
 
 
-def followed(names: tuple[str, str], treated: NDArray[np.bool_], before: Schedule, after: Schedule) -> dict[str, Any]:
+def followed(
+    names: tuple[str, str], treated: NDArray[np.bool_], before: Schedule, after: Schedule, first: int = 0
+) -> dict[str, Any]:
     """Return what became of the treated jobs and of the others, under the names of these groups.
 
     Of each group that is its number of "jobs" and sums over them: "turnaround", "wait" and "log" (of turn-around
     times), the same before the treatment ("_before"), and how many ended "later" or "sooner" than before. "broken"
-    counts broken promises.
+    counts broken promises, of all jobs.
+
+    Parameters
+    ----------
+    first
+        Index of the first job that is in a group.
     """
-    groups = {name: _sums(before, after, of) for name, of in zip(names, (treated, ~treated), strict=True)}
+    counted = np.arange(len(treated)) >= first
+    groups = {name: _sums(before, after, of & counted) for name, of in zip(names, (treated, ~treated), strict=True)}
     return {"broken": broken(after), **groups}
 
 

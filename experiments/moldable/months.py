@@ -74,6 +74,7 @@ class MonthRun:
             "opponent": self.terms.opponent,
             "form": asdict(self.terms.form),
             "policy": self.terms.policy,
+            "begin": self.terms.begin,
             "estimates": "perfect" if self.terms.perfect else "users",
         }
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
+from experiments.framework.months import jobs_of_month
 from experiments.moldable.benchmarks import Form, application, requests
 from experiments.moldable.losses import Request, still_loses
 from experiments.moldable.substitution import Substitute, TooFewJobs, load_ratio, substitutes
@@ -23,10 +24,9 @@ from gas.application import Application, Requests
 from gas.planner import plan
 from gas.simulation.schedule import Policy
 from gas.simulation.simulate import Simulation, simulate
-from workloads import RigidJobs, apply_overrun, rigid_jobs
-from workloads.selection import in_months
+from workloads import RigidJobs, apply_overrun
 
-__all__ = ["Outcome", "entropy", "month_result", "month_with_substitutes", "outcomes", "rows_of", "stops"]
+__all__ = ["Month", "Outcome", "entropy", "month_result", "month_with_substitutes", "outcomes", "rows_of", "stops"]
 
 
 class Stop(NamedTuple):
@@ -42,6 +42,25 @@ class Stop(NamedTuple):
     simulation: Simulation
     application: Application
     asked: Requests
+
+
+class Month(NamedTuple):
+    """A month with its substitutes.
+
+    Attributes
+    ----------
+    jobs
+        Of the month; those of the month before stand first if the machine is warm at its beginning.
+    first
+        Index of the first job of the month.
+    placed
+        What takes the place of some jobs of the month.
+    """
+
+    jobs: RigidJobs
+    first: int
+    placed: list[Substitute]
+    form: Form
 
 
 class Predicting(NamedTuple):
@@ -127,16 +146,15 @@ def stops(jobs: RigidJobs, placed: Sequence[Substitute], form: Form, policy: Pol
         simulation.answer()
 
 
-def outcomes(
-    jobs: RigidJobs, placed: list[Substitute], form: Form, policy: Policy = "s3", predicted: Predicted | None = None
-) -> list[Outcome]:
-    """Return what comes of each substitute alone in the jobs, in order of submission.
+def outcomes(month: Month, policy: Policy = "s3", predicted: Predicted | None = None) -> list[Outcome]:
+    """Return what comes of each substitute alone in a month, in order of submission.
 
     Parameters
     ----------
     predicted
         What comes of a Gas that predicts.
     """
+    jobs, first, placed, form = month
     schedule = simulate(jobs, policy)
     found = []
     for stop in stops(jobs, placed, form, policy):
@@ -166,7 +184,7 @@ def outcomes(
             static_size=static,
             best_size=int(sizes[hindsight]),
             promised=best.finish - submit,
-            load_ratio=load_ratio(jobs, [one], form),
+            load_ratio=load_ratio(jobs, [one], form, first),
             user=int(jobs.user[one.place]),
             still_loses=tuple(why),
         )
@@ -198,25 +216,23 @@ def rows_of(found: Sequence[Outcome]) -> list[dict[str, Any]]:
 def month_result(
     configuration: Configuration,
     files: Mapping[str, str],
-    come_of: Callable[[RigidJobs, list[Substitute], Form], Iterable[Mapping[str, Any]]],
+    come_of: Callable[[Month], Iterable[Mapping[str, Any]]],
 ) -> Result:
     """Return the result of a run of a month: what comes of its substitutes, or why there are none.
 
     The first arguments are those of `experiments.power.run.power_run`.
     """
     try:
-        jobs, placed, form = month_with_substitutes(configuration, files)
+        month = month_with_substitutes(configuration, files)
     except TooFewJobs as error:
         return {"jobs": 0, "outcomes": [], "too_few": str(error)}
-    return {"jobs": len(jobs), "outcomes": list(come_of(jobs, placed, form))}
+    return {"jobs": len(month.jobs), "outcomes": list(come_of(month))}
 
 
-def month_with_substitutes(
-    configuration: Configuration, files: Mapping[str, str]
-) -> tuple[RigidJobs, list[Substitute], Form]:
+def month_with_substitutes(configuration: Configuration, files: Mapping[str, str]) -> Month:
     """Return the jobs of a month and what takes the place of some; the arguments are those of `power_run`."""
-    log = in_months(load_log(Path(files[configuration["log"]]), configuration["log"]), configuration["month"])
-    jobs = rigid_jobs(log, configuration["processors"])
+    log = load_log(Path(files[configuration["log"]]), configuration["log"])
+    jobs, first = jobs_of_month(log, configuration["month"], configuration["processors"], configuration["begin"])
     if configuration["estimates"] == "perfect":
         jobs = apply_overrun(jobs, "kill")  # the time that each job ran in the simulation, not in the log
         jobs = replace(jobs, estimate=np.maximum(jobs.run_time, 1))
@@ -228,5 +244,6 @@ def month_with_substitutes(
         form=form,
         opponent=configuration["opponent"],
         generator=np.random.default_rng(entropy(configuration)),
+        first=first,
     )
-    return jobs, placed, form
+    return Month(jobs, first, placed, form)

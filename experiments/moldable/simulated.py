@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from experiments.framework.logs import Found
 from experiments.framework.method import method_section
+from experiments.framework.months import Begin
 from experiments.framework.sites import Site
 from experiments.moldable.benchmarks import ERA_RATES, RATES
 from gas.report.blocks import Section
 
-__all__ = ["simulated_section"]
+__all__ = ["EACH_MONTH", "simulated_section"]
+
+
+EACH_MONTH: Final[Mapping[Begin, str]] = {
+    "warm": "Each month is a simulation of its own. The month before it, if the log has one, runs first, so that the "
+    "machine is warm at the beginning; jobs of the month before do not count.",
+    "empty": "Each month is a simulation of its own. The machine is empty at the beginning.",
+}
+"""What one simulation covers, for `simulated_section`."""
 
 
 def simulated_section(logs: Sequence[tuple[Site, Found]], begins: str) -> Section:

@@ -72,8 +72,14 @@ def substitutes(
     opponent: Opponent,
     generator: np.random.Generator,
     match: Match = "used",
+    first: int = 0,
 ) -> list[Substitute]:
     """Return so many substitutes, all for different jobs, in the order in which they were drawn.
+
+    Parameters
+    ----------
+    first
+        Index of the first job that can be replaced; those before it only keep the machine busy.
 
     Raises
     ------
@@ -85,7 +91,7 @@ def substitutes(
     of_mix = choices(mix, form, jobs.machine)
     shares = np.array([share for _, _, share in of_mix])
     requests_of = {(b, c): application(b, c, form).requests(jobs.machine) for b, c, _ in of_mix}
-    free = _ByWork(jobs, match)
+    free = _ByWork(jobs, match, first)
     found: list[Substitute] = []
     for _ in range(count):
         benchmark, problem_class, _ = of_mix[int(generator.choice(len(of_mix), p=shares))]
@@ -96,7 +102,7 @@ def substitutes(
         else:
             static = _static_size(asked.sizes, benchmark, opponent, generator)
             if match == "any":
-                place = free.take_nearest(int(generator.integers(max(len(jobs), 1))))
+                place = free.take_nearest(int(generator.integers(max(len(jobs) - first, 1))))
             else:
                 times = asked.times if match == "used" else asked.walltimes
                 place = free.take_nearest(static * int(times[np.searchsorted(asked.sizes, static)]))
@@ -108,10 +114,16 @@ def substitutes(
     return found
 
 
-def load_ratio(jobs: RigidJobs, placed: list[Substitute], form: Form) -> float:
-    """Return the processor time of the jobs with the substitutes (as their static requests) over that without."""
+def load_ratio(jobs: RigidJobs, placed: list[Substitute], form: Form, first: int = 0) -> float:
+    """Return the processor time of the jobs with the substitutes (as their static requests) over that without.
+
+    Parameters
+    ----------
+    first
+        Index of the first job that counts.
+    """
     work = jobs.processors * jobs.run_time
-    before = int(work.sum())
+    before = int(work[first:].sum())
     after = before
     for one in placed:
         size, _, time = static_request(one, application(one.benchmark, one.problem_class, form).requests(jobs.machine))
@@ -142,17 +154,19 @@ def _time(jobs: RigidJobs, match: Match) -> NDArray[np.int64]:
 class _ByWork:
     """The jobs that have not given way yet, by what is matched; by their place where any one may give way."""
 
-    def __init__(self, jobs: RigidJobs, match: Match) -> None:
+    def __init__(self, jobs: RigidJobs, match: Match, first: int) -> None:
         self.jobs = jobs
-        work = np.arange(len(jobs)) if match == "any" else jobs.processors * _time(jobs, match)
-        self._order = np.argsort(work, kind="stable")
-        self._work = work[self._order]
-        self._free = np.ones(len(jobs), np.bool_)
+        count = len(jobs) - first
+        work = np.arange(count) if match == "any" else (jobs.processors * _time(jobs, match))[first:]
+        order = np.argsort(work, kind="stable")
+        self._order = first + order
+        self._work = work[order]
+        self._free = np.ones(count, np.bool_)
         # Of benchmarks, jobs of sizes that they accept, the nearest last: how near a job is never changes.
         self._nearest: dict[int, list[int]] = {}
         # Of each place, the next one up or down that may be free, itself included: a bushel asks ten thousand times.
-        self._up = list(range(len(jobs) + 1))
-        self._down = list(range(len(jobs) + 1))  # one further: entry 0 is before the first place
+        self._up = list(range(count + 1))
+        self._down = list(range(count + 1))  # one further: entry 0 is before the first place
 
     def take_nearest(self, work: int) -> int | None:
         """Take the job nearest to a processor time out, the one with less of two that are equally near."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from experiments.framework.months import Begin
 from experiments.moldable.benchmarks import MIXES, Form, Mix
 from experiments.moldable.substitution import OPPONENTS, Opponent
 from gas.errors import BadInput
@@ -30,6 +31,8 @@ class Terms:
     policy: Policy = "s3"
     perfect: bool = False
     """With the true run times as estimates."""
+    begin: Begin = "warm"
+    """How the simulation of a month begins."""
 
 
 PLANNED = tuple(policy for policy in POLICIES if policy not in ("fcfs", "easy"))
@@ -93,6 +96,7 @@ TERMS = (
     Terms("times of data set ethernet-r641", form=Form(dataset="ethernet-r641")),
     Terms("times of data set slow-network-2012", form=Form(dataset="slow-network-2012")),
     Terms("benchmarks use up half of their walltime", form=Form(accuracy=0.5)),
+    Terms("the machine is empty at the beginning of a month, as it seems to be in the paper", begin="empty"),
     Terms("policy s3-1999", policy="s3-1999"),
     Terms("policy conservative", policy="conservative"),
     perfect(BASE),

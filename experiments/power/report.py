@@ -29,7 +29,7 @@ from experiments.moldable.months import (
     outcome_rows,
 )
 from experiments.moldable.pictures import draw_improvements
-from experiments.moldable.simulated import simulated_section
+from experiments.moldable.simulated import EACH_MONTH, simulated_section
 from experiments.moldable.substitution import OPPONENTS
 from experiments.moldable.terms import BASE
 from experiments.power.claims import claims, gain, survivors
@@ -72,7 +72,7 @@ def power_report(study: Results, origin: Origin) -> Report:
     sections = [
         summary_section(claims(study), caption=BY_INTERVALS),
         method_section("experiments.power", "What cannot match"),
-        simulated_section(study.logs, "Each month is a simulation of its own."),
+        simulated_section(study.logs, EACH_MONTH[study.options.terms.begin]),
         _turnaround(study),
         _improvement(study),
         _losing(study),

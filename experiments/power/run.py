@@ -17,10 +17,10 @@ def power_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resu
     ----------
     configuration
         "log" (sha256 of its content), "processors" of the machine, "month", "runs" (jobs that are replaced, one at a
-        time), "seed", "mix", "opponent", "form" (the fields of `Form`), "policy", and "estimates": "users", or
-        "perfect" for those that are the run times.
+        time), "seed", "mix", "opponent", "form" (the fields of `Form`), "policy", "begin" (see
+        `experiments.framework.months`), and "estimates": "users", or "perfect" for those that are the run times.
     files
         The path of each log.
     """
     policy = configuration["policy"]
-    return month_result(configuration, files, lambda jobs, placed, form: rows_of(outcomes(jobs, placed, form, policy)))
+    return month_result(configuration, files, lambda month: rows_of(outcomes(month, policy)))

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
-from experiments.moldable.benchmarks import Form
-from experiments.moldable.outcomes import Predicting, Stop, month_result, outcomes, rows_of
-from experiments.moldable.substitution import Substitute
+from experiments.moldable.outcomes import Month, Predicting, Stop, month_result, outcomes, rows_of
 from experiments.prediction.waits import wait_run
 from experiments.prediction.watching import by_plans, by_predictions, watched
 from gas.prediction.calibration import ends_of
@@ -141,8 +139,8 @@ def choice_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
     log = load_log(Path(files[configuration["log"]]), configuration["log"])
     policy = configuration["policy"]
 
-    def with_predictions(jobs: RigidJobs, placed: list[Substitute], form: Form) -> list[dict[str, Any]]:
-        past = past_before(rigid_jobs(log, configuration["processors"]), ends(log), jobs, policy)
+    def with_predictions(month: Month) -> list[dict[str, Any]]:
+        past = past_before(rigid_jobs(log, configuration["processors"]), ends(log), month.jobs, policy)
 
         samples, seed = configuration["samples"], configuration["seed"]
 
@@ -159,7 +157,7 @@ def choice_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
             plain = watched(stop, planned, by_plans)
             return Predicting(size, likely.turnaround, likely.changes, plain.turnaround)
 
-        return rows_of(outcomes(jobs, placed, form, policy, predicted))
+        return rows_of(outcomes(month, policy, predicted))
 
     return month_result(configuration, files, with_predictions)
 

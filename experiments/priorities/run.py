@@ -31,14 +31,15 @@ def priorities_run(configuration: Configuration, *, files: Mapping[str, str]) ->
     Returns
     -------
     Result
-        "jobs", "broken" (jobs that started later than they were promised where all are of one class), and in "settings"
-        for each percentage "percent", and what `experiments.framework.groups.followed` says of `GROUPS`.
+        "jobs" (also those of the month before), "broken" (jobs that started later than they were promised where all
+        are of one class), and in "settings" for each percentage "percent", and what
+        `experiments.framework.groups.followed` says of `GROUPS`.
     """
-    jobs, drawn = drawn_month(configuration, files)
+    jobs, drawn, first = drawn_month(configuration, files)
     before = simulate(jobs, "s3")
     settings = []
     for (percent,) in configuration["settings"]:
         urgent = drawn < percent
         after = simulate(jobs, "s3", priorities=urgent.astype(np.int64))
-        settings.append({"percent": percent, **followed(GROUPS, urgent, before, after)})
+        settings.append({"percent": percent, **followed(GROUPS, urgent, before, after, first)})
     return {"jobs": len(jobs), "broken": broken(before), "settings": settings}

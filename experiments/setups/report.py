@@ -9,7 +9,7 @@ from experiments.framework.columns import Shown, table_of
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.moldable.simulated import simulated_section
+from experiments.moldable.simulated import EACH_MONTH, simulated_section
 from experiments.published import PAPER_LOSES
 from experiments.setups.results import NEAR, WHO, Results, near, printed
 from experiments.setups.setups import CHOICES, text_of
@@ -28,7 +28,7 @@ def setups_report(study: Results, origin: Origin) -> Report:
         _choices(),
         Section("Set-ups", (table_of(_rows(study), _COLUMNS),)),
         Section("Means (s)", (Text(f"* within {NEAR:.0%} of the printed mean."), _means(study))),
-        simulated_section(study.logs, "Each month is a simulation of its own."),
+        simulated_section(study.logs, EACH_MONTH["empty"]),
         origin_section(study.logs, origin),
     ]
     options = study.options

@@ -11,14 +11,14 @@ import numpy as np
 
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
+from experiments.framework.months import jobs_of_month
 from experiments.moldable.benchmarks import Form
 from experiments.moldable.outcomes import stops
 from experiments.moldable.substitution import TooFewJobs, substitutes
 from gas.planner import soonest
-from workloads import RigidJobs, apply_overrun, rigid_jobs
-from workloads.selection import in_months
+from workloads import RigidJobs, apply_overrun
 
-__all__ = ["month_before", "setup_run"]
+__all__ = ["setup_run"]
 
 
 def setup_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
@@ -33,8 +33,7 @@ def setup_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resu
         The path of each log.
     """
     settings, month = configuration["settings"], configuration["month"]
-    jobs = _jobs(configuration, files, month)
-    all_jobs = _jobs(configuration, files, [month_before(month), month]) if settings["begin"] == "warm" else jobs
+    jobs, first = _jobs(configuration, files)
     form = Form(
         filled=settings["sizes"] == "accepted",
         accuracy=float(settings["accuracy"]),
@@ -51,27 +50,21 @@ def setup_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resu
             opponent=settings["static"],
             generator=np.random.default_rng(seed),
             match=settings["match"],
+            first=first,
         )
     except TooFewJobs as error:
         return {"jobs": 0, "outcomes": [], "too_few": str(error)}
-    first = len(all_jobs) - len(jobs)
-    placed = [replace(one, place=one.place + first) for one in placed]
-    return {"jobs": len(all_jobs), "outcomes": _outcomes(all_jobs, placed, form, settings["policy"])}
+    return {"jobs": len(jobs), "outcomes": _outcomes(jobs, placed, form, settings["policy"])}
 
 
-def month_before(month: str) -> str:
-    """Return the month before one as 1996-10."""
-    year, number = divmod(12 * int(month[:4]) + int(month[5:]) - 2, 12)
-    return f"{year}-{number + 1:02}"
-
-
-def _jobs(configuration: Configuration, files: Mapping[str, str], months: str | list[str]) -> RigidJobs:
+def _jobs(configuration: Configuration, files: Mapping[str, str]) -> tuple[RigidJobs, int]:
     settings, sha256 = configuration["settings"], configuration["log"]
-    log = in_months(load_log(Path(files[sha256]), sha256), months)
-    jobs = apply_overrun(rigid_jobs(log, configuration["processors"]), settings["overrun"])
+    log = load_log(Path(files[sha256]), sha256)
+    jobs, first = jobs_of_month(log, configuration["month"], configuration["processors"], settings["begin"])
+    jobs = apply_overrun(jobs, settings["overrun"])
     if settings["estimates"] == "perfect":
         jobs = replace(jobs, estimate=np.maximum(jobs.run_time, 1))
-    return jobs
+    return jobs, first
 
 
 def _outcomes(jobs: RigidJobs, placed: list[Any], form: Form, policy: Any) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from experiments.framework.records import Field, Records
 from experiments.framework.verdicts import BY_INTERVALS, Part, above, decided_claim, of_sums, scaled
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import FULL_RUNS, MONTH, SUBSTITUTE, Results, outcome_rows
-from experiments.moldable.simulated import simulated_section
+from experiments.moldable.simulated import EACH_MONTH, simulated_section
 from gas.report.blocks import Report, Section, Table, Text, fewer, not_the_full
 
 __all__ = ["TABLES", "claims", "walk_report"]
@@ -58,7 +58,7 @@ def walk_report(study: Results, origin: Origin) -> Report:
     sections = (
         Section("What is compared", (Text(_ABOUT),)),
         summary_section(claims(study), caption=BY_INTERVALS),
-        simulated_section(study.logs, "Each month is a simulation of its own."),
+        simulated_section(study.logs, EACH_MONTH[study.options.terms.begin]),
         Section("Promised finishes", (Text(_PROMISED), _table(study, "promised"))),
         Section("Simulated finishes", (Text(_REAL), _table(study, "real"))),
         origin_section(study.logs, origin),

@@ -11,12 +11,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from experiments.framework.ledger import Configuration, Result
-from experiments.moldable.benchmarks import Form
-from experiments.moldable.outcomes import month_result, stops
-from experiments.moldable.substitution import Substitute
+from experiments.moldable.outcomes import Month, month_result, stops
 from gas.planner import plan
 from gas.simulation.schedule import Policy
-from workloads import RigidJobs
 
 __all__ = ["Comparison", "comparisons", "walk_run"]
 
@@ -39,12 +36,12 @@ class Comparison:
     walk: int | None
 
 
-def comparisons(jobs: RigidJobs, placed: list[Substitute], form: Form, policy: Policy = "s3") -> list[Comparison]:
+def comparisons(month: Month, policy: Policy = "s3") -> list[Comparison]:
     """Return what both planners chose in place of each job, in order of submission."""
     found = []
-    for one, simulation, app, (sizes, times, walltimes) in stops(jobs, placed, form, policy):
+    for one, simulation, app, (sizes, times, walltimes) in stops(month.jobs, month.placed, month.form, policy):
         availability = simulation.availability()
-        submit = int(jobs.submit[one.place])
+        submit = int(month.jobs.submit[one.place])
         exact, walked = plan(app, availability).best, plan(app, availability, algorithm="walk").best
         assert exact is not None, "S³'s last frame is the whole machine, so every size has a slot"
         chosen = sorted({one.processors for one in (exact, walked) if one is not None})
@@ -70,6 +67,4 @@ def comparisons(jobs: RigidJobs, placed: list[Substitute], form: Form, policy: P
 def walk_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
     """Return the comparisons of a month of a log; the arguments are those of `experiments.power.run.power_run`."""
     policy = configuration["policy"]
-    return month_result(
-        configuration, files, lambda jobs, placed, form: map(asdict, comparisons(jobs, placed, form, policy))
-    )
+    return month_result(configuration, files, lambda month: map(asdict, comparisons(month, policy)))

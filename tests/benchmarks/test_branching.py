@@ -108,7 +108,7 @@ def logs(traces) -> list[Found]:
 
 def measure(log: Found, site: Site, month: str, totals: list[Measured]) -> str:
     run = MonthRun(log, site, month, BASE, 0, FULL_RUNS)
-    jobs, placed, form = month_with_substitutes(run.configuration, {log.sha256: str(log.path)})
+    jobs, _, placed, form = month_with_substitutes(run.configuration, {log.sha256: str(log.path)})
     asked = {one.place: requests(application(one.benchmark, one.problem_class, form), jobs.machine) for one in placed}
     every = [(place, i) for place, (sizes, _, _) in asked.items() for i in range(len(sizes))]
     least, events = branches(jobs, asked)

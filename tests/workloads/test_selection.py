@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads import Epoch, Header, Log, LogError, months_of, read_swf
-from workloads.selection import between, first_jobs, in_months, noted
+from workloads.selection import between, first_jobs, in_months, month_before, noted
 
 STOCKHOLM = ZoneInfo("Europe/Stockholm")
 START = int(datetime(1996, 9, 23, 14, tzinfo=STOCKHOLM).timestamp())
@@ -85,6 +85,10 @@ def test_a_selection_keeps_the_header_counts_anew_and_says_what_was_selected():
     header = in_months(log_of(submit=AUTUMN), "1996-10").header
     assert header.lines[:6] == tuple(line.replace("99", "2") if "Max" in line else line for line in LINES)
     assert header.notes == ("Selected jobs: submitted in 1996-10 (2 of 5)",)
+
+
+def test_the_month_before_january_is_december():
+    assert (month_before("1997-01"), month_before("1996-10")) == ("1996-12", "1996-09")
 
 
 def test_a_month_without_jobs_is_refused_with_the_months_that_have_some():

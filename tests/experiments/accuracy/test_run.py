@@ -7,7 +7,7 @@ from made_up import busy_jobs
 from experiments.accuracy.beliefs import PLANS, Plan
 from experiments.accuracy.run import came_of
 from experiments.moldable.benchmarks import Form, application
-from experiments.moldable.outcomes import outcomes
+from experiments.moldable.outcomes import Month, outcomes
 from experiments.moldable.substitution import substitutes
 
 FORM = Form()
@@ -25,11 +25,11 @@ def placed(jobs):
 
 @pytest.fixture(scope="module")
 def found(jobs, placed):
-    return came_of(jobs, placed, FORM, "s3", [0])
+    return came_of(Month(jobs, 0, placed, FORM), "s3", [0])
 
 
 def test_with_an_exact_model_gas_does_what_it_does_in_the_study_of_one_job(jobs, placed, found):
-    expected = outcomes(jobs, placed, FORM)
+    expected = outcomes(Month(jobs, 0, placed, FORM))
     assert [row["submit"] for row in found] == [one.submit for one in expected]
     for row, one in zip(found, expected, strict=True):
         assert (row["static_size"], row["static"]) == (one.static_size, one.static)
@@ -59,8 +59,8 @@ def test_who_is_killed_asked_for_less_than_the_job_needs_and_others_did_not(jobs
 
 def test_the_draws_of_a_job_are_its_own_whatever_else_is_replaced(jobs, placed, found):
     fewer = sorted(placed, key=lambda one: one.place)[::3]
-    assert came_of(jobs, fewer, FORM, "s3", [0]) == found[::3]
-    assert came_of(jobs, fewer, FORM, "s3", [1]) != found[::3]
+    assert came_of(Month(jobs, 0, fewer, FORM), "s3", [0]) == found[::3]
+    assert came_of(Month(jobs, 0, fewer, FORM), "s3", [1]) != found[::3]
 
 
 def test_the_cautious_ask_for_what_gas_does_or_for_what_the_user_does(found):

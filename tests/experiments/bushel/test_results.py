@@ -35,6 +35,6 @@ def test_every_share_of_every_mix_is_run_with_every_seed_and_other_terms_with_on
     runs = bushel_runs(Options(seeds=2), logs)
     of_log = [run for run in runs if run.site.trace == "KTH"]
     base = 2 * (len(KINDS) * len(PERCENTS) + len(DRAWN_PERCENTS))
-    assert len(of_log) == base + 2 * (len(TERMS) - 2) + 2 * (len(DRAWN) - 1)
+    assert len(of_log) == base + 2 * (len(TERMS) - 3) + 2 * (len(DRAWN) - 1)
     assert {run.seed for run in of_log if run.kind not in (*KINDS.values(), DRAWN[0])} == {0}
     assert len(bushel_runs(Options(seeds=2, others=False), logs)) == 2 * base

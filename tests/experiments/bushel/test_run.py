@@ -11,7 +11,7 @@ from experiments.framework.logs import find_logs
 from experiments.moldable.benchmarks import Form, application
 from experiments.moldable.choosing import Bushel, of_moldable_jobs, with_gas
 from experiments.moldable.moldability import Moldability
-from experiments.moldable.outcomes import outcomes
+from experiments.moldable.outcomes import Month, outcomes
 from experiments.moldable.substitution import TooFewJobs, load_ratio, substitutes
 from gas.planner import plan
 from gas.simulation.simulate import Simulation, simulate
@@ -71,7 +71,7 @@ def test_each_asks_for_what_the_planner_says_of_the_list_of_its_moment(placed, b
 
 @pytest.mark.thorough
 def test_alone_in_the_system_it_is_the_study_of_one(jobs, placed):
-    for one, outcome in list(zip(placed, outcomes(jobs, placed, FORM), strict=True))[::20]:
+    for one, outcome in list(zip(placed, outcomes(Month(jobs, 0, placed, FORM)), strict=True))[::20]:
         requests = application(one.benchmark, one.problem_class, FORM).requests(64)
         columns = {name: getattr(jobs, name).copy() for name in ("processors", "estimate", "run_time")}
         columns["processors"][one.place] = one.static

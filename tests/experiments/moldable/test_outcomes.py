@@ -25,7 +25,7 @@ def test_true_estimates_leave_the_work_of_the_month_as_it_was(made_logs):
     runs, _ = month_runs(Options(seeds=1, runs=12, others=False), [log], (BASE, PERFECT))
     files = {log.sha256: str(log.path)}
     users, known = (
-        apply_overrun(month_with_substitutes(run.configuration, files)[0], "kill")
+        apply_overrun(month_with_substitutes(run.configuration, files).jobs, "kill")
         for run in (next(run for run in runs if run.terms == terms) for terms in (BASE, PERFECT))
     )
     assert (users.run_time == known.run_time).all()

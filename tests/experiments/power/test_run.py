@@ -10,7 +10,7 @@ from made_up import busy_jobs
 from experiments.framework.ledger import Ledger
 from experiments.framework.logs import find_logs
 from experiments.moldable.benchmarks import Form, application, requests
-from experiments.moldable.outcomes import outcomes
+from experiments.moldable.outcomes import Month, outcomes
 from experiments.moldable.substitution import substitutes
 from experiments.power.run import power_run
 from gas.planner import plan
@@ -40,7 +40,7 @@ def altered(jobs, place, size, walltime, time):
 @pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("policy", ["s3", "conservative", "s3-1999"])
 def test_each_turnaround_is_that_of_the_whole_altered_log(jobs, placed, policy):
-    found = outcomes(jobs, placed, FORM, policy)
+    found = outcomes(Month(jobs, 0, placed, FORM), policy)
     assert [one.submit for one in found] == sorted(int(jobs.submit[one.place]) for one in placed)
     for one, outcome in zip(sorted(placed, key=lambda one: one.place), found, strict=True):
         sizes, times, walltimes = requests(application(one.benchmark, one.problem_class, FORM), jobs.machine)
@@ -59,7 +59,7 @@ def test_each_turnaround_is_that_of_the_whole_altered_log(jobs, placed, policy):
 def test_gas_chooses_what_the_planner_chooses_from_the_list_of_that_moment(jobs, placed):
     simulation = Simulation(jobs, "s3", ask=sorted(one.place for one in placed))
     at = {one.place: one for one in placed}
-    for outcome in outcomes(jobs, placed, FORM):
+    for outcome in outcomes(Month(jobs, 0, placed, FORM)):
         one = at[simulation.run()]
         best = plan(application(one.benchmark, one.problem_class, FORM), simulation.availability()).best
         assert (outcome.gas_size, outcome.promised) == (best.processors, best.finish - outcome.submit)
@@ -67,14 +67,14 @@ def test_gas_chooses_what_the_planner_chooses_from_the_list_of_that_moment(jobs,
 
 
 def test_nothing_ends_later_than_promised_and_no_choice_is_better_than_the_best(jobs, placed):
-    found = outcomes(jobs, placed, FORM)
+    found = outcomes(Month(jobs, 0, placed, FORM))
     assert all(one.best <= min(one.gas, one.static) and one.gas <= one.promised for one in found)
     assert any(one.regret > 0 for one in found)  # estimates are wrong here, so hindsight knows more
 
 
 def test_with_true_estimates_gas_never_loses_and_regrets_nothing(jobs, placed):
     known = replace(jobs, estimate=np.maximum(jobs.run_time, 1))
-    for one in outcomes(known, placed, Form(accuracy=1)):
+    for one in outcomes(Month(known, 0, placed, Form(accuracy=1))):
         assert (one.regret, one.gas) == (0, one.promised)
         assert one.gas <= one.static
 
@@ -95,6 +95,7 @@ def test_a_month_of_a_log_is_the_same_in_any_process_and_kept(made_logs, tmp_pat
             "opponent": "uniform",
             "form": asdict(FORM),
             "policy": "s3",
+            "begin": "empty",
             "estimates": estimates,
         }
         for month in ("1996-08", "1996-09")
@@ -111,7 +112,7 @@ def test_months_with_the_same_seed_draw_benchmarks_of_their_own(made_logs):
     log = find_logs(made_logs)[0][0]
     common = {
         "log": log.sha256, "processors": 430, "runs": 20, "seed": 1, "mix": "thirds", "opponent": "uniform",
-        "form": asdict(FORM), "policy": "s3", "estimates": "users",
+        "form": asdict(FORM), "policy": "s3", "begin": "warm", "estimates": "users",
     }  # fmt: skip
     drawn = [
         sorted(

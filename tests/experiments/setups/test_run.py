@@ -9,7 +9,7 @@ from experiments.framework.logs import find_logs, load_log
 from experiments.moldable.benchmarks import Form
 from experiments.moldable.terms import BASE
 from experiments.power.run import power_run
-from experiments.setups.run import month_before, setup_run
+from experiments.setups.run import setup_run
 from experiments.setups.setups import CHOICES, named, settings_of
 from workloads import write_swf
 
@@ -31,7 +31,7 @@ def test_the_usual_set_up_is_the_one_of_the_study_of_one_moldable_job(kth):
     here = run(kth, "usual")["outcomes"]
     configuration = {
         "log": kth.sha256, "processors": 100, "month": "1996-10", "runs": 8, "seed": 0, "mix": BASE.mix,
-        "opponent": BASE.opponent, "form": asdict(Form()), "policy": "s3", "estimates": "users",
+        "opponent": BASE.opponent, "form": asdict(Form()), "policy": "s3", "begin": "empty", "estimates": "users",
     }  # fmt: skip
     there = power_run(configuration, files={kth.sha256: str(kth.path)})["outcomes"]
     assert here == [{name: row[name] for name in ("benchmark", "gas", "static")} for row in there]
@@ -66,10 +66,6 @@ def test_a_warm_month_has_the_jobs_of_the_one_before_and_replaces_none_of_them(k
     cold, warm = run(kth, "usual", "1996-11"), run(kth, "begin=warm", "1996-11")
     assert warm["jobs"] > cold["jobs"]
     assert [one["benchmark"] for one in warm["outcomes"]] == [one["benchmark"] for one in cold["outcomes"]]
-
-
-def test_the_month_before_january_is_december():
-    assert (month_before("1997-01"), month_before("1996-10")) == ("1996-12", "1996-09")
 
 
 def test_with_run_times_as_estimates_gas_never_loses(kth):

@@ -6,6 +6,7 @@ from made_up import busy_jobs
 from study_files import contents
 
 from experiments.moldable.benchmarks import Form, application, requests
+from experiments.moldable.outcomes import Month
 from experiments.moldable.substitution import substitutes
 from experiments.walk.run import comparisons
 from gas.planner import plan
@@ -29,14 +30,14 @@ def placed(jobs):
 
 @pytest.fixture(scope="module")
 def found(jobs, placed):
-    return comparisons(jobs, placed, FORM)
+    return comparisons(Month(jobs, 0, placed, FORM))
 
 
 @pytest.mark.thorough
 def test_the_walk_is_never_promised_more_than_the_exact_planner_and_sometimes_less():
     jobs = busy_jobs(2000, 64, seed=5)
     placed = substitutes(jobs, 300, mix="thirds", form=FORM, opponent="uniform", generator=np.random.default_rng(4))
-    promised = [(one.exact_promised, one.walk_promised) for one in comparisons(jobs, placed, FORM)]
+    promised = [(one.exact_promised, one.walk_promised) for one in comparisons(Month(jobs, 0, placed, FORM))]
     promised = [(exact, walked) for exact, walked in promised if walked is not None]
     assert all(exact <= walked for exact, walked in promised)
     assert any(exact < walked for exact, walked in promised)
