@@ -68,17 +68,6 @@ class Budget:
         self.began = self.last = processor_seconds()
         return (yield)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Hand on what a worker spent in all: more than what its tests took, by importing and collecting."""
-        output = getattr(session.config, "workeroutput", None)
-        if output is not None:
-            output["processor_seconds"] = processor_seconds()
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        self.folders["in all"].add(getattr(node, "workeroutput", {}).get("processor_seconds", 0.0), 0.0)
-
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         spent = getattr(report, "processor_seconds", 0.0)
         tests = int(report.when == "call")
@@ -94,13 +83,13 @@ class Budget:
                 rows = csv.writer(file)
                 rows.writerow(["test", "processor_seconds", "wall_seconds"])
                 rows.writerows((name, f"{one.processor:.3f}", f"{one.wall:.3f}") for name, one in self.single.items())
-        whole = self.folders.pop("in all", None) or Sum(processor=processor_seconds())
+        whole = Sum(processor=processor_seconds())  # by now, that of the workers as well
         if sum(one.tests for one in self.folders.values()) < PRINTED_FROM:
             return
         ranked = sorted(self.folders.items(), key=lambda pair: -pair[1].processor)
         rest = whole.processor - sum(one.processor for _, one in ranked)
         terminalreporter.section("budget: CPU and wall seconds by folder")
-        for name, one in [*ranked, ("importing and collecting", Sum(processor=rest)), ("in all", whole)]:
+        for name, one in [*ranked, ("importing, collecting and reporting", Sum(processor=rest)), ("in all", whole)]:
             wall = f"{one.wall:8.1f}" if one.wall else " " * 8
             tests = f"{one.tests:6}" if one.tests else " " * 6
             terminalreporter.write_line(f"{one.processor:8.1f} {wall} {tests}  {name}")

@@ -19,6 +19,7 @@ os.environ["HYPOTHESIS_NO_PLUGINS"] = "1"  # there is one, which imports trio in
 
 import budget
 import bytecode
+import folded
 import layers
 import pytest
 import reports
@@ -66,8 +67,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("tx", None) and not hasattr(config, "workerinput"):  # it starts workers
         bytecode.write(list(bytecode.stale()))
+        warm.prepare_workers([f"--rootdir={config.rootpath}", f"--config-file={config.inipath}", *config.args])
     config.pluginmanager.register(budget.Budget(config.getoption("budget")))
     config.pluginmanager.register(thorough.Thorough())
+    config.pluginmanager.register(folded.Folded())
     if hasattr(config, "workerinput"):
         config.pluginmanager.register(reports.Once())
     asked_for = set(re.findall(r"\w+", config.option.markexpr))
@@ -78,6 +81,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished() -> None:
+    warm.workers_are_started()
 
 
 @pytest.hookimpl(optionalhook=True)

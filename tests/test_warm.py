@@ -99,3 +99,22 @@ def test_the_text_of_a_program_runs_as_from_cold(is_forked, tmp_path):
         assert is_forked(process)
         process.communicate("\n")
     assert process.returncode == 0
+
+
+def test_a_worker_is_forked_from_a_server_that_has_imported_the_tests(tmp_path, monkeypatch, is_forked):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    (tmp_path / "test_made_up.py").write_text("import this\n\ndef test_it():\n    raise SystemExit\n")
+    program = "import sys; print('this' in sys.modules, *sys.argv); sys.stdout.flush(); sys.stdin.read()"
+
+    def worker():
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with subprocess.Popen([sys.executable, *warm.WORKER], text=True, **pipes) as process:
+            process.stdin.write(f"{program!r}\n")
+            process.stdin.flush()
+            return process.stdout.readline(), is_forked(process)
+
+    assert worker() == ("False -c\n", False)
+    warm.prepare_workers(["-p", "xdist", f"--rootdir={tmp_path}", "--config-file=/dev/null", str(tmp_path)])
+    assert worker() == ("True -c\n", True)
+    warm.workers_are_started()
+    assert worker() == ("False -c\n", False)

@@ -7,6 +7,8 @@ test gets is a child of its own: same `Popen`, same pid to signal and wait for, 
 A service in a name space of its own, by `nsenter` before the command, is forked from a server in there. A program of a
 test that begins ``[sys.executable, warm.RUN, TEXT, ...]`` is forked, too: as ``python -c TEXT ...``, with Gas imported.
 
+The workers of a run are forked, too, once `prepare_workers` has been called: from a server that has imported the tests.
+
 Whatever a fork could not show is started as ever: other programs, options of Python's own, other values of variables
 that Python, numba or the C library read when they start, and everything where ``GAS_TESTS_COLD`` is set.
 """
@@ -24,22 +26,59 @@ import threading
 from pathlib import Path
 from typing import Any
 
-__all__ = ["RUN", "install"]
+__all__ = ["RUN", "install", "prepare_workers", "workers_are_started"]
 
 RUN = str(Path(__file__).with_name("run_text.py"))
 """The script that runs the text of a program, started from cold."""
 
+WORKER = ["-u", "-c", "import sys;exec(eval(sys.stdin.readline()))"]
+"""The options with which xdist starts Python for a worker, which then reads what to do."""
+
 READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_", "NUMBA", "OPENBLAS", "OMP_", "TZ", "MPL", "GAS_TESTS_")
 """Beginnings of the names of variables that are read when a process starts, or when a module is imported."""
 
+IMPORTED_BY_MANY = [
+    "gas.cli.commands",
+    "gas.service.server",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "numba",
+    "pandas",
+    "scipy.optimize",
+    "scipy.stats",
+]
+"""What functions of many tests import, or have imported."""
+
+MANY = 100
+"""Modules of tests from which on workers find that imported."""
+
 PR_SET_CHILD_SUBREAPER = 36
+
+
+_starters: list[_Starter] = []
+"""The one of this process, once `install` has been called."""
 
 
 def install() -> None:
     """Have the subprocesses of this process that run Gas forked; call once."""
     if sys.platform == "linux" and not os.environ.get("GAS_TESTS_COLD"):
         cold = subprocess.Popen._execute_child  # type: ignore[attr-defined]
-        subprocess.Popen._execute_child = _Starter(cold).start  # type: ignore[attr-defined]
+        _starters.append(_Starter(cold))
+        subprocess.Popen._execute_child = _starters[0].start  # type: ignore[attr-defined]
+
+
+def prepare_workers(words: list[str]) -> None:
+    """Have workers forked, with the tests imported that pytest collects with these words on its command line."""
+    for starter in _starters:
+        starter.workers = _Server([], *words)
+
+
+def workers_are_started() -> None:
+    """End the server that forks workers; one that takes the place of another from now on starts from cold."""
+    for starter in _starters:
+        if starter.workers is not None:
+            starter.workers.end()
+            starter.workers = None
 
 
 def read_at_start(environment: dict[str, str]) -> dict[str, str]:
@@ -53,6 +92,7 @@ class _Starter:
     def __init__(self, cold: Any) -> None:
         self.cold = cold
         self.server: _Server | None = None
+        self.workers: _Server | None = None
         self.inside: tuple[list[str], _Server] | None = None  # the one in a name space that was entered last
         self.lock = threading.Lock()
         self.begun_with = read_at_start(dict(os.environ))
@@ -71,7 +111,8 @@ class _Starter:
             changes = (
                 preexec or pass_fds or in_shell or executable or rest[1:5] != (None, None, None, -1) or rest[6] != -1
             )
-            prefix, words = parted(words)
+            of_workers = starter.workers if words == [sys.executable, *WORKER] else None
+            prefix, words = ([], [words[0], RUN, WORKER[-1]]) if of_workers else parted(words)
             if changes or not words or read_at_start(environment) != starter.begun_with:
                 starter.cold(process, *given)
                 return
@@ -85,7 +126,8 @@ class _Starter:
                 "session": bool(rest[5]),
             }
             streams = [pipes[0], pipes[3], pipes[5]]  # where -1 stands, the one of this process
-            process.pid = starter.fork(prefix, request, [n if fd == -1 else fd for n, fd in enumerate(streams)])
+            streams = [n if fd == -1 else fd for n, fd in enumerate(streams)]
+            process.pid = starter.fork(of_workers or prefix, request, streams)
             process._child_created = True
             process._close_pipe_fds(*pipes)
 
@@ -102,10 +144,10 @@ class _Starter:
             self.inside = prefix, _Server(prefix)
         return self.inside[1]
 
-    def fork(self, prefix: list[str], request: dict[str, Any], streams: list[int]) -> int:
-        """Return the pid of a new child of this process."""
+    def fork(self, by: _Server | list[str], request: dict[str, Any], streams: list[int]) -> int:
+        """Return the pid of a new child of this process, forked by a server or the one with a prefix."""
         with self.lock:
-            server = self.server_in(prefix).connection
+            server = (self.server_in(by) if isinstance(by, list) else by).connection
             body = json.dumps(request).encode()
             # The server's child forks and ends; the grandchild, an orphan, becomes a child of this process.
             self.libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -121,17 +163,17 @@ class _Starter:
 
 
 class _Server:
-    """A process that forks Gas, started with a prefix to its command."""
+    """A process that forks Gas, started with a prefix to its command; or that forks workers, given words to pytest."""
 
-    def __init__(self, prefix: list[str]) -> None:
+    def __init__(self, prefix: list[str], *words: str) -> None:
         self.connection, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
-                [*prefix, sys.executable, __file__, str(theirs.fileno())],
+                [*prefix, sys.executable, __file__, str(theirs.fileno()), *words],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                cwd="/",
+                cwd=None if words else "/",
             )
         atexit.register(self.end)
 
@@ -214,13 +256,37 @@ def import_all() -> None:
     warm_up()
 
 
+def import_tests(words: list[str]) -> None:
+    """Import what pytest collects with these words on its command line; where that is much, what else tests import."""
+    import gc
+    import importlib
+
+    import pytest
+
+    class OnlyImport:
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_pycollect_makeitem(self) -> list[pytest.Item]:
+            return []
+
+        def pytest_collection_finish(self) -> None:  # not later: pytest warns of plugins that it did not import
+            if sum(".test_" in name for name in sys.modules) > MANY:
+                for name in IMPORTED_BY_MANY:
+                    importlib.import_module(name)
+
+    pytest.main(["--collect-only", "-qq", "-n", "0", "-p", "no:cacheprovider", *words], plugins=[OnlyImport()])
+    gc.disable()  # until a worker has collected its tests, as where it imports them itself
+
+
 if __name__ == "__main__":
     import importlib.util
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption of the tests is for its children
     del sys.path[0]  # this folder: `python -m gas` does not have it
-    import_all()
+    if sys.argv[2:]:
+        import_tests(sys.argv[2:])
+    else:
+        import_all()
     control = socket.socket(fileno=int(sys.argv[1]))
     program, given = serve(control)
     if program is not None:
