@@ -116,10 +116,10 @@ class Run:
         kind = self.kind
         moldable: dict[str, Any]
         if isinstance(kind, Drawn):
-            moldable, policy = asdict(kind.moldability), "s3"
+            moldable, policy, load = asdict(kind.moldability), "s3", 1.0
         else:
             moldable = {"mix": kind.mix, "opponent": kind.opponent, "form": asdict(kind.form)}
-            policy = kind.policy
+            policy, load = kind.policy, kind.load
         return {
             "log": self.log.sha256,
             "processors": self.site.processors,
@@ -127,6 +127,7 @@ class Run:
             "percent": self.percent,
             "seed": self.seed,
             "policy": policy,
+            "load": load,
             "estimates": "perfect" if kind.perfect else "users",
             "moldable": moldable,
         }

@@ -27,6 +27,7 @@ from experiments.moldable.substitution import TooFewJobs, static_request, substi
 from gas.simulation.schedule import Schedule
 from gas.simulation.simulate import simulate
 from workloads import RigidJobs, apply_overrun, rigid_jobs
+from workloads.load import scale_interarrivals
 from workloads.selection import in_months, months_of
 
 __all__ = ["bushel_run", "of_benchmarks"]
@@ -56,8 +57,9 @@ def bushel_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
     ----------
     configuration
         "log" (sha256 of its content), "processors" of the machine, "months", "percent" of the jobs that are moldable,
-        "seed", "policy", "estimates" ("users", or "perfect" for those that are the run times), and "moldable": either
-        "mix", "opponent" and "form" of benchmarks, or the fields of `Moldability`.
+        "seed", "policy", "load" (offered load over that of the log), "estimates" ("users", or "perfect" for those
+        that are the run times), and "moldable": either "mix", "opponent" and "form" of benchmarks, or the fields of
+        `Moldability`.
     files
         The path of each log.
 
@@ -88,13 +90,15 @@ def bushel_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
             return {"jobs": len(before), "moldable": 0}
     else:
         bushel = of_moldable_jobs(before, count, Moldability(**how), generator)
+    labels, month = months_of(before.submit, log.epoch)  # in the log, also if jobs arrive faster here
+    submit = scale_interarrivals(before.submit, 1 / configuration["load"])
+    before, bushel = replace(before, submit=submit), replace(bushel, jobs=replace(bushel.jobs, submit=submit))
     policy = configuration["policy"]
     worlds = {
         "before": simulate(before, policy),
         "static": simulate(bushel.jobs, policy),
         "gas": with_gas(bushel, policy),
     }
-    labels, month = months_of(before.submit, log.epoch)
     return _figures(before, bushel, worlds) | {"months": labels, "by_month": _by_month(before, bushel, worlds, month)}
 
 

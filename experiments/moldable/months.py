@@ -75,6 +75,7 @@ class MonthRun:
             "form": asdict(self.terms.form),
             "policy": self.terms.policy,
             "begin": self.terms.begin,
+            "load": self.terms.load,
             "estimates": "perfect" if self.terms.perfect else "users",
         }
 

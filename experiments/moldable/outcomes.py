@@ -25,6 +25,7 @@ from gas.planner import plan
 from gas.simulation.schedule import Policy
 from gas.simulation.simulate import Simulation, simulate
 from workloads import RigidJobs, apply_overrun
+from workloads.load import scale_interarrivals
 
 __all__ = ["Month", "Outcome", "entropy", "month_result", "month_with_substitutes", "outcomes", "rows_of", "stops"]
 
@@ -233,6 +234,7 @@ def month_with_substitutes(configuration: Configuration, files: Mapping[str, str
     """Return the jobs of a month and what takes the place of some; the arguments are those of `power_run`."""
     log = load_log(Path(files[configuration["log"]]), configuration["log"])
     jobs, first = jobs_of_month(log, configuration["month"], configuration["processors"], configuration["begin"])
+    jobs = replace(jobs, submit=scale_interarrivals(jobs.submit, 1 / configuration["load"]))
     if configuration["estimates"] == "perfect":
         jobs = apply_overrun(jobs, "kill")  # the time that each job ran in the simulation, not in the log
         jobs = replace(jobs, estimate=np.maximum(jobs.run_time, 1))

@@ -33,6 +33,8 @@ class Terms:
     """With the true run times as estimates."""
     begin: Begin = "warm"
     """How the simulation of a month begins."""
+    load: float = 1.0
+    """Offered load over that of the log; interarrival times are divided by it."""
 
 
 PLANNED = tuple(policy for policy in POLICIES if policy not in ("fcfs", "easy"))
@@ -97,6 +99,8 @@ TERMS = (
     Terms("times of data set slow-network-2012", form=Form(dataset="slow-network-2012")),
     Terms("benchmarks use up half of their walltime", form=Form(accuracy=0.5)),
     Terms("the machine is empty at the beginning of a month, as it seems to be in the paper", begin="empty"),
+    Terms("the load is 0.8 times that of the log", load=0.8),
+    Terms("the load is 1.2 times that of the log", load=1.2),
     Terms("policy s3-1999", policy="s3-1999"),
     Terms("policy conservative", policy="conservative"),
     perfect(BASE),

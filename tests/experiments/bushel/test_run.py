@@ -106,7 +106,7 @@ def configuration(made_logs):
     log = find_logs(made_logs)[0][0]
     found = {
         "log": log.sha256, "processors": 430, "months": ["1996-07", "1996-08"], "percent": 20, "seed": 1,
-        "policy": "s3", "estimates": "users", "moldable": MIX | {"form": asdict(FORM)},
+        "policy": "s3", "load": 1.0, "estimates": "users", "moldable": MIX | {"form": asdict(FORM)},
     }  # fmt: skip
     return found, {log.sha256: str(log.path)}
 
@@ -129,6 +129,15 @@ def test_the_figures_fit_together(configuration):
 def test_the_load_ratio_is_that_of_the_substitution(jobs, placed, bushel):
     work = [int((each.processors * each.run_time).sum()) for each in (bushel.jobs, jobs)]
     assert work[0] / work[1] == load_ratio(jobs, placed, FORM)
+
+
+def test_at_a_higher_load_jobs_wait_longer_and_stay_in_their_months(configuration):
+    given, files = configuration
+    usual, higher = (bushel_run(given | {"load": load}, files=files) for load in (1.0, 4.0))
+    assert higher["others_wait"]["before"] > usual["others_wait"]["before"]
+    assert higher["months"] == usual["months"]
+    assert higher["by_month"]["moldable"] == usual["by_month"]["moldable"]
+    assert higher["requested_load_ratio"] == usual["requested_load_ratio"]
 
 
 def test_with_no_moldable_job_nothing_changes(configuration):

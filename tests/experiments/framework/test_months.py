@@ -51,6 +51,15 @@ def test_benchmarks_replace_the_same_jobs_whatever_runs_before(log):
     ]
 
 
+def test_at_another_load_jobs_arrive_faster_and_are_the_same(log):
+    runs, _ = month_runs(Options(seeds=1, runs=8, others=False), [log], (BASE,))
+    files = {log.sha256: str(log.path)}
+    usual, faster = (month_with_substitutes(runs[-1].configuration | {"load": load}, files) for load in (1.0, 1.25))
+    assert faster.placed == usual.placed
+    assert np.ptp(faster.jobs.submit) == pytest.approx(np.ptp(usual.jobs.submit) / 1.25, abs=1)
+    assert (faster.jobs.run_time == usual.jobs.run_time).all()
+
+
 def test_groups_have_no_jobs_of_the_month_before(log):
     configuration = {"log": log.sha256, "processors": 100, "month": "1996-11", "seed": 0}
     jobs, drawn, first = drawn_month(configuration, {log.sha256: str(log.path)})

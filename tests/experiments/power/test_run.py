@@ -96,6 +96,7 @@ def test_a_month_of_a_log_is_the_same_in_any_process_and_kept(made_logs, tmp_pat
             "form": asdict(FORM),
             "policy": "s3",
             "begin": "empty",
+            "load": 1.0,
             "estimates": estimates,
         }
         for month in ("1996-08", "1996-09")
@@ -112,7 +113,7 @@ def test_months_with_the_same_seed_draw_benchmarks_of_their_own(made_logs):
     log = find_logs(made_logs)[0][0]
     common = {
         "log": log.sha256, "processors": 430, "runs": 20, "seed": 1, "mix": "thirds", "opponent": "uniform",
-        "form": asdict(FORM), "policy": "s3", "begin": "warm", "estimates": "users",
+        "form": asdict(FORM), "policy": "s3", "begin": "warm", "load": 1.0, "estimates": "users",
     }  # fmt: skip
     drawn = [
         sorted(

@@ -31,7 +31,8 @@ def test_the_usual_set_up_is_the_one_of_the_study_of_one_moldable_job(kth):
     here = run(kth, "usual")["outcomes"]
     configuration = {
         "log": kth.sha256, "processors": 100, "month": "1996-10", "runs": 8, "seed": 0, "mix": BASE.mix,
-        "opponent": BASE.opponent, "form": asdict(Form()), "policy": "s3", "begin": "empty", "estimates": "users",
+        "opponent": BASE.opponent, "form": asdict(Form()), "policy": "s3", "begin": "empty", "load": 1.0,
+        "estimates": "users",
     }  # fmt: skip
     there = power_run(configuration, files={kth.sha256: str(kth.path)})["outcomes"]
     assert here == [{name: row[name] for name in ("benchmark", "gas", "static")} for row in there]
