@@ -13,10 +13,12 @@ __all__ = ["SIZES", "machines_of", "world_of_these"]
 SIZES = (64, 32, 100)
 
 
-def world_of_these(machines, percent=10, seed=1, accuracy=0.5):
+def world_of_these(machines, percent=10, seed=1, accuracy=0.5, begin=0):
     """Return the world in which benchmarks replace some jobs of these machines, and the load ratios."""
     seeds = [[seed, int(f"{i}" * 12, 16) + 199901] for i in range(len(machines))]
-    return world_with_benchmarks(machines, seeds, percent=percent, form=Form(accuracy=accuracy), boundary=1.25)
+    return world_with_benchmarks(
+        machines, seeds, percent=percent, form=Form(accuracy=accuracy), boundary=1.25, begin=begin
+    )
 
 
 def machines_of(count=3, jobs=250, true=False):

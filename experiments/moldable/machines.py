@@ -114,20 +114,23 @@ class World:
         Where: a row for each machine, a column for each application.
     applications
         By their arrival.
+    begin
+        Jobs submitted before this second only keep the machines busy.
     """
 
     lists: tuple[RigidJobs, ...]
     places: NDArray[np.int64]
     applications: tuple[Arriving, ...]
+    begin: int = 0
 
     def rigid(self, machine: int) -> NDArray[np.int64]:
-        """Return the places of a machine's own jobs that stayed what they were."""
-        stays = np.ones(len(self.lists[machine]), np.bool_)
+        """Return the places of a machine's own jobs that stayed what they were, and count."""
+        stays = self.lists[machine].submit >= self.begin
         stays[self.places[machine]] = False
         return np.flatnonzero(stays)
 
 
-def world_of(machines: Sequence[RigidJobs], applications: Sequence[Arriving]) -> World:
+def world_of(machines: Sequence[RigidJobs], applications: Sequence[Arriving], begin: int = 0) -> World:
     """Return a world of machines where applications take the place of some jobs.
 
     Jobs of a machine stay in their order, applications of another one come before or after those of the same second,
@@ -157,7 +160,7 @@ def world_of(machines: Sequence[RigidJobs], applications: Sequence[Arriving]) ->
         ids = first_id + np.arange(len(foreign))
         lists.append(_with_foreign(jobs, len(before), ids, whole, arrival, mine))
         places.append(mine)
-    return World(tuple(lists), np.array(places, np.int64).reshape(len(machines), -1), sorted_applications)
+    return World(tuple(lists), np.array(places, np.int64).reshape(len(machines), -1), sorted_applications, begin)
 
 
 def _with_foreign(

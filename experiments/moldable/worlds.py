@@ -24,6 +24,7 @@ def world_with_benchmarks(
     mix: Mix = "thirds",
     opponent: Opponent = "uniform",
     boundary: float | None = None,
+    begin: int = 0,
 ) -> tuple[World, tuple[float, ...]]:
     """Return machines some of whose jobs benchmarks replace, and the load ratio of each of them.
 
@@ -35,18 +36,22 @@ def world_with_benchmarks(
         Of each machine's jobs, how many are replaced.
     boundary
         How many times as long an application takes on several machines together; None if it does not run so.
+    begin
+        Jobs submitted before this second only keep the machines busy.
     """
     arriving, ratios = [], []
     known: dict[tuple[str, str], tuple[Requests, ...]] = {}
     across: dict[tuple[str, str], Requests] = {}
     for home, (jobs, seed) in enumerate(zip(machines, seeds, strict=True)):
+        first = int(np.searchsorted(jobs.submit, begin))
         placed = substitutes(
             jobs,
-            len(jobs) * percent // 100,
+            (len(jobs) - first) * percent // 100,
             mix=mix,
             form=form,
             opponent=opponent,
             generator=np.random.default_rng(seed),
+            first=first,
         )
         work = jobs.processors * jobs.run_time
         change = 0
@@ -62,5 +67,5 @@ def world_with_benchmarks(
             arriving.append(Arriving(submit, home, one.place, name, one.static, known[key], across.get(key)))
             size, _, time = static_request(one, known[key][home])
             change += size * time - int(work[one.place])
-        ratios.append(1 + change / max(int(work.sum()), 1))
-    return world_of(machines, arriving), tuple(ratios)
+        ratios.append(1 + change / max(int(work[first:].sum()), 1))
+    return world_of(machines, arriving, begin), tuple(ratios)

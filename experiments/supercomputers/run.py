@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
+from experiments.framework.months import jobs_of_month
 from experiments.moldable.benchmarks import Form
 from experiments.moldable.machines import (
     Machines,
@@ -35,10 +36,12 @@ from gas.coallocation import earliest_together
 from gas.compiled import available, compiled
 from gas.profile.flat import earliest_fits
 from gas.simulation.schedule import Policy
-from workloads import Log, RigidJobs, apply_overrun, rigid_jobs
-from workloads.selection import in_months
+from workloads import Log, RigidJobs, apply_overrun
 
 __all__ = ["Trial", "outcome", "supercomputers_run", "trial"]
+
+WARMING: Final = 31 * 86400
+"""Seconds for which machines run before the month that counts: as long as any month before it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,8 +200,10 @@ def _of_machine(found: Trial, machine: int) -> dict[str, Any]:
     schedule = found.machines.simulations[machine].schedule()
     rigid, ran = found.machines.world.rigid(machine), schedule.started
     turnaround = (schedule.end - schedule.jobs.submit)[rigid]
-    used = (schedule.jobs.processors * (schedule.end - schedule.start))[ran]
-    span = int(schedule.end[ran].max(initial=0)) - int(schedule.jobs.submit.min(initial=0))
+    begin = max(found.machines.world.begin, int(schedule.jobs.submit.min(initial=0)))
+    within = np.maximum(schedule.end, begin) - np.maximum(schedule.start, begin)
+    used = (schedule.jobs.processors * within)[ran]
+    span = int(schedule.end[ran].max(initial=0)) - begin
     return {
         "rigid": len(rigid),
         "rigid_mean": _mean(turnaround),
@@ -265,16 +270,17 @@ def _world(key: str, files: tuple[tuple[str, str], ...]) -> tuple[World, tuple[f
         mix=wanted["mix"],
         opponent=wanted["opponent"],
         boundary=wanted["boundary"],
+        begin=WARMING,
     )
 
 
 @lru_cache(maxsize=16)
 def _month(path: str, sha256: str, processors: int, month: str) -> RigidJobs:
-    """Return the jobs of a month, second 0 being its first."""
+    """Return the jobs of a month, which begins at second `WARMING`, after those of the month before."""
     log = _log(path, sha256)
     begin = int(datetime.fromisoformat(f"{month}-01").replace(tzinfo=log.epoch.zone).timestamp()) - log.epoch.start
-    jobs = rigid_jobs(in_months(log, month), processors)
-    return replace(jobs, submit=jobs.submit - begin)
+    jobs, _ = jobs_of_month(log, month, processors)
+    return replace(jobs, submit=jobs.submit - begin + WARMING)
 
 
 @lru_cache(maxsize=3)

@@ -63,6 +63,18 @@ def test_applications_take_the_place_of_about_as_much_processor_time_on_each_mac
         assert ratio == pytest.approx((int(work.sum()) - old + new) / int(work.sum()))
 
 
+def test_jobs_before_the_beginning_keep_machines_busy_and_are_neither_replaced_nor_counted():
+    own = machines_of()
+    world, _ = world_of_these(own, percent=20, begin=100)
+    assert min(one.submit for one in world.applications) >= 100
+    for machine, (jobs, mine) in enumerate(zip(world.lists, own, strict=True)):
+        later = int((mine.submit >= 100).sum())
+        assert 0 < later < len(mine)
+        assert sum(one.home == machine for one in world.applications) == later // 5
+        assert len(world.rigid(machine)) == later - later // 5
+        assert jobs.id[jobs.submit < 100].tolist() == mine.id[mine.submit < 100].tolist()
+
+
 def test_those_of_the_same_second_stand_in_the_same_order_everywhere():
     one = busy_jobs(6, 8, seed=1)
     same = [replace(one, submit=np.array([0, 5, 5, 5, 5, 9]))] * 3
