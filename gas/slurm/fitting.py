@@ -18,8 +18,8 @@ COLUMNS = (
     CPUS, TASK_CPUS, PER_NODE, LEAST, WANTED, MOST, MEMORY, TASK_MEMORY, ALL_MEMORY, WHOLE, CONTIGUOUS, LIMITED,
     LIMITED_CPUS, HAS_REQUIRED, HAS_GRES, MULTIPLES, GPU_CPUS, NODE_CPUS, BOUND, CPU_MEMORY, FILLED, UNBOUND,
     BY_GPUS, ORDER, THREADS, CORE_TASKS, LONE_TASKS,
-    CORE_MEMORY,
-) = range(28)  # fmt: skip
+    CORE_MEMORY, NODE_MEMORY,
+) = range(29)  # fmt: skip
 """Columns of a need.
 
 CPUS and TASK_CPUS are CPUs in all and of a task, PER_NODE tasks of a node (0: as they come), LEAST, WANTED and MOST
@@ -29,7 +29,7 @@ none) and LIMITED_CPUS that limit. HAS_REQUIRED and HAS_GRES say whether there i
 only CPUs count that make up whole tasks. GPU_CPUS are CPUs for each GPU, NODE_CPUS those for the GPUs of a node (each
 gives as many at the least, whatever its tasks), and BOUND those that a node gives at the most (0: as they come).
 CPU_MEMORY is MB per CPU, which a whole node must have for all of its CPUs; CORE_MEMORY is MB for each CPU that the job
-can use of its cores. Where tasks of a node are asked for, FILLED
+can use of its cores. NODE_MEMORY is MB that a node must have at all. Where tasks of a node are asked for, FILLED
 says that each node gets as many, also if fewer are left, and UNBOUND that nodes are chosen by all that they could give.
 BY_GPUS says that tasks go where the GPUs in all are. ORDER says in which order nodes of equal weight are taken.
 THREADS is how many threads of a core it uses at the most, and CORE_TASKS how many of its tasks may share one (0: all).
@@ -112,7 +112,10 @@ def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine
         if need[LONE_TASKS] < 0 and threads < machine.core[node]:
             return 0
         if need[CORE_MEMORY] > 0 and not need[WHOLE]:
-            free = min(free, memory // (need[CORE_MEMORY] * threads) * threads)
+            cpus = memory // (need[CORE_MEMORY] * threads) * threads
+            if need[PER_NODE] > 0 and not need[UNBOUND]:  # there is memory for CPUs that tasks leave of their last core
+                cpus = max(cpus, min(memory // need[CORE_MEMORY], need[PER_NODE] * need[TASK_CPUS]))
+            free = min(free, cpus)
         alone = _task_alone(node, need, machine)
         if alone > 0:
             free = free // alone * need[TASK_CPUS]

@@ -131,6 +131,8 @@ class Needs:
             gres[fitting.OF_NODE, 0] = BOUNDLESS
         row[fitting.HAS_GRES] = bool(gres.any())
         self._need_memory(job, partition, row, per_task)
+        on_node = job.cpus_per_node or per_task * max(per_node, 1)
+        row[fitting.NODE_MEMORY] = max(row[fitting.MEMORY], row[fitting.CPU_MEMORY] * on_node)
         row[fitting.CORE_MEMORY] = row[fitting.CPU_MEMORY] if in_cores else 0
         # before, the rest counts unless CPUs are as many as there is memory for, or as GPUs want (seen on 22.05)
         per_cpu = self.with_memory and row[fitting.TASK_MEMORY] > 0

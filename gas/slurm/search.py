@@ -19,8 +19,8 @@ from gas.slurm.fitting import (
     HAS_GRES,
     HAS_REQUIRED,
     LEAST,
-    MEMORY,
     NODE_CPUS,
+    NODE_MEMORY,
     PER_NODE,
     TASK_CPUS,
     capable,
@@ -349,7 +349,7 @@ def _seek(
                 unpacked(some, inside)
                 # what is configured of a node is looked at before what is free (job_mgr.c, job_req_node_filter)
                 for node in range(size):
-                    if need[MEMORY] > machine.memory[node] or least_cpus > machine.cpus[node]:
+                    if need[NODE_MEMORY] > machine.memory[node] or least_cpus > machine.cpus[node]:
                         inside[node] = False
                 # what they can give at the most before the next start is tried
                 able, cpus = 0, 0

@@ -116,6 +116,16 @@ def test_the_limit_of_a_partition_counts_cpus_and_not_tasks_which_must_all_have_
     assert planned(made, job(cpus=10)) == (0, [0, 1])
 
 
+def test_tasks_of_a_node_need_memory_for_themselves_and_not_for_all_of_their_last_core():
+    """Seen on 24.11 (CR_Core_Memory, two threads a core, 900 MB left): --ntasks-per-node=3 with 300 MB for each CPU."""
+    other = running(1, "n0", end=600, cpus_on={"n0": 2}, memory_on={"n0": 1100})
+    partition = Partition("p", ("n0",), selection="CR_CORE_MEMORY")
+    made = with_nodes(cluster(other, nodes=1, cpus=8, partitions=(partition,)), threads=[2], memory=[2000])
+    assert places(made, cpus=3, tasks_per_node=3, memory_per_cpu=300) == [0]
+    assert places(made, cpus=3, tasks_per_node=3, memory_per_cpu=301) is None
+    assert places(made, cpus=3, memory_per_cpu=300) is None
+
+
 def test_a_job_gets_nodes_with_as_many_free_cpus_as_it_asks_for_of_each():
     made = cluster(running(1, "n0", end=600, cpus_on={"n0": 2}), running(2, "n1", end=900, cpus_on={"n1": 3}), nodes=2)
     assert planned(made, job(cpus=3)) == (0, [0, 1])

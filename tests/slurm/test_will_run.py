@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from made_clusters import MIDDLE, NEW, NOW, OLD, cluster, job, planned, plans, running
+from made_clusters import MIDDLE, NEW, NOW, OLD, cluster, job, planned, plans, running, with_nodes
 
 from gas.slurm.cluster import Partition, Scheduling
 
@@ -28,6 +28,14 @@ def test_from_25_05_1_on_the_start_is_the_last_end_on_the_nodes_that_it_gets():
 def test_a_first_end_that_is_a_multiple_of_half_a_minute_is_rounded_up_too():
     made = staircase(120, 175)  # the base is 150
     assert planned(made, job(cpus=4)) == (175, [0])
+
+
+def test_an_end_on_nodes_with_too_little_memory_does_not_end_a_window():
+    """Seen on 22.05: nodes that never have memory for a task are not offered, and the next end on others is joined."""
+    made = staircase(1000, 2000, 2500, 20_000)  # the window that the second end is in goes to 2940
+    four = {"cpus_per_task": 4, "memory_per_cpu": 500}
+    for memory, start in (([4000] * 4, 2500), ([4000, 4000, 1000, 4000], 20_000)):
+        assert planned(with_nodes(made, memory=memory), job(cpus=8, **four))[0] == start
 
 
 def test_windows_may_grow_linearly():
