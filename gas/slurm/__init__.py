@@ -42,6 +42,7 @@ parameter of its own, so kernels that call each other repeat long lists of param
     choosing      which of these nodes a job gets; `dealing` is how many CPUs it gets on each
     taking        what the job still misses while its nodes are chosen, and working memory for that
     switches      the choice of nodes by switches (topology/tree)
+    owners        nodes that jobs of other users keep from a job (ExclusiveUser)
     will_run      the first end of running jobs at which a job fits
     table         the time table: which resources are planned in which span
     search        the search for the start of one record

@@ -8,17 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.slurm.cluster import Cluster, Gres, Job
+from gas.slurm.cluster import Cluster, Gres, Job, Partition
 from gas.slurm.features import allowed
 from gas.slurm.machine import BOUNDLESS, OFF, Machine, Use
 from gas.slurm.needs import Needs, Resources
 from gas.slurm.order import end_of
+from gas.slurm.owners import guarded
 from gas.slurm.settings import Settings
 from gas.slurm.switches import tree_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running, add
 
 __all__ = ["Builder", "Sets", "numbers_of"]
+
+NOBODY = -1
+"""The number of the user of jobs that are not shown."""
 
 
 class Sets:
@@ -98,6 +102,11 @@ class Builder:
         """Return the keys of a kind by number."""
         return list(self._numbers.get(kind, ()))
 
+    def sharing(self, jobs: Sequence[tuple[Job, Partition | None]]) -> NDArray[np.int64]:
+        """Return with whom jobs share nodes (`gas.slurm.owners`)."""
+        choosy = np.array([guarded(job, one) for job, one in jobs], np.bool_)
+        return 2 * self.numbers("user", (job.user for job, _ in jobs)) + choosy
+
     def machine(self) -> Machine:
         """Return the resources of the nodes."""
         nodes = self.cluster.nodes
@@ -127,6 +136,7 @@ class Builder:
         firsts: list[int] = []
         counts: list[int] = []
         alone: list[int] = []
+        who: list[tuple[Job, Partition | None]] = []
         shares: list[tuple[int, int, int, int]] = []  # node, CPUs, MB, limit
         gres: list[tuple[int, tuple[Gres, ...]]] = []
         for job in jobs:
@@ -135,6 +145,7 @@ class Builder:
             partition = self.partitions.get(job.partitions[0]) if job.partitions else None
             whole = job.exclusive or (partition is not None and partition.whole_nodes)
             alone.append(int(whole))
+            who.append((job, partition))
             limited = -1 if partition is None else self.limited.get(partition.name, -1)
             for name in job.nodes:
                 place = self.places.get(name)
@@ -170,7 +181,8 @@ class Builder:
         spare = room * min(self.count, 64)
         running = Running(
             np.zeros(jobs_in_all + room, np.int64), padded(ends, room), np.zeros(jobs_in_all + room, np.int64),
-            padded(alone, room), padded(firsts, room), padded(counts, room), padded([one[0] for one in shares], spare),
+            padded(alone, room), padded(self.sharing(who).tolist() + [2 * NOBODY] * (jobs_in_all - len(who)), room),
+            padded(firsts, room), padded(counts, room), padded([one[0] for one in shares], spare),
             padded([one[1] for one in shares], spare), padded([one[2] for one in shares], spare),
             np.zeros((shares_in_all + spare, columns), np.int64), padded([one[3] for one in shares], spare),
             np.array([jobs_in_all, shares_in_all], np.int64),

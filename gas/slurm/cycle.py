@@ -77,7 +77,7 @@ def begin(
     need, gres = records.need[at], records.gres[at]
     running.end[job] = now + records.limit[at]
     running.kind[job] = unkind
-    running.whole[job] = need[WHOLE]
+    running.whole[job], running.sharing[job] = need[WHOLE], records.sharing[at]
     running.first[job], running.shares[job] = share, count
     for column in range(gres.shape[1]):
         missing[column] = gres[OF_JOB, column]

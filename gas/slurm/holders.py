@@ -79,7 +79,7 @@ class Holders:
         first, count = int(running.first[at]), int(running.shares[at])
         for column in (running.node, running.cpus, running.memory, running.gres, running.limited):
             column[first : shares - count] = column[first + count : shares].copy()
-        for column in (running.end, running.kind, running.whole, running.first, running.shares):
+        for column in (running.end, running.kind, running.whole, running.sharing, running.first, running.shares):
             column[at : jobs - 1] = column[at + 1 : jobs].copy()
         running.first[: jobs - 1][running.first[: jobs - 1] > first] -= count
         running.total[:] = jobs - 1, shares - count

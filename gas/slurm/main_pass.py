@@ -16,6 +16,7 @@ from gas.slurm.cycle import begin, note
 from gas.slurm.fitting import HAS_REQUIRED, LEAST, WHOLE, capable
 from gas.slurm.machine import Machine, Use
 from gas.slurm.node_sets import BITS, Words, count, has_outside, keep, put, remove, unpacked
+from gas.slurm.owners import kept_until
 from gas.slurm.rows import Closures, Parameters, Plans, Records
 from gas.slurm.search import Room, lacks_licences, reserved
 from gas.slurm.versions import Rules
@@ -122,6 +123,7 @@ def run_pass(
                 plans.state[at] = BEHIND
             continue
         unpacked(sets[records.required[at]], required)
+        kept = kept_until(records.sharing[at], now, running, room.until)
         begun = 0
         while begun < records.tasks[at]:
             if records.array[at] >= 0 and begun >= records.room[at]:
@@ -156,7 +158,7 @@ def run_pass(
                         continue
                     unpacked(some, there)
                     for node in range(size):
-                        if leaving[node]:
+                        if leaving[node] or (kept and room.until[node] > 0):
                             there[node] = False
                     if not do_if_idle(there, need, gres, required, machine, use, idle, rules, work, given):
                         continue

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gas.slurm import fitting
 from gas.slurm.builder import Builder
 from gas.slurm.cluster import Cluster
 from gas.slurm.order import Blocked, Record, limit_of, running_tasks
+from gas.slurm.owners import ANYBODY, any_guarded
 from gas.slurm.parameters import number_in
 from gas.slurm.reasons import with_nodes
 from gas.slurm.rows import Records
@@ -98,8 +100,15 @@ def records_of(
         of("account", of_account), np.where(is_array, arrays, -1), of("array partition", in_partition),
         np.where(is_part, leaders, -1), tasks, room, limit, since, nodes, np.stack([first, options], axis=1), required,
         np.full(count, -1, np.int64), plan, start, reserved,
-        of("kind", ((record.partition.name, record.job.qos) for record in records)), licences, need, gres,
+        of("kind", ((record.partition.name, record.job.qos) for record in records)),
+        _sharing(build, records), licences, need, gres,
     )  # fmt: skip
+
+
+def _sharing(build: Builder, records: list[Record]) -> NDArray[np.int64]:
+    """Return with whom records share nodes, where that matters (`gas.slurm.owners`)."""
+    found = build.sharing([(record.job, record.partition) for record in records])
+    return found if any_guarded(build.cluster) else np.where(found & 1, found, ANYBODY)
 
 
 def _unreserved(cluster: Cluster, record: Record) -> bool:

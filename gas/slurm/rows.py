@@ -53,8 +53,8 @@ class Records(NamedTuple):
         When that starts; without a set, when a plan starts of which the nodes are not published, else 0.
     reservation
         The one that it names or is attracted by, -1 if none.
-    kind
-        Which kind of preemptor it is.
+    kind, sharing
+        Which kind of preemptor it is, and with whom it shares nodes (`gas.slurm.owners`).
     licences
         How many of each.
     need, gres
@@ -86,6 +86,7 @@ class Records(NamedTuple):
     pinned_start: NDArray[np.int64]
     reservation: NDArray[np.int64]
     kind: NDArray[np.int64]
+    sharing: NDArray[np.int64]
     licences: NDArray[np.int64]
     need: NDArray[np.int64]
     gres: NDArray[np.int64]

@@ -31,7 +31,7 @@ def leave(run: int, flow: Flow, site: Site) -> None:
             running.gres[share, column] = running.gres[share + count, column]
     for at in range(gone, jobs - 1):
         running.end[at], running.kind[at] = running.end[at + 1], running.kind[at + 1]
-        running.whole[at] = running.whole[at + 1]
+        running.whole[at], running.sharing[at] = running.whole[at + 1], running.sharing[at + 1]
         running.first[at], running.shares[at] = running.first[at + 1], running.shares[at + 1]
         flow.slots[at] = flow.slots[at + 1]
     kept = 0

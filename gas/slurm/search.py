@@ -28,6 +28,7 @@ from gas.slurm.fitting import (
 )  # fmt: skip
 from gas.slurm.machine import Machine, Use
 from gas.slurm.node_sets import Words, appears, at_least, has_outside, keep, meets, of_given, put, remove, unpacked
+from gas.slurm.owners import kept_until, take_out
 from gas.slurm.rows import IN_RESERVATION, NOW_ONLY, NOWHERE, PLANNED, STARTED, WINDOW, Closures, Parameters, Records
 from gas.slurm.startable import reach_now, reach_until
 from gas.slurm.table import Table, overlaps, slot_at, span_of
@@ -52,8 +53,8 @@ class Room(NamedTuple):
         Nodes that a record must have, those of its partition, and those that are offered to it.
     present, most, trial
         By node, CPUs that it can give: now, or when jobs have ended; on a machine without any job; and of one try.
-    soonest
-        By node, when the first job leaves it.
+    soonest, until
+        By node, when the first job leaves it, and the last that keeps it from a record.
     nodes, some, planned, offered
         Sets of nodes.
     reach
@@ -71,6 +72,7 @@ class Room(NamedTuple):
     most: NDArray[np.int64]
     trial: NDArray[np.int64]
     soonest: NDArray[np.int64]
+    until: NDArray[np.int64]
     nodes: Words
     some: Words
     planned: Words
@@ -113,8 +115,8 @@ def room_of(machine: Machine, words: int, jobs: int) -> Room:
         return np.zeros(words, np.uint64)
 
     return Room(
-        flags(), flags(), flags(), numbers(), numbers(), numbers(), np.full(size, FAR, np.int64), some(), some(),
-        some(), some(), some(), np.zeros(1, np.int64), work_of(machine, jobs),
+        flags(), flags(), flags(), numbers(), numbers(), numbers(), np.full(size, FAR, np.int64), numbers(), some(),
+        some(), some(), some(), some(), np.zeros(1, np.int64), work_of(machine, jobs),
     )  # fmt: skip
 
 
@@ -263,6 +265,7 @@ def _seek(
     # the start that is tried was rounded in no release
     start = max(now, not_before)
     tested = False
+    kept = kept_until(records.sharing[at], now, running, room.until)
     unpacked(sets[records.nodes[at]], there)
     least_cpus = max(need[TASK_CPUS] * max(need[PER_NODE], 1), need[NODE_CPUS])
     preempts = False
@@ -280,6 +283,11 @@ def _seek(
         start, overlapped = reserved(at, start, records, closures, sets, nodes)
         if start < 0:
             return IN_RESERVATION, -1, tested
+        free_again = -1
+        if kept and (rules.future or parameters.beyond):
+            free_again = take_out(room.until, start, nodes)
+        elif kept:
+            take_out(room.until, 0, nodes)
         if rules.window_ends and start > now + parameters.window:
             return WINDOW, -1, tested
         end = start + limit
@@ -325,6 +333,8 @@ def _seek(
                 first = -(-first // resolution) * resolution + 1
                 if first < now + parameters.window and (later < 0 or first < later):
                     later = first
+        if later < 0:
+            later = free_again
         found = NEVER
         if not conflict and not hopeless:
             for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):

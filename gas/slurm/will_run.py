@@ -38,8 +38,9 @@ class Running(NamedTuple):
     ----------
     order
         The jobs by their ends.
-    end, kind, whole
-        By job: when it ends, which kind of preemptable job it is, and whether it shares no nodes.
+    end, kind, whole, sharing
+        By job: when it ends, which kind of preemptable job it is, whether it shares no nodes, and with whom it does
+        (`gas.slurm.owners`).
     first, shares
         By job: its shares are `shares` ones from `first` on.
     node, cpus, memory, gres, limited
@@ -52,6 +53,7 @@ class Running(NamedTuple):
     end: NDArray[np.int64]
     kind: NDArray[np.int64]
     whole: NDArray[np.int64]
+    sharing: NDArray[np.int64]
     first: NDArray[np.int64]
     shares: NDArray[np.int64]
     node: NDArray[np.int64]

@@ -20,6 +20,9 @@ __all__ = ["caveats"]
 
 RECURRING = frozenset({"HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY"})
 
+OTHERS = frozenset({"mcs", "topo"})
+"""With whom jobs share nodes where Gas does not know who is one of them."""
+
 UNORDERED = frozenset({*NOTHING, "none", "default", "flat"})
 """Topologies in which nodes have no order but that of their names (22.05 to 26.05)."""
 
@@ -71,11 +74,11 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
         yield f"{what} suspended: when {'it ends' if suspended == 1 else 'they end'} is not known"
     near = [one for one in cluster.partitions if there.intersection(one.nodes)]
     here = {one.name for one in near}
-    choosy = [one for one in cluster.jobs if one.shared_with and here.intersection(one.partitions)]
-    if choosy or any(one.shared_with for one in near):
+    choosy = [one for one in cluster.jobs if one.shared_with in OTHERS and here.intersection(one.partitions)]
+    if choosy or any(one.shared_with in OTHERS for one in near):
         yield (
-            "some jobs share nodes only with jobs of the same user or group (ExclusiveUser, --exclusive=user), which "
-            "Gas ignores: jobs may start at other times than shown"
+            "some jobs share nodes only with jobs of the same label or topology (--exclusive=mcs, ExclusiveTopo), "
+            "which Gas ignores: jobs may start at other times than shown"
         )
     flags = frozenset() if cluster.settings is None else cluster.settings.selection_parameters
     if "ENFORCE_BINDING_GRES" in flags and any(node.gres for node in cluster.nodes if node.name in there):

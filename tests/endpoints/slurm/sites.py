@@ -874,6 +874,30 @@ class RareSettings(Aspect):
             job.options["partition"] = "main"
 
 
+class SameUsers(Aspect):
+    """Jobs that share nodes only with jobs of their user: of a partition, or because they ask for it."""
+
+    def configure(self, site, chance):
+        self.nodes = chance.choice(("ALL", "n[05-12]"))
+        self.most = 48 if self.nodes == "ALL" else 32
+        site.partitions["mine"] = f"Nodes={self.nodes} MaxTime=1440 ExclusiveUser=YES"
+
+    def job(self, job, chance, past):
+        if chance.random() < 0.3:
+            job.user = ASKER
+        if len(past) < 8 or chance.random() < 0.4:
+            job.options["ntasks"] = str(chance.choice((1, 2, 3, 5, 7)))
+        self.probe(job, chance)
+
+    def probe(self, job, chance):
+        way = chance.random()
+        if way < 0.6:
+            job.options["partition"] = "mine"
+            job.options["ntasks"] = str(min(job.size, self.most))
+        elif way < 0.75:
+            job.options["exclusive"] = "user"
+
+
 class Choices(Aspect):
     """Partitions of several kinds, two accounts, and QOS with limits, among which the asker may choose."""
 
@@ -938,7 +962,7 @@ KINDS: dict[str, tuple[type[Aspect], ...]] = {
     "threads": (Threads,), "power saving": (PowerSaving,), "gpu threads": (GpuThreads,),
     "memory threads": (MemoryThreads,),
     "gpu partitions": (GpuPartitions,), "gpu cores": (GpuCores,), "selections": (Selections,),
-    "rare options": (RareOptions,), "rare settings": (RareSettings,), "mixture": (),
+    "same users": (SameUsers,), "rare options": (RareOptions,), "rare settings": (RareSettings,), "mixture": (),
 }  # fmt: skip
 
 MIXED: tuple[tuple[type[Aspect], ...], ...] = (

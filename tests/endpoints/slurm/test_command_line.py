@@ -275,16 +275,17 @@ def test_nodes_that_are_off_and_an_unknown_topology_are_caveats(said):
 
 
 @pytest.mark.parametrize("whose", ["partition", "job"])
-def test_nodes_that_only_jobs_of_a_user_share_are_a_caveat(said, whose):
+@pytest.mark.parametrize(("whom", "said_so"), [("mcs", True), ("topo", True), ("user", False)])
+def test_nodes_that_only_jobs_of_a_label_share_are_a_caveat_and_not_those_of_a_user(said, whose, whom, said_so):
     usual = read_cluster(said, name="x")
     here = usual.partitions[0]
-    assert not any("ExclusiveUser" in one for one in caveats(usual, here))
-    choosy = replace(next(job for job in usual.jobs if here.name in job.partitions), shared_with="user")
+    assert not any("label" in one for one in caveats(usual, here))
+    choosy = replace(next(job for job in usual.jobs if here.name in job.partitions), shared_with=whom)
     found = replace(usual, jobs=(choosy,)) if whose == "job" else usual
     if whose == "partition":
-        here = replace(here, shared_with="user")
+        here = replace(here, shared_with=whom)
         found = replace(usual, partitions=(here, *usual.partitions[1:]))
-    assert any("ExclusiveUser" in one for one in caveats(found, here))
+    assert any("label" in one for one in caveats(found, here)) == said_so
 
 
 def test_the_least_loaded_nodes_are_taken_where_a_partition_says_so(said):

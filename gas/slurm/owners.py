@@ -1,0 +1,62 @@
+"""Nodes that running jobs of other users keep from a job: ExclusiveUser of partitions, --exclusive=user.
+
+A job that shares nodes only with jobs of its user gets none with a job of another, and no other user's job gets those
+that it has (node_scheduler.c, filter_by_node_owner). From 24.11 on, nodes are kept until the last such job ends;
+before, they are kept from all starts that are tried, so that a job has no plan if too few others are left (seen on
+22.05, 24.11 and 26.05). Plans hold whole nodes anyway.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import lean_kernel
+from gas.slurm.cluster import Cluster, Job, Partition
+from gas.slurm.node_sets import BITS, Words
+from gas.slurm.will_run import Running
+
+__all__ = ["ANYBODY", "any_guarded", "guarded", "kept_until", "take_out"]
+
+ANYBODY = -1
+"""What a job shares nodes with where no job is choosy: else twice the number of its user, and 1 if it is choosy."""
+
+
+def guarded(job: Job, partition: Partition | None) -> bool:
+    """Return whether a job shares nodes only with jobs of its user."""
+    return job.shared_with == "user" or (partition is not None and partition.shared_with == "user")
+
+
+def any_guarded(cluster: Cluster) -> bool:
+    """Return whether there is such a job, or a partition of such jobs."""
+    return any(one.shared_with == "user" for some in (cluster.partitions, cluster.jobs) for one in some)
+
+
+@lean_kernel
+def kept_until(sharing: int, now: int, running: Running, until: NDArray[np.int64]) -> bool:
+    """Write by node when the last job leaves that keeps it from a job, 0 if none does; return whether any does."""
+    found = False
+    if sharing < 0:
+        return found
+    until[:] = 0
+    for job in range(running.total[0]):
+        other = running.sharing[job]
+        if (other | sharing) & 1 and other >> 1 != sharing >> 1:
+            end = max(running.end[job], now + 1)
+            found = True
+            for share in range(running.first[job], running.first[job] + running.shares[job]):
+                node = running.node[share]
+                until[node] = max(until[node], end)
+    return found
+
+
+@lean_kernel
+def take_out(until: NDArray[np.int64], start: int, nodes: Words) -> int:
+    """Remove nodes that are kept beyond a start; return when the first of them is free, -1 if there is none."""
+    first = -1
+    for node in range(len(until)):
+        if until[node] > start and (nodes[node >> 6] & BITS[node & 63]) != 0:
+            nodes[node >> 6] ^= BITS[node & 63]
+            if first < 0 or until[node] < first:
+                first = until[node]
+    return int(first)
