@@ -242,6 +242,8 @@ class PrivateSlurm:
 
     def _configuration(self, values: dict[str, Any]) -> str:
         given = {line.partition("=")[0] for line in self.lines}
+        if "SelectType=select/linear" in self.lines:  # which knows no CPUs
+            given.add("SelectTypeParameters")
         text = CONFIGURATION + (TOKENS if self.rest else "") + (STORED if self.accounting else "")
         lines = [text.format(**values).rstrip()]
         lines += [f"{key}={value}" for key, value in DEFAULTS.items() if key not in given]

@@ -1,7 +1,7 @@
 """Nodes that running jobs of other users keep from a job: ExclusiveUser of partitions, --exclusive=user.
 
 A job that shares nodes only with jobs of its user gets none with a job of another, and no other user's job gets those
-that it has (node_scheduler.c, filter_by_node_owner). From 24.11 on, nodes are kept until the last such job ends;
+that it has (node_scheduler.c, filter_by_node_owner). From 24.11 on, nodes are kept until the last job on them ends;
 before, they are kept from all starts that are tried, so that a job has no plan if too few others are left (seen on
 22.05, 24.11 and 26.05). Plans hold whole nodes anyway.
 """
@@ -34,7 +34,7 @@ def any_guarded(cluster: Cluster) -> bool:
 
 @lean_kernel
 def kept_until(sharing: int, now: int, running: Running, until: NDArray[np.int64]) -> bool:
-    """Write by node when the last job leaves that keeps it from a job, 0 if none does; return whether any does."""
+    """Write by node when the last job leaves if one keeps it from a job, else 0; return whether any does."""
     found = False
     if sharing < 0:
         return found
@@ -42,11 +42,15 @@ def kept_until(sharing: int, now: int, running: Running, until: NDArray[np.int64
     for job in range(running.total[0]):
         other = running.sharing[job]
         if (other | sharing) & 1 and other >> 1 != sharing >> 1:
-            end = max(running.end[job], now + 1)
             found = True
             for share in range(running.first[job], running.first[job] + running.shares[job]):
+                until[running.node[share]] = now + 1
+    if found:
+        for job in range(running.total[0]):
+            for share in range(running.first[job], running.first[job] + running.shares[job]):
                 node = running.node[share]
-                until[node] = max(until[node], end)
+                if until[node] > 0:
+                    until[node] = max(until[node], running.end[job])
     return found
 
 

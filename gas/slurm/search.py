@@ -321,7 +321,7 @@ def _seek(
                         hopeless = True
                         break
             else:
-                if rules.next_slot and later < 0 and slot + 2 < total:
+                if rules.next_slot and later < 0 and free_again < 0 and slot + 2 < total:
                     later = table.end[slot + 1]
                 break
         if overlapped:

@@ -41,6 +41,16 @@ def test_from_24_11_on_nodes_are_kept_from_others_until_the_last_job_on_them_end
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("version", [MIDDLE, NEW])
+def test_a_node_is_kept_until_the_last_job_on_it_ends_whoever_that_is(version):
+    """Seen on 24.11 and 26.05: an ordinary job of the same user goes on longer than the one that keeps others out."""
+    both = there(1, "me", "n0", 1, 590), there(2, "me", "n0", 1, 1190, "p")
+    made = cluster(*both, nodes=1, partitions=(Partition("p", ("n0",)), Partition("mine", ("n0",), shared_with="user")))
+    made = replace(made, version=version)
+    assert planned(made, job(cpus=1, user="you")) == (1190, [0])
+    assert planned(made, job(cpus=1, user="me")) == (0, [0])
+
+
 def test_before_they_are_kept_from_them_for_the_whole_cycle():
     made = cluster(*BEGUN, *ASKED, nodes=5, partitions=PARTITIONS, version=OLD)
     assert plans(made) == [(8, 2390, [3]), (9, 0, [0, 2])]

@@ -898,6 +898,46 @@ class SameUsers(Aspect):
             job.options["exclusive"] = "user"
 
 
+class Linear(Aspect):
+    """Nodes that are given out as wholes by select/linear, of two sizes, of cores or threads; memory counts, or not."""
+
+    def configure(self, site, chance):
+        threads = chance.choice(("", "Sockets=2 CoresPerSocket=2", "Sockets=1 CoresPerSocket=2 ThreadsPerCore=2"))
+        large = threads.replace("CoresPerSocket=2", "CoresPerSocket=4") if chance.random() < 0.5 else threads
+        weights = chance.choice(("", "", "Weight=5"))
+        site.groups = [
+            Nodes(6, 4, more=threads, memory=4000),
+            Nodes(6, 8 if large != threads else 4, more=f"{large} {weights}".strip(), memory=8000),
+        ]
+        site.lines["SelectType"] = "select/linear"
+        if chance.random() < 0.5:
+            site.lines["SelectTypeParameters"] = "CR_Memory"
+            if chance.random() < 0.5:
+                site.lines["DefMemPerCPU"] = "100"
+
+    def job(self, job, chance, past):
+        way, size = chance.random(), job.size
+        if way < 0.15:
+            job.options |= {"cpus-per-task": str(chance.choice((2, 3, 4))), "ntasks": str(max(1, size // 4))}
+        elif way < 0.3:
+            each = chance.randint(1, 3)
+            job.options |= {"ntasks-per-node": str(each), "ntasks": str(min(size, 12 * each))}
+        elif way < 0.4:
+            job.options["exclusive"] = None
+        elif way < 0.6:
+            job.options["ntasks"] = str(chance.choice((1, 2, 3, 5)))
+        elif way < 0.7:
+            job.options["mem"] = str(chance.choice((1500, 5000)))
+        elif way < 0.8:
+            least = chance.randint(1, 4)
+            job.options |= {"nodes": str(least), "ntasks": str(max(least, min(size, 4 * least)))}
+
+    def probe(self, job, chance):
+        self.job(job, chance, [])
+        if "nodes" in job.options:
+            del job.options["nodes"]
+
+
 class Choices(Aspect):
     """Partitions of several kinds, two accounts, and QOS with limits, among which the asker may choose."""
 
@@ -962,7 +1002,8 @@ KINDS: dict[str, tuple[type[Aspect], ...]] = {
     "threads": (Threads,), "power saving": (PowerSaving,), "gpu threads": (GpuThreads,),
     "memory threads": (MemoryThreads,),
     "gpu partitions": (GpuPartitions,), "gpu cores": (GpuCores,), "selections": (Selections,),
-    "same users": (SameUsers,), "rare options": (RareOptions,), "rare settings": (RareSettings,), "mixture": (),
+    "same users": (SameUsers,), "linear": (Linear,),
+    "rare options": (RareOptions,), "rare settings": (RareSettings,), "mixture": (),
 }  # fmt: skip
 
 MIXED: tuple[tuple[type[Aspect], ...], ...] = (
