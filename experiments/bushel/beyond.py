@@ -43,12 +43,12 @@ _FEW_MONTHS = f"With fewer than {FEWEST} months, there are no intervals."
 
 
 def text_of(value: Interval | None, digits: int = 0) -> str:
-    """Return a mean with so many digits behind the point; "" for none."""
+    """Return a mean with `digits` decimal places; empty for None."""
     return "" if value is None else value.text(digits)
 
 
 def text_of_figure(value: float | None, digits: int = 0) -> str:
-    """Return a figure without an interval with so many digits behind the point; "" for none."""
+    """Return a figure without an interval with `digits` decimal places; empty for None."""
     return "" if value is None else f"{value:,.{digits}f}"
 
 
@@ -121,7 +121,7 @@ def _worlds(study: Results, trace: str, kind: Kind, percent: int) -> list[str]:
 
 
 def drawn_section(study: Results) -> Section:
-    """Return the section on jobs of the log that are moldable themselves, up to all of them."""
+    """Return the section on logs whose own jobs, up to all of them, are moldable."""
     rows = []
     panels: dict[str, Lines] = {}
     kind = DRAWN[0]
@@ -174,7 +174,7 @@ def _drawn_row(study: Results, trace: str, kind: Kind, percent: int) -> list[str
 
 
 def terms_section(study: Results) -> Section:
-    """Return the section of means under other settings than the paper's."""
+    """Return the section on means in other settings than the paper's."""
     rows: list[tuple[Cell | str, ...]] = []
     for kind in study.kinds:
         if kind in KINDS.values() and kind not in [KINDS["thirds", opponent] for opponent in OPPONENTS]:

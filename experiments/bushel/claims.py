@@ -1,6 +1,6 @@
 """Statements of the Gas paper on many moldable jobs in a log, with their verdicts.
 
-Statements on scenarios or logs include every seed: each log, share and seed is a part of a statement.
+Statements on scenarios or logs cover all seeds: each combination of log, share and seed is one part of a statement.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from experiments.published import PAPER_LOSES, bushel
 __all__ = ["Likeness", "beyond", "claims", "likeness", "share_lost"]
 
 Sums: TypeAlias = Mapping[str, NDArray[np.float64]]
-"""Over the jobs of each month, by name."""
+"""Sums over the jobs of each month, by name."""
 
 
 def claims(study: Results, opponent: Opponent) -> list[Claim]:
@@ -78,18 +78,18 @@ def _series(study: Results, kind: Kind) -> Iterator[tuple[str, list[Sums]]]:
 
 
 def _change(one: NDArray[np.float64], other: NDArray[np.float64]) -> Part:
-    """Return the change from one sum to another over the same jobs, in per cent."""
+    """Return the change from `one` sum to the `other` over the same jobs, in per cent."""
     return scaled(of_sums(one, other), 100, -100)
 
 
 def _without_each(statistic: Callable[[Any], float], months: int) -> Part:
-    """Return a statistic of the months that a mask keeps as a part."""
+    """Return as a part a statistic that is a function of the mask of kept months."""
     every = np.arange(months)
     return left_out(statistic(every >= 0), [statistic(every != month) for month in range(months)])
 
 
 def _log_gain(of: Sums, kept: Any) -> float:
-    """Return the logarithm of the mean turn-around time of static requests over that of Gas's."""
+    """Return the logarithm of the ratio of mean turn-around times, static requests to Gas."""
     static, gas = (float(of[f"moldable_{world}"][kept].sum()) for world in ("static", "gas"))
     return log(max(static, 1.0) / max(gas, 1.0))
 
@@ -118,7 +118,7 @@ def _ahead(study: Results, text: str, kinds: list[Terms]) -> Claim:
 
 
 def _shrinks(study: Results, opponent: Opponent) -> Claim:
-    """Judge by the mean logarithm of the improvement over the upper half of the shares and over the lower half."""
+    """Compare the mean logarithm of the improvement over the upper half of the shares with that over the lower half."""
     text = "the improvement shrinks as more of the jobs use Gas (upper against lower half of the shares)"
     parts = {}
     for mix in MIXES:
@@ -208,12 +208,12 @@ class Likeness:
 
     opponent: Opponent
     of: str
-    """The scenarios: all, or those of one log and mix; over all of them, factors may cancel."""
+    """The scenarios: all, or those of one log and mix. Over all of them, deviations may cancel."""
     scenarios: int
     gas: float
     static: float
     furthest_static: float
-    """Largest factor of a single scenario, up or down, at least 1."""
+    """Largest deviation of a single scenario, as a factor of at least 1, in either direction."""
 
 
 def likeness(study: Results) -> list[Likeness]:

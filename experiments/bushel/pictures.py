@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["Lines", "Points", "Role", "draw_lines"]
 
 Points: TypeAlias = Sequence[tuple[float, Interval]]
-"""Shares in per cent, and a mean with its interval at each."""
+"""Shares in per cent, with the mean and its interval at each."""
 
 Role: TypeAlias = Literal["static", "gas", "neither", "other static", "other gas"]
-"""What a line shows, which is how it looks: requests that are static or Gas's, those of others dashed."""
+"""What a line shows; it determines its style. Rigid jobs' lines are dashed."""
 
 Lines: TypeAlias = Mapping[str, tuple[Role, Points]]
-"""By what the legend calls them."""
+"""Lines by their names in the legend."""
 
 # From Okabe and Ito's palette, distinct with any kind of colour vision; markers and dashes differ, too.
 _STYLES: Final[Mapping[Role, Mapping[str, str]]] = {
@@ -36,12 +36,12 @@ _STYLES: Final[Mapping[Role, Mapping[str, str]]] = {
 
 
 def draw_lines(panels: Mapping[str, Lines], what: str) -> bytes:
-    """Return a panel for each log with lines over the share of moldable jobs; values are seconds, shown as hours.
+    """Return a panel per log with lines over the share of moldable jobs; values are seconds, shown as hours.
 
     Parameters
     ----------
     what
-        Stands at the axis.
+        Label of the axis.
     """
 
     def draw(figure: Figure) -> None:

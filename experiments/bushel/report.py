@@ -43,7 +43,7 @@ _TABLES: Mapping[str, tuple[Mix, ...]] = {
 
 
 def banner(study: Results) -> str:
-    """Return what a restricted study leaves out; "" for the full one."""
+    """Return what a restricted study leaves out; empty for the full one."""
     less = [*study.missing, fewer(study.options.seeds, FULL_SEEDS, "seed")]
     less += [] if study.options.others else ["other settings were not run"]
     for site, log in study.logs:
@@ -55,7 +55,7 @@ def banner(study: Results) -> str:
 
 
 def bushel_report(study: Results, origin: Origin) -> Report:
-    """Return the report; the same study of the same origin gives the same bytes."""
+    """Return the report; it is a pure function of the study and its origin."""
     holds = [
         summary_section(claims(study, opponent), f"Verdicts against static requests: {words}", caption=BY_INTERVALS)
         for opponent, words in OPPONENTS.items()
@@ -278,10 +278,10 @@ def _months(study: Results) -> list[dict[str, object]]:
 
 
 def _flat(result: dict[str, object]) -> dict[str, object]:
-    """Return a result with one name for each figure; classes of improvement factors are in the report."""
+    """Return a result with one name per figure, without classes of improvement factors (they are in the report)."""
     flat: dict[str, object] = {}
     for name, value in result.items():
-        if name == "by_month":  # a table of its own
+        if name == "by_month":  # has a table of its own
             continue
         if isinstance(value, dict):
             flat |= {f"{name}_{inner.replace(' ', '_')}": figure for inner, figure in value.items()}

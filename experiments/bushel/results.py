@@ -1,7 +1,7 @@
-"""The study of many moldable jobs at a time: which runs there are, and what came out (the Gas paper, section 5.3).
+"""The study of many moldable jobs at a time: the list of runs and their results (the Gas paper, section 5.3).
 
-A run is all months of a log that the paper took, with a share of the jobs moldable, one way of making them so, and a
-seed. With one seed, those that are moldable at a small share are so at a larger one.
+A run is all months of a log that the paper used, with a share of the jobs moldable, one way to make them moldable, and
+a seed. With the same seed, jobs that are moldable at a small share are also moldable at a larger one.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ __all__ += ["OTHER_DRAWN_PERCENTS", "OTHER_PERCENTS", "Kind", "Options", "Run", 
 
 @dataclass(frozen=True)
 class Drawn:
-    """The jobs themselves become moldable, with speed-ups that are drawn."""
+    """The jobs of the log become moldable, with speed-ups drawn at random."""
 
     name: str
-    """What is different from the first of `DRAWN`."""
+    """The difference from the first of `DRAWN`."""
     moldability: Moldability = field(default_factory=Moldability)
     perfect: bool = False
-    """With the true run times as estimates."""
+    """Whether the true run times are the estimates."""
 
 
 Kind: TypeAlias = Terms | Drawn
-"""How jobs come to be moldable: benchmarks in their place, or speed-ups of their own."""
+"""How jobs become moldable: benchmarks replace them, or they get speed-ups of their own."""
 
 OPPONENTS: Mapping[Opponent, str] = {which: substitution.OPPONENTS[which] for which in ("own", "uniform")}
-"""How static requests are chosen in the runs beside the paper's tables, of which it does not say how theirs were."""
+"""How static requests are chosen in the runs beyond the paper's tables; the paper does not say how it chose them."""
 
 MIXES: Mapping[Mix, str] = {
     "thirds": "a third of the benchmarks for each constraint",
     "unrestricted": "only benchmarks that take any number of processors",
     "restricted": "only benchmarks that do not",
 }
-"""The paper's: of Tables 5.8 to 5.14, and of 5.15 to 5.17."""
+"""The paper's: those of Tables 5.8 to 5.14, and of 5.15 to 5.17."""
 
 KINDS: Mapping[tuple[Mix, Opponent], Terms] = {
     (mix, opponent): replace(BASE, name=f"{words}; static request: {how}", mix=mix, opponent=opponent)
@@ -71,10 +71,10 @@ DRAWN = (
 )
 
 PERCENTS = tuple(range(5, 55, 5))
-"""Of the jobs; the paper's."""
+"""Percentages of moldable jobs in the paper."""
 DRAWN_PERCENTS = (5, 10, 25, 50, 75, 100)
 OTHER_PERCENTS = (20, 50)
-"""For other terms than the paper's."""
+"""Percentages of moldable jobs on other terms than the paper's."""
 OTHER_DRAWN_PERCENTS = (50, 100)
 
 FULL_SEEDS = 3
@@ -84,7 +84,7 @@ _SUMS: Final[Mapping[str, tuple[str, ...]]] = {
     "others": ("others_{world}",),
     "all": ("moldable_{world}", "others_{world}"),
 }
-"""The sums of turn-around times of a group of jobs, in a world."""
+"""Names of the sums of turn-around times of a group of jobs in a world."""
 _COUNTS: Final[Mapping[str, tuple[str, ...]]] = {
     "moldable": ("moldable",),
     "others": ("others",),
@@ -101,7 +101,7 @@ class Options(Seeded):
 
 @dataclass(frozen=True)
 class Run:
-    """The months of a log with moldable jobs in it."""
+    """The months of a log with some jobs moldable."""
 
     log: Found
     site: Site
@@ -112,7 +112,7 @@ class Run:
 
     @property
     def configuration(self) -> Configuration:
-        """What determines its result, see `experiments.bushel.run.bushel_run`."""
+        """Return what determines the result, see `experiments.bushel.run.bushel_run`."""
         kind = self.kind
         moldable: dict[str, Any]
         if isinstance(kind, Drawn):
@@ -134,12 +134,12 @@ class Run:
 
 
 def bushel_runs(options: Options, logs: Sequence[Found]) -> list[Run]:
-    """Return all runs of the study with the logs at hand.
+    """Return all runs of the study with the available logs.
 
     Raises
     ------
     BadInput
-        There is none.
+        There are no runs.
     """
     found = []
     every_seed = range(options.seed, options.seed + options.seeds)
@@ -171,7 +171,7 @@ class Results(SiteResults[Options, Run]):
 
     @cached_property
     def kinds(self) -> list[Kind]:
-        """All ways in which jobs came to be moldable."""
+        """All ways in which jobs became moldable."""
         return list(dict.fromkeys(run.kind for run in self.runs))
 
     @cached_property
@@ -182,12 +182,12 @@ class Results(SiteResults[Options, Run]):
         return found
 
     def at(self, trace: str, kind: Kind, percent: int) -> list[Result]:
-        """Return the results of a log, a way and a share, one a seed; none if too few jobs could be replaced."""
+        """Return the results of a log, a way and a share, one per seed; empty if too few jobs could be replaced."""
         found = self._runs_by_point.get((trace, kind, percent), [])
         return [result for _, result in found if result["moldable"]]
 
     def percents(self, trace: str, kind: Kind) -> list[int]:
-        """Return the shares of which there are results, ascending."""
+        """Return the shares with results, ascending."""
         percents = {percent for log, way, percent in self._runs_by_point if (log, way) == (trace, kind)}
         return sorted(percent for percent in percents if self.at(trace, kind, percent))
 
@@ -199,7 +199,7 @@ class Results(SiteResults[Options, Run]):
         group
             "moldable", "others" (the rigid jobs) or "all".
         world
-            "static", "gas", or for the others "before" (in the original log).
+            "static", "gas", or for "others" also "before" (in the original log).
 
         Returns
         -------
@@ -216,7 +216,7 @@ class Results(SiteResults[Options, Run]):
         return ratio_by_months(times, jobs) if jobs.any() else None
 
     def figure(self, trace: str, kind: Kind, percent: int, *names: str) -> float | None:
-        """Return a figure, by the names that lead to it in the results, as a mean over seeds; None if it is nowhere.
+        """Return the mean over seeds of a figure, given by its path of names in the results; None if it is nowhere.
 
         ``figure("KTH", KINDS["thirds", "own"], 5, "gas", "median")``
         """
@@ -230,7 +230,7 @@ class Results(SiteResults[Options, Run]):
         return float(np.mean(values)) if values else None
 
     def by_month(self, trace: str, kind: Kind, percent: int) -> dict[int, dict[str, NDArray[np.float64]]]:
-        """Return sums over the jobs of each month by name, of each seed; none if too few jobs could be replaced."""
+        """Return sums over the jobs of each month by name, per seed; empty if too few jobs could be replaced."""
         return {
             run.seed: {name: np.array(sums, np.float64) for name, sums in result["by_month"].items()}
             for run, result in self._runs_by_point.get((trace, kind, percent), [])
@@ -238,7 +238,7 @@ class Results(SiteResults[Options, Run]):
         }
 
     def gain(self, trace: str, kind: Kind, percent: int) -> Interval | None:
-        """Return how many times as long static requests take as Gas's over all seeds, with its interval over months."""
+        """Return the turn-around time of static requests / Gas over all seeds, with its interval over months."""
         every = list(self.by_month(trace, kind, percent).values())
         if not every:
             return None
@@ -247,7 +247,7 @@ class Results(SiteResults[Options, Run]):
 
 
 def summarised(computed: Computed[Options, Run]) -> Results:
-    """Return what came out.
+    """Return the results.
 
     Raises
     ------

@@ -1,10 +1,10 @@
-"""Many moldable jobs at a time: what Gas does for its users when there are many, and what becomes of the others.
+"""Many moldable jobs at a time: what Gas does for their users, and the effect on all other jobs.
 
-The Bushel of AppLeS (the Gas paper, section 5.3). Benchmarks replace a share of the jobs of a log; the log is
-simulated with all of them submitting static requests, and with Gas choosing all of theirs, each from the availability
-list at the moment of its submission. What the paper could not do, for a log whose jobs are replaced is no longer that
-log: with speed-ups drawn for the jobs themselves (`experiments.moldable.moldability`) the load stays what it is, and
-every job may use Gas.
+The Bushel of AppLeS (the Gas paper, section 5.3). Benchmarks replace a share of the jobs of a log. The log is simulated
+with static requests for all of them, and with Gas choosing all their requests, each from the availability list at its
+submission. Beyond the paper, speed-ups are also drawn for the log's own jobs (`experiments.moldable.moldability`): a
+log whose jobs are replaced is no longer that log, but with drawn speed-ups the load remains the same, and every job may
+use Gas.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["bushel_run", "of_benchmarks"]
 def of_benchmarks(
     jobs: RigidJobs, count: int, *, mix: Any, form: Form, opponent: Any, generator: np.random.Generator
 ) -> Bushel:
-    """Return the jobs with so many of them replaced (see `experiments.moldable.substitution.substitutes`)."""
+    """Return the jobs with `count` of them replaced (see `experiments.moldable.substitution.substitutes`)."""
     placed = substitutes(jobs, count, mix=mix, form=form, opponent=opponent, generator=generator)
     placed.sort(key=lambda one: one.place)
     known = {(one.benchmark, one.problem_class) for one in placed}
@@ -51,14 +51,14 @@ def of_benchmarks(
 
 
 def bushel_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
-    """Return what many moldable jobs do to themselves and to others; a pure function of its configuration.
+    """Return the effect of many moldable jobs on themselves and on others; a pure function of its configuration.
 
     Parameters
     ----------
     configuration
         "log" (sha256 of its content), "processors" of the machine, "months", "percent" of the jobs that are moldable,
-        "seed", "policy", "load" (offered load over that of the log), "estimates" ("users", or "perfect" for those
-        that are the run times), and "moldable": either "mix", "opponent" and "form" of benchmarks, or the fields of
+        "seed", "policy", "load" (offered load divided by that of the log), "estimates" ("users", or "perfect" for the
+        true run times), and "moldable": either "mix", "opponent" and "form" of benchmarks, or the fields of
         `Moldability`.
     files
         The path of each log.
@@ -66,10 +66,10 @@ def bushel_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
     Returns
     -------
     Result
-        Of the jobs as they were ("before"), with static requests ("static") and with Gas ("gas"): seconds from
-        submission to end. "by_month" has sums over the jobs submitted in each of "months". "classes" counts improvement
-        factors (`experiments.moldable.improvement`). Only "jobs", and "moldable" as 0, if fewer jobs than wanted can be
-        replaced (opponent "own").
+        Turn-around times in seconds in the original log ("before"), with static requests ("static") and with Gas
+        ("gas"). "by_month" has sums over the jobs submitted in each of "months". "classes" counts improvement factors
+        (`experiments.moldable.improvement`). If fewer jobs than wanted can be replaced (opponent "own"), the result has
+        only "jobs", and "moldable" as 0.
     """
     log = in_months(load_log(Path(files[configuration["log"]]), configuration["log"]), list(configuration["months"]))
     before = apply_overrun(rigid_jobs(log, configuration["processors"]), "kill")
@@ -90,7 +90,7 @@ def bushel_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
             return {"jobs": len(before), "moldable": 0}
     else:
         bushel = of_moldable_jobs(before, count, Moldability(**how), generator)
-    labels, month = months_of(before.submit, log.epoch)  # in the log, also if jobs arrive faster here
+    labels, month = months_of(before.submit, log.epoch)  # months of the log, even if jobs arrive faster here
     submit = scale_interarrivals(before.submit, 1 / configuration["load"])
     before, bushel = replace(before, submit=submit), replace(bushel, jobs=replace(bushel.jobs, submit=submit))
     policy = configuration["policy"]
@@ -131,7 +131,7 @@ def _figures(before: RigidJobs, bushel: Bushel, worlds: Mapping[str, Schedule]) 
 def _by_month(
     before: RigidJobs, bushel: Bushel, worlds: Mapping[str, Schedule], month: NDArray[np.int64]
 ) -> dict[str, list[float]]:
-    """Return sums over the jobs of each month of submission: of moldable ones, of the others, and requested work."""
+    """Return sums over the jobs submitted in each month: of moldable jobs, of all others, and of requested work."""
     chosen = np.zeros(len(before), np.bool_)
     chosen[bushel.places] = True
     took = {world: (schedule.end - schedule.jobs.submit).astype(np.float64) for world, schedule in worlds.items()}
@@ -166,7 +166,7 @@ def _mean(values: NDArray[np.int64]) -> float | None:
 
 
 def _mean_by_user(took: NDArray[np.int64], user: NDArray[np.int64], chosen: NDArray[np.bool_]) -> float | None:
-    """Return the mean of the users' means: bursts of one user count once."""
+    """Return the mean of the users' means, so that a burst of one user counts once."""
     if not chosen.any() or (user < 0).all():
         return None
     _, number, counts = np.unique(user[chosen], return_inverse=True, return_counts=True)

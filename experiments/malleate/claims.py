@@ -1,4 +1,4 @@
-"""Statements of the study with their verdicts, which need an interval over months or logs."""
+"""Claims of the study, with verdicts if there are intervals over months or logs."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ PUBLISHED: Final = (-67.0, -37.0)
 _BOTH: Final = {"gas-predicted": "choose by predictions", MALLEABLE: "are malleable"}
 
 Value: TypeAlias = Callable[[Results, Found], Interval | None]
-"""The results on a log, with intervals of their level."""
+"""Takes the results and a log, and returns an interval at the level of the results."""
 
 
 def claims(study: Results) -> Sequence[Claim]:
-    """Return the statements."""
+    """Return the claims with their verdicts."""
     least, most = min(study.percents(study.base)), max(study.percents(study.base))
 
     def change(percent: int, strategy: str, group: str = "all") -> Value:

@@ -1,4 +1,4 @@
-"""The event loop: submissions and ends, in order of time; at one instant, jobs end before others are submitted."""
+"""The event loop: submissions and ends in order of time; at the same instant, ends come before submissions."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from gas.compiled import available, compiled, lean_kernel
 __all__ = ["CHOOSE_EVERY", "Played", "play", "step"]
 
 CHOOSE_EVERY = 600
-"""Seconds between two choices of waiting jobs."""
+"""Seconds between two times at which waiting jobs choose."""
 
 
 @dataclass(frozen=True)
 class Played:
-    """What came of the jobs, in their order; instants in seconds."""
+    """The schedule of the jobs, in their order; instants in seconds."""
 
     start: NDArray[np.int64]
     end: NDArray[np.int64]
@@ -54,7 +54,7 @@ class Played:
 
 
 def play(moldable: MoldableJobs, adopts: NDArray[np.bool_], strategy: Strategy, *, cost: int = 0) -> Played:
-    """Return what comes of jobs some of which choose or change their sizes; the arguments are those of `initial`."""
+    """Simulate jobs of which some choose or change their sizes; the arguments are those of `initial`."""
     state = initial(moldable, adopts, strategy, cost)
     scratch = scratch_of(state) if strategy.samples else state
     (compiled(run) if available() else run)(state, scratch)
@@ -64,7 +64,7 @@ def play(moldable: MoldableJobs, adopts: NDArray[np.bool_], strategy: Strategy, 
 
 @lean_kernel
 def run(state: Elastic, scratch: Elastic) -> None:
-    """Go on until every job has ended."""
+    """Simulate until every job has ended."""
     submitted = 0
     while state.now[ENDED] < state.jobs.shape[1]:
         submitted = step(state, scratch, submitted)
@@ -72,7 +72,7 @@ def run(state: Elastic, scratch: Elastic) -> None:
 
 @lean_kernel
 def step(state: Elastic, scratch: Elastic, submitted: int) -> int:
-    """Handle all that happens next at one instant, or the next submission; return how many jobs are submitted then."""
+    """Handle the next submission, or all ends of the next instant; return how many jobs have been submitted."""
     work, now, jobs = state.work, state.now, state.jobs
     instant = next_end(state)
     if submitted < jobs.shape[1] and jobs[SUBMIT, submitted] < instant:

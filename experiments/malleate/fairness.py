@@ -1,8 +1,8 @@
-"""Who bears what a strategy changes: jobs by class, and how evenly users' slowdowns are spread.
+"""Who gains and who loses by a strategy: jobs by class, and how evenly users' slowdowns are spread.
 
-A user's slowdown is the mean bounded slowdown of that user's jobs. How even those of users are is Jain's index (Jain,
-Chiu and Hawe, DEC-TR-301, 1984): the square of the sum over the sum of squares and the number of users, 1 where all
-are equal and 1 / users where one has all. It is computed again without each month in turn, for its interval.
+A user's slowdown is the mean bounded slowdown of that user's jobs. Evenness is Jain's index (Jain, Chiu and Hawe,
+DEC-TR-301, 1984): the squared sum divided by the number of users and the sum of squares; 1 if all slowdowns are equal,
+1 / users if one user has all. For its interval, the index is also computed without each month in turn.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from workloads import RigidJobs
 __all__ = ["CLASSES", "LONG", "WIDE", "classes_of", "evenness"]
 
 LONG: Final = 3600
-"""Seconds; a job that runs longer is called long."""
+"""Seconds; jobs that run longer are called long."""
 
 WIDE: Final = 1 / 16
-"""Share of the machine; a job whose own size is larger is called wide."""
+"""Share of the machine; jobs whose own size is larger are called wide."""
 
 CLASSES: Final = ("short and narrow", "short and wide", "long and narrow", "long and wide")
 
 _ACTIVE: Final = 10
-"""Jobs that a user must have to count."""
+"""Users with fewer jobs do not count."""
 
 
 def classes_of(jobs: RigidJobs) -> Mapping[str, NDArray[np.bool_]]:
-    """Return which jobs are of each class, by the time and the size that the log has."""
+    """Return which jobs are in each class, by run time and size in the log."""
     long, wide = jobs.run_time > LONG, jobs.processors > WIDE * jobs.machine
     return dict(zip(CLASSES, (~long & ~wide, ~long & wide, long & ~wide, long & wide), strict=True))
 
@@ -38,10 +38,10 @@ def classes_of(jobs: RigidJobs) -> Mapping[str, NDArray[np.bool_]]:
 def evenness(
     user: NDArray[np.int64], slowdown: NDArray[np.float64], month: NDArray[np.int64], months: int
 ) -> dict[str, float | list[float] | None]:
-    """Return Jain's index of users' slowdowns, and those without each month in turn.
+    """Return Jain's index of users' slowdowns, over all months and without each month in turn.
 
-    Jobs of unknown users (-1) are left out: they do not belong to one user. Users with fewer than ten jobs do
-    not count; without ten jobs outside of a month, a user does not count there. None where no user counts.
+    Jobs of unknown users (-1) are left out: they do not belong to one user. Users with fewer than ten jobs do not
+    count; without a month, users with fewer than ten jobs in the other months do not count. None if no user counts.
     """
     known_user = user >= 0
     user, slowdown, month = user[known_user], slowdown[known_user], month[known_user]

@@ -1,4 +1,4 @@
-"""What will be free when, and on which size a job would end first by it."""
+"""Free processors in the future, and the size on which a job would end first."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ["MOST_PLANNED", "choose", "mold_again", "place", "plan_of_running"]
 
 
 MOST_PLANNED = 1000
-"""Jobs of the queue that are planned. What joins a longer one keeps its own size: no list says when it would start."""
+"""Number of jobs in the queue that are planned. A job behind them keeps its own size: no list tells its start."""
 
 
 @lean_kernel
 def plan_of_running(state: Elastic) -> None:
-    """Make the plan that of running jobs, by their walltimes."""
+    """Reset the plan to running jobs, by their walltimes."""
     plan, now, work = state.plan, state.now, state.work
     plan.starts[0], plan.free[0], plan.used[0] = now[NOW], state.rules[MACHINE], 1
     for k in range(now[RUNNING]):
@@ -39,7 +39,7 @@ def plan_of_running(state: Elastic) -> None:
 
 @lean_kernel
 def place(state: Elastic, job: int, row: int) -> int:
-    """Give a waiting job its earliest place in the plan; return when it starts."""
+    """Give a waiting job its earliest fit in the plan; return its start."""
     duration, size = state.table[WALLTIME, row], state.table[SIZE, row]
     begin = earliest_fit(state.plan, size, duration, state.now[NOW])
     take(state.plan, begin, begin + duration, size)
@@ -48,9 +48,9 @@ def place(state: Elastic, job: int, row: int) -> int:
 
 @lean_kernel
 def best_row(state: Elastic, job: int) -> int:
-    """Return the size on which a job would end first by the plan, of several the smallest.
+    """Return the size on which a job would end first by the plan; of equal ones the smallest.
 
-    A request must fit for its walltime, and ends after its execution time, which the speed-up model says.
+    A request must fit for its walltime; it ends after its execution time, known from the speed-up model.
     """
     table, best, soonest = state.table, -1, 0
     for row in range(state.jobs[FIRST, job], state.jobs[LAST, job]):
@@ -63,7 +63,7 @@ def best_row(state: Elastic, job: int) -> int:
 
 @lean_kernel
 def choose(state: Elastic, job: int) -> None:
-    """Choose an arriving job's size by what is free beside those that run and wait."""
+    """Choose an arriving job's size by what running and waiting jobs leave free."""
     if state.now[WAITING] > MOST_PLANNED:
         return
     plan_of_running(state)

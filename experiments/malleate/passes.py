@@ -1,8 +1,8 @@
-"""Passes over the queue: EASY backfilling with jobs that start on one of several sizes, and planning all again.
+"""Passes over the queue: EASY backfilling with jobs that can start on several sizes, and replanning of the whole queue.
 
-With jobs of one size, the first is EASY as `gas.simulation.queueing` has it (a test compares them): a pass starts jobs
-from the head of the queue while they can start; the first that cannot gets its shadow time, when enough processors
-will be free by the walltimes, and others start if they end by then or leave enough.
+With jobs of one size, the first is EASY as in `gas.simulation.queueing` (a test compares them). A pass starts jobs from
+the head of the queue while they fit. The first that does not fit gets a shadow time, at which enough processors will be
+free by the walltimes. Other jobs start if they end by then or leave enough processors free.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = ["look", "shadow_of"]
 
 @lean_kernel
 def look(state: Elastic) -> None:
-    """Start the jobs that can, after something was submitted or has ended."""
+    """Start the jobs that can start, after a submission or an end."""
     if state.rules[DISCIPLINE] == PLAN_AGAIN:
         _plan_again(state)
         return
@@ -53,7 +53,7 @@ def look(state: Elastic) -> None:
 
 @lean_kernel
 def _from_the_head(state: Elastic) -> None:
-    """Start jobs from the head of the queue, for which others shrink if they can, until one cannot start."""
+    """Start jobs from the head of the queue, shrinking running jobs where possible, until one cannot start."""
     now = state.now
     while now[WAITING] > 0:
         job = state.queue[0]
@@ -71,13 +71,13 @@ def _from_the_head(state: Elastic) -> None:
 
 @lean_kernel
 def _backfill(state: Elastic) -> None:
-    """Start jobs behind the head that do not delay it: those that run could shrink for it, too."""
+    """Start jobs behind the head that do not delay it; running jobs may also shrink for the head."""
     now, table = state.now, state.table
     shadow, extra = shadow_of(state)
     q = 1
     while q < now[WAITING] and now[FREE] > 0:
         job = state.queue[q]
-        if table[SIZE, state.jobs[FIRST, job]] > now[FREE]:  # most of a long queue: no more is asked of these
+        if table[SIZE, state.jobs[FIRST, job]] > now[FREE]:  # most of a long queue: a cheap test first
             q += 1
             continue
         row = _row_within(state, job, now[FREE])
@@ -94,9 +94,9 @@ def _backfill(state: Elastic) -> None:
 
 @lean_kernel
 def shadow_of(state: Elastic) -> tuple[int, int]:
-    """Return when the head of the queue starts at the latest, and how many processors are left beside it then.
+    """Return the latest start of the head of the queue, and how many processors remain free beside it then.
 
-    A pass does not change either: what it starts ends by then, or is within what is left.
+    A pass changes neither: the jobs that it starts end by then, or fit into the remaining processors.
     """
     now, work = state.now, state.work
     wanted = state.table[SIZE, _least_row(state, state.queue[0])]
@@ -121,7 +121,7 @@ def _least_row(state: Elastic, job: int) -> int:
 
 @lean_kernel
 def _row_within(state: Elastic, job: int, processors: int) -> int:
-    """Return on which size a waiting job would start with so many processors free, -1 if on none."""
+    """Return the size on which a waiting job would start with `processors` free; -1 if on none."""
     table, least = state.table, _least_row(state, job)
     most = least
     if state.jobs[ADOPTS, job]:
@@ -136,11 +136,11 @@ def _row_within(state: Elastic, job: int, processors: int) -> int:
 
 @lean_kernel
 def _plan_again(state: Elastic) -> None:
-    """Plan the queue anew in its order, and start the jobs whose places begin now.
+    """Replan the queue in its order, and start the jobs that are planned to start now.
 
-    Where nothing has ended before its walltime since the last pass, that would give each job the place that it has: its
-    place is ahead, and on its other sizes it could only end later than it could have then. So only jobs that have none
-    are placed.
+    If no job has ended before its walltime since the last pass, replanning would change no planned job: its start is
+    ahead, and on its other sizes it would end even later than when it was planned. So only jobs without a plan are
+    planned.
     """
     now, work = state.now, state.work
     if now[PLANNED] == OUTDATED:

@@ -1,4 +1,4 @@
-"""Pictures of the study: what each strategy changes on each log, and by how many adopt."""
+"""Pictures of the study: the effect of each strategy on each log, and over the share of adopters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STYLES: Final[Mapping[str, tuple[str, str, str]]] = {
     "malleable-own": (ORANGE, ">", "-"),
     "malleable-keep": (ORANGE, "*", ":"),
 }
-"""Colour, marker and dashes of a strategy: cool colours mold, warm ones are malleable."""
+"""Colour, marker and dashes of a strategy; cool colours are moldable, warm ones malleable."""
 
 
 def draw_changes(
@@ -40,9 +40,9 @@ def draw_changes(
     Parameters
     ----------
     strategies
-        Their titles by their names, from the top down.
+        Titles by name, from top to bottom.
     found
-        By log and strategy, in per cent; half of a 90% interval is drawn as a line.
+        Changes by log and strategy, in per cent; lines show 90% intervals.
     """
 
     def draw(figure: Figure) -> None:

@@ -1,4 +1,4 @@
-"""How rigid jobs of a log come to have several sizes: each job keeps its own size and its time on that."""
+"""How rigid jobs of a log get several sizes: each job keeps its own size and its run time on it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from workloads import RigidJobs
 __all__ = ["RECIPES", "amdahl_jobs"]
 
 _FEWEST, _MOST = 2, 2
-"""Halvings and doublings of its own size that a job of Amdahl's law accepts."""
+"""How many halvings and doublings of its own size a job of Amdahl's law accepts."""
 
 _LEAST_EFFICIENCY, _BEST_EFFICIENCY = 0.5, 0.95
 
 
 def amdahl_jobs(jobs: RigidJobs, generator: np.random.Generator) -> MoldableJobs:
-    """Return jobs that accept a quarter, half, twice and four times their own size, and speed up by Amdahl's law.
+    """Return jobs that accept a quarter, half, twice and four times their own size, with speed-up by Amdahl's law.
 
-    The serial fraction is such that the efficiency (speed-up / size) on the own size, of jobs of one processor that on
-    16, is uniform from 0.5 to 0.95. A size that is not whole or above the machine is left out; a job of run time 0
-    stays rigid.
+    The serial fraction is such that the efficiency (speed-up / size) on the own size (on 16 processors for jobs of one
+    processor) is uniform from 0.5 to 0.95. Sizes that are not whole or exceed the machine are left out; jobs of run
+    time 0 stay rigid.
     """
     own, count = jobs.processors, len(jobs)
     efficiency = generator.uniform(_LEAST_EFFICIENCY, _BEST_EFFICIENCY, count)
@@ -55,7 +55,7 @@ def amdahl_jobs(jobs: RigidJobs, generator: np.random.Generator) -> MoldableJobs
 
 
 def _pace(size: NDArray[np.int64], serial: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the time on a size over that on one processor (Amdahl 1967)."""
+    """Return the time on a size divided by that on one processor (Amdahl 1967)."""
     return np.asarray(serial + (1 - serial) / size, np.float64)
 
 
@@ -71,4 +71,4 @@ RECIPES: Final[Mapping[str, tuple[str, Callable[[RigidJobs, np.random.Generator]
         amdahl_jobs,
     ),
 }
-"""By the names in tables: in words, and what makes them."""
+"""By the names in tables: a description, and the function that makes the jobs."""

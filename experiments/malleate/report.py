@@ -40,11 +40,11 @@ _ADOPTERS = (
 )
 
 _NEAR = 2.0
-"""A published figure of rigid jobs is reproduced if ours is within this percentage."""
+"""A published figure for rigid jobs is reproduced if ours is within this percentage."""
 
 
 def malleate_report(study: Results, origin: Origin) -> Report:
-    """Return the report; the same study of the same origin gives the same bytes."""
+    """Return the report; it is a pure function of the study and its origin."""
     sites = [(Site(log.source.trace, study.processors(log), (), 0), log) for log in study.logs]
     sections = (
         _first_look(study),
@@ -224,7 +224,7 @@ def _other_means(study: Results) -> Section:
                 (
                     _title(name),
                     log.source.trace,
-                    _text_of(wait),  # none where no rigid job waits
+                    _text_of(wait),  # None if no rigid job waits
                     response.text(1),
                     f"{100 * (median / before - 1):.1f}",
                     slowdown.text(1),

@@ -1,4 +1,4 @@
-"""Which runs the study has, and what came out: changes against rigid jobs, with intervals over months."""
+"""The list of runs and their results: changes against rigid jobs, with intervals over months."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ __all__ = ["AMDAHL", "BASE", "FEWEST_JOBS", "FULL_SEEDS", "PERCENTS", "VARIANTS"
 __all__ += ["Setting", "malleate_runs", "strategy_names", "summarised"]
 
 PERCENTS: Final = (20, 40, 60, 80, 100)
-"""Of jobs that adopt; those of Zojer, Posner and Özden, who also have 0."""
+"""Percentages of adopters: those of Zojer, Posner and Özden, who also have 0."""
 
 FULL_SEEDS: Final = 10
 
 FEWEST_JOBS: Final = 50
-"""Of a month that counts."""
+"""Months with fewer jobs do not count."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """On what terms the strategies are compared."""
+    """The terms on which strategies are compared."""
 
     name: str
     recipe: str = "survey"
@@ -55,7 +55,7 @@ VARIANTS: Final = (
     AMDAHL,
     Setting("estimates are the run times", perfect=True),
 )
-"""Each with all jobs as adopters and one seed."""
+"""Each is run with all jobs as adopters and one seed."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Options(Seeded):
 
 @dataclass(frozen=True)
 class Run:
-    """A log with a share of adopters on some terms; or a published figure of rigid jobs."""
+    """A log with a share of adopters on some terms; or the baseline of a published figure for rigid jobs."""
 
     log: Found
     setting: Setting
@@ -80,13 +80,13 @@ class Run:
 
     @property
     def processors(self) -> int:
-        """Of the machine: of a baseline as in the paper that has the figure, else as in the Gas paper."""
+        """Processors of the machine: for a baseline as in the paper with the figure, otherwise as in the Gas paper."""
         known = {} if self.log.own or self.policy else {site.trace: site.processors for site in SITES}
         return known.get(self.log.source.trace, self.log.source.processors)
 
     @property
     def configuration(self) -> Configuration:
-        """What determines its result, see `experiments.malleate.run.malleate_run`."""
+        """Return what determines the result, see `experiments.malleate.run.malleate_run`."""
         perfect = self.setting.perfect or self.log.source.estimates == "perfect"
         common = {
             "log": self.log.sha256,
@@ -108,7 +108,7 @@ class Run:
 
 
 def malleate_runs(options: Options, logs: Sequence[Found]) -> list[Run]:
-    """Return all runs of the study with the logs at hand."""
+    """Return all runs of the study with the available logs."""
     base = replace(BASE, cost=options.cost)
     found = []
     for log in logs:
@@ -124,16 +124,16 @@ def malleate_runs(options: Options, logs: Sequence[Found]) -> list[Run]:
 
 @dataclass(frozen=True)
 class Case:
-    """What is compared with rigid jobs: a strategy on a log on some terms, and which figure of which jobs."""
+    """A comparison with rigid jobs: strategy, log and terms, and the figure and group of jobs that are compared."""
 
     log: Found
     setting: Setting
     percent: int
-    """Of the jobs that adopt the strategy."""
+    """Percentage of jobs that adopt the strategy."""
     strategy: str
     what: str = "turnaround"
     group: str = "all"
-    """Or "adopters", or "others", or a class of `experiments.malleate.fairness.CLASSES`."""
+    """"all", "adopters", "others", or a class of `experiments.malleate.fairness.CLASSES`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ class Results(LogResults[Options, Run]):
     """All runs and their results, in the same order."""
 
     level: float = LEVEL
-    """Of all intervals."""
+    """Level of all intervals."""
 
     def results_of(self, log: Found, setting: Setting, percent: int) -> list[Result]:
         """Return the results of all seeds."""
@@ -159,17 +159,17 @@ class Results(LogResults[Options, Run]):
 
     @property
     def settings(self) -> list[Setting]:
-        """All terms that have runs."""
+        """All terms with runs."""
         return list(dict.fromkeys(run.setting for run in self.runs if not run.policy))
 
     def percents(self, setting: Setting) -> list[int]:
-        """Return the shares of adopters of some terms."""
+        """Return the shares of adopters on some terms."""
         return sorted({run.percent for run in self.runs if run.setting == setting and not run.policy})
 
     def sums(
         self, log: Found, setting: Setting, percent: int, strategy: str, what: str, group: str = "all"
     ) -> NDArray[np.float64] | None:
-        """Return sums over the jobs of each month, of all seeds together; None where there are none."""
+        """Return sums over the jobs of each month, of all seeds together; None if there are no results."""
         of = [
             one["strategies"][strategy][group][what]
             for one in self.results_of(log, setting, percent)
@@ -180,7 +180,7 @@ class Results(LogResults[Options, Run]):
     def change(self, case: Case) -> Interval | None:
         """Return the change of a mean against rigid jobs in per cent, with its interval over months.
 
-        Of "log", the sums of logarithms, it is that of geometric means. None where the mean of rigid jobs is 0.
+        For "log", the sums of logarithms, it is the change of geometric means. None if the mean of rigid jobs is 0.
         """
         sums = self._sums(case)
         if sums is None or (case.what != "log" and not sums.rigid.any()):
@@ -194,9 +194,9 @@ class Results(LogResults[Options, Run]):
         return _in_per_cent(found, above=1)
 
     def share(self, case: Case, other: str) -> Interval | None:
-        """Return which share of what another strategy saves of turn-around times a strategy saves.
+        """Return the saving of turn-around time by a strategy as a share of that by another strategy.
 
-        None where the other saves nothing.
+        None if the other strategy saves nothing.
         """
         one, two = self._sums(case), self._sums(replace(case, strategy=other))
         if one is None or two is None or two.rigid.sum() <= two.strategy.sum():
@@ -204,16 +204,16 @@ class Results(LogResults[Options, Run]):
         return ratio_by_months(one.rigid - one.strategy, two.rigid - two.strategy, level=self.level)
 
     def against(self, case: Case, other: str) -> Interval | None:
-        """Return by how many per cent a mean with a strategy differs from that with another."""
+        """Return the difference in per cent of a mean with a strategy from that with another."""
         one, two = self._sums(case), self._sums(replace(case, strategy=other))
         if one is None or two is None or not two.strategy.any():
             return None
         return _in_per_cent(ratio_by_months(one.strategy, two.strategy, level=self.level), above=1)
 
     def evenness(self, log: Found, percent: int, strategy: str) -> Interval | None:
-        """Return by how much Jain's index of users' slowdowns is above that with rigid jobs, a mean over seeds.
+        """Return the difference of Jain's index of users' slowdowns from that with rigid jobs, as a mean over seeds.
 
-        The interval is by the jackknife over months. None where no user has enough jobs, on any seed.
+        The interval is by the jackknife over months. None if no user has enough jobs with any seed.
         """
         results = [one for one in self.results_of(log, self.base, percent) if _has(one, strategy)]
         pairs = [[one["strategies"][name]["even"] for name in (strategy, "rigid")] for one in results]
@@ -227,14 +227,14 @@ class Results(LogResults[Options, Run]):
         return jackknifed(whole, without.tolist(), level=self.level)
 
     def part(self, case: Case) -> Interval | None:
-        """Return a share of jobs in per cent, as of those that end "later"."""
+        """Return a share of jobs in per cent, for example of jobs that end "later"."""
         sums = self._sums(case)
         return None if sums is None else _in_per_cent(ratio_by_months(sums.strategy, sums.jobs, level=self.level))
 
     def mean_of(
         self, log: Found, percent: int, strategy: str, what: str, setting: Setting | None = None
     ) -> float | None:
-        """Return the mean over seeds of what is one number of a run."""
+        """Return the mean over seeds of a figure that is one number per run."""
         of = [
             one["strategies"][strategy][what]
             for one in self.results_of(log, setting or self.base, percent)
@@ -248,7 +248,7 @@ class Results(LogResults[Options, Run]):
         return [(run, result) for run, result in self.pairs if run.policy]
 
     def _sums(self, case: Case) -> _Sums | None:
-        """Return sums by month over the same seeds; None where no month has enough jobs."""
+        """Return sums by month over the same seeds; None if no month has enough jobs."""
         results = [one for one in self.results_of(case.log, case.setting, case.percent) if _has(one, case.strategy)]
         if not results:
             return None
@@ -274,7 +274,7 @@ class _Sums:
 
 
 def _in_per_cent(found: Interval, *, above: float = 0) -> Interval:
-    """Return a ratio in per cent, or by how much it is above a number."""
+    """Return a ratio in per cent, or its excess over a number."""
     return Interval(100 * (found.mean - above), None if found.half_width is None else 100 * found.half_width)
 
 
@@ -283,7 +283,7 @@ def _has(result: Mapping[str, Any], strategy: str) -> bool:
 
 
 def summarised(computed: Computed[Options, Run]) -> Results:
-    """Return what came out."""
+    """Return the results."""
     return Results.of(computed)
 
 

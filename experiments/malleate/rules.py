@@ -9,38 +9,38 @@ from typing import Final
 __all__ = ["AT_START", "AT_SUBMISSION", "EVER_AGAIN", "NEVER", "STRATEGIES", "Strategy"]
 __all__ += ["EASY", "FIXED", "KEEP_OWN", "PLAN_AGAIN", "START_OWN", "START_SMALLEST"]
 
-# Under which discipline jobs wait.
+# Discipline of the queue.
 EASY, PLAN_AGAIN = 0, 1
 
 # When an adopter's size is chosen.
 NEVER, AT_SUBMISSION, EVER_AGAIN, AT_START = 0, 1, 2, 3
 
-# What becomes of an adopter that runs.
+# Sizes of a running adopter.
 FIXED, START_SMALLEST, START_OWN, KEEP_OWN = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """What adopters do, and what their scheduler does with them. Other jobs are rigid under the same scheduler.
+    """What adopters do, and what their scheduler does with them. All other jobs are rigid under the same scheduler.
 
     Attributes
     ----------
     title
-        In reports.
+        Name in reports.
     group
         "rigid", "moldable" or "malleable".
     about
-        In a sentence.
+        Description in one sentence.
     when
-        An adopter's size is chosen.
+        When an adopter's size is chosen.
     samples
-        Simulations of the queue by which a size is chosen; 0 if it is chosen by walltimes.
+        Number of simulations of the queue by which a size is chosen; 0 if it is chosen by walltimes.
     discipline
-        Of the queue.
+        Discipline of the queue.
     runs
-        What becomes of an adopter that runs.
+        Sizes of a running adopter.
     from_own
-        Whether sizes below its own are left out of the range of an adopter.
+        Whether an adopter cannot have sizes below its own.
     """
 
     title: str
@@ -126,6 +126,6 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
         runs=KEEP_OWN,
     ),
 }
-"""By the names in tables. Those of malleable jobs are after the common pools and KeepPref of Zojer, Posner and Özden,
+"""By the names in tables. Strategies of malleable jobs follow the common pools and KeepPref of Zojer, Posner and Özden,
 Evaluating Malleable Job Scheduling in HPC Clusters using Real-World Workloads, arXiv:2602.17318, 2026.
 """

@@ -1,4 +1,4 @@
-"""A log under all strategies: what became of adopters and of the others."""
+"""A log under all strategies: results of adopters and of all other jobs."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ from workloads.selection import months_of
 __all__ = ["BASELINE", "LATER", "ON_S3", "malleate_run"]
 
 ON_S3: Final = "gas-s3"
-"""The name of Gas under a scheduler that keeps its promises, which is simulated by `gas.simulation`."""
+"""Name of Gas under a scheduler that keeps its promises, simulated by `gas.simulation`."""
 
 BASELINE: Final = "baseline"
-"""The name of runs that are there for a published figure of rigid jobs."""
+"""Name of runs that reproduce a published figure for rigid jobs."""
 
 LATER: Final = 60
-"""Seconds by which a job must end later, or sooner, to count so."""
+"""Seconds by which a job must end later, or sooner, to count as such."""
 
 _SHORT: Final = 10
-"""Seconds that the bounded slowdown takes a shorter job to run."""
+"""The bounded slowdown treats shorter run times as this one, in seconds."""
 
 _ACTIVE: Final = 10
-"""Jobs that a user must have to count."""
+"""Users with fewer jobs do not count."""
 
 _WORSE: Final = 1.05
-"""Mean turn-around time over that with rigid jobs, from which on a user has lost."""
+"""A user has lost if the mean turn-around time exceeds that with rigid jobs by this factor."""
 
 
 def malleate_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
-    """Return what became of the jobs of a log under each strategy; a pure function of its configuration.
+    """Return the results of a log under each strategy; a pure function of its configuration.
 
     Parameters
     ----------
     configuration
         "log" (sha256 of its content), "processors", "estimates" ("users", or "perfect" for run times), "recipe",
-        "percent" of jobs that adopt, "seed", "cost" of a change of size in seconds, "load" (over that of the log:
-        times between submissions are divided by it), "months" (all if empty), and "s3", whether Gas under S³ takes
-        part. For a `BASELINE`, "recipe" is that, and "policy" is the scheduler.
+        "percent" of jobs that adopt, "seed", "cost" of a change of size in seconds, "load" (relative to the log: times
+        between submissions are divided by it), "months" (all if empty), and "s3", whether to include Gas under S³. For
+        a baseline, "recipe" is `BASELINE` and "policy" is the scheduler.
     files
         The path of each log.
 
@@ -63,8 +63,8 @@ def malleate_run(configuration: Configuration, *, files: Mapping[str, str]) -> R
         "months", "offered" (the load of the rigid jobs), and for each strategy sums over the jobs submitted in each
         month, by groups ("all", "adopters", "others", and the classes of `fairness.CLASSES`): "jobs", "turnaround",
         "wait", "log" (of turn-around times), "slowdown", "later" and "sooner" (than as a rigid job). "used" is the
-        processor time over that of rigid jobs, "busy" the share of the machine's until the last end, "users_later" a
-        share of users, "even" what `fairness.evenness` returns.
+        processor time divided by that of rigid jobs, "busy" the utilization until the last end, "users_later" a share
+        of users, "even" the return value of `fairness.evenness`.
     """
     log = load_log(Path(files[configuration["log"]]), configuration["log"])
     jobs = _jobs(log, configuration)
@@ -149,7 +149,7 @@ def _figures(
 
 def _users_later(user: NDArray[np.int64], turnaround: NDArray[np.int64], before: NDArray[np.int64]) -> float | None:
     """Return the share of users whose mean turn-around time is more than 5% above that with rigid jobs."""
-    user, turnaround, before = (column[user >= 0] for column in (user, turnaround, before))  # no user has unknown ones
+    user, turnaround, before = (column[user >= 0] for column in (user, turnaround, before))  # of known users
     _, which, count = np.unique(user, return_inverse=True, return_counts=True)
     after = np.bincount(which, weights=turnaround)[count >= _ACTIVE]
     then = np.bincount(which, weights=before)[count >= _ACTIVE]

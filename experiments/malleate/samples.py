@@ -1,8 +1,8 @@
-"""Choosing by prediction: on which size a job would end first, over simulations of its queue with drawn run times.
+"""Choosing by prediction: the size on which a job ends first on average over simulations with drawn run times.
 
-Each sample is a simulation of its own, by the same event loop, of rigid jobs: those that run and those that wait before
-the job that chooses, with run times drawn from the shares of walltimes that their users' last jobs used. When that job
-would start on each of its sizes shows at each pass. Jobs behind it and jobs to come are not in it.
+Each sample is a separate simulation of rigid jobs with the same event loop: running jobs and jobs that wait ahead of
+the choosing job. Run times are drawn from the shares of walltimes that the last jobs of their users used. Each pass
+shows whether the choosing job would start on each of its sizes. Jobs behind it and future jobs are left out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from gas.compiled import lean_kernel
 __all__ = ["AGAIN", "choose_by_samples", "draw", "mold_again_by_samples", "note_share"]
 
 AGAIN = 20
-"""Jobs at the head of the queue that choose again; those behind them have time."""
+"""Jobs at the head of the queue that choose again; those behind them can still choose later."""
 
 
 _LEAST_OF_USER = 5
@@ -55,7 +55,7 @@ _TRIES = 10
 
 @lean_kernel
 def note_share(state: Elastic, job: int) -> None:
-    """Note which share of its walltime a job has used that has just ended."""
+    """Record the share of its walltime that a just ended job has used."""
     share = state.done[ACCURACY, job]
     for of in (state.jobs[USER, job], len(state.known) - 1):
         state.recent[of, state.known[of] % LAST_SHARES] = share
@@ -79,11 +79,11 @@ def mold_again_by_samples(state: Elastic, scratch: Elastic) -> None:
 
 @lean_kernel
 def _choose(state: Elastic, scratch: Elastic, job: int, ahead: int) -> None:
-    """Choose a job's size by the mean of its ends over samples, of several sizes the smallest.
+    """Choose the size of a job with the least mean end over samples; of equal ones the smallest.
 
-    So many jobs of the queue are ahead of it. It joins them at the end, so nothing that happens before it starts hangs
-    on its size: each sample is one simulation, in which all sizes wait. The scratch needs room for all that run and
-    wait.
+    `ahead` jobs of the queue are ahead of it. The job is last in the sampled queue, so nothing before its start depends
+    on its size: each sample is one simulation in which all sizes wait. The scratch needs room for all running and
+    waiting jobs.
     """
     jobs, luck, ends = state.jobs, state.luck, scratch.ends
     samples, seed = state.rules[SAMPLES], luck[0]
@@ -103,7 +103,7 @@ def _choose(state: Elastic, scratch: Elastic, job: int, ahead: int) -> None:
 
 @lean_kernel
 def _is_open(ends: NDArray[np.int64], count: int, sample: int) -> bool:
-    """Return whether any size waits in a sample."""
+    """Return whether any size has to wait in a sample."""
     found = False
     for i in range(count):
         found = found or ends[NEXT, i] == sample
@@ -112,10 +112,10 @@ def _is_open(ends: NDArray[np.int64], count: int, sample: int) -> bool:
 
 @lean_kernel
 def _wait(state: Elastic, scratch: Elastic, job: int, sample: int, least: int) -> int:
-    """Let all sizes of a job wait in a sample; return the least sum of ends that is known of one for all samples.
+    """Let all sizes of a job wait in a sample; return the least sum of ends over all samples known so far.
 
-    Left out is what cannot be that: its time alone is longer, or what it has waited makes it so. Whether a job starts
-    at once hangs on walltimes alone, so such a wait is that of all samples.
+    A size drops out once its execution times alone, or with its waits so far, exceed that sum. Whether a job starts at
+    once depends only on walltimes, so a size that does not wait in one sample waits in none.
     """
     table, now, ends, first = state.table, scratch.now, scratch.ends, state.jobs[FIRST, job]
     count, begun = state.jobs[LAST, job] - first, now[NOW]
@@ -153,7 +153,7 @@ def _wait(state: Elastic, scratch: Elastic, job: int, sample: int, least: int) -
 
 @lean_kernel
 def draw(state: Elastic, scratch: Elastic, ahead: int) -> None:
-    """Make the scratch the simulation of those that run and the first that wait now, with run times drawn for them."""
+    """Set the scratch to a simulation of the running and the first `ahead` waiting jobs, with drawn run times."""
     now, there = state.now, scratch.now
     there[NOW], there[FREE], there[RUNNING], there[WAITING] = now[NOW], now[FREE], now[RUNNING], ahead
     there[ENDED] = 0
@@ -181,7 +181,7 @@ def draw(state: Elastic, scratch: Elastic, ahead: int) -> None:
 
 @lean_kernel
 def _run_time(state: Elastic, job: int, walltime: int, age: int) -> int:
-    """Draw for how long a job runs that has run for some seconds: above that, and within its walltime."""
+    """Draw the run time of a job that has run for `age` seconds: above that, and within its walltime."""
     for _ in range(_TRIES):
         lasts = int(_share(state, job) * walltime)
         if lasts > age:
@@ -191,7 +191,7 @@ def _run_time(state: Elastic, job: int, walltime: int, age: int) -> int:
 
 @lean_kernel
 def _share(state: Elastic, job: int) -> float:
-    """Draw from the shares of its user's last jobs, or of all users' where few are known."""
+    """Draw from the shares of the user's last jobs, or of all users' if few are known."""
     user, of_all = state.jobs[USER, job], len(state.known) - 1
     if state.known[of_all] == 0:
         return 1.0

@@ -43,7 +43,7 @@ __all__ = ["complete", "floor", "grow", "next_end", "shrink", "spare", "start"]
 
 @lean_kernel
 def start(state: Elastic, job: int, row: int) -> None:
-    """Start a job on a size for which there are processors."""
+    """Start a job on a size that fits into the free processors."""
     work, now = state.work, state.now
     work[ROW, job], work[START, job], work[SINCE, job] = row, now[NOW], now[NOW]
     state.done[CHANGED, job] = now[NOW]
@@ -68,7 +68,7 @@ def complete(state: Elastic, job: int) -> None:
 
 @lean_kernel
 def next_end(state: Elastic) -> int:
-    """Return when the first of the running jobs ends; an instant beyond all if none runs."""
+    """Return the next end of a running job; an instant beyond all if none runs."""
     instant = ENDLESS
     for k in range(state.now[RUNNING]):
         instant = min(instant, state.work[END, state.running[k]])
@@ -77,7 +77,7 @@ def next_end(state: Elastic) -> int:
 
 @lean_kernel
 def floor(state: Elastic, job: int) -> int:
-    """Return the size to which a running job can shrink."""
+    """Return the row of the smallest size of a running job."""
     if not state.jobs[ADOPTS, job] or state.rules[RUNS] == FIXED:
         return state.work[ROW, job]  # type: ignore[no-any-return]
     if state.rules[RUNS] == KEEP_OWN:
@@ -87,7 +87,7 @@ def floor(state: Elastic, job: int) -> int:
 
 @lean_kernel
 def spare(state: Elastic) -> int:
-    """Return how many processors running jobs could give back by shrinking."""
+    """Return how many processors running jobs could free by shrinking."""
     found = 0
     if state.rules[RUNS] != FIXED:
         for k in range(state.now[RUNNING]):
@@ -98,9 +98,9 @@ def spare(state: Elastic) -> int:
 
 @lean_kernel
 def shrink(state: Elastic, wanted: int) -> None:
-    """Shrink running jobs until at least so many processors more are free; `spare` says that there are.
+    """Shrink running jobs to free at least `wanted` processors; the caller has checked `spare`.
 
-    The one that is furthest above the size to which it can shrink gives way first.
+    First shrinks the job that is furthest above its smallest size.
     """
     work, table, now = state.work, state.table, state.now
     _aim_at_present(state)
@@ -120,7 +120,7 @@ def shrink(state: Elastic, wanted: int) -> None:
 
 @lean_kernel
 def grow(state: Elastic) -> None:
-    """Let running jobs grow on free processors, the smallest first, as far as that brings their ends forward."""
+    """Let running jobs grow on free processors, the smallest first, as long as they end sooner."""
     work, table, now = state.work, state.table, state.now
     _aim_at_present(state)
     left = now[FREE]
@@ -159,7 +159,7 @@ def _aim_at_present(state: Elastic) -> None:
 
 @lean_kernel
 def _reach_targets(state: Elastic) -> None:
-    """Give running jobs the sizes that they are to have: those that shrink first."""
+    """Give running jobs their target sizes: first those that shrink."""
     for grows in range(2):
         k = 0
         while k < state.now[RUNNING]:
@@ -167,14 +167,14 @@ def _reach_targets(state: Elastic) -> None:
             row, target = state.work[ROW, job], state.work[TARGET, job]
             if row != target and (target > row) == (grows == 1):
                 _change(state, job, target)
-                k = 0  # its place has changed, and those of others with it
+                k = 0  # its index has changed, and those of other jobs
             else:
                 k += 1
 
 
 @lean_kernel
 def _change(state: Elastic, job: int, row: int) -> None:
-    """Give a running job another size: it does nothing for the cost of that, and then goes on at its new pace."""
+    """Change the size of a running job: it makes no progress for the cost, then continues at its new pace."""
     work, done, table, now = state.work, state.done, state.table, state.now
     present = work[ROW, job]
     _remove(state, job)
@@ -184,7 +184,7 @@ def _change(state: Elastic, job: int, row: int) -> None:
     now[FREE] += table[SIZE, present] - table[SIZE, row]
     work[ROW, job], work[TARGET, job], work[SINCE, job] = row, row, now[NOW] + state.rules[COST]
     work[END, job] = end_of(state, job)
-    # What is left by the walltime; never less than what is left in truth, which only rounding could bring about.
+    # Remaining seconds by the walltime; below the true remainder only by rounding, hence the maximum.
     left = (1.0 - done[SHARE, job] * done[ACCURACY, job]) * table[WALLTIME, row]
     work[HOLDS, job] = max(work[SINCE, job] + int(np.ceil(left)), work[END, job])
     _insert(state, job)

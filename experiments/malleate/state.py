@@ -1,8 +1,8 @@
-"""What a simulation of jobs that change their sizes is at an instant, as arrays.
+"""The state of a simulation of jobs that change their sizes, as arrays.
 
-A job's possible sizes are rows of a table, ascending. `work` and `done` say how far it is: a job that changed its size
-at `SINCE` has done a share of its work by then, and does the rest at the pace of its new size. `SINCE` may lie ahead,
-while it is changing and makes no progress.
+A job's possible sizes are rows of a table, ascending. `work` and `done` hold its progress: a job that changed its size
+at `SINCE` has done a share of its work by then, and does the rest at the pace of its new size. `SINCE` is in the future
+while the job is changing and makes no progress.
 """
 
 from __future__ import annotations
@@ -22,39 +22,38 @@ __all__ = ["Elastic", "check", "end_of", "initial", "planned", "scratch_of"]
 # Rows of `table`: processors, execution time and walltime in seconds.
 SIZE, TIME, WALLTIME = 0, 1, 2
 
-# Rows of `jobs`: what a job is.
+# Rows of `jobs`: constants of a job.
 SUBMIT, FIRST, LAST, OWN, ADOPTS, USER = 0, 1, 2, 3, 4, 5
 
-# Rows of `work`: what it does. ROW is the size that it has or that was chosen; TARGET the one that it is about to get;
-# END its real end and HOLDS the one that the scheduler believes in, while it runs. START is ahead while it waits with a
+# Rows of `work`: the present state of a job. ROW is its present or chosen size; TARGET the next one. Of a running job,
+# END is the true end and HOLDS the end that the scheduler expects. START is in the future while a job waits with a
 # place in the plan of the last pass.
 ROW, TARGET, START, END, HOLDS, SINCE = 0, 1, 2, 3, 4, 5
 
-# Rows of `done`: the share of its work done by SINCE, the processor-seconds used by CHANGED, and execution time /
-# walltime.
+# Rows of `done`: the share of work done by SINCE, the processor-seconds used by CHANGED, and execution time / walltime.
 SHARE, USED, CHANGED, ACCURACY = 0, 1, 2, 3
 
-# Entries of `now`. PLANNED jobs at the head of the queue have places in the plan of the last pass, which still holds:
-# nothing has ended before its walltime since. `OUTDATED` if something has.
+# Entries of `now`. PLANNED jobs at the head of the queue have places in the plan of the last pass, which is still
+# valid: no job has ended before its walltime since. `OUTDATED` otherwise.
 NOW, FREE, RUNNING, WAITING, CHOSEN_AT, ENDED, PLANNED = 0, 1, 2, 3, 4, 5, 6
 OUTDATED = -1
 
 # Entries of `rules`.
 MACHINE, WHEN, SAMPLES, DISCIPLINE, RUNS, FROM_OWN, COST = 0, 1, 2, 3, 4, 5, 6
 
-# Rows of `ends`, for the sizes of a job that chooses: the sum of its ends over all samples, from the instant of the
-# choice, as far as they are simulated, and the next sample in which it waits: `KNOWN` after the last, `OUT` if it
-# cannot be chosen.
+# Rows of `ends`, for the sizes of a choosing job: the sum of its ends over all samples, relative to the instant of the
+# choice, as far as simulated, and the next sample in which it waits: `KNOWN` after the last, `OUT` if it cannot be
+# chosen.
 TOTAL, NEXT = 0, 1
 KNOWN, OUT = -1, -2
 
 NOT_YET = -1
 
 LUCK_AT_FIRST = 20_261_124
-"""The state of the generator of random numbers at the start: all strategies have the same luck."""
+"""Initial state of the random number generator: it is the same for all strategies."""
 
 LAST_SHARES = 20
-"""So many of the last shares of each user are drawn from, and of all users for one of whom few are known."""
+"""How many of each user's last shares are drawn from; shares of all users replace those of a user with few."""
 
 
 class Elastic(NamedTuple):
@@ -69,25 +68,25 @@ class Elastic(NamedTuple):
     queue: NDArray[np.int64]
     """Jobs in order of submission; the first ``now[WAITING]`` of them."""
     recent: NDArray[np.float64]
-    """Shares of walltimes that the last jobs of each user used, in the last row those of all users."""
+    """Shares of walltimes that the last jobs of each user used; the last row has those of all users."""
     known: NDArray[np.int64]
-    """How many jobs of each user have ended, and last of all."""
+    """How many jobs of each user have ended; the last entry counts all users."""
     luck: NDArray[np.int64]
-    """The state of the generator of random numbers."""
+    """State of the random number generator."""
     ends: NDArray[np.int64]
-    """What is known of the sizes of a job that chooses by samples."""
+    """For each size of a job that chooses by samples: see `TOTAL` and `NEXT`."""
     plan: Profile
     now: NDArray[np.int64]
     rules: NDArray[np.int64]
 
 
 def initial(moldable: MoldableJobs, adopts: NDArray[np.bool_], strategy: Strategy, cost: int) -> Elastic:
-    """Return the empty machine, before anything was submitted.
+    """Return the empty machine before the first submission.
 
     Parameters
     ----------
     adopts
-        Which jobs choose or change their sizes; the others keep their own.
+        Which jobs choose or change their sizes; all others keep their own.
     cost
         Seconds without progress after each change of size.
     """
@@ -128,7 +127,7 @@ def initial(moldable: MoldableJobs, adopts: NDArray[np.bool_], strategy: Strateg
 
 
 def scratch_of(state: Elastic) -> Elastic:
-    """Return a simulation of as many rigid jobs, of which `experiments.malleate.samples` makes what it needs."""
+    """Return a simulation of as many rigid jobs, as work space for `experiments.malleate.samples`."""
     count = state.jobs.shape[1] + 1
     return state._replace(
         table=np.zeros((3, count), np.int64),
@@ -144,14 +143,14 @@ def scratch_of(state: Elastic) -> Elastic:
 
 @lean_kernel
 def planned(state: Elastic, job: int, row: int) -> int:
-    """Return for how many seconds a job would hold the processors of a size by its walltime."""
+    """Return for how many seconds a job would hold the processors of a size, by its walltime."""
     from_range = state.rules[WHEN] == AT_START and state.jobs[ADOPTS, job]
     return state.table[WALLTIME, lowest(state, job) if from_range else row]  # type: ignore[no-any-return]
 
 
 @lean_kernel
 def lowest(state: Elastic, job: int) -> int:
-    """Return the smallest size that a job can have."""
+    """Return the row of the smallest possible size of a job."""
     if not state.jobs[ADOPTS, job]:
         return state.jobs[OWN, job]  # type: ignore[no-any-return]
     return state.jobs[OWN if state.rules[FROM_OWN] else FIRST, job]  # type: ignore[no-any-return]
@@ -159,7 +158,7 @@ def lowest(state: Elastic, job: int) -> int:
 
 @lean_kernel
 def end_of(state: Elastic, job: int) -> int:
-    """Return when a running job ends if it keeps its size."""
+    """Return the end of a running job if it keeps its size."""
     left = (1.0 - state.done[SHARE, job]) * state.table[TIME, state.work[ROW, job]]
     return state.work[SINCE, job] + int(np.ceil(left - 1e-6))  # type: ignore[no-any-return]
 

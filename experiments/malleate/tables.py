@@ -1,4 +1,4 @@
-"""Tables of results of the study, and what their columns mean."""
+"""Tables of results of the study, and the meaning of their columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["TABLES"]
 
 
 def _strategies(study: Results) -> Iterable[tuple[dict[str, object], Mapping[str, Any], Mapping[str, Any]]]:
-    """Return what a strategy of a run is, its figures, and the result of the run."""
+    """Return for each strategy of each run its identifying columns, its figures, and the result of the run."""
     for run, result in study.pairs:
         for name, figures in result.get("strategies", {}).items():
             about = {"log": run.log.name, "terms": run.setting.name, "percent": run.percent, "seed": run.seed}

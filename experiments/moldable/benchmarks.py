@@ -1,7 +1,8 @@
-"""The NAS benchmarks as moldable applications, in the forms of which studies say how much hangs on them.
+"""The NAS benchmarks as moldable applications, in several forms, so that studies can show how much depends on them.
 
 The times that the Gas paper used (NASA's public results of 1999) are lost. Ours were measured on machines of later
-years, so studies are run with every data set at hand, with gaps filled, and slowed down to nodes of the paper's era.
+years, so studies use every available data set, with missing sizes filled in, and slowed down to nodes of the paper's
+era.
 """
 
 from __future__ import annotations
@@ -29,37 +30,37 @@ MIXES: Mapping[Mix, Mapping[str, float]] = {
     "unrestricted": {"EP": 1.0},
     "restricted": dict.fromkeys(("MG", "LU", "SP", "BT"), 1 / 4),
 }
-"""How likely each benchmark is: a third for each constraint (the paper, 5.2), or a fifth each (its authors' later
-code); only those without a constraint, or with one (5.3).
+"""Probability of each benchmark: a third for each constraint (the paper, 5.2), or a fifth each (later code of its
+authors); only benchmarks without a constraint, or only those with one (5.3).
 """
 
 RATES: Mapping[str, float] = {"BT": 2140.0, "SP": 1650.0, "LU": 2370.0, "MG": 2460.0, "EP": 31.0}
-"""Millions of operations a second on a process of the cluster whose times are the default, from fits to its curves."""
+"""Millions of operations per second of one process on the cluster of the default times, from fits to its curves."""
 
 ERA_RATES: Mapping[str, float] = {"BT": 44.0, "SP": 35.0, "LU": 49.0, "MG": 51.0, "EP": 2.6}
-"""The same on a node of the paper's era."""
+"""The same rates on a node of the paper's era."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """In which form the benchmarks take part.
+    """The form of the benchmarks: data set, sizes and speed.
 
     Attributes
     ----------
     dataset
-        Times of each class: "default", or the name of one that has them (`speedup_models.nas.datasets`).
+        Times of each class: "default", or a data set that has them (`speedup_models.nas.datasets`).
     filled
-        Every size that a benchmark accepts between its least and its largest measured one (straight on log-log axes),
-        or the measured ones alone.
+        True: every size that a benchmark accepts between its smallest and its largest measured one, interpolated
+        linearly on log-log axes. False: the measured sizes only.
     era
-        Slowed down to nodes of the paper's era, or as measured.
+        Whether times are slowed down to nodes of the paper's era, or as measured.
     accuracy
-        Execution time over requested walltime, above 0 and at most 1.
+        Execution time divided by requested walltime, above 0 and at most 1.
     slower
-        By what all times are multiplied besides.
+        A further factor on all times.
     largest
-        Size at which measured times end; where they end before, they go on at the rate of their last two points, on
-        powers of two or of four as the benchmark accepts them. 0: as measured.
+        Size at which times end. Curves that end earlier continue at the rate of their last two points, on powers of
+        two or of four, as the benchmark accepts. 0: as measured.
     """
 
     dataset: str = "default"
@@ -75,19 +76,19 @@ class Form:
 
 
 def is_there(benchmark: str, problem_class: str, dataset: str) -> bool:
-    """Return whether a data set has times of a benchmark and a class."""
+    """Return whether a data set has times of a class of a benchmark."""
     if dataset == "default":
         return True
     return any(known.name == dataset and (benchmark, problem_class) in known.curves for known in datasets())
 
 
 def application(benchmark: str, problem_class: str, form: Form) -> Application:
-    """Return a benchmark at a class.
+    """Return the application of a class of a benchmark.
 
     Raises
     ------
     ModelError
-        There are no such times.
+        The data set has no such times.
     """
     dataset = DEFAULT[problem_class] if form.dataset == "default" else form.dataset
     nas = Nas.packaged(benchmark, problem_class, dataset, interpolate=form.filled)
@@ -101,7 +102,7 @@ def application(benchmark: str, problem_class: str, form: Form) -> Application:
 
 
 def _until(curve: Table, largest: int, step: int) -> Table:
-    """Return a curve that ends at a size, or goes on to it by steps."""
+    """Return a curve that ends at the size `largest`; a shorter one is continued in factors of `step`."""
     times = dict(zip(curve.counts, curve.times, strict=True))
     (before, slow), (last, time) = list(times.items())[-2:]
     power = math.log(time / slow) / math.log(last / before)
@@ -112,10 +113,10 @@ def _until(curve: Table, largest: int, step: int) -> Table:
 
 
 def choices(mix: Mix, form: Form, machine: int) -> list[tuple[str, str, float]]:
-    """Return the benchmarks, classes and probabilities of a mix, of those that have times on a machine of that size.
+    """Return benchmarks, classes and probabilities of a mix: those with times on a machine of that size.
 
-    Classes are equally likely. What a missing curve leaves goes to the other class of the benchmark, then, in a mix by
-    constraint, to the other benchmark of the constraint, and only then to all others in proportion.
+    Classes are equally likely. The share of a missing curve goes to the other class of the benchmark; if that is
+    missing too, in a mix by constraint, to the other benchmark of the constraint; then to all others in proportion.
     """
     there = {
         benchmark: classes
@@ -139,5 +140,5 @@ def _can_run(benchmark: str, problem_class: str, form: Form, machine: int) -> bo
 
 
 def requests(app: Application, machine: int) -> Requests:
-    """Return the sizes that an application can take on a machine, its execution time and its walltime on each."""
+    """Return the sizes that an application can use on a machine, with its execution time and walltime on each."""
     return app.requests(machine)

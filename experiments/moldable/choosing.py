@@ -1,4 +1,4 @@
-"""Logs with many moldable jobs in them, for all of which Gas chooses, each from the list of its moment."""
+"""Logs with many moldable jobs; Gas chooses for each of them from the availability list at its submission."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["Bushel", "of_moldable_jobs", "with_gas"]
 
 @dataclass(frozen=True)
 class Bushel:
-    """A log with moldable jobs in it.
+    """A log with moldable jobs.
 
     Attributes
     ----------
     jobs
-        All jobs, the moldable ones with their static requests.
+        All jobs; the moldable ones with their static requests.
     places
-        Where the moldable ones stand in them, ascending.
+        Indices of the moldable jobs, ascending.
     requests
-        What each of them can ask for.
+        The possible requests of each moldable job.
     """
 
     jobs: RigidJobs
@@ -39,19 +39,19 @@ class Bushel:
 
 
 def of_moldable_jobs(jobs: RigidJobs, count: int, options: Moldability, generator: np.random.Generator) -> Bushel:
-    """Return the jobs, so many of them, chosen at random, as moldable ones; what they asked for is their static one."""
+    """Return the jobs with `count` of them, chosen at random, moldable; their static request is the one of the log."""
     moldable = moldable_jobs(jobs, options, generator)
     places = np.sort(generator.permutation(len(jobs))[:count])
     estimate = jobs.estimate.copy()
-    estimate[places] = moldable.jobs.estimate[places]  # an accuracy of their own is theirs alone
+    estimate[places] = moldable.jobs.estimate[places]  # an accuracy of their own applies to moldable jobs only
     requests = [moldable.requests(place) for place in places.tolist()]
     return Bushel(replace(moldable.jobs, estimate=estimate), places, requests)
 
 
 def with_gas(bushel: Bushel, policy: Policy = "s3") -> Schedule:
-    """Return what comes of the jobs if Gas chooses for all who are moldable."""
+    """Return the schedule of the jobs if Gas chooses for all moldable ones."""
     if available():
-        compiled(earliest_fits)  # from here on the planner finds it
+        compiled(earliest_fits)  # the planner uses the compiled kernel from here on
     simulation = Simulation(bushel.jobs, policy, ask=bushel.places)
     requests_at = dict(zip(bushel.places.tolist(), bushel.requests, strict=True))
     while (place := simulation.run()) is not None:

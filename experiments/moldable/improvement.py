@@ -1,6 +1,6 @@
-"""The improvement factor: how many times sooner Gas was, and negative how many times sooner a static request was.
+"""The improvement factor: how many times shorter the turn-around time is with Gas; if negative, with a static request.
 
-The Gas paper, Fig. 5.2 to 5.11; its absolute value is never below 1.
+The Gas paper, Fig. 5.2 to 5.11. Its absolute value is never below 1.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 __all__ = ["EDGES", "classes", "labels"]
 
 EDGES = np.array([1.0, 1.1, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0, np.inf])
-"""Edges of the classes of improvement factors; the same downwards where Gas lost."""
+"""Edges of the classes of improvement factors; classes of losses have the same edges with a minus sign."""
 
 
 def labels() -> list[str]:
@@ -29,7 +29,7 @@ def classes(gas: NDArray[np.int64], static: NDArray[np.int64]) -> NDArray[np.int
 
 
 def _counted(slower: NDArray[np.int64], sooner: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many times as long the slower one took, by classes, where it did."""
+    """Count the runs in which `slower` took longer than `sooner`, in classes of the ratio."""
     factors = (slower / np.maximum(sooner, 1))[slower > sooner]
     counts: NDArray[np.int64] = np.histogram(factors, EDGES)[0].astype(np.int64)
     return counts

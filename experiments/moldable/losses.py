@@ -1,8 +1,8 @@
-"""Why a request of Gas ended later than a static one: the same moment simulated again with fewer unknown events.
+"""Why a request of Gas ended later than the static one: the same moment simulated again with fewer unknown events.
 
-Gas plans as if each job used its whole walltime and no other arrived. If that were so it could not lose. It loses
-because running jobs end early, waiting jobs end early, or others arrive. Each world of `WORLDS` keeps some of these
-events; if Gas still loses in one, the events that it keeps are enough.
+Gas plans as if each job used its whole walltime and no other job arrived. If that were true, it could not lose. It
+loses because running jobs end early, waiting jobs end early, or others arrive. Each world of `WORLDS` keeps some of
+these events; if Gas still loses in one, the events of that world are sufficient.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def still_loses(
     Parameters
     ----------
     schedule
-        Of the jobs as they are, under the policy.
+        The schedule of the unmodified jobs under the policy.
     place
-        Of the replaced job, in submission order.
+        Index of the replaced job, in submission order.
     """
     now = int(jobs.submit[place])
     begun = schedule.start[:place] <= now
@@ -56,7 +56,7 @@ def still_loses(
 
 
 def _with_whole_walltimes(jobs: RigidJobs, chosen: NDArray[np.bool_]) -> RigidJobs:
-    """Return the jobs up to one place behind the choice, of which the chosen ones use up what they asked for."""
+    """Return the jobs up to one index beyond the replaced job; the chosen ones use their whole walltimes."""
     count = len(chosen) + 1
     names = ("id", "submit", "processors", "estimate", "run_time", "user", "group", "executable", "row")
     first = {name: getattr(jobs, name)[:count].copy() for name in names}

@@ -1,12 +1,12 @@
 """Applications in front of several supercomputers, each with its own jobs (the Gas paper, sections 6.1 and 6.2 ii).
 
-Every machine runs a simulation of its own. They go on in step: always the one at which something happens next, in the
-order of the machines where that is the same second. Where an application arrives all of them stand still, so that it
-can read every availability list of that moment and submit to one machine or to several. Of several submissions the
-first to start wins, and the others are withdrawn at that instant: before a machine further down handles it, and on one
-further up, which has handled it already, as the next thing there. So who arrives in the very second in which another
-one starts may still meet, on such a machine, a submission that has lost; what is planned around it does not get later
-when it goes, and moves forward with all others.
+Every machine has a simulation of its own. They advance in step: next is always the machine with the earliest next
+event; at the same second, machines follow in their order. When an application arrives, all simulations stop, so that
+it can read every availability list of that moment and submit to one machine or to several. Of several submissions, the
+first to start wins, and the others are withdrawn at that instant: on a later machine before it handles that second, and
+on an earlier machine, which has already handled it, as its next event. An application that arrives in this very second
+may therefore still find a losing submission in the queue of an earlier machine. Jobs planned around that submission
+do not get later when it is withdrawn; they move forward with all others.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ __all__ += ["world_of"]
 Strategy = Literal[
     "home-static", "home", "choose-static", "everywhere-static", "choose", "everywhere", "hedge", "coallocate"
 ]
-"""What an application does when it arrives.
+"""What an application submits when it arrives.
 
 =================  ====================================================================================================
 home-static        its static request, on the machine of the job that it replaces
 home               Gas's request there
 choose-static      its static request, on the machine that promises the earliest end
-everywhere-static  its static request on every machine
+everywhere-static  its static request, on every machine
 choose             Gas's request, planned with all lists: one submission, to the machine where it ends first
-everywhere         on every machine Gas's request for that machine
-hedge              what `choose` submits and, if that has to wait, on every other machine Gas's request among those that
-                   take no longer: whichever starts first also ends no later than the chosen one could have
-coallocate         what ends first among what `choose` submits and parts on several machines that start together, each
-                   of them reserved; nothing moves them
+everywhere         Gas's request for each machine, on every machine
+hedge              the submission of `choose`; if that has to wait, also on every other machine Gas's request among
+                   those that take no longer: whichever starts first ends no later than the chosen one could have
+coallocate         the submission of `choose`, or parts on several machines that start together, if these end earlier;
+                   each part is reserved and does not move
 =================  ====================================================================================================
 
-Everywhere: if some would start at once, only the one of these that ends first is submitted; else it waits in all
-queues.
+With `everywhere`: if some requests would start at once, only the one of these that ends first is submitted; otherwise
+the application waits in all queues.
 """
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
 class Submission(NamedTuple):
-    """A request to a machine, and the start that it was promised."""
+    """A request to a machine, with its promised start."""
 
     machine: int
     processors: int
@@ -64,11 +64,11 @@ class Submission(NamedTuple):
     time: int
     start: int
     held: bool = False
-    """Whether it is a part of one that starts on several machines together."""
+    """Whether it is one of several parts that start together on several machines."""
 
     @property
     def end(self) -> int:
-        """When it ends if it starts as promised."""
+        """Return the end if it starts as promised."""
         return self.start + self.time
 
 
@@ -79,17 +79,17 @@ class Arriving:
     Attributes
     ----------
     submit
-        When it arrives.
+        Submission time in seconds.
     home, place
-        The machine where the job was that it takes the place of, and where that job stood among the machine's jobs.
+        The machine of the job that it replaces, and the index of that job among the machine's jobs.
     name
-        What it is.
+        Its name.
     static
         Processors of its static request.
     requests
-        What it can ask for on each machine; nothing where it cannot run.
+        Its possible requests on each machine; none where it cannot run.
     together
-        What it can ask for on several of them together, with its times there.
+        Its possible requests on several machines together, with their times.
     """
 
     submit: int
@@ -103,19 +103,19 @@ class Arriving:
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Machines with their jobs, and the applications in front of them.
+    """Machines with their jobs, and the applications that choose among them.
 
     Attributes
     ----------
     lists
-        The jobs of each machine. Every application stands in each of them, in the same order, as a job to be asked
-        about.
+        The jobs of each machine. Every application is in each of these lists, in the same order, as a job whose
+        request is decided at its submission.
     places
-        Where: a row for each machine, a column for each application.
+        Indices of the applications in these lists: a row per machine, a column per application.
     applications
-        By their arrival.
+        In order of arrival.
     begin
-        Jobs submitted before this second only keep the machines busy.
+        Jobs submitted before this second only warm up the machines.
     """
 
     lists: tuple[RigidJobs, ...]
@@ -124,16 +124,16 @@ class World:
     begin: int = 0
 
     def rigid(self, machine: int) -> NDArray[np.int64]:
-        """Return the places of a machine's own jobs that stayed what they were, and count."""
+        """Return the indices of a machine's jobs that no application replaced and that count."""
         stays = self.lists[machine].submit >= self.begin
         stays[self.places[machine]] = False
         return np.flatnonzero(stays)
 
 
 def world_of(machines: Sequence[RigidJobs], applications: Sequence[Arriving], begin: int = 0) -> World:
-    """Return a world of machines where applications take the place of some jobs.
+    """Return a world of machines where applications replace some jobs.
 
-    Jobs of a machine stay in their order, applications of another one come before or after those of the same second,
+    Jobs of a machine keep their order. Applications of other machines come before or after jobs of the same second,
     by the order of the machines.
     """
     order = sorted(
@@ -171,7 +171,7 @@ def _with_foreign(
     arrival: NDArray[np.int64],
     applications: NDArray[np.int64],
 ) -> RigidJobs:
-    """Return the jobs with those of other machines among them; what an application asks for is said when it arrives."""
+    """Return the jobs with those of other machines; the requests of applications are set when they arrive."""
 
     def merged(own: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
         found: NDArray[np.int64] = np.concatenate([others[:before], own, others[before:]])[arrival]
@@ -193,7 +193,7 @@ def _with_foreign(
 
 
 def submissions(strategy: Strategy, application: Arriving, lists: Sequence[AvailabilityList]) -> list[Submission]:
-    """Return what an application submits, by what the machines' lists say; its home comes first where all is equal."""
+    """Return what an application submits, given the lists of the machines; of equal candidates its home comes first."""
     machines = sorted(range(len(lists)), key=lambda machine: (machine != application.home, machine))
     if strategy.startswith("home"):
         machines = machines[:1]
@@ -219,7 +219,7 @@ def submissions(strategy: Strategy, application: Arriving, lists: Sequence[Avail
 
 
 def _together(application: Arriving, lists: Sequence[AvailabilityList], chosen: Submission | None) -> list[Submission]:
-    """Return the parts that end first on several machines together; none if a single one ends as soon."""
+    """Return parts on several machines that start together; none if a single request ends no later."""
     if application.together is None:
         return []
     before = LATEST if chosen is None else chosen.end
@@ -235,7 +235,7 @@ def _together(application: Arriving, lists: Sequence[AvailabilityList], chosen: 
 
 
 def _by_end(one: Submission) -> tuple[int, int, int]:
-    """Return by what Gas orders candidates (`gas.planner`)."""
+    """Return the key by which Gas orders candidates (`gas.planner`)."""
     return one.end, one.processors, one.start
 
 
@@ -261,14 +261,14 @@ def _those(requests: Requests, chosen: NDArray[np.bool_]) -> Requests:
 
 
 class Machines:
-    """The simulations of a world, all of them at the same moment.
+    """The simulations of a world, all at the same instant.
 
     Attributes
     ----------
     submitted
-        What each application that has arrived submitted.
+        The submissions of each application that has arrived.
     won
-        Which of these started, of parts that start together the first; -1 for an application that has not.
+        Index of the submission that started (of parts that start together the first); -1 if none has started.
     withdrawn
         How many submissions were withdrawn.
     """
@@ -283,11 +283,11 @@ class Machines:
         self.won = np.full(len(world.applications), -1, np.int64)
         self.withdrawn = 0
         self._waiting: list[set[int]] = [set() for _ in world.lists]
-        """Applications in the queue of each machine that wait in others, too."""
+        """For each machine, applications that wait in its queue and in others."""
         self._stands = [False] * len(world.lists)
 
     def copy(self) -> Machines:
-        """Return an independent copy, as they stand."""
+        """Return an independent copy in the present state."""
         other = object.__new__(Machines)
         other.__dict__.update(self.__dict__)
         other.simulations = [simulation.copy() for simulation in self.simulations]
@@ -296,15 +296,15 @@ class Machines:
         return other
 
     def run(self, until: int | None = None) -> int | None:
-        """Go on until an application arrives, and return which; None when all is over, or another one has started.
+        """Advance until an application arrives and return its number; None at the end of all jobs or after `until`.
 
         Parameters
         ----------
         until
-            The number of an application after whose start there is no need to go on.
+            Number of an application; the simulation need not continue after its start.
         """
         for machine, simulation in enumerate(self.simulations):
-            if not self._waiting[machine] and not self._stands[machine]:  # what happens elsewhere does not reach it
+            if not self._waiting[machine] and not self._stands[machine]:  # other machines do not affect it
                 self._stands[machine] = simulation.run() is not None
         while any(self._waiting):
             if until is not None and self.end(until) is not None:
@@ -329,7 +329,7 @@ class Machines:
         return len(self.submitted)
 
     def _look(self, machine: int) -> None:
-        """Withdraw elsewhere what has started on a machine."""
+        """For applications that have started on a machine, withdraw their other submissions."""
         waiting = sorted(self._waiting[machine])
         if not waiting:
             return
@@ -346,11 +346,11 @@ class Machines:
                     self.withdrawn += 1
 
     def lists(self) -> list[AvailabilityList]:
-        """Return what is free on each machine."""
+        """Return the availability list of each machine."""
         return [simulation.availability(f"machine {i}") for i, simulation in enumerate(self.simulations)]
 
     def answer(self, submitted: Sequence[Submission]) -> None:
-        """Say what the application that has arrived submits, at most one request to a machine."""
+        """Submit these requests of the application that has arrived, at most one per machine."""
         application = len(self.submitted)
         at = {one.machine: one for one in submitted}
         for machine, simulation in enumerate(self.simulations):
@@ -370,7 +370,7 @@ class Machines:
             self.won[application] = 0
 
     def end(self, application: int) -> int | None:
-        """Return when an application ends; None if it has not started."""
+        """Return the end of an application; None if it has not started."""
         which = int(self.won[application])
         if which < 0:
             return None
@@ -380,16 +380,16 @@ class Machines:
 
 
 Decide: TypeAlias = Callable[[int, Sequence[AvailabilityList]], list[Submission]]
-"""What an application, by its number, submits when the machines' lists are these."""
+"""Returns what an application (given by its number) submits, given the lists of the machines."""
 
 
 def follow(machines: Machines, decide: Decide, until: int | None = None) -> None:
-    """Let each job that arrives be submitted as decided, until all is over, or an application has started.
+    """Submit each arriving application as decided, until all jobs have ended or one application has started.
 
     Parameters
     ----------
     until
-        The number of that application.
+        Number of that application.
     """
     while (application := machines.run(until)) is not None:
         if until is not None and machines.end(until) is not None:

@@ -1,26 +1,27 @@
-"""Every job of a log made moldable without changing its load.
+"""Makes every job of a log moldable without changing its load.
 
 The survey of Cirne and Berman ("A model for moldable supercomputer jobs", IPDPS 2001) describes how moldable the jobs
-of supercomputers are: on how many processors they start to be of use, how parallel they are on average and how much
-that varies (Downey's A and sigma), how many alternative requests users can name, which sizes the applications accept.
-The numbers here are those of the authors' simulator; they were not compared with the papers.
+of supercomputers are: the smallest useful number of processors, average parallelism and its variance (Downey's A and
+sigma), the number of alternative requests that users can name, and the accepted sizes. The numbers here are those of
+the authors' simulator; they were not compared with the papers.
 
 As in that simulator:
 
 - the smallest size, the number of requests, and A for a given smallest size are uniform in the logarithm, sigma is
   normal and cut at 0;
-- the largest size is the least on which the job runs as fast as it ever will, or the machine; the smallest is cut to
-  it, after A was drawn for the uncut one;
-- the accepted sizes from the smallest to the largest are shuffled and as many kept as the user names, one of which
-  gives way to the job's own; so a job of a size that it would not be expected to take, and with but one that it would,
-  keeps its own alone.
+- the largest size is the smallest one with the maximal speed, at most the machine; the smallest size is cut to it,
+  after A was drawn for the uncut one;
+- the accepted sizes from the smallest to the largest are shuffled and as many kept as the user names. The job's own
+  size replaces one of them, so a job whose own size is not an accepted one and that has only one accepted size keeps
+  only its own.
 
-Different from it:
+Differences from that simulator:
 
 - the total work is not rounded up to whole seconds (there, L = ceil(S t) and T = ceil(L / S) make a job longer on its
-  own size than it was): the own request is what stands in the log, to the second, and so the load is that of the log;
-- the own size gives way to itself where the shuffle kept it (there, the first does, and one size may stand twice);
-- where no size is accepted, none above the largest is taken instead;
+  own size than it was): the own request is that of the log, to the second, and so the load is that of the log;
+- if the shuffle kept the own size, it is that one that the own size replaces (there, it replaces the first one, and one
+  size may occur twice);
+- if no size is accepted, no size above the largest is used instead;
 - requested times are rounded up, after rounding to microseconds (see `speedup_models.execution_times`);
 - a job of run time 0 stays rigid: it has no work to be shared.
 """
@@ -58,10 +59,10 @@ SURVEY: Final = (
 _ANY, _POWER_OF_TWO, _RIGID = 0, 1, len(SURVEY) - 1
 
 MOST_REQUESTS: Final = 19
-"""No user names more, the job's own included: the end of the distribution."""
+"""No user names more requests, the job's own included: the end of the distribution."""
 
 _DECIMALS: Final = 6
-_BLOCK: Final = 2**18  # requests whose times are computed at once; what that takes stays within a cache or so
+_BLOCK: Final = 2**18  # requests whose times are computed at once; their arrays fit about into a cache
 
 
 @dataclass(frozen=True)
@@ -71,15 +72,15 @@ class Moldability:
     Attributes
     ----------
     constraint
-        On sizes: "own", powers of two if the job's own size is one, else none (the authors' later model); "survey",
-        drawn from `SURVEY`; "none".
+        On sizes. "own": powers of two if the job's own size is one, otherwise none (the authors' later model);
+        "survey": drawn from `SURVEY`; "none".
     limited
-        Only as many requests as the user names, the job's own included; or all that are possible.
+        Whether only as many requests are kept as the user names, the job's own included, or all possible ones.
     variability
         The k of sigma = k max(0, N(1.209, 1.132)), from 0 to 1000.
     accuracy
-        Execution time over requested time, from 0.001 to 1, the same for every request; None for each job's own in the
-        log.
+        Execution time divided by requested time, from 0.001 to 1, the same for every request; None: each job has its
+        own accuracy of the log.
     """
 
     constraint: Sizes = "own"
@@ -101,7 +102,7 @@ class MoldableJobs:
     """Jobs and the requests that each of them could make, its own among them."""
 
     jobs: RigidJobs
-    """As they are submitted if they do not choose; a constant accuracy is in their estimates."""
+    """As submitted if they do not choose; a constant accuracy is included in their estimates."""
     first: NDArray[np.int64]
     """Requests of the job at place i are first[i]:first[i+1] of the following, by ascending size."""
     sizes: NDArray[np.int64]
@@ -116,7 +117,7 @@ class MoldableJobs:
     """Each job's variance of parallelism; NaN for those that stay rigid."""
 
     def requests(self, place: int) -> Requests:
-        """Return what the job at a place, in submission order, could ask for."""
+        """Return the possible requests of the job at an index, in submission order."""
         those = slice(self.first[place], self.first[place + 1])
         return Requests(self.sizes[those], self.times[those], self.walltimes[those])
 
@@ -124,16 +125,16 @@ class MoldableJobs:
 def moldable_jobs(jobs: RigidJobs, options: Moldability, generator: np.random.Generator) -> MoldableJobs:
     """Return the jobs with alternatives to their own requests.
 
-    As many random numbers are drawn whatever the options are, and each has one use: with the same seed, a job has the
-    same A under every constraint.
+    The options do not change how many random numbers are drawn nor what each is used for: with the same seed, a job
+    has the same A under every constraint.
 
-    A size on which the job would have to ask for more than `gas.times.LONGEST` (136 years) is left out, since no
-    scheduler takes that; no job of a real log has one.
+    Sizes for which the job would request more than `gas.times.LONGEST` (136 years) are left out, since no scheduler
+    accepts that; no job of a real log has such a size.
 
     Raises
     ------
     ValueError
-        A run time is above its estimate, so that what such a job is allowed to do is not decided yet.
+        A run time is above its estimate: what such a job is allowed to do must be decided first.
     """
     late = np.flatnonzero(jobs.run_time > jobs.estimate)
     if late.size:
@@ -179,25 +180,25 @@ def moldable_jobs(jobs: RigidJobs, options: Moldability, generator: np.random.Ge
 
 
 def smallest_size(uniform: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the smallest sizes on which jobs are of use, from 1 to 42, for numbers uniform in [0, 1)."""
+    """Return the smallest useful sizes of jobs, from 1 to 42, for numbers uniform in [0, 1)."""
     return np.maximum(1, np.ceil(_uniform_log(uniform, 0.0692, 0.6279))).astype(np.int64)
 
 
 def average_parallelism(uniform: NDArray[np.float64], smallest: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return A of jobs whose smallest sizes are known, for numbers uniform in [0, 1); it is often above any machine."""
+    """Return A of jobs with known smallest sizes, for numbers uniform in [0, 1); it often exceeds any machine."""
     doublings = np.log2(smallest)
     return np.maximum(1.0, _uniform_log(uniform, 0.009548 * doublings + 0.07468, -0.01877 * doublings - 0.009198))
 
 
 def variance_of_parallelism(normal: NDArray[np.float64], variability: float = 1.0) -> NDArray[np.float64]:
-    """Return sigma for numbers of the standard normal distribution."""
+    """Return sigma for numbers with the standard normal distribution."""
     return variability * np.maximum(0.0, 1.209 + 1.132 * normal)
 
 
 def number_of_requests(uniform: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return how many requests users name, from 2 to `MOST_REQUESTS`, for numbers uniform in [0, 1).
 
-    The survey also counts a share of 0.0306 who name only one; the authors' simulator does not use it.
+    The survey also has a share of 0.0306 who name only one; the authors' simulator does not use it.
     """
     return np.maximum(2, np.ceil(_uniform_log(uniform, 0.1918, 0.1876))).astype(np.int64)
 
@@ -205,12 +206,12 @@ def number_of_requests(uniform: NDArray[np.float64]) -> NDArray[np.int64]:
 def _uniform_log(
     uniform: NDArray[np.float64], slope: float | NDArray[np.float64], intercept: float | NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return numbers of the distribution P(v) = slope · log2 v + intercept."""
+    """Return numbers with the distribution P(v) = slope · log2 v + intercept."""
     return np.exp2((uniform - intercept) / slope)
 
 
 def _kinds(jobs: RigidJobs, constraint: Sizes, uniform: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return each job's number in `SURVEY`."""
+    """Return for each job the index of its constraint in `SURVEY`."""
     if constraint == "survey":
         kind = np.searchsorted(np.cumsum([share for _, share in SURVEY[:-1]]), uniform, side="right")
     elif constraint == "own":
@@ -222,13 +223,13 @@ def _kinds(jobs: RigidJobs, constraint: Sizes, uniform: NDArray[np.float64]) -> 
 
 @dataclass(frozen=True)
 class _Listed:
-    """The accepted sizes of each job within its bounds: a stretch of a table with all lists one after the other."""
+    """The accepted sizes of each job within its bounds: a slice of a table of all lists, one after the other."""
 
     table: NDArray[np.int64]
     begin: NDArray[np.int64]
     end: NDArray[np.int64]
     own: NDArray[np.int64]
-    """Where the job's own size stands; -1 if not between `begin` and `end`."""
+    """Index of the job's own size; -1 if not between `begin` and `end`."""
 
     @classmethod
     def of(
@@ -250,7 +251,7 @@ class _Listed:
         return cls(table, begin, end, np.where(there, own, -1))
 
     def every(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return jobs and the sizes listed for them but for their own ones, ascending."""
+        """Return all pairs of a job and an accepted size other than its own, sizes ascending."""
         length = self.end - self.begin
         owner = np.repeat(np.arange(len(length)), length)
         at = np.arange(len(owner)) + np.repeat(self.begin - (np.cumsum(length) - length), length)
@@ -260,10 +261,10 @@ class _Listed:
     def some(
         self, requests: NDArray[np.int64], uniform: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the same of as many requests, with the own one, as each user names: the first of a shuffled list.
+        """Return such pairs, as many per job as its user names besides the own size: the first of a shuffled list.
 
-        Of those not taken yet, the number `uniform` says which is the next; that is its rank among all once each one
-        taken below it is counted too.
+        The numbers `uniform` select the next one among those not yet taken. Counting also each one taken below it gives
+        its rank among all.
         """
         others = self.end - self.begin - (self.own >= 0)
         wanted = np.minimum(requests, self.end - self.begin) - 1
@@ -284,7 +285,7 @@ class _Listed:
 def _with_own(
     jobs: RigidJobs, owner: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return jobs and sizes with each job's own size in its place."""
+    """Return jobs and sizes with each job's own size inserted in its place."""
     before = np.bincount(owner, minlength=len(jobs))
     smaller = np.bincount(owner[sizes < jobs.processors[owner]], minlength=len(jobs))
     at = np.cumsum(before) - before + smaller
@@ -306,7 +307,7 @@ def _times(
         block = slice(begin, begin + _BLOCK)
         job, size = owner[block], sizes[block]
         ran, asked = jobs.run_time[job], jobs.estimate[job]
-        # By the ratio of the speed-ups, which is exactly 1 on the own size: that takes what it took, to the second.
+        # By the ratio of speed-ups, which is exactly 1 on the own size: the run time there is that of the log.
         time = _rounded_up(ran * (own_speedup[job] / speedup(size, parallelism[job], sigma[job])))
         time = np.where(ran > 0, np.maximum(time, 1), 0)
         request = time / accuracy if accuracy is not None else time * asked / np.maximum(ran, 1)
@@ -317,6 +318,6 @@ def _times(
 
 
 def _rounded_up(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the seconds rounded up after rounding to microseconds, which takes off floating point's noise."""
+    """Return the seconds rounded up after rounding to microseconds, which removes floating-point noise."""
     rounded: NDArray[np.float64] = np.ceil(np.round(seconds, _DECIMALS))
     return rounded

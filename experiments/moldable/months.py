@@ -1,7 +1,7 @@
-"""Months of logs with one moldable job at a time: which runs there are, and what came out (the Gas paper, section 5.2).
+"""Months of logs with one moldable job at a time: the list of runs and their results (the Gas paper, section 5.2).
 
-A run is a month of a log with a seed: benchmarks replace some 200 of its jobs, one at a time, on the terms of the
-paper or on others (see `experiments.moldable.terms`).
+A run is a month of a log with a seed: benchmarks replace some 200 of its jobs, one at a time, on the paper's terms or
+on others (see `experiments.moldable.terms`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ += ["MONTH", "OUTCOME", "SEED", "SUBSTITUTE", "outcome_rows", "planned",
 
 
 FULL_SEEDS, FULL_RUNS = 5, 210
-"""Of the whole study; the paper had 207 to 214 runs a month."""
+"""Values of the full study; the paper had 207 to 214 runs a month."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,18 @@ class Options:
 
     seed: int = 0
     seeds: int = FULL_SEEDS
-    """How often the paper's terms are run; the others once."""
+    """Seeds for the paper's terms; other terms are run with one."""
     runs: int = FULL_RUNS
     """Jobs that are replaced in a month, one at a time."""
     others: bool = True
-    """Whether other terms are run, too."""
+    """Whether other terms are also run."""
     terms: Terms = BASE
-    """On which everything is run with every seed."""
+    """Terms that are run with every seed."""
 
 
 @dataclass(frozen=True)
 class MonthRun:
-    """A month of a log on some terms, with a seed."""
+    """A month of a log on certain terms, with a seed."""
 
     log: Found
     site: Site
@@ -59,11 +59,11 @@ class MonthRun:
     seed: int
     runs: int
     for_cost: bool = False
-    """Whether it is run for nothing else but to see how the cost grows."""
+    """Whether it only serves to show how the cost grows."""
 
     @property
     def configuration(self) -> Configuration:
-        """What determines its result, see `experiments.power.run.power_run`."""
+        """Return what determines the result, see `experiments.power.run.power_run`."""
         return {
             "log": self.log.sha256,
             "processors": self.site.processors,
@@ -83,11 +83,11 @@ class MonthRun:
 def month_runs(
     options: Options, logs: Sequence[Found], all_terms: Sequence[Terms] = TERMS
 ) -> tuple[list[MonthRun], list[str]]:
-    """Return all runs of the study with the logs at hand, and which months are left out and why."""
+    """Return all runs of the study with the available logs, and the omitted months with reasons."""
     found, left_out = [], []
     for site, log, jobs in at_sites(logs):
         for month in filter(log.takes, site.months):
-            # Half as many again: some are larger than the machine, and some fit no benchmark.
+            # 1.5 times as many: some jobs are larger than the machine, and some match no benchmark.
             if jobs.get(month, 0) < 1.5 * options.runs:
                 left_out.append(f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {options.runs}")
                 continue
@@ -98,7 +98,7 @@ def month_runs(
 
 
 def cost_runs(runs: Sequence[MonthRun]) -> list[MonthRun]:
-    """Return a run of each log again with half and a quarter as many replaced jobs, to see how the cost grows."""
+    """Return a run of each log with half and with a quarter as many replaced jobs, to see how the cost grows."""
     first: dict[str, MonthRun] = {}
     for run in runs:
         first.setdefault(run.log.name, run)
@@ -108,7 +108,7 @@ def cost_runs(runs: Sequence[MonthRun]) -> list[MonthRun]:
 class Outcomes:
     """Columns of the outcomes of several runs (see `experiments.moldable.outcomes.Outcome`).
 
-    `gas`, `static` and `best` are turn-around times in seconds; `months` are those of the runs, with their logs.
+    `gas`, `static` and `best` are turn-around times in seconds; `months` has the month of each outcome, with its log.
     """
 
     def __init__(self, rows: Sequence[Mapping[str, Any]], months: Sequence[tuple[str, str]] = ()) -> None:
@@ -127,7 +127,7 @@ class Outcomes:
 
     @property
     def regret(self) -> NDArray[np.int64]:
-        """Seconds that Gas's choices cost beside the best in hindsight."""
+        """Seconds by which Gas's choices end later than the best ones in hindsight."""
         return self.gas - self.best
 
     @property
@@ -137,7 +137,7 @@ class Outcomes:
 
     @property
     def factor(self) -> NDArray[np.float64]:
-        """How many times as long the static request took as Gas's; below 1 where Gas lost."""
+        """Turn-around time of the static request divided by that of Gas's; below 1 where Gas lost."""
         return np.maximum(self.static, 1) / np.maximum(self.gas, 1)
 
 
@@ -146,16 +146,16 @@ class Results(SiteResults[Options, MonthRun]):
     """All runs and their results, in the same order."""
 
     for_cost: Sequence[tuple[MonthRun, Result]] = ()
-    """What was run for nothing else but to see how the cost grows."""
+    """Runs, with results, that only serve to show how the cost grows."""
 
     @property
     def done(self) -> list[tuple[str, Configuration, Result]]:
-        """Everything that was computed: a log, a configuration and its result."""
+        """Everything that was computed: log, configuration and result."""
         return super().done + [(run.log.name, run.configuration, result) for run, result in self.for_cost]
 
     @cached_property
     def seeds(self) -> list[int]:
-        """Seeds with which the study's own terms were run."""
+        """Seeds for the study's own terms."""
         return sorted({run.seed for run in self.runs if run.terms == self.options.terms})
 
     @cached_property
@@ -166,14 +166,14 @@ class Results(SiteResults[Options, MonthRun]):
     def outcomes(
         self, terms: Terms | None = None, *, trace: str = "", group: str = "", seed: int | None = None, month: str = ""
     ) -> Outcomes:
-        """Return the outcomes on some terms (the study's own), of a log, a class of constraints or a seed."""
+        """Return the outcomes on some terms (default: the study's own), of a log, a constraint class or a seed."""
         found = self._chosen(terms, trace, group, seed, month)
         return Outcomes([row for _, row in found], [(run.site.trace, run.month) for run, _ in found])
 
     def rows(
         self, terms: Terms | None = None, *, trace: str = "", group: str = "", seed: int | None = None, month: str = ""
     ) -> list[Mapping[str, Any]]:
-        """Return the same as runs gave them."""
+        """Return the same outcomes as rows, as in the results of runs."""
         return [row for _, row in self._chosen(terms, trace, group, seed, month)]
 
     def _chosen(
@@ -192,7 +192,7 @@ class Results(SiteResults[Options, MonthRun]):
 
 
 def outcome_rows(runs: Iterable[MonthRun], results: Iterable[Result]) -> list[SimpleNamespace]:
-    """Return a row for each outcome, of which the fields below name the columns."""
+    """Return a row for each outcome; its fields below name the columns."""
     pairs = zip(runs, results, strict=True)
     return [SimpleNamespace(of=run, **outcome) for run, result in pairs for outcome in result["outcomes"]]
 
@@ -228,12 +228,12 @@ OUTCOME = (
 def planned(
     options: Options, logs: Sequence[Found], all_terms: Sequence[Terms] = (BASE,)
 ) -> tuple[list[MonthRun], list[str]]:
-    """Return all runs of a study, those for its cost too, and which months are left out and why.
+    """Return all runs of a study, including those for its cost, and the omitted months with reasons.
 
     Raises
     ------
     BadInput
-        There is none.
+        There are no runs.
     """
     of_months, left_out = month_runs(options, logs, all_terms)
     if not of_months:
@@ -242,12 +242,12 @@ def planned(
 
 
 def summarised(computed: Computed[Options, MonthRun]) -> Results:
-    """Return what came out.
+    """Return the results.
 
     Raises
     ------
     BadInput
-        Nothing did, on the study's own terms.
+        No run on the study's own terms has a result.
     """
     options = computed.options
     of_months = [(run, result) for run, result in computed.pairs if not run.for_cost]

@@ -1,8 +1,8 @@
 """One moldable job at a time: what Gas does for its user (the Gas paper, section 5.2).
 
-A month of a log goes through S³ once, unmodified. Where a benchmark replaces a job, the simulation stands still:
-Gas reads the availability list and plans, and each size that the benchmark accepts is followed until the benchmark has
-ended there. So every run knows what Gas got, what the static request got, and which choice was best in hindsight.
+A month of a log is simulated with S³ once, unmodified. At each job that a benchmark replaces, the simulation stops: Gas
+reads the availability list and plans, and each size that the benchmark accepts is simulated until the benchmark has
+ended. So every run yields the outcomes of Gas's request, of the static one, and of the choice best in hindsight.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = ["Month", "Outcome", "entropy", "month_result", "month_with_substitute
 
 
 class Stop(NamedTuple):
-    """A job that a benchmark replaces: the simulation stands at its submission.
+    """A job that a benchmark replaces; the simulation has stopped at its submission.
 
     Attributes
     ----------
     asked
-        Sizes, execution times and walltimes that the benchmark accepts there.
+        Sizes, execution times and walltimes of the benchmark on this machine.
     """
 
     substitute: Substitute
@@ -51,11 +51,11 @@ class Month(NamedTuple):
     Attributes
     ----------
     jobs
-        Of the month; those of the month before stand first if the machine is warm at its beginning.
+        Jobs of the month; preceded by those of the month before if the machine is warm at the beginning.
     first
         Index of the first job of the month.
     placed
-        What takes the place of some jobs of the month.
+        Substitutes of some jobs of the month.
     """
 
     jobs: RigidJobs
@@ -65,16 +65,16 @@ class Month(NamedTuple):
 
 
 class Predicting(NamedTuple):
-    """What comes of a Gas that predicts, where a benchmark replaces a job; turn-around times as in `Outcome`.
+    """Outcome of a Gas that predicts, where a benchmark replaces a job; turn-around times as in `Outcome`.
 
     Attributes
     ----------
     size
-        Processors of the request that it chooses.
+        Processors of the chosen request.
     watched, changes
-        Turn-around time if it watches that request while it waits, and how often the request is changed.
+        Turn-around time if Gas watches that request while it waits, and the number of changes of the request.
     watched_by_plans
-        That of the request of a Gas that does not predict, watched without predictions.
+        Turn-around time of the request of a Gas that does not predict, watched without predictions.
     """
 
     size: int
@@ -84,27 +84,27 @@ class Predicting(NamedTuple):
 
 
 Predicted: TypeAlias = Callable[[Stop, int], Predicting]
-"""What a Gas that predicts makes of a stop, and of the size that is planned without predictions."""
+"""Returns the outcome of a Gas that predicts at a stop, given the size that is planned without predictions."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one substitute. Turn-around times are in seconds, from its submission to its end.
+    """The outcome of one substitute. Turn-around times are in seconds.
 
     Attributes
     ----------
     gas, static, best
-        Turn-around time of Gas's request, of the static one, and of the best choice in hindsight.
+        Turn-around times of Gas's request, of the static one, and of the best choice in hindsight.
     gas_size, static_size, best_size
-        Their processors; of choices that are equally good the fewest.
+        Their processors; of equally good choices, the fewest.
     promised
         Turn-around time that Gas expected.
     load_ratio
-        Processor time of the month with the static request over that of the month as it was.
+        Processor time of the month with the static request divided by that of the original month.
     user
         User of the replaced job; -1 if unknown.
     still_loses
-        Where Gas lost: the worlds of `experiments.moldable.losses` in which it still does.
+        Where Gas lost: the worlds of `experiments.moldable.losses` in which it still loses.
     predicting, predicting_size
         Turn-around time and processors of the request of a Gas that predicts, if there was one.
     watched, changes, watched_by_plans
@@ -132,12 +132,12 @@ class Outcome:
 
     @property
     def regret(self) -> int:
-        """Seconds that Gas's choice cost beside the best in hindsight."""
+        """Seconds by which Gas's choice ends later than the best one in hindsight."""
         return self.gas - self.best
 
 
 def stops(jobs: RigidJobs, placed: Sequence[Substitute], form: Form, policy: Policy) -> Iterator[Stop]:
-    """Yield where a simulation of the jobs stands still, in order of submission; it goes on with the job as it was."""
+    """Yield a stop for each substitute, in order of submission; the simulation continues with the original job."""
     at = {one.place: one for one in placed}
     simulation = Simulation(jobs, policy, ask=np.array(sorted(at), np.int64))
     while (place := simulation.run()) is not None:
@@ -148,12 +148,12 @@ def stops(jobs: RigidJobs, placed: Sequence[Substitute], form: Form, policy: Pol
 
 
 def outcomes(month: Month, policy: Policy = "s3", predicted: Predicted | None = None) -> list[Outcome]:
-    """Return what comes of each substitute alone in a month, in order of submission.
+    """Return the outcome of each substitute alone in a month, in order of submission.
 
     Parameters
     ----------
     predicted
-        What comes of a Gas that predicts.
+        Simulates a Gas that predicts.
     """
     jobs, first, placed, form = month
     schedule = simulate(jobs, policy)
@@ -204,12 +204,12 @@ def outcomes(month: Month, policy: Policy = "s3", predicted: Predicted | None = 
 
 
 def entropy(configuration: Configuration) -> list[int]:
-    """Return a seed of its own for each month of each log: the same draws in all of them would count as one."""
+    """Return a separate seed for each month of each log: months with the same draws would be one observation."""
     return [configuration["seed"], int(configuration["log"][:12], 16), int(configuration["month"].replace("-", ""))]
 
 
 def rows_of(found: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """Return outcomes as the ledger keeps them."""
+    """Return outcomes as stored in the ledger."""
     rows = [asdict(outcome) | {"still_loses": list(outcome.still_loses)} for outcome in found]
     return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
@@ -219,7 +219,7 @@ def month_result(
     files: Mapping[str, str],
     come_of: Callable[[Month], Iterable[Mapping[str, Any]]],
 ) -> Result:
-    """Return the result of a run of a month: what comes of its substitutes, or why there are none.
+    """Return the result of a run of a month: outcomes of its substitutes, or why there are none.
 
     The first arguments are those of `experiments.power.run.power_run`.
     """
@@ -231,12 +231,12 @@ def month_result(
 
 
 def month_with_substitutes(configuration: Configuration, files: Mapping[str, str]) -> Month:
-    """Return the jobs of a month and what takes the place of some; the arguments are those of `power_run`."""
+    """Return the jobs of a month with substitutes for some of them; the arguments are those of `power_run`."""
     log = load_log(Path(files[configuration["log"]]), configuration["log"])
     jobs, first = jobs_of_month(log, configuration["month"], configuration["processors"], configuration["begin"])
     jobs = replace(jobs, submit=scale_interarrivals(jobs.submit, 1 / configuration["load"]))
     if configuration["estimates"] == "perfect":
-        jobs = apply_overrun(jobs, "kill")  # the time that each job ran in the simulation, not in the log
+        jobs = apply_overrun(jobs, "kill")  # the run time that each job had in the simulation, not in the log
         jobs = replace(jobs, estimate=np.maximum(jobs.run_time, 1))
     form = Form(**configuration["form"])
     placed = substitutes(

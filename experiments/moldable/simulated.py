@@ -1,4 +1,4 @@
-"""What studies of months of logs simulate, in words: the part of their reports that says on what figures rest."""
+"""What studies of months of logs simulate, in words: the section of their reports on the basis of their figures."""
 
 from __future__ import annotations
 

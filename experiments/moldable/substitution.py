@@ -2,7 +2,7 @@
 
 "We circumvent this problem by *replacing* applications in the log by applications with known speed-up behavior [...]
 we search for applications whose consumed CPU time is as close as possible" (the Gas paper, section 5.1). So a
-benchmark and its static request are drawn first, and replace the job that used the nearest processor time; no job is
+benchmark and its static request are drawn first; they replace the job with the nearest processor time. No job is
 replaced twice.
 """
 
@@ -30,13 +30,13 @@ OPPONENTS: Mapping[Opponent, str] = {
     "log": "uniform in their logarithms, of the sizes that the benchmark accepts the nearest",
     "own": "the size of the job that is replaced",
 }
-"""How the static request is chosen. The first is the paper's "randomly picked", as it seems. With the last, the rule of
-the authors' later code, only a job of a size that the benchmark accepts is replaced. The gain of Gas depends on it.
+"""How the static request is chosen. The first is probably the paper's "randomly picked". The last is the rule of the
+authors' later code: only jobs of a size that the benchmark accepts are replaced. The gain of Gas depends on the rule.
 """
 
 
 Match = Literal["used", "requested", "any"]
-"""Which job gives way: the one whose used, or requested, processor time is nearest to the benchmark's, or any one."""
+"""Which job is replaced: the one whose used, or requested, processor time is nearest to the benchmark's, or any job."""
 
 
 class TooFewJobs(BadInput):
@@ -50,9 +50,9 @@ class Substitute:
     Attributes
     ----------
     place
-        Of the job, in submission order.
+        Index of the job, in submission order.
     benchmark, problem_class
-        What takes its place.
+        The benchmark that replaces it.
     static
         Processors of the static request.
     """
@@ -74,12 +74,12 @@ def substitutes(
     match: Match = "used",
     first: int = 0,
 ) -> list[Substitute]:
-    """Return so many substitutes, all for different jobs, in the order in which they were drawn.
+    """Return `count` substitutes, all for different jobs, in the order in which they were drawn.
 
     Parameters
     ----------
     first
-        Index of the first job that can be replaced; those before it only keep the machine busy.
+        Index of the first job that can be replaced; earlier jobs only keep the machine busy.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def substitutes(
 
 
 def load_ratio(jobs: RigidJobs, placed: list[Substitute], form: Form, first: int = 0) -> float:
-    """Return the processor time of the jobs with the substitutes (as their static requests) over that without.
+    """Return the processor time of the jobs with the substitutes (static requests) divided by that without.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def load_ratio(jobs: RigidJobs, placed: list[Substitute], form: Form, first: int
 
 
 def static_request(one: Substitute, asked: Requests) -> tuple[int, int, int]:
-    """Return processors, walltime and execution time of a substitute's static request, of all that it can ask for."""
+    """Return processors, walltime and execution time of a substitute's static request; `asked` has all its requests."""
     at = int(np.searchsorted(asked.sizes, one.static))
     return one.static, int(asked.walltimes[at]), int(asked.times[at])
 
@@ -152,7 +152,7 @@ def _time(jobs: RigidJobs, match: Match) -> NDArray[np.int64]:
 
 
 class _ByWork:
-    """The jobs that have not given way yet, by what is matched; by their place where any one may give way."""
+    """The jobs that are not yet replaced, by the matched quantity; by index if any job may be replaced."""
 
     def __init__(self, jobs: RigidJobs, match: Match, first: int) -> None:
         self.jobs = jobs
@@ -162,14 +162,14 @@ class _ByWork:
         self._order = first + order
         self._work = work[order]
         self._free = np.ones(count, np.bool_)
-        # Of benchmarks, jobs of sizes that they accept, the nearest last: how near a job is never changes.
+        # For each benchmark: jobs of sizes that it accepts, the nearest last; the order never changes.
         self._nearest: dict[int, list[int]] = {}
-        # Of each place, the next one up or down that may be free, itself included: a bushel asks ten thousand times.
+        # For each index: the next one up or down that may be free, itself included; a bushel asks ten thousand times.
         self._up = list(range(count + 1))
-        self._down = list(range(count + 1))  # one further: entry 0 is before the first place
+        self._down = list(range(count + 1))  # shifted by one: entry 0 is before the first index
 
     def take_nearest(self, work: int) -> int | None:
-        """Take the job nearest to a processor time out, the one with less of two that are equally near."""
+        """Take the job nearest to a processor time; of two equally near jobs the one with less."""
         at = int(np.searchsorted(self._work, work))
         above, below = _found(self._up, at), _found(self._down, at) - 1
         if below >= 0:  # of jobs with equal work the first one
@@ -182,7 +182,7 @@ class _ByWork:
         return self._take(above if nearer else below)
 
     def take_nearest_of_sizes(self, asked: Requests) -> int | None:
-        """Take the job out whose processor time is nearest to that of the benchmark on the job's own size."""
+        """Take the job whose processor time is nearest to that of the benchmark on the job's own size."""
         nearest = self._nearest.get(id(asked))
         if nearest is None:
             processors = self.jobs.processors[self._order]
@@ -201,7 +201,7 @@ class _ByWork:
 
 
 def _found(next_ones: list[int], at: int) -> int:
-    """Return where a chain of references ends that begins at an entry, and make it shorter."""
+    """Return the end of a chain of references from an entry, and shorten the chain."""
     while next_ones[at] != at:
         next_ones[at] = next_ones[next_ones[at]]
         at = next_ones[at]

@@ -1,4 +1,4 @@
-"""On what terms benchmarks take the place of jobs: the paper's, as far as they are known, and what may matter beside.
+"""The terms on which benchmarks replace jobs: the paper's, as far as they are known, and variations of them.
 
 The paper's own terms are not all known, and its benchmark times are lost, so the same months are also run on other
 terms (`TERMS`), and reports say which conclusions survive.
@@ -21,24 +21,24 @@ __all__ = ["BASE", "PERFECT", "PLANNED", "TERMS", "Terms", "chosen_terms", "perf
 
 @dataclass(frozen=True)
 class Terms:
-    """On what terms benchmarks take the place of jobs."""
+    """The terms on which benchmarks replace jobs."""
 
     name: str
-    """What is different from the first of `TERMS`."""
+    """The difference from the first of `TERMS`."""
     mix: Mix = "thirds"
     form: Form = field(default_factory=Form)
     opponent: Opponent = "uniform"
     policy: Policy = "s3"
     perfect: bool = False
-    """With the true run times as estimates."""
+    """Whether the true run times are the estimates."""
     begin: Begin = "warm"
     """How the simulation of a month begins."""
     load: float = 1.0
-    """Offered load over that of the log; interarrival times are divided by it."""
+    """Offered load divided by that of the log; interarrival times are divided by it."""
 
 
 PLANNED = tuple(policy for policy in POLICIES if policy not in ("fcfs", "easy"))
-"""Policies that give every job a start, so that Gas has a list to plan with."""
+"""Policies that plan a start for every job, so that Gas has an availability list."""
 
 BASE = Terms("as in the paper, as far as it is known")
 
@@ -53,12 +53,12 @@ def chosen_terms(
     accuracy: float = BASE.form.accuracy,
     policy: str = BASE.policy,
 ) -> Terms:
-    """Return terms under a name that says in what they differ from `BASE`, which they are if they do not.
+    """Return terms whose name says how they differ from `BASE`; `BASE` itself if they do not.
 
     Raises
     ------
     BadInput
-        One of them is not known, or out of range.
+        One of them is unknown or out of range.
     """
     for what, given, known in (
         ("mix", mix, tuple(MIXES)),
@@ -105,6 +105,6 @@ TERMS = (
     Terms("policy conservative", policy="conservative"),
     perfect(BASE),
 )
-"""The paper's terms first, then what may matter beside them, one change at a time."""
+"""The paper's terms first, then variations, one change at a time."""
 
 PERFECT = perfect(BASE)

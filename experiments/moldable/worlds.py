@@ -1,4 +1,4 @@
-"""Machines some of whose jobs benchmarks replace, each of which chooses among all of these machines."""
+"""Machines where benchmarks replace some jobs; each benchmark chooses among all of these machines."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def world_with_benchmarks(
     boundary: float | None = None,
     begin: int = 0,
 ) -> tuple[World, tuple[float, ...]]:
-    """Return machines some of whose jobs benchmarks replace, and the load ratio of each of them.
+    """Return machines where benchmarks replace some jobs, and the load ratio of each machine.
 
     Parameters
     ----------
     seeds
-        Of the draws of each machine, so that they are the same whichever machines stand beside it.
+        For the draws of each machine, so that they do not depend on the other machines.
     percent
-        Of each machine's jobs, how many are replaced.
+        Percentage of each machine's jobs that are replaced.
     boundary
-        How many times as long an application takes on several machines together; None if it does not run so.
+        Factor on the time of an application on several machines together; None if it does not run so.
     begin
-        Jobs submitted before this second only keep the machines busy.
+        Jobs submitted before this second only warm up the machines.
     """
     arriving, ratios = [], []
     known: dict[tuple[str, str], tuple[Requests, ...]] = {}

@@ -1,7 +1,7 @@
-"""The bake-off: which runs it has, what the methods score, and which of them is first.
+"""The bake-off: its runs, the scores of the methods, and the best method.
 
-Logs and months that tuned the methods, and those that judge them, are in ``months.toml``. A score is better or worse
-than that of another method if its difference, paired by job, is resolved over months.
+``months.toml`` lists the logs and months that tuned the methods, and those that judge them. A score is better or worse
+than that of another method if their difference, paired by job, is resolved over months.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ NAMES: Final = {
     "boosting": "gradient boosting",
     "network": "two-stage network",
 }
-"""Of the methods."""
+"""Names of the methods in reports."""
 
 _FACTOR_FROM, _SLACK, _UNIT = 600.0, 60.0, 60.0
 
 Column = NDArray[np.float64]
 Valued = Callable[[Column, Column, Column, Column], Column]
-"""A value of each job, NaN for none: from its wait, and the low end, the middle and the high end of a prediction."""
+"""Takes waits, and low ends, middles and high ends of predictions; returns a value per job, NaN for none."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class Score:
     Attributes
     ----------
     values
-        Of each job.
+        A function that returns a value per job.
     median
-        Whether it is their median; else it is their mean.
+        Whether the score is the median of the values; otherwise it is their mean.
     more
-        Whether more of it is better; None if neither is.
+        Whether a higher score is better; None if neither is.
     share
-        Whether it is a share of jobs: the values are 0 or 100.
+        Whether the score is a share of jobs: the values are 0 or 100.
     """
 
     title: str
@@ -68,13 +68,13 @@ class Score:
     share: bool = False
 
     def of(self, found: Waits, method: str, *, level: float = 0.9) -> Interval:
-        """Return the score of a method, with its interval over months; its mean is NaN where no job counts for it."""
+        """Return the score of a method with its interval over months; its mean is NaN if no job counts."""
         return self._over(self.values(found.wait, *found.predicted(method)), found.months, level, share=self.share)
 
     def apart(self, found: Waits, method: str, other: str, share: float = 1.0, *, level: float = 0.9) -> Interval:
-        """Return how much more of it a method has than a share of another's, over the jobs of which both say something.
+        """Return the score of a method minus `share` times another's, over the jobs that both methods predict.
 
-        The mean is NaN where there are none.
+        The mean is NaN if there are no such jobs.
         """
         one, two = (self.values(found.wait, *found.predicted(of)) for of in (method, other))
         both = np.isfinite(one) & np.isfinite(two)
@@ -98,7 +98,7 @@ class Score:
 
 
 def _of_medians(known: NDArray[np.bool_], months: Sequence[str], of: Callable[[Any], float], level: float) -> Interval:
-    """Return a median, and how sure it is by those of the months, each counting the same."""
+    """Return a median, with an interval from the medians of the months, all with equal weight."""
     names = np.array(months)
     each = [of(here) for month in dict.fromkeys(months) if (here := known & (names == month)).sum() >= 5]
     return Interval(
@@ -152,7 +152,7 @@ SCORES: Final = {
 
 @dataclass(frozen=True)
 class WaitRun:
-    """A method, a log, and what came true."""
+    """A method on a log with one kind of true waits."""
 
     log: Found
     truth: str
@@ -163,20 +163,20 @@ class WaitRun:
 
     @property
     def configuration(self) -> Configuration:
-        """What determines its result, see `experiments.prediction.waits.wait_run`."""
+        """Return what determines the result, see `experiments.prediction.waits.wait_run`."""
         own = {"what": "waits", "log": self.log.sha256, "truth": self.truth, "method": self.method, "jobs": self.jobs}
         return own | {"samples": self.samples, "seed": self.seed}
 
 
 class Waits:
-    """What came true of some jobs, and what the methods predicted; seconds.
+    """True waits of some jobs, and the predictions of all methods; seconds.
 
     Parameters
     ----------
     results
-        Of `wait_run`, of the same log and truth.
+        Results of `wait_run` on the same log and truth.
     takes
-        Whether a month takes part.
+        Returns whether a month takes part.
     """
 
     def __init__(self, results: Sequence[Result], takes: Callable[[str], bool] = lambda _: True) -> None:
@@ -200,11 +200,11 @@ class Waits:
         return list(self._said)
 
     def predicted(self, method: str) -> tuple[Column, ...]:
-        """Return what a method said at each of `LEVELS`; NaN where it said nothing."""
+        """Return a method's prediction at each of `LEVELS`; NaN where it predicted nothing."""
         return tuple(self._said[method].T)
 
     def where(self, chosen: NDArray[np.bool_]) -> Waits:
-        """Return some of them."""
+        """Return a selection of the jobs."""
         part = object.__new__(Waits)
         part.months = [self.months[i] for i in np.flatnonzero(chosen).tolist()]
         part.wait = self.wait[chosen]
@@ -212,7 +212,7 @@ class Waits:
         return part
 
     def first(self, score: Score) -> str | None:
-        """Return the method that has most, or least, of a score; None if no job counts for it."""
+        """Return the method with the best score; None if no job counts for it."""
         values = {name: score.of(self, name).mean for name in self.methods}
         values = {name: value for name, value in values.items() if np.isfinite(value)}
         return (max if score.more else min)(values, key=lambda name: values[name], default=None)
@@ -225,12 +225,12 @@ def split() -> Mapping[str, Any]:
 
 
 def judging_from(log: Found) -> str:
-    """Return the first month of a log that judges; "" if all do."""
+    """Return the first judging month of a log; empty if all months judge."""
     return "" if log.own else str(split()["judging_from"].get(log.source.trace, ""))
 
 
 def wait_runs(logs: Sequence[Found], jobs: int, samples: int, seed: int) -> tuple[list[WaitRun], list[str]]:
-    """Return all runs with the logs at hand, and which logs are left out and why."""
+    """Return all runs with the available logs, and the omitted logs with reasons."""
     runs: list[WaitRun] = []
     left_out: list[str] = []
     methods = [name for name in METHODS if name not in LEARNERS or find_spec("sklearn")]

@@ -1,4 +1,4 @@
-"""The part of the report that compares methods, and the requirements on Gas there."""
+"""The part of the report that compares methods, and the requirements on Gas in that comparison."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _holds(where: str, waits: Waits, above_seconds: int) -> Claim:
 
 
 def _first(where: str, waits: Waits) -> Claim:
-    """Judge by every score against every other method; a difference that is not resolved does not make Gas first."""
+    """Compare Gas with every other method by every score; Gas is not best if a difference is not resolved."""
     parts = {}
     for score in SCORES.values():
         for other in waits.methods if score.more is not None else ():
@@ -89,7 +89,7 @@ def _half(where: str, waits: Waits) -> list[Claim]:
 
 
 def _part(score: Score, waits: Waits, other: str = "", share: float = 1.0) -> Part:
-    """Return a score of Gas as a part of statements, or its difference to a share of another method's score."""
+    """Return as a part a score of Gas, or its difference from a share of another method's score."""
     if other:
         return lambda level: score.apart(waits, "gas", other, share, level=level)
     return lambda level: score.of(waits, "gas", level=level)
@@ -112,7 +112,7 @@ def bakeoff_lead(study: Results) -> list[str]:
 
 
 def bakeoff_sections(study: Results) -> list[Section]:
-    """Return the sections; none if nothing was compared."""
+    """Return the sections; empty if nothing was compared."""
     if not study.bakeoffs:
         return []
     sections = [_how(study)]

@@ -1,4 +1,4 @@
-"""The part of the report on predictions that is about choosing by them."""
+"""The part of the report on predictions about choosing by them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PAIRED = "± is half the width of a 90% Student interval of paired differences,
 
 
 _EXTREME = 3
-"""Runs of a log that are left out to see whether they make the result: those with the largest regret of any way."""
+"""Runs of a log that are left out to see if they dominate the result: those with the largest regret in any mode."""
 
 
 def _of_both(group: str) -> tuple[Column, ...]:
@@ -32,7 +32,7 @@ _MEANS = heads("static", "Gas", "Gas with predictions", "best in hindsight", gro
 
 
 def choice_sections(study: Results) -> list[Section]:
-    """Return the sections; none if nothing was chosen."""
+    """Return the sections; empty if there were no choices."""
     sections = (_turnaround, _losing, _others, _watching, _months)
     return [section(study) for section in sections] if len(study.outcomes()) else []
 

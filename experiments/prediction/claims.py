@@ -1,4 +1,4 @@
-"""Requirements on predictions with their verdicts: calibration, sharpness, and gain of using them."""
+"""Requirements on predictions with their verdicts: calibration, sharpness, and the gain from using them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEFT: Final = 1 / 3
 """The largest remaining share of the regret of promises."""
 
 SHARP: Final = 0.5
-"""Their largest median width as a share of the promised wait, from submission to the promised start."""
+"""Their largest allowed median width as a share of the promised wait, from submission to the promised start."""
 
 
 def claims(study: Results) -> list[Claim]:
@@ -50,7 +50,7 @@ def ratio(found: Predictions, share: float = SHARE) -> float:
 
 
 def ratio_of_medians(found: Predictions, share: float = SHARE) -> float:
-    """Return the median width of the intervals over the median promised wait."""
+    """Return the median width of the intervals divided by the median promised wait."""
     return float(np.median(found.width(share)) / np.median(found.way))
 
 
@@ -159,7 +159,7 @@ def _claim(text: str, verdict: bool | None, here: str, found: Interval) -> Claim
 
 
 def _doubt(verdict: bool | None, found: Interval) -> str:
-    """Return the reason why there is no verdict; "" if there is one."""
+    """Return the reason why there is no verdict; empty if there is one."""
     if verdict is not None:
         return ""
     return (

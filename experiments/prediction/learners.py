@@ -1,4 +1,4 @@
-"""Waits predicted by scikit-learn from the state of the queue: gradient boosting, and a network of two stages."""
+"""Waits predicted by scikit-learn from the state of the queue: gradient boosting, and a two-stage network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gas.prediction.queue_state import FEATURES
 __all__ = ["Boosting", "Network"]
 
 _STATE: Final = [i for i, name in enumerate(FEATURES) if not name.startswith("start: ")]
-"""Starts in several orders are part of Gas' own prediction; published methods know the state of the queue."""
+"""Starts in several orders are part of Gas's own prediction; published methods use only the state of the queue."""
 
 _FEWEST: Final = 60
 _LAST: Final = 8_000
@@ -24,9 +24,9 @@ _UNIT: Final = 60.0
 
 
 def _one_thread() -> Any:
-    """Return a context of a single thread: a study computes several methods at a time, and they would wait for others'.
+    """Return a context with a single thread: a study already computes several methods in parallel.
 
-    Which libraries have threads is looked up once, after scikit-learn has loaded them.
+    The libraries with threads are looked up once, after scikit-learn has loaded them.
     """
     return _threads().limit(limits=1)
 
@@ -41,7 +41,7 @@ def _threads() -> Any:
 
 
 class _Trained:
-    """A model that is trained again whenever a fifth more is known."""
+    """A model that is trained again whenever the known waits have grown by a fifth."""
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
@@ -93,9 +93,9 @@ class Boosting(_Trained):
 
 
 class Network(_Trained):
-    """A network that says whether a job starts within a minute, and one that says how long the others wait.
+    """A network that tells whether a job starts within a minute, and one that predicts the wait of all other jobs.
 
-    Two stages as in TROUT, for Purdue's Anvil. The interval is that of the errors of the second stage in training.
+    Two stages as in TROUT, for Purdue's Anvil. The interval comes from the errors of the second stage in training.
     """
 
     def _train(self, seen: NDArray[np.float32], wait: NDArray[np.float64]) -> None:
@@ -113,7 +113,7 @@ class Network(_Trained):
         self._waits_long: Any = bool(waits.mean() > 0.5)
         self._second: Any = None
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it could be trained for longer
+            warnings.simplefilter("ignore")  # of training that has not converged
             if 0 < waits.mean() < 1:
                 self._waits_long = MLPClassifier(**options).fit(scaled, waits)
             if waits.sum() >= _FEWEST:

@@ -1,7 +1,7 @@
-"""Ways to predict a wait that know no scheduler, from what others waited.
+"""Ways to predict a wait from the waits of other jobs, without a model of the scheduler.
 
-A `Method` is told what was seen at a submission (`gas.prediction.queue_state`) and, once that job has started, its
-wait. It knows nothing else, so that it cannot look ahead.
+A `Method` receives the state at each submission (`gas.prediction.queue_state`) and, once that job has started, its
+wait. It receives nothing else, so it cannot look ahead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gas.prediction.similar import SIMILAR
 __all__ = ["LEVELS", "Bounds", "Class", "Method", "Nearest", "Quantiles", "class_of", "predicted"]
 
 LEVELS: Final = (0.05, 0.5, 0.95)
-"""Of the quantiles that are predicted: the ends of an interval of 90%, and the middle."""
+"""The predicted quantiles: the ends of a 90% interval, and the middle."""
 
 Seen = NDArray[np.float32]
 
@@ -31,18 +31,18 @@ class Method(Protocol):
     """A way to predict waits, in seconds."""
 
     def learn(self, seen: Seen, wait: int) -> None:
-        """Take in the wait of a job that has started."""
+        """Learn from the wait of a job that has started."""
         ...
 
     def predict(self, seen: Seen) -> tuple[float, float, float] | None:
-        """Return the wait of a job at each of `LEVELS`; None if nothing can be said."""
+        """Return the predicted wait of a job at each of `LEVELS`; None if there is no prediction."""
         ...
 
 
 def predicted(
     method: Method, recorded: RecordedQueue, places: NDArray[np.intp]
 ) -> Iterator[tuple[float, float, float] | None]:
-    """Yield what a method says of some jobs at their submissions; it has learnt what had started before then."""
+    """Yield a method's predictions for some jobs at their submissions, after it has learnt all earlier starts."""
     seen, wanted = recorded.seen(places)
     order = np.argsort(recorded.start, kind="stable")
     order = order[wanted[order]]
@@ -58,17 +58,17 @@ Class = tuple[int, ...]
 
 
 def class_of(seen: Seen) -> Class:
-    """Return the class of a job: its size and its walltime up to a factor of two."""
+    """Return the class of a job: its size and its walltime, each up to a factor of two."""
     return int(seen[_SIZE]), int(seen[_WALLTIME])
 
 
 class Quantiles:
-    """Quantiles of what the last similar jobs waited, or their mean in place of the median.
+    """Quantiles of the waits of the last similar jobs, or their mean in place of the median.
 
     Parameters
     ----------
     middle
-        What is said between the ends of the interval.
+        The value predicted between the ends of the interval.
     """
 
     def __init__(self, middle: Callable[[NDArray[np.int64]], float] = np.median) -> None:
@@ -89,19 +89,19 @@ class Quantiles:
 
 
 _SURE: Final = 0.95
-"""With which confidence a bound holds."""
+"""Confidence of a bound."""
 
 _RARE: Final = 3
-"""So many waits above the bound, one after the other, are taken for a change."""
+"""Number of consecutive waits above the bound that indicate a change."""
 
 
 class Bounds:
     """QBETS: bounds of quantiles that hold with 95% confidence (Brevik, Nurmi & Wolski 2006).
 
-    Of n waits each is below the quantile q with probability q, so that the k-th of them, in order, is a bound where a
-    binomial count reaches k with probability at most 1 - 95%. Three waits in a row above the bound of the 0.95 quantile
-    are a change: what came before is forgotten, but for as many as a bound takes. Classes are queues and, by factors of
-    four, sizes.
+    Each of n waits is below the quantile q with probability q. So the k-th smallest wait is a bound if a binomial count
+    reaches k with probability at most 1 - 95%. Three consecutive waits above the bound of the 0.95 quantile indicate a
+    change: earlier waits are forgotten, except the minimum number for a bound. Classes are queues and sizes, the latter
+    by factors of four.
     """
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ class Bounds:
 
 
 def _fewest() -> int:
-    """Return how many waits a bound takes: 59, as the largest of fewer is below the quantile too often."""
+    """Return the least number of waits for a bound: 59; the largest of fewer waits is too often below the quantile."""
     return int(np.ceil(np.log(1 - _SURE) / np.log(LEVELS[-1])))
 
 
@@ -147,7 +147,7 @@ _ranks: dict[tuple[int, float], int] = {}
 
 
 def _rank(count: int, level: float) -> int:
-    """Return which of so many waits, in ascending order from 0, bounds the quantile."""
+    """Return the index, in ascending order, of the wait among `count` that bounds the quantile."""
     if (count, level) not in _ranks:
         from scipy.stats import binom
 
@@ -156,9 +156,9 @@ def _rank(count: int, level: float) -> int:
 
 
 class Nearest:
-    """Instance-based learning: waits of the jobs at whose submission things stood most alike.
+    """Instance-based learning: waits of the jobs whose state at submission was most similar.
 
-    Each number counts on its scale so far, and near jobs count more (after Smith, Taylor & Foster 1999).
+    Each feature is scaled by its range so far, and nearer jobs have more weight (after Smith, Taylor & Foster 1999).
     """
 
     AMONG: Final = 4_000
@@ -167,7 +167,7 @@ class Nearest:
         "processors": 1, "walltime": 1, "hour": 0.5, "queue": 1, "waiting": 1, "work waiting": 1, "free": 1,
         "work running": 1, "last wait of user": 1,
     }  # fmt: skip
-    """What is compared, and how much it counts."""
+    """The compared features and their weights."""
 
     def __init__(self) -> None:
         self._columns = np.array([FEATURES.index(name) for name in self.BY])

@@ -1,4 +1,4 @@
-"""Pictures of the study of predictions: are they right, how near are they, and what comes of choosing by them."""
+"""Pictures of the study of predictions: calibration, sharpness, and the outcome of choosing by them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CHOICES: Final = {
     "predicting": (ORANGE, "Gas with predictions", "D", (0, -12), "center"),
     "best": (GREEN, "best in hindsight", "^", (-3, 11), "right"),
 }
-"""Colour, name, mark, and where its figure stands."""
+"""Colour, name, marker, and position of the figure."""
 
 WAYS: Final = {
     "gas": "by promises",
@@ -42,7 +42,7 @@ BINS: Final = 10
 
 
 def draw_reliability(logs: Mapping[str, Predictions]) -> bytes:
-    """Return how many intervals of each probability contain the truth, a line for each log."""
+    """Return the share of intervals of each probability that contain the truth, a line per log."""
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots(1, 1)
@@ -71,7 +71,7 @@ def draw_reliability(logs: Mapping[str, Predictions]) -> bytes:
         axes.set_ylabel("intervals that contain the true start (%)")
         axes.set_xticks(nominal)
         axes.set_xlim(45, 100)
-        axes.set_ylim(max(10 * np.floor(lowest / 10 - 0.2), -2), 101)  # a mark at the edge is not cut in two
+        axes.set_ylim(max(10 * np.floor(lowest / 10 - 0.2), -2), 101)  # so that no marker is cut at the edge
         figure.legend(loc="outside upper left", frameon=False, ncols=len(logs), fontsize=9)
         _plain(axes)
 
@@ -79,7 +79,7 @@ def draw_reliability(logs: Mapping[str, Predictions]) -> bytes:
 
 
 def draw_ranks(logs: Mapping[str, Predictions]) -> bytes:
-    """Return histograms of the share of samples that start before the truth; flat if predictions are right."""
+    """Return histograms of the share of samples that start before the truth; flat if predictions are calibrated."""
 
     def draw(figure: Figure) -> None:
         from matplotlib.ticker import MaxNLocator
@@ -121,7 +121,7 @@ def draw_starts(logs: Mapping[str, Predictions]) -> bytes:
 
 
 def draw_choices(parts: Mapping[str, Choices]) -> bytes:
-    """Return the mean turn-around time of all four choices, a row for each log."""
+    """Return the mean turn-around time of all four choices, a row per log."""
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots(1, 1)
@@ -155,7 +155,7 @@ def draw_choices(parts: Mapping[str, Choices]) -> bytes:
 
 
 def draw_watching(parts: Mapping[str, Choices]) -> bytes:
-    """Return the regret of each way to choose, in per cent of that of promises: a group of bars for each log."""
+    """Return the regret of each way to choose, in per cent of that of promises: a group of bars per log."""
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots(1, 1)

@@ -1,4 +1,4 @@
-"""The report of the study of predictions: their calibration, their sharpness, and the gain of choosing by them."""
+"""The report of the study of predictions: their calibration, their sharpness, and the gain from choosing by them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SURE = "± is half the width of a 90% Student interval, with months as batches.
 
 
 def banner(study: Results) -> str:
-    """Return the differences from the full study; "" if there are none."""
+    """Return the differences from the full study; empty if there are none."""
     options = study.options
     last = "" if options.months is None else f"only the last {many(options.months, 'month')} of each log"
     less = (
@@ -52,7 +52,7 @@ def banner(study: Results) -> str:
 
 
 def prediction_report(study: Results, origin: Origin) -> Report:
-    """Return the report; the same study of the same origin gives the same bytes."""
+    """Return the report; it is a pure function of the study and its origin."""
     starts = (_predicted, _coverage, _width, _nearness, _by_size, _by_month) if study.calibrations else ()
     sections = [
         summary_section([*bakeoff_claims(study), *claims(study)], caption=BY_INTERVALS),
@@ -208,7 +208,7 @@ def _width(study: Results) -> Section:
 
 
 def _alike(study: Results, name: str, found: Predictions) -> tuple[str, str] | None:
-    """Return the width and the coverage of the interval that is the same for all jobs of a log.
+    """Return width and coverage of a constant interval for all jobs of a log.
 
     None if no month is left to derive it from, and for all logs together, which have no such interval.
     """

@@ -1,10 +1,10 @@
-"""The study of predictions: which runs there are, and what came out.
+"""The study of predictions: the list of runs and their results.
 
-Calibration: of a month of a log, jobs that had to wait and what was predicted for them when they came. The constants of
-the prediction were chosen on the first halves of the logs, so verdicts come from the second ones.
+Calibration: for a month of a log, the starts predicted at submission for jobs that had to wait. The constants of the
+prediction were chosen on the first halves of the logs, so verdicts come from the second halves.
 
 Choice: the months, jobs and static requests of the study of one moldable job (`experiments.moldable.months`), with a
-Gas that predicts beside one that takes each job to use up what was asked for.
+Gas that predicts next to one that assumes that each job uses its whole walltime.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ __all__ += ["Predictions", "Results", "planned", "study_runs", "summarised"]
 POLICY: Final = "s3"
 
 SIZES: Final = {"up to 1/8": (0.0, 1 / 8), "to 1/2": (1 / 8, 1 / 2), "more": (1 / 2, 1.0)}
-"""Shares of the machine, above the first and up to the second."""
+"""Shares of the machine, from above the first to the second."""
 
 _SAMPLES_REVEALED: Final = {"running": 100, "waiting": 100, "all": STREAMS}
-"""Where all run times are known only arrivals are drawn, and there are so many streams of arrivals."""
+"""If all run times are known, only arrivals are drawn, and there are no more streams of arrivals than this."""
 
 Month: TypeAlias = tuple[str, str]
-"""A log as the papers call it, and a month of it."""
+"""A log by its name in the papers, and one of its months."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,17 @@ class Options:
     Attributes
     ----------
     jobs, samples
-        Jobs of a month whose starts are predicted, at most, and samples of each prediction.
+        Largest number of jobs of a month whose starts are predicted, and samples of each prediction.
     runs, seeds
-        Jobs of a month that are replaced, one at a time, and how often the choice is studied.
+        Jobs of a month that are replaced, one at a time, and seeds of the choice.
     choice_samples
-        Samples of a prediction by which is chosen.
+        Samples of each prediction for a choice.
     months
         Only the last so many months of each log, and as many of the choice; all if None.
     waits, wait_samples
         Jobs of a log whose waits all methods predict, and samples of each prediction of Gas.
     only
-        The part that is done, of `PARTS`; all for "".
+        The only part to run, of `PARTS`; empty for all.
     """
 
     seed: int = 0
@@ -78,7 +78,7 @@ class Options:
     only: str = ""
 
     def has(self, part: str) -> bool:
-        """Return whether a part is done."""
+        """Return whether a part is run."""
         return self.only in ("", part)
 
 
@@ -98,12 +98,12 @@ class Calibration:
     month: str
     held_out: bool
     revealed: str
-    """Whose run times are known, see `experiments.prediction.run.REVEALED`."""
+    """The jobs whose run times are known, see `experiments.prediction.run.REVEALED`."""
     options: Options
 
     @property
     def configuration(self) -> Configuration:
-        """What determines its result, see `experiments.prediction.run.calibration_run`."""
+        """Return what determines the result, see `experiments.prediction.run.calibration_run`."""
         return {
             "what": "calibration",
             "log": self.log.sha256,
@@ -131,7 +131,7 @@ class Choice:
 
     @property
     def configuration(self) -> Configuration:
-        """What determines its result, see `experiments.prediction.run.choice_run`."""
+        """Return what determines the result, see `experiments.prediction.run.choice_run`."""
         return {"what": "choice", **self.of.configuration, "samples": self.samples}
 
 
@@ -139,11 +139,11 @@ Run: TypeAlias = "WaitRun | Calibration | Choice"
 
 
 def study_runs(options: Options, logs: Sequence[Found]) -> tuple[list[Calibration], list[Choice], list[str]]:
-    """Return all runs with the logs at hand, and which months of the choice are left out and why."""
+    """Return all runs with the available logs, and the omitted months of the choice with reasons."""
     calibrations: list[Calibration] = []
     for site, log, jobs in at_sites(logs):
         months = sorted(jobs)
-        half = -(-len(months) // 2)  # a month in the middle was looked at when the constants were chosen
+        half = -(-len(months) // 2)  # rounded up: a middle month was used to choose the constants
         held_out = dict.fromkeys(months[:half], False) | dict.fromkeys(months[half:], True)
         for month in filter(log.takes, months if options.months is None else months[-options.months :]):
             revealed = tuple(REVEALED) if held_out[month] else ("nothing",)
@@ -161,16 +161,16 @@ def study_runs(options: Options, logs: Sequence[Found]) -> tuple[list[Calibratio
 
 
 class Predictions:
-    """Columns of what was predicted for several jobs, and what came true; instants and seconds.
+    """Columns of predictions for several jobs, and their true starts; instants and durations in seconds.
 
     Attributes
     ----------
     way
-        From when each was submitted to its promised start, at least a second.
+        Seconds from submission to the promised start, at least one.
     rank
-        Which share of the samples started before it.
+        Share of the samples that started before the job.
     share
-        Of the machine that it asked for.
+        Requested share of the machine.
     """
 
     def __init__(self, rows: Sequence[Mapping[str, Any]], months: Sequence[Month], machine: Sequence[int]) -> None:
@@ -186,37 +186,37 @@ class Predictions:
         return len(self.rows)
 
     def where(self, chosen: NDArray[np.bool_]) -> Predictions:
-        """Return some of them."""
+        """Return a selection of the jobs."""
         places = np.flatnonzero(chosen).tolist()
         return Predictions(
             [self.rows[i] for i in places], [self.months[i] for i in places], [self.machine[i] for i in places]
         )
 
     def bounds(self, share: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return between which instants each was to start with this probability, one of `prediction_run.SHARES`."""
+        """Return the bounds of the starts with this probability, one of `prediction_run.SHARES`."""
         low, high = (np.array([row[f"{end}_{share:g}"] for row in self.rows], np.float64) for end in ("low", "high"))
         return low, high
 
     def inside(self, share: float) -> NDArray[np.bool_]:
-        """Return which started between the bounds."""
+        """Return which jobs started between the bounds."""
         low, high = self.bounds(share)
         return np.asarray((low <= self.start) & (self.start <= high))
 
     def below(self, share: float) -> NDArray[np.bool_]:
-        """Return which started before the bounds."""
+        """Return which jobs started before the bounds."""
         return np.asarray(self.start < self.bounds(share)[0])
 
     def above(self, share: float) -> NDArray[np.bool_]:
-        """Return which started after the bounds."""
+        """Return which jobs started after the bounds."""
         return np.asarray(self.start > self.bounds(share)[1])
 
     def width(self, share: float) -> NDArray[np.float64]:
-        """Return seconds between the bounds."""
+        """Return the seconds between the bounds."""
         low, high = self.bounds(share)
         return high - low
 
     def coverage(self, share: float, *, level: float = 0.9) -> Interval:
-        """Return the per cent that started between the bounds, with its interval over months."""
+        """Return the percentage that started between the bounds, with its interval over months."""
         return share_by_months(self.inside(share), self.months, level=level)
 
 
@@ -231,7 +231,7 @@ class Choices(Outcomes):
         self.watched_by_plans = self._column("watched_by_plans")
 
     def left(self, ends: NDArray[np.int64], kept: NDArray[np.bool_] | None = None) -> float:
-        """Return how much of the regret of promises is left with these turn-around times; 0 if there was none."""
+        """Return the share of the regret of promises that remains with these turn-around times; 0 if there was none."""
         rows = slice(None) if kept is None else kept
         regret = float(self.regret[rows].sum())
         return float((ends - self.best)[rows].sum()) / regret if regret else 0.0
@@ -243,12 +243,12 @@ class Choices(Outcomes):
 
     @property
     def later(self) -> NDArray[np.float64]:
-        """Seconds by which predicting ends later than not."""
+        """Seconds by which runs end later with predictions than without."""
         return np.asarray(self.predicting - self.gas, np.float64)
 
     @property
     def loses_more(self) -> NDArray[np.float64]:
-        """What predicting adds to those that lose, in per cent: 100 where it alone does, -100 where only Gas does."""
+        """Change of the percentage that loses by predicting: 100 if only predicting loses, -100 if only Gas does."""
         return np.where(self.predicting_loses, 100.0, 0.0) - np.where(self.loses, 100.0, 0.0)
 
     def mean(self, column: NDArray[Any], *, level: float = 0.9) -> Interval:
@@ -266,14 +266,14 @@ class Results:
     choices: Sequence[Choice]
     chosen: Sequence[Result]
     missing: Sequence[str] = ()
-    """Logs that are not at hand."""
+    """Logs that are not available."""
     left_out: Sequence[str] = ()
     waits: Sequence[tuple[WaitRun, Result]] = ()
-    """What the methods predicted."""
+    """Runs of the methods, with results."""
 
     @property
     def done(self) -> list[tuple[str, Configuration, Result]]:
-        """Everything that was computed: a log and what for, a configuration and its result."""
+        """Everything that was computed: a log with its part, a configuration and its result."""
         calibrated = zip(self.calibrations, self.calibrated, strict=True)
         chosen = zip(self.choices, self.chosen, strict=True)
         return [
@@ -290,7 +290,7 @@ class Results:
 
     @property
     def bakeoffs(self) -> list[tuple[Found, str]]:
-        """Logs and truths on which the methods were compared."""
+        """Pairs of a log and a truth on which the methods were compared."""
         return list(dict.fromkeys((run.log, run.truth) for run, _ in self.waits))
 
     def compared(self, log: Found, truth: str, *, tuning: bool = False) -> Waits:
@@ -305,11 +305,11 @@ class Results:
 
     @cached_property
     def traces(self) -> list[str]:
-        """What the papers call these logs."""
+        """Names of these logs in the papers."""
         return [site.trace for site, _ in self.logs]
 
     def months(self, trace: str = "", *, held_out: bool | None = None) -> list[tuple[Calibration, Result]]:
-        """Return months whose starts were predicted as they can be, and their results."""
+        """Return months whose starts were predicted without knowing true run times, with results."""
         return [
             (run, result)
             for run, result in zip(self.calibrations, self.calibrated, strict=True)
@@ -319,7 +319,7 @@ class Results:
     def predictions(
         self, trace: str = "", *, held_out: bool | None = True, revealed: str = "nothing", month: str = ""
     ) -> Predictions:
-        """Return what was predicted on held-out months (or the others, or all if None), of a log or a month."""
+        """Return predictions on held-out months (or on all others, or on all if None), of a log or a month."""
         rows: list[Mapping[str, Any]] = []
         months: list[Month] = []
         machine: list[int] = []
@@ -334,12 +334,12 @@ class Results:
 
     @cached_property
     def seeds(self) -> list[int]:
-        """Seeds with which the choice was studied."""
+        """Seeds of the choice."""
         return sorted({choice.of.seed for choice in self.choices})
 
     @cached_property
     def held_out(self) -> set[Month]:
-        """Months on which no constant of the prediction was chosen."""
+        """Months that were not used to choose constants of the prediction."""
         return {(run.site.trace, run.month) for run in self.calibrations if run.held_out}
 
     def outcomes(
@@ -351,7 +351,7 @@ class Results:
         seed: int | None = None,
         held_out: bool | None = None,
     ) -> Choices:
-        """Return what came of choices, of a log, a class of constraints, a month or a seed."""
+        """Return the outcomes of choices, of a log, a constraint class, a month or a seed."""
         benchmarks = GROUPS[group] if group else ()
         rows: list[Mapping[str, Any]] = []
         months: list[Month] = []
@@ -369,7 +369,7 @@ class Results:
 
 
 def planned(options: Options, logs: Sequence[Found]) -> tuple[list[Run], list[str]]:
-    """Return all runs, and which months of the choice and which logs are left out and why.
+    """Return all runs, and the omitted months of the choice and logs with reasons.
 
     Raises
     ------
@@ -392,7 +392,7 @@ def planned(options: Options, logs: Sequence[Found]) -> tuple[list[Run], list[st
 
 
 def summarised(computed: Computed[Options, Run]) -> Results:
-    """Return what came out."""
+    """Return the results."""
     calibrated = [(run, result) for run, result in computed.pairs if isinstance(run, Calibration)]
     chosen = [(run, result) for run, result in computed.pairs if isinstance(run, Choice)]
     waits = [(run, result) for run, result in computed.pairs if isinstance(run, WaitRun)]

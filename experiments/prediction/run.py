@@ -1,7 +1,7 @@
-"""What comes of predictions: whether their intervals are right, and whether it helps to choose by them.
+"""The quality of predictions: whether their intervals are right, and whether it helps to choose by them.
 
-Both go through simulations of S³ on logs. Where a job arrives the simulation stands still, and the prediction is made
-from what can be known there: which jobs run and wait, which have ended by then, and which were submitted by then.
+Both are measured in simulations of S³ on logs. At a submission the simulation stops, and the prediction uses only what
+is known then: which jobs run and wait, which have ended, and which have been submitted.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from workloads.selection import months_of
 __all__ = ["BEFORE", "REVEALED", "SHARES", "calibration_run", "choice_run", "past_before", "prediction_run"]
 
 SHARES = (0.5, 0.8, 0.9, 0.95)
-"""Probabilities of the intervals that are looked at."""
+"""Probabilities of the intervals that are studied."""
 
 REVEALED = {"nothing": "of no job", "running": "of running jobs", "waiting": "of waiting jobs", "all": "of both"}
-"""Whose true run times the prediction may know, in words."""
+"""Jobs whose true run times the prediction may use, in words."""
 
 BEFORE = 2
-"""From how many months before, the starts of predicted jobs correct the intervals of a month."""
+"""Starts of predicted jobs of this number of months before a month correct its intervals."""
 
 MOST_SIZES = 24
-"""Among how many sizes of an application the prediction chooses; more are thinned out evenly by their logarithm."""
+"""The prediction chooses among at most so many sizes of an application, thinned out evenly in the logarithm."""
 
 
 def prediction_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
-    """Return the result of a part of the study; "what" says of which, "waits", "calibration" or "choice"."""
+    """Return the result of a part of the study; "what" names it: "waits", "calibration" or "choice"."""
     run = {"waits": wait_run, "calibration": calibration_run, "choice": choice_run}[configuration["what"]]
     return run(configuration, files=files)
 
@@ -54,16 +54,16 @@ def prediction_run(configuration: Configuration, *, files: Mapping[str, str]) ->
 def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
     """Return predicted and true starts of jobs of a month of a log; a pure function of its configuration.
 
-    The whole log goes through the policy. Of the jobs of the month that were not promised to start at once some are
-    drawn, and each is predicted when it arrives; so are twice as many of the two months before, by whose starts
-    intervals are corrected, as by those in the month that are known by then.
+    The whole log is simulated under the policy. Jobs of the month that were not promised to start at once are sampled;
+    the start of each is predicted at its submission. The same is done for twice as many jobs of the two months before.
+    Their starts, and starts in the month that are already known, correct the intervals.
 
     Parameters
     ----------
     configuration
-        "log" (sha256 of its content), "processors" of the machine, "month", "jobs" (how many are drawn at most),
-        "samples", "seed", "policy", and "revealed": whose true run times the prediction knows (a key of `REVEALED`), to
-        see how much of its uncertainty comes from run times.
+        "log" (sha256 of its content), "processors" of the machine, "month", "jobs" (the largest number of sampled
+        jobs), "samples", "seed", "policy", and "revealed": whose true run times the prediction knows (a key of
+        `REVEALED`), to see how much of its uncertainty comes from run times.
     files
         The path of each log.
     """
@@ -116,7 +116,7 @@ def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -
 
 
 class _Revealed(Usage):
-    """In place of what can be learnt of the run times of some: those that come true."""
+    """Usage that knows the true run times of some jobs instead of learning them."""
 
     def __init__(self, learnt: Usage, simulation: Simulation, revealed: str) -> None:
         super().__init__(learnt.ended)
@@ -131,10 +131,10 @@ class _Revealed(Usage):
 
 
 def choice_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
-    """Return what comes of moldable jobs in a month of a log, with the choice of a Gas that predicts among them.
+    """Return the outcomes of moldable jobs in a month of a log, including the choice of a Gas that predicts.
 
-    The configuration is that of `experiments.power.run.power_run`, with "samples" beside it; so are the outcomes, and
-    the other choices are the same.
+    The configuration is that of `experiments.power.run.power_run`, plus "samples"; outcomes and the other choices are
+    the same as there.
     """
     log = load_log(Path(files[configuration["log"]]), configuration["log"])
     policy = configuration["policy"]
@@ -152,7 +152,7 @@ def choice_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
                 samples=samples, seed=seed, policy=policy, alone=len(among),
             )  # fmt: skip
             size = int(sizes[among[int(np.argmin(made.scores()))]])
-            # The samples are the same for all shapes of a job, so half as many tell as well which is sooner.
+            # All shapes of a job share the same samples, so half as many suffice to tell which ends sooner.
             likely = watched(stop, size, by_predictions(past, max(samples // 2, 1), seed, policy))
             plain = watched(stop, planned, by_plans)
             return Predicting(size, likely.turnaround, likely.changes, plain.turnaround)
@@ -163,16 +163,16 @@ def choice_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
 
 
 def past_before(whole: RigidJobs, recorded: NDArray[np.int64], month: RigidJobs, policy: Any) -> Past:
-    """Return the past of a simulated month: what the log recorded before it, and then what happens in it.
+    """Return the past of a simulated month: the log's records before it, then the simulated events of the month.
 
     Parameters
     ----------
     whole
         All jobs of the log.
     recorded
-        When each line of the log ended.
+        Recorded end of each job of the log.
     month
-        The jobs of the month, in the same seconds.
+        The jobs of the month, on the same time axis.
     """
     before = np.flatnonzero(whole.submit < month.submit[0])
     schedule = simulate(month, policy)
@@ -193,7 +193,7 @@ def past_before(whole: RigidJobs, recorded: NDArray[np.int64], month: RigidJobs,
 
 
 def _thinned(sizes: NDArray[np.int64], planned: int) -> NDArray[np.intp]:
-    """Return which sizes to choose among, ascending: the planned one and some of all magnitudes."""
+    """Return the sizes to choose among, ascending: the planned one and some of all magnitudes."""
     if len(sizes) <= MOST_SIZES:
         return np.arange(len(sizes))
     wanted = np.geomspace(sizes[0], sizes[-1], MOST_SIZES)

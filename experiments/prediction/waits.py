@@ -1,4 +1,4 @@
-"""Waits of jobs of a log as several methods predict them, each from what was known at a submission."""
+"""Waits of jobs of a log predicted by several methods, each from what was known at submission."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["LEARNERS", "METHODS", "RECORDED", "TRUTHS", "wait_run"]
 RECORDED: Final = "recorded"
 
 TRUTHS: Final = {RECORDED: "the recorded starts", "s3": "starts under S³", "easy": "starts under EASY backfilling"}
-"""What came true: what a machine's scheduler did, or a simulation of the log."""
+"""Source of the true waits: the scheduler of the machine, or a simulation of the log."""
 
 METHODS: Final[Mapping[str, Callable[[], Method] | None]] = {
-    "gas": None,  # with the two below it, which are its parts
+    "gas": None,  # runs once, with the two entries below, which are its parts
     "mean": lambda: Quantiles(np.mean),
     "quantiles": Quantiles,
     "bounds": Bounds,
@@ -35,21 +35,21 @@ METHODS: Final[Mapping[str, Callable[[], Method] | None]] = {
     "boosting": Boosting,
     "network": Network,
 }
-"""What is run by itself, see `experiments.prediction.bakeoff.NAMES`."""
+"""Methods that are run separately, see `experiments.prediction.bakeoff.NAMES`."""
 
 
 LEARNERS: Final = ("boosting", "network")
-"""Those that need scikit-learn."""
+"""Methods that need scikit-learn."""
 
 
 def wait_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
-    """Return what a method predicts for some jobs of a log, and what came true; a pure function of its configuration.
+    """Return a method's predictions for some jobs of a log, and the true waits; a pure function of its configuration.
 
     Parameters
     ----------
     configuration
-        "log" (sha256 of its content), "truth" (of `TRUTHS`), "method" (of `METHODS`), "jobs" (how many are predicted at
-        most, evenly over the log), "samples" and "seed" of the simulation.
+        "log" (sha256 of its content), "truth" (of `TRUTHS`), "method" (of `METHODS`), "jobs" (the largest number of
+        predicted jobs, evenly over the log), "samples" and "seed" of the simulation.
     files
         The path of each log.
     """
@@ -79,7 +79,7 @@ def wait_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resul
 
 @lru_cache(maxsize=1)
 def _came_true(path: Path, sha256: str, truth: str) -> tuple[RecordedQueue, list[str]]:
-    """Return a log's queue and the month of each of its jobs; the last one is kept in memory for other methods."""
+    """Return a log's queue and the month of each of its jobs; the last result is cached for other methods."""
     log = load_log(path, sha256)
     if truth != RECORDED:
         log = simulated(log, truth)
@@ -89,7 +89,7 @@ def _came_true(path: Path, sha256: str, truth: str) -> tuple[RecordedQueue, list
 
 
 def simulated(log: Log, policy: Any) -> Log:
-    """Return a log as a simulation makes it: its waits, and run times up to walltimes."""
+    """Return a log with the waits of a simulation, and with run times cut to walltimes."""
     jobs = apply_overrun(rigid_jobs(log))
     schedule = simulate(jobs, policy)
     part = log.select(jobs.row)

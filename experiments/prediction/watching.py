@@ -1,7 +1,7 @@
-"""Jobs that are watched while they wait, as `gas watch` does it live, each in a simulation of its own.
+"""Jobs that are watched while they wait, as by `gas watch`, each in a simulation of its own.
 
-Every ten minutes, after longer waits less often, the job is planned anew in its place of the queue (`gas.reshaping`),
-and another size is requested if that is worth it: by the plan, or by what is likely (`gas.prediction.reshaping`).
+Every ten minutes, and less often after longer waits, the job is replanned in its place of the queue (`gas.reshaping`).
+Another size is requested if it is worth it: by the plan, or by predictions (`gas.prediction.reshaping`).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from gas.simulation.simulate import Simulation
 __all__ = ["Decide", "Watched", "by_plans", "by_predictions", "watched"]
 
 EVERY = 600
-"""Seconds between two looks, or `_SHARE` of the wait so far if that is more."""
+"""Seconds between two replans, or `_SHARE` of the wait so far if that is more."""
 
 _SHARE = 1 / 8
 
 Decide: TypeAlias = Callable[[Simulation, int, Reshaping], Reshaping]
-"""What is made of a job, by its place in the log's jobs, from where a simulation stands and what is planned."""
+"""Returns what to do with a job, from a stopped simulation, the job's index in the log, and its planned reshaping."""
 
 
 class Watched(NamedTuple):
-    """What came of a job: its turn-around time in seconds, its last size, and how often it was reshaped."""
+    """The outcome of a job: its turn-around time in seconds, its last size, and the number of reshapes."""
 
     turnaround: int
     processors: int
@@ -40,7 +40,7 @@ class Watched(NamedTuple):
 
 
 def watched(stop: Stop, processors: int, decide: Decide) -> Watched:
-    """Return what comes of the benchmark of a stop if it requests so many processors, and is watched from then on."""
+    """Return the outcome of the benchmark of a stop if it requests `processors` and is watched from then on."""
     simulation, place = stop.simulation.copy(), stop.substitute.place
     of_size = {size: (limit, time) for size, time, limit in zip(*(one.tolist() for one in stop.asked), strict=True)}
     submit = int(simulation.jobs.submit[place])
@@ -49,7 +49,7 @@ def watched(stop: Stop, processors: int, decide: Decide) -> Watched:
     at, changes = submit, 0
     while True:
         at += max(EVERY, round(_SHARE * (at - submit)))
-        while simulation.stand_at(at) is not None:  # another job that is replaced in a run of its own
+        while simulation.stand_at(at) is not None:  # a job that is replaced in another run
             simulation.answer()
         start = int(simulation.starts([place])[0])
         if start != NEVER_STARTED:
@@ -65,17 +65,17 @@ def watched(stop: Stop, processors: int, decide: Decide) -> Watched:
 
 
 def by_plans(_simulation: Simulation, _place: int, found: Reshaping) -> Reshaping:
-    """Decide by what is planned of the job in each size."""
+    """Decide by the planned end in each size."""
     return found
 
 
 def by_predictions(past: Past, samples: int, seed: int, policy: Policy) -> Decide:
-    """Return what decides by how likely each size finishes when.
+    """Return a function that decides by the distribution of the end in each size.
 
     Parameters
     ----------
     past
-        What is known; of another reader, it stays as it is.
+        What is known; it is copied, not changed.
     """
     known = past.anew()
 

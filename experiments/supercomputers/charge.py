@@ -102,7 +102,7 @@ def _swept(study: Results, game: Game) -> list[tuple[str, ...]]:
 
 
 def _curves(study: Results, game: Game) -> dict[str, tuple[list[float], list[float]]]:
-    """Return, for each currency, charges up to where no user is left and the share in equilibrium at each."""
+    """Return, for each currency, charges up to where no application deviates, and the share in equilibrium at each."""
     found = {}
     for currency in PAY:
         most = max(0.0, *(break_even(study.of_game(one, share), currency) for one in GAMES for share in SHARES))

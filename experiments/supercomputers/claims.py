@@ -1,4 +1,4 @@
-"""Statements on choosing among machines, submitting everywhere and coallocation, with verdicts over months."""
+"""Claims about choosing among machines, submitting everywhere and coallocation, with verdicts over months."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["claims"]
 
 
 def claims(study: Results) -> list[Claim]:
-    """Return the statements on the largest sets of machines (the paper has no figures of its own)."""
+    """Return the claims about the largest sets of machines (the paper has no figures of its own)."""
     every = SHARES[-1]
     found = [
         decided_claim(

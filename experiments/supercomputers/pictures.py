@@ -1,4 +1,4 @@
-"""Pictures of the study of several supercomputers: gain by the share that deviates, and that share by the charge."""
+"""Pictures of the study of several supercomputers: gain over the deviating share, and that share over the charge."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _FORMS = ((BLUE, "-", "o"), (GREEN, "--", "s"), (ORANGE, "-.", "^"))
 
 
 def draw_temptation(games: Mapping[str, tuple[Sequence[Interval], Sequence[Interval], Sequence[Interval]]]) -> bytes:
-    """Return, over the share that deviates, the gain of one application and the change of all turn-around times.
+    """Plot the gain of one application and the change of all turn-around times over the share that deviates.
 
     Parameters
     ----------
     games
-        By name, a value for each share: the gain in seconds, and the change in per cent of the mean turn-around time
-        of applications and of rigid jobs.
+        By name, one value per share: the gain in seconds, and the changes of the mean turn-around times of applications
+        and of rigid jobs in per cent.
     """
 
     def draw(figure: Figure) -> None:
@@ -65,7 +65,7 @@ def draw_charge(games: Mapping[str, Mapping[str, tuple[Sequence[float], Sequence
 
     def draw(figure: Figure) -> None:
         panels = figure.subplots(1, 2, sharey=True)
-        # Where lines lie on each other the later ones are thinner, so that all are seen.
+        # Later lines are thinner, so that all remain visible where they coincide.
         for (name, curves), (colour, dashes, _), width in zip(games.items(), _FORMS, (4.5, 3.0, 1.6), strict=False):
             for axes, currency, scale in zip(panels, ("seconds", "share"), (1.0, 100.0), strict=True):
                 charges, shares = curves[currency]

@@ -98,7 +98,7 @@ _GAIN = (
 
 
 def banner(study: Results) -> str:
-    """Return what a restricted study leaves out; "" for the full one."""
+    """Return what a restricted study leaves out; empty for the full one."""
     options = study.options
     seeds = fewer(options.seeds, FULL_SEEDS, "seed")
     months = fewer(options.months, Options().months, "month", " of each log")
@@ -107,7 +107,7 @@ def banner(study: Results) -> str:
 
 
 def supercomputers_report(study: Results, origin: Origin) -> Report:
-    """Return the report; the same study of the same origin gives the same bytes."""
+    """Return the report; it is a pure function of the study and its origin."""
     sections = (
         summary_section(claims(study), caption=BY_INTERVALS),
         _what(study),
@@ -339,7 +339,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _gain(results: Sequence[Result]) -> float:
-    """Return the mean gain of one application over the seeds of the same months; 0 with none that deviates."""
+    """Return the mean gain of one application over the seeds of the same months; 0 if none deviates."""
     return float(np.mean([one["gain"]["all"]["mean"] or 0.0 for one in results]))
 
 

@@ -1,4 +1,4 @@
-"""The study of several supercomputers: which runs there are, what submitting everywhere gains, and what it may cost."""
+"""The study of several supercomputers: the list of runs, the gain from submitting everywhere, and its price."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ __all__ += ["summarised", "trial_runs"]
 
 @dataclass(frozen=True)
 class Game:
-    """A temptation: what some do where the others do something that seems better for all."""
+    """A temptation: some applications deviate from a strategy that seems better for all."""
 
     name: str
     others: Strategy
@@ -67,10 +67,10 @@ GAMES = (
 )
 
 SPREAD = Game("Gas, coallocated", "choose", "coallocate")
-"""What is no temptation, but another way to choose: it needs no charge."""
+"""Not a temptation but another way to choose: it needs no charge."""
 
 HOME: tuple[Strategy, ...] = ("home-static", "home")
-"""What all do in runs without a temptation."""
+"""What all applications do in runs without a temptation."""
 
 _CHOOSE_AND_HOME: tuple[Strategy, Strategy] = ("choose", "home")
 
@@ -80,15 +80,15 @@ SHARES = (0, 25, 50, 75, 100)
 
 @dataclass(frozen=True)
 class Setting:
-    """On what terms applications take part; None is what the user chose."""
+    """The terms on which applications take part; None is the user's choice."""
 
     name: str
     percent: int | None = None
     accuracy: float = 1.0
     perfect: bool = False
-    """With the true run times of all others as their estimates."""
+    """Whether the true run times of all other jobs are their estimates."""
     boundary: float = COST
-    """How many times as long an application takes on several machines together."""
+    """Factor on the time of an application that runs on several machines together."""
 
 
 BASE = Setting("as chosen")
@@ -118,7 +118,7 @@ class Options:
     percent: int = 10
     months: int = 4
     others: bool = True
-    """Whether other settings are run, too."""
+    """Whether other settings are also run."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Place:
 
 @dataclass(frozen=True)
 class TrialRun:
-    """Some machines, and what is done on them."""
+    """Some machines and the strategies of applications on them."""
 
     places: tuple[Place, ...]
     setting: Setting
@@ -148,7 +148,7 @@ class TrialRun:
 
     @property
     def configuration(self) -> Configuration:
-        """What determines its result, see `experiments.supercomputers.run.supercomputers_run`."""
+        """Return what determines the result, see `experiments.supercomputers.run.supercomputers_run`."""
         return {
             "machines": [
                 {"log": one.log.sha256, "processors": one.site.processors, "month": one.month} for one in self.places
@@ -169,12 +169,12 @@ class TrialRun:
 
 
 def trial_runs(options: Options, logs: Sequence[Found]) -> tuple[list[TrialRun], list[str]]:
-    """Return all runs of the study with the logs at hand, and which months are left out and why.
+    """Return all runs of the study with the available logs, and the omitted months with reasons.
 
     Raises
     ------
     BadInput
-        There are not two machines.
+        There are fewer than two machines.
     """
     at_site: dict[Site, list[Place]] = {}
     left_out = []
@@ -182,7 +182,7 @@ def trial_runs(options: Options, logs: Sequence[Found]) -> tuple[list[TrialRun],
         months = list(filter(log.takes, site.months))
         enough = [month for month in months if jobs.get(month, 0) * options.percent >= 100 * _FEWEST]
         first = months[: options.months]
-        # A log of one's own may begin in the middle of a month, where the paper chose its months.
+        # A log of the user may begin in the middle of a month; of other logs, take the months that the paper chose.
         if taken := enough[: options.months] if log.own else [month for month in first if month in enough]:
             at_site[site] = [Place(log, site, month) for month in taken]
         left_out += [
@@ -224,7 +224,7 @@ def _runs(
 
 
 def _spread(places: tuple[Place, ...], setting: Setting, seed: int, percent: int) -> list[TrialRun]:
-    """Return the runs in which none, and in which all applications also take several machines together."""
+    """Return the runs in which none, and in which all applications may also use several machines together."""
     of_game = SPREAD.others, SPREAD.some
     return [TrialRun(places, setting, seed, percent, *of_game, share, True) for share in (SHARES[0], SHARES[-1])]
 
@@ -237,7 +237,7 @@ class Results(StudyResults[Options, TrialRun]):
 
     @property
     def done(self) -> list[tuple[str, Configuration, Result]]:
-        """Everything that was computed: the logs, a configuration and how many jobs and moldable ones it has."""
+        """Everything that was computed: the logs, a configuration, and its counts of jobs and of moldable ones."""
         return [
             (" + ".join(place.site.trace for place in run.places), run.configuration, _counted(result))
             for run, result in self.pairs
@@ -250,7 +250,7 @@ class Results(StudyResults[Options, TrialRun]):
 
     @cached_property
     def most(self) -> int:
-        """How many machines the largest sets have."""
+        """Number of machines in the largest sets."""
         return max(len(places) for places in self.together)
 
     @cached_property
@@ -266,17 +266,17 @@ class Results(StudyResults[Options, TrialRun]):
 
     @cached_property
     def boundaries(self) -> list[Setting]:
-        """Settings in which going over the boundary between machines costs another time than usual."""
+        """Settings with another factor for running across the boundary between machines than usual."""
         return [setting for setting in BOUNDARIES if any(run.setting == setting for run in self.runs)]
 
     def of_game(
         self, game: Game, share: int, setting: Setting = BASE, places: tuple[Place, ...] | None = None
     ) -> list[Result]:
-        """Return the results of a game at a share, on all of the largest sets of machines if none is named."""
+        """Return the results of a game at a share; by default on all of the largest sets of machines."""
         return self._results(game.others, game.some, share, setting, places)
 
     def of_all(self, strategy: Strategy, places: tuple[Place, ...] | None = None) -> list[Result]:
-        """Return the results of runs in which all did the same."""
+        """Return the results of runs in which all applications follow one strategy."""
         for game in (*GAMES, SPREAD):
             if strategy in (game.others, game.some):
                 return self.of_game(game, 100 if strategy == game.some else 0, BASE, places)
@@ -288,14 +288,14 @@ class Results(StudyResults[Options, TrialRun]):
         return [places for places in self.together if len(places) == self.most]
 
     def gained(self, game: Game, share: int, of: str = "all", setting: Setting = BASE) -> Part:
-        """Return how many seconds sooner an application ends that deviates, over months; of "all" or "waiting" ones."""
+        """Return how many seconds sooner a deviating application ends, over months; of "all" or "waiting" ones."""
         runs = [self.of_game(game, share, setting, places) for places in self.months]
         weights = [[one["applications" if of == "all" else "waiting"] for one in found] for found in runs]
         gains = [[one["gain"][of]["mean"] or 0.0 for one in found] for found in runs]
         return of_sums([np.dot(a, b) for a, b in zip(weights, gains, strict=True)], [sum(these) for these in weights])
 
     def longer(self, game: Game, share: int, whose: Figure, setting: Setting = BASE) -> Part:
-        """Return by how many per cent a mean is longer than in the same runs where no user deviates, over months."""
+        """Return by how many per cent a mean exceeds that of the same runs where no user deviates, over months."""
         return _change(
             [self.of_game(game, share, setting, places) for places in self.months],
             [self.of_game(game, SHARES[0], setting, places) for places in self.months],
@@ -303,12 +303,12 @@ class Results(StudyResults[Options, TrialRun]):
         )
 
     def chosen(self) -> Part:
-        """Return by how many per cent applications take longer that choose a machine than those that stay at home."""
+        """Return by how many per cent applications that choose a machine take longer than those at home."""
         choose, home = ([self.of_all(one, places) for places in self.months] for one in _CHOOSE_AND_HOME)
         return _change(choose, home, applications_mean)
 
     def mean_over_months(self, strategy: Strategy) -> Interval | None:
-        """Return the mean turn-around time of applications that all do the same, over months."""
+        """Return the mean turn-around time of applications that all follow one strategy, over months."""
         runs = [self.of_all(strategy, places) for places in self.months]
         sums = [[applications_mean(one) for one in found] for found in runs]
         return of_sums(*([sum(pair[at] for pair in of) for of in sums] for at in (0, 1)))(LEVEL)
@@ -331,28 +331,28 @@ def _counted(result: Result) -> Result:
 
 
 Figure: TypeAlias = Callable[[Result], tuple[float, float]]
-"""Of a run, a sum over jobs and how many jobs these are."""
+"""Returns the sum of a figure over jobs of a run, and the number of these jobs."""
 
 
 def applications_mean(result: Result) -> tuple[float, float]:
-    """Return the turn-around times of a run's applications, and how many they are."""
+    """Return the sum of the turn-around times of a run's applications, and their number."""
     return result["applications"] * (result["mean"] or 0.0), result["applications"]
 
 
 def rigid_jobs_mean(result: Result) -> tuple[float, float]:
-    """Return the turn-around times of all jobs of a run that stayed what they were, and how many they are."""
+    """Return the sum of the turn-around times of a run's rigid jobs, and their number."""
     count = sum(one["rigid"] for one in result["machines"])
     return count * rigid_mean(result), count
 
 
 def _change(one: Sequence[Sequence[Result]], other: Sequence[Sequence[Result]], figure: Figure) -> Part:
-    """Return by how many per cent a mean over the same jobs is above another, from the runs of each month."""
+    """Return by how many per cent one mean exceeds the other over the same jobs, from the runs of each month."""
     sums = [[sum(figure(run)[0] for run in of_month) for of_month in runs] for runs in (one, other)]
     return scaled(of_sums(sums[0], sums[1]), 100, -100)
 
 
 def rigid_mean(result: Mapping[str, Any]) -> float:
-    """Return the mean turn-around time of all jobs that stayed what they were, on all machines."""
+    """Return the mean turn-around time of all rigid jobs on all machines."""
     count = sum(one["rigid"] for one in result["machines"])
     total: float = sum(one["rigid"] * (one["rigid_mean"] or 0.0) for one in result["machines"])
     mean: float = total / max(count, 1)
@@ -366,7 +366,7 @@ def mean_of(results: Sequence[Result], name: str) -> float:
 
 
 def rigid_mean_of(results: Sequence[Result]) -> float:
-    """Return the same of several runs, each counting once."""
+    """Return the mean of `rigid_mean` over several runs, with equal weights."""
     return float(np.mean([rigid_mean(one) for one in results]))
 
 
@@ -379,21 +379,21 @@ def pooled(results: Sequence[Result], name: str, of: str = "all") -> float:
 
 
 PAY = {"seconds": "extra", "share": "extra_time"}
-"""In what one pays for a submission beyond the first, and the mean to which that is in proportion: seconds, or a share
-of the execution time, which is the same share of the processor time that the run takes.
+"""The currency of the charge for each submission beyond the first, and the mean to which the charge is proportional.
+Seconds, or a share of the execution time (which is the same share of the processor time of the run).
 """
 
 
 def break_even(results: Sequence[Result], currency: str) -> float:
-    """Return the charge for each submission beyond the first at which giving way gains nothing; below 0 if it loses."""
+    """Return the charge per submission beyond the first at which deviating gains nothing; negative if it loses."""
     paid = pooled(results, PAY[currency])
     return pooled(results, "mean") / paid if paid > 0 else 0.0
 
 
 def equilibrium(shares: Sequence[float], net: Sequence[float]) -> float:
-    """Return the share that deviates if that gains `net` at each share of the others, interpolated linearly.
+    """Return the share that deviates if deviating gains `net` at each share of others, interpolated linearly.
 
-    None, if the first to do it loses; else the least share at which one more gains nothing; else all.
+    Zero if the first to deviate loses; otherwise the least share at which one more gains nothing; otherwise all.
     """
     if net[0] <= 0:
         return float(shares[0])
@@ -405,12 +405,12 @@ def equilibrium(shares: Sequence[float], net: Sequence[float]) -> float:
 
 
 def summarised(computed: Computed[Options, TrialRun]) -> Results:
-    """Return what came out.
+    """Return the results.
 
     Raises
     ------
     BadInput
-        There was no application.
+        There were no applications.
     """
     if not any(result["applications"] for result in computed.results):
         raise BadInput("no machine has jobs that applications can replace; name other logs with --traces")

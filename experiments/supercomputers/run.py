@@ -1,8 +1,9 @@
-"""What becomes of applications, and of all others, when a share of them submits to several supercomputers.
+"""Turn-around times of applications and rigid jobs if a share of the applications submits to several supercomputers.
 
-A run is a few machines, a month of a log on each, and a share of applications that do one thing while the others do
-another. Where it is asked for, each application is also followed into what it did not do, all others doing what
-they do: the difference is what doing so gains its user, for the same application at the same moment of the same world.
+A run is a few machines, a month of a log on each, and a share of applications that follow one strategy (`some`) while
+the rest follow another (`others`). If requested, each application is also simulated with the strategy that it did not
+follow, all others unchanged: the difference is what its user gains, for the same application at the same moment of the
+same world.
 """
 
 from __future__ import annotations
@@ -41,26 +42,26 @@ from workloads import Log, RigidJobs, apply_overrun
 __all__ = ["Trial", "outcome", "supercomputers_run", "trial"]
 
 WARMING: Final = 31 * 86400
-"""Seconds for which machines run before the month that counts: as long as any month before it."""
+"""Seconds for which machines run before the month that counts: the length of the longest month."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What came of a world; a value for each application. Instants in seconds of the world.
+    """The outcome of a simulated world; one value per application. Instants are in seconds of the world.
 
     Attributes
     ----------
     machines
-        At the end.
+        The machines at the end.
     does
-        Whether it did what some do, and not what the others do.
+        Whether the application follows `some` and not `others`.
     end
-        When it ended.
+        Its end.
     waits
-        Whether no machine could have started at once what some submit.
+        Whether no machine could have started its request under `some` at once.
     other_end, other_submissions
-        When it would have ended had it alone done the other thing, and how many requests that would have been; -1
-        where that was not followed.
+        Its end had it alone followed the other strategy, and the number of submissions then; -1 where this was not
+        simulated.
     """
 
     machines: Machines
@@ -70,9 +71,9 @@ class Trial:
     other_end: NDArray[np.int64]
     other_submissions: NDArray[np.int64]
     other_time: NDArray[np.int64]
-    """Execution time of the request that would have run."""
+    """Execution time of the request that would have run under the other strategy."""
     deviating: bool
-    """Whether it was followed."""
+    """Whether the other strategy was simulated."""
 
 
 def trial(
@@ -85,17 +86,17 @@ def trial(
     deviating: bool = False,
     machine_code: bool = True,
 ) -> Trial:
-    """Return what comes of a world in which some do one thing and the others another.
+    """Return the outcome of a world in which some applications follow one strategy and the others another.
 
     Parameters
     ----------
     does
-        Who is of the some.
+        Which applications follow `some`.
     deviating
-        Follow each application into the other thing, too.
+        Whether to simulate each application with the other strategy, too.
     """
     if machine_code and available():
-        compiled(earliest_fits)  # from here on the planner finds it
+        compiled(earliest_fits)  # the planner uses the compiled kernel from here on
         if "coallocate" in (others, some):
             compiled(earliest_together)
     applications = world.applications
@@ -137,8 +138,8 @@ def trial(
 def outcome(found: Trial) -> Result:
     """Return the figures of a trial; times are seconds from submission to end, shares are of the applications.
 
-    "gain" says by how much sooner an application ends if it does what some do: of all of them, and of those who had to
-    wait; with the mean number of submissions beyond the first, and of these times the execution time.
+    "gain" is how much sooner an application ends if it follows `some`: the mean over all applications and over those
+    that had to wait; also the mean number of submissions beyond the first, and that number times the execution time.
     """
     world, machines = found.machines.world, found.machines
     won = [machines.submitted[i][which] for i, which in enumerate(machines.won.tolist())]
@@ -216,23 +217,23 @@ def _of_machine(found: Trial, machine: int) -> dict[str, Any]:
 
 
 def supercomputers_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
-    """Return what comes of a trial; a pure function of its configuration (see `experiments.framework.ledger`).
+    """Return the outcome of a trial; a pure function of its configuration (see `experiments.framework.ledger`).
 
     Parameters
     ----------
     configuration
-        "machines" (of each "log", the sha256 of its content, "processors" and "month"), "percent" of each machine's
+        "machines" (for each "log", the sha256 of its content, "processors" and "month"), "percent" of each machine's
         jobs that are applications, "seed", "mix", "opponent", "form" (the fields of `Form`), "policy", "estimates"
-        ("users", or "perfect" for those that are the run times); "boundary" (how many times as long an application
-        takes on several machines together); "others" and "some" (strategies), "share" in per cent of those who do what
-        some do, and "deviating".
+        ("users", or "perfect" for the true run times), "boundary" (factor on the time of an application on several
+        machines together), "others" and "some" (strategies), "share" (per cent of the applications that follow
+        "some"), and "deviating".
     files
         The path of each log.
     """
     common = ("machines", "percent", "seed", "mix", "opponent", "form", "estimates", "boundary")
     key = json.dumps({name: configuration[name] for name in common}, sort_keys=True)
     world, ratios = _world(key, tuple(sorted(files.items())))
-    # The same draws whatever the share: who does it at a small one does it at a large one, too.
+    # The draws do not depend on the share: applications that deviate at a small share also deviate at a larger one.
     generator = np.random.default_rng([*_entropy(configuration), 1])
     does = generator.random(len(world.applications)) < configuration["share"] / 100
     found = trial(
@@ -247,20 +248,20 @@ def supercomputers_run(configuration: Configuration, *, files: Mapping[str, str]
 
 
 def _entropy(configuration: Mapping[str, Any]) -> list[int]:
-    """Return a seed of its own for each set of months."""
+    """Return a separate seed for each set of months."""
     of_machines = [int(one["log"][:12], 16) + int(one["month"].replace("-", "")) for one in configuration["machines"]]
     return [configuration["seed"], *of_machines]
 
 
 @lru_cache(maxsize=2)
 def _world(key: str, files: tuple[tuple[str, str], ...]) -> tuple[World, tuple[float, ...]]:
-    """Return the world of some fields of a configuration, which many runs share, and the load ratio of each machine."""
+    """Return the world of some fields of a configuration, shared by many runs, and the load ratio of each machine."""
     wanted, paths = json.loads(key), dict(files)
     machines = [_month(paths[one["log"]], one["log"], one["processors"], one["month"]) for one in wanted["machines"]]
     if wanted["estimates"] == "perfect":
         ended = [apply_overrun(jobs, "kill") for jobs in machines]
         machines = [replace(jobs, estimate=np.maximum(jobs.run_time, 1)) for jobs in ended]
-    # A machine's own draws, whichever machines stand beside it.
+    # The draws of a machine do not depend on the other machines.
     seeds = [_entropy({"seed": wanted["seed"], "machines": [one]}) for one in wanted["machines"]]
     return world_with_benchmarks(
         machines,
