@@ -21,7 +21,7 @@ Each other package is a study. No study imports another study; code that several
     priorities      priority classes of jobs under promised starts (section 6.1)
     clusters        applications that choose among few or many of hundreds of clusters
     prediction      predicted waits, and requests that are chosen by them
-    malleate        moldable jobs, whose size is chosen before they start, compared with malleable jobs, which change it
-                    while they run
+    malleate        moldable jobs (size chosen before they start) compared with malleable jobs (size changed while they
+                    run)
     replay          a user's own log under other policies, machines and walltimes (``gas replay``)
 """

@@ -17,7 +17,7 @@ from documents.fields import nearest
 if TYPE_CHECKING:
     from experiments.framework.study import Study
 
-__all__ = ["application", "command_for", "experiment_app", "names"]  # and replay_app, which is made when it is used
+__all__ = ["application", "command_for", "experiment_app", "names"]  # and replay_app, which is created on first use
 
 _SHARED = ("framework", "moldable", "published", "replay")
 """Packages that are not studies of known logs."""
@@ -31,7 +31,7 @@ def names() -> list[str]:
 
 
 class _Studies(TyperGroup):
-    """A command for each study, which is imported when its command is called."""
+    """A command for each study; its module is imported when the command is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return names()
@@ -45,14 +45,14 @@ class _Studies(TyperGroup):
 
 
 def __getattr__(name: str) -> typer.Typer:
-    """Make the command ``gas replay``, which needs what it computes with."""
+    """Make the command ``gas replay``, which imports the simulator."""
     if name != "replay_app":
         raise AttributeError(name)
     return application(import_module("experiments.replay.study").STUDY)
 
 
 def command_for(study: Study[Any, Any, Any]) -> Any:
-    """Return the command of a study: its own options among those that all have."""
+    """Return the command of a study: its own options and the shared ones."""
     return typer.main.get_command(application(study))
 
 
@@ -70,7 +70,7 @@ def application(study: Study[Any, Any, Any]) -> typer.Typer:
         where = Where(*(given.pop(name, None) for name in ("traces", "output", "workers", "shard", "dask")))
         of_logs = () if study.program else (given.pop("log", ()), given.pop("month", ()), given.get("quick", False))
         if study.quick and given.pop("quick"):
-            # One that was given counts, even if it says what is usual.
+            # An option that was given counts, even if its value is the default.
             source = {name: getattr(context.get_parameter_source(name), "name", "") for name in study.quick}
             given |= {name: value for name, value in study.quick.items() if source[name] == "DEFAULT"}
         perform(study, given, where, Chosen(*of_logs))

@@ -1,7 +1,7 @@
-"""What a planner believes whose performance model is wrong, and what it asks for.
+"""The execution times and requests of a planner with a wrong performance model.
 
-In reality a job takes T(n) on n processors. The model says T̂(n), off by a factor whose logarithm is normal with a
-standard deviation σ_n. The walltime is the believed time with a margin that nine of ten runs fit into.
+The real execution time of a job on n processors is T(n). The model says T̂(n), wrong by a factor whose logarithm is
+normal with standard deviation σ_n. The walltime is the believed time with a margin that suffices for nine of ten runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Variant = Literal["each size", "scalability"]
 """Where the model is wrong.
 
 ===========  ==========================================================================================================
-each size    T̂(n) = T(n) exp(σ z_n): each size by itself, as after a single timing of each; z_n independent
+each size    T̂(n) = T(n) exp(σ z_n): each size separately, as after a single timing of each; z_n independent
 scalability  T̂(n) = T(n) (n / n_s)^e with e = σ z / ln 4: exact at the user's own size n_s, and off by exp(σ z) at four
              times or a quarter of it
 ===========  ==========================================================================================================
@@ -36,13 +36,13 @@ scalability  T̂(n) = T(n) (n / n_s)^e with e = σ z / ln 4: exact at the user's
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 
 Way = Literal["gas", "cautious", "same model"]
-"""What is asked for.
+"""The way to choose a request.
 
 ==========  ============================================================================================================
-gas         what Gas plans with the believed times
-cautious    the same if it is promised to end sooner than the user's own request even if it takes exp(σ_n) times as long
-            as believed; else the user's own request
-same model  the user's own size, but with the walltime that the model suggests
+gas         Gas plans with the believed times
+cautious    the request of Gas if it is promised to end sooner than the user's own request even if it takes exp(σ_n)
+            times as long as believed; otherwise the user's own request
+same model  the user's own size, with the walltime of the model
 ==========  ============================================================================================================
 """
 
@@ -55,7 +55,7 @@ Own: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Plan:
-    """A way to ask, with a model that is wrong in some way and by so much."""
+    """A way to choose a request, with a variant of the model and its error."""
 
     variant: Variant
     error: int
@@ -66,38 +66,38 @@ PLANS: Final = (
     *(Plan(variant, error, way) for variant in VARIANTS for way in ("gas", "cautious") for error in ERRORS),
     *(Plan("each size", error, "same model") for error in ERRORS),
 )
-"""All that each job is followed through; at the user's own size scalability has no error."""
+"""All plans that each job is simulated with; at the user's own size, scalability has no error."""
 
 
 @dataclass(frozen=True)
 class Belief:
-    """What is believed of a job.
+    """The believed times of a job.
 
     Attributes
     ----------
     requests
-        Sizes, believed times and walltimes; a time over the site's limit is one second over it.
+        Sizes, believed times and walltimes; a time over the site's limit is set to one second over it.
     spread
-        The standard deviation of the logarithm of the believed time, of each size.
+        Standard deviation of the logarithm of the believed time, for each size.
     """
 
     requests: Requests
     spread: NDArray[np.float64]
 
     def at(self, size: int) -> int:
-        """Return where a size stands."""
+        """Return the index of a size."""
         return int(np.searchsorted(self.requests.sizes, size))
 
 
 def believed(
     asked: Requests, static: int, variant: Variant, error: int, normal: NDArray[np.float64], longest: int
 ) -> Belief:
-    """Return what a model says of a job.
+    """Return the believed times of a job.
 
     Parameters
     ----------
     asked
-        The sizes that it can take, and its real times on them.
+        The possible sizes, and the real times on them.
     static
         The user's own size.
     error
@@ -105,7 +105,7 @@ def believed(
     normal
         Standard normal draws: one for the scalability, and one for each size.
     longest
-        Walltime that the site accepts at most.
+        Largest walltime that the site accepts.
     """
     sigma = math.log1p(error / 100)
     if variant == "each size":
@@ -118,16 +118,16 @@ def believed(
 
 
 def _whole(seconds: NDArray[Any], most: int) -> NDArray[np.int64]:
-    """Return whole seconds from 1 to the most, rounded up; a rounding error in the last digits is none."""
+    """Return whole seconds from 1 to `most`, rounded up, but not because of a rounding error in the last digits."""
     found: NDArray[np.int64] = np.ceil(np.round(seconds, 6).clip(1, most)).astype(np.int64)
     return found
 
 
 def asked_for(way: Way, belief: Belief, own: Own, availability: AvailabilityList, longest: int) -> tuple[int, int]:
-    """Return processors and walltime of what is asked for.
+    """Return processors and walltime of the request.
 
-    Sizes on which the job is believed to take longer than the site allows are not asked for; if these are all, the user
-    asks as ever.
+    Sizes whose believed time exceeds the site's limit are not requested; if that holds for all sizes, the request is
+    the user's own.
     """
     size, walltime, _ = own
     if way == "same model":
@@ -140,7 +140,7 @@ def asked_for(way: Way, belief: Belief, own: Own, availability: AvailabilityList
 
 
 def _surely_sooner(best: Candidate, belief: Belief, own: Own, availability: AvailabilityList) -> bool:
-    """Return whether another size ends sooner than the user's own request also if it takes longer than believed."""
+    """Return whether another size ends sooner than the user's own request even if it takes longer than believed."""
     size, walltime, time = (np.array([one], np.int64) for one in own)
     if best.processors == own[0]:
         return False

@@ -1,4 +1,4 @@
-"""The picture of the study of wrong models: what Gas gains, by the error of its model."""
+"""The picture of the study of wrong models: the gain of Gas over the error of its model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Curves", "draw_gains"]
 
 Curves: TypeAlias = Mapping[tuple[Measure, Variant, str, Way], Sequence[Interval]]
-"""By measure, variant, log and way a gain in per cent for each of `ERRORS`."""
+"""By measure, variant, log and way: a gain in per cent for each of `ERRORS`."""
 
 _COLOURS = (BLUE, ORANGE, GREEN, PINK)
 _MARKS = ("o", "s", "^", "D")
@@ -26,7 +26,7 @@ _DASHES: Mapping[Way, str] = {"gas": "-", "cautious": "--"}
 
 
 def draw_gains(curves: Curves) -> bytes:
-    """Return the gain over the error: a row of panels for each measure, a column for each variant."""
+    """Return the gain over the error: a row of panels per measure, a column per variant."""
     measures = list(dict.fromkeys(measure for measure, *_ in curves))
     traces = list(dict.fromkeys(trace for _, _, trace, _ in curves))
 

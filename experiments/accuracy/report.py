@@ -59,7 +59,7 @@ _EVEN = (
 
 
 def accuracy_report(study: Results, origin: Origin) -> Report:
-    """Return the report; the same study of the same origin gives the same bytes."""
+    """Return the report; it is a pure function of the study and its origin."""
     options, own = study.options, study.options.terms
     sections = [
         Section("Accuracy of the performance model", (Text(_ABOUT),)),

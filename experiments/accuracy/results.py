@@ -1,4 +1,4 @@
-"""What came of a wrong model: turn-around times beside those of the users' own requests, by log, plan and error."""
+"""Results with wrong models: turn-around times compared with the users' own requests, by log, plan and error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["ALL_TERMS", "MEASURES", "OWN", "Came", "Measure", "Results", "break_
 __all__ += ["longer", "loses", "saved", "summarised"]
 
 OWN: Final = next(terms for terms in TERMS if terms.opponent == "own")
-"""Users' sizes are those of the jobs that give way."""
+"""Users' sizes are those of the replaced jobs."""
 
 ALL_TERMS: Final = (BASE, OWN)
 
@@ -33,21 +33,21 @@ MEASURES: Final[Mapping[Measure, Callable[[NDArray[Any], NDArray[Any]], float]]]
     "geometric mean": lambda one, static: float(np.exp(np.log(one / static).mean())),
     "median": lambda one, static: float(np.median(one / static)),
 }
-"""Of turn-around times, over those of the users' own requests: of the means, and of the jobs one by one."""
+"""Ratios of turn-around times to those of the users' own requests: of the means, and job by job."""
 
 
 @dataclass(frozen=True, eq=False)
 class Came:
-    """What came of all jobs of a log; a value for each, or a row with a column for each of `PLANS`.
+    """The outcomes of all jobs of a log: a value per job, or a row with a column for each of `PLANS`.
 
     Attributes
     ----------
     static
         Turn-around time of the user's own request, in seconds.
     size, turnaround, killed
-        Processors, turn-around time in seconds, and how often it was killed.
+        Processors, turn-around time in seconds, and number of kills.
     months
-        Of each job.
+        Month of each job.
     """
 
     static: NDArray[np.int64]
@@ -61,7 +61,7 @@ class Came:
         return sums_by_month(self.months, *columns)
 
     def share(self, those: NDArray[np.bool_]) -> Part:
-        """Return the share of the jobs, in per cent."""
+        """Return a share of the jobs, in per cent."""
         return scaled(of_sums(*self.sums(those, np.ones(len(those)))), 100)
 
 
@@ -75,7 +75,7 @@ class Results(months.Results):
 
     @cached_property
     def came(self) -> dict[tuple[Terms, str], Came]:
-        """By terms and log, where anything came."""
+        """Outcomes by terms and log, if there are any."""
         rows: dict[tuple[Terms, str], list[tuple[MonthRun, Mapping[str, Any]]]] = {}
         for run, result in self.pairs:
             for row in result["outcomes"]:
@@ -95,7 +95,7 @@ def _came(rows: list[tuple[MonthRun, Mapping[str, Any]]]) -> Came:
 
 
 def summarised(computed: Computed[Options, MonthRun]) -> Results:
-    """Return what came out."""
+    """Return the results."""
     found = months.summarised(computed)
     return Results(**{field.name: getattr(found, field.name) for field in fields(found)})
 
@@ -123,18 +123,18 @@ def loses(came: Came, plan: Plan) -> Part:
 
 
 def killed(came: Came, plan: Plan) -> Part:
-    """Return the share of the jobs that are killed, once or oftener, in per cent."""
+    """Return the share of the jobs that are killed at least once, in per cent."""
     return came.share(came.killed[:, PLANS.index(plan)] > 0)
 
 
 def saved(came: Came, variant: Variant, error: int) -> Part:
-    """Return by how much the mean of the cautious is shorter than Gas's, in per cent of that of the users' requests."""
+    """Return the saving of being cautious over Gas, in per cent of the mean with the users' own requests."""
     gas, cautious = _both(came, variant, error)
     return scaled(of_sums(*came.sums(gas - cautious, came.static)), 100)
 
 
 def fewer_lose(came: Came, variant: Variant, error: int) -> Part:
-    """Return by how many points the share of the cautious that lose is less than that of all who use Gas."""
+    """Return the share of jobs that lose with Gas minus that with cautious planning, in percentage points."""
     gas, cautious = (np.where(one > came.static, 1, 0) for one in _both(came, variant, error))
     return scaled(of_sums(*came.sums(gas - cautious, np.ones(len(gas)))), 100)
 
@@ -145,7 +145,7 @@ def _both(came: Came, variant: Variant, error: int) -> tuple[NDArray[np.int64], 
 
 
 def break_even(came: Came, variant: Variant, way: Way, measure: Measure) -> int | None:
-    """Return the greatest error at which, and at all smaller ones, there is a gain for sure; None if there is none."""
+    """Return the largest error up to which all errors have a resolved gain; None if there is none."""
     greatest = None
     for error in ERRORS:
         if sign(gain(came, Plan(variant, error, way), measure)) <= 0:

@@ -1,10 +1,9 @@
-"""Requests that are killed at their walltimes and submitted again at once, with twice that, until none is killed.
+"""Requests that are killed at their walltimes and resubmitted at once with twice the walltime, until none is killed.
 
-A round is a simulation of the whole month. In the first one each request takes the place of its job, and is followed
-to its end. The second has, beside the jobs of the log, a job at the end of each request that was killed, and so on.
-None of these takes part except where the request that it belongs to is followed: there the simulation branches, the
-requests so far are submitted again, and are killed at the very instants of the rounds before, since what comes later
-changes nothing earlier. That is checked.
+Each round simulates the whole month. In the first round each request replaces its job and is simulated to its end. The
+second round adds a job at the end of each killed request, and so on. An added job takes part only where its own request
+is simulated: there the simulation branches, the earlier requests are submitted again, and are killed at the same
+instants as in earlier rounds, since later submissions do not change earlier ends. That is checked.
 """
 
 from __future__ import annotations
@@ -24,25 +23,25 @@ from workloads import RigidJobs
 __all__ = ["Chain", "followed"]
 
 _STRIDE = 64
-"""Events between two looks at whether a job has started."""
+"""Number of events between checks whether a job has started."""
 
 _COLUMNS = ("id", "submit", "processors", "estimate", "run_time", "user", "group", "executable", "row")
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Requests of a job on one size, each but the last one killed at its walltime.
+    """Requests of a job on one size; all but the last one are killed at their walltimes.
 
     Attributes
     ----------
     place
-        Of the job of the log whose place the first one takes.
+        Index of the job of the log that the first request replaces.
     time
-        How long the job needs.
+        Execution time of the job.
     longest
-        Walltime that the site accepts at most, at least that time.
+        Largest walltime that the site accepts, at least that time.
     walltimes, ends
-        Of the requests so far, all of which were killed.
+        Walltimes and ends of the requests so far, all of which were killed.
     """
 
     place: int
@@ -54,7 +53,7 @@ class Chain:
 
 
 def followed(jobs: RigidJobs, chains: Iterable[Chain], policy: Policy) -> dict[Chain, Chain]:
-    """Return each chain with all of its requests, of which the last one was not killed."""
+    """Return each chain with all of its requests; the last one is not killed."""
     begun = {chain: chain for chain in chains}
     done: dict[Chain, Chain] = {}
     while begun:
@@ -69,7 +68,7 @@ def followed(jobs: RigidJobs, chains: Iterable[Chain], policy: Policy) -> dict[C
 
 
 def _round(jobs: RigidJobs, chains: Sequence[Chain], policy: Policy) -> dict[Chain, Chain]:
-    """Return each chain with the next request."""
+    """Return each chain with one more request."""
     ends = sorted({end for chain in chains for end in chain.ends})
     together, places, rows = _with_rows(jobs, ends)
     row_at = dict(zip(ends, rows.tolist(), strict=True))
@@ -86,17 +85,17 @@ def _round(jobs: RigidJobs, chains: Sequence[Chain], policy: Policy) -> dict[Cha
 
 
 def _next(branch: Simulation, chain: Chain, places: Sequence[int], begin: Mapping[int, Any]) -> Chain:
-    """Return a chain with the next request, in a simulation that stands at its first one.
+    """Return a chain with one more request, from a simulation stopped at its first one.
 
     Parameters
     ----------
     places
-        Of its requests so far, and of the next.
+        Indices of its requests so far, and of the next one.
     """
     walltimes = (*chain.walltimes, min(2 * chain.walltimes[-1], chain.longest))
     own = dict(zip(places, walltimes, strict=True))
     place: int | None = places[0]
-    # What `Simulation.outcomes` does would let the requests of other chains take part.
+    # `Simulation.outcomes` would let the requests of other chains take part.
     while branch.starts(places[-1:])[0] == NEVER_STARTED:
         if place in own:
             limit = own[place]
@@ -110,12 +109,12 @@ def _next(branch: Simulation, chain: Chain, places: Sequence[int], begin: Mappin
 
 
 def _as_ever(simulation: Simulation, place: int, begin: Mapping[int, Any]) -> None:
-    """Let a job of the log be what it was, and any other not take part."""
+    """Submit a job of the log unchanged; do not submit any other."""
     simulation.answer(submits=place in begin)
 
 
 def _with_rows(jobs: RigidJobs, submits: Sequence[int]) -> tuple[RigidJobs, NDArray[np.int64], NDArray[np.int64]]:
-    """Return jobs with further ones, each behind all others of its second, and the places of both among them."""
+    """Return jobs with added ones, each after all others of its second, and the indices of both."""
     instants = np.array(submits, np.int64)
     at = np.searchsorted(jobs.submit, instants, side="right")
     rows = at + np.arange(len(at))

@@ -1,4 +1,4 @@
-"""What comes of requests that a wrong performance model suggests, in a month of a log with one of them at a time."""
+"""The outcomes of requests chosen with a wrong performance model, one at a time in a month of a log."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ __all__ = ["accuracy_run", "came_of"]
 
 
 def accuracy_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
-    """Return what comes of the plans in a month; the arguments are those of `experiments.power.run.power_run`.
+    """Return the outcomes of the plans in a month; the arguments are those of `experiments.power.run.power_run`.
 
-    Of each replaced job: the turn-around time of the user's own request ("static"), and of each of `PLANS` the
-    processors, the walltime, the turn-around time and how often it was killed ("plans").
+    For each replaced job: the turn-around time of the user's own request ("static"), and for each of `PLANS` the
+    processors, the walltime, the turn-around time and the number of kills ("plans").
     """
     seed, policy = entropy(configuration), configuration["policy"]
     return month_result(configuration, files, lambda month: came_of(month, policy, seed))
 
 
 def came_of(month: Month, policy: Policy, seed: Sequence[int]) -> list[dict[str, Any]]:
-    """Return what comes of the plans for each replaced job, in order of submission; `seed` is that of the draws."""
+    """Return the outcomes of the plans for each replaced job, in order of submission; `seed` is that of the draws."""
     if available():
-        compiled(earliest_fits)  # from here on the planner finds it
+        compiled(earliest_fits)  # the planner uses the compiled kernel from here on
     jobs = month.jobs
     longest = int(jobs.estimate[month.first :].max(initial=1))
     rows, ended = [], []
@@ -50,16 +50,16 @@ def came_of(month: Month, policy: Policy, seed: Sequence[int]) -> list[dict[str,
 
 
 def _planned(stop: Stop, submit: int, longest: int, seed: Sequence[int]) -> tuple[dict[str, Any], list[Chain]]:
-    """Return what is known of a replaced job, and the first request of each plan.
+    """Return the record of a replaced job, and the first request of each plan.
 
     Parameters
     ----------
     submit
-        When it is submitted.
+        Its submission time.
     seed
-        Of its draws.
+        Seed of its draws.
     longest
-        Walltime that the site accepts at most, unless one of the job's own times is longer.
+        Largest walltime that the site accepts, unless one of the job's own times is longer.
     """
     one, simulation, _, asked = stop
     own = static_request(one, asked)

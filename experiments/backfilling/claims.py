@@ -2,8 +2,8 @@
 
 All verdicts are by intervals: over months of a log, over days of a month in Table 1, and over batches of jobs in the
 models. Overall means are compared month by month with the means of Table 1, which they summarize. The paper compares
-each run of a model at its own end (3.1). Two runs that stop after different numbers of batches are then means of
-different stretches of the jobs, so verdicts are over the batches that both schemes completed, pair by pair.
+the runs of a model each at its own end (3.1). Runs that stop after different numbers of batches are then means over
+different jobs, so our verdicts are over the batches that both schemes completed, pair by pair.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ __all__ = ["ALIKE", "CLOSE", "HIGH_LOAD", "SAME_SHARE", "SIZE", "WITHIN", "alike
 __all__ += ["more_backfilled", "percent"]
 
 HIGH_LOAD = 0.75
-"""Loads from this one on are called high."""
+"""Loads from this value are called high."""
 
 ALIKE = 10.0
 """Per cent within which both schemes are called practically identical; the paper's own intervals are 6 to 9% wide."""
 
 CLOSE = 10.0
-"""Percentage points; distributions no further apart are called very close."""
+"""Percentage points; distributions that are no further apart are called very close."""
 
 SAME_SHARE = 2.0
-"""Percentage points within which both schemes are said to backfill the same share of jobs."""
+"""Percentage points within which both schemes backfill the same share of jobs."""
 
 WITHIN = 5.0
-"""Per cent by which overall means may be off."""
+"""Per cent within which overall means match."""
 
 SIZE = 5.0
-"""Points of per cent within which a difference is to be as large as the paper's."""
+"""Percentage points within which a difference is as large as the paper's."""
 
 
 def claims(study: Results) -> list[Claim]:
-    """Statements of the paper with their verdicts."""
+    """Return the paper's statements with their verdicts."""
     return [
         *_overall_means(study),
         _doubling(study),
@@ -255,7 +255,7 @@ def percent(point: Mapping[str, Any], measure: Measure, *, shared: bool = False)
 
 
 def more_backfilled(point: Mapping[str, Any], *, shared: bool = False) -> float:
-    """Return the difference of shares backfilled, EASY minus conservative, in percentage points, likewise."""
+    """Return the share backfilled, EASY minus conservative, in percentage points; `shared` as in `percent`."""
     easy, conservative = ((point[p]["together"] if shared else point[p])["backfilled"] for p in POLICIES)
     return float((easy - conservative) * 100)
 
@@ -321,7 +321,7 @@ def _judged(
     if not parts:
         return _claim(where, text, nothing, None, why)
     here = f"{claim.here}; at the runs' own ends {own}" if own else claim.here
-    if claim.holds and len(parts) < of:  # what is not at hand might be otherwise
+    if claim.holds and len(parts) < of:  # parts without data might be otherwise
         return replace(claim, where=where, why=why, here=f"{here}; {of - len(parts)} not available", holds=None)
     return replace(claim, where=where, why=why, here=here)
 

@@ -1,8 +1,8 @@
 """Our figures beside those of Table 1, cell by cell: whether the difference has the same sign, and if not, why.
 
-A *cell* is a measure of a month of a trace: what going from EASY to conservative backfilling changes, in per cent.
-Causes are looked for in data only: the jobs and the load of the month, how large the difference is against the
-scatter from day to day, and whether its sign survives another order of events or another rule for overruns.
+A *cell* is a measure of a month of a trace: the change in per cent from EASY to conservative backfilling. Causes are
+sought only in data: the jobs and the load of the month, the difference relative to the scatter from day to day, and
+whether its sign survives another order of events or another rule for overruns.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ __all__ = [
 __all__ += ["reasons"]
 
 JOBS_APART = 0.02
-"""Share by which numbers of jobs may differ before the log is another one."""
+"""Relative difference in numbers of jobs above which the log is not the same."""
 
 LOAD_APART = 0.01
-"""By how much the loads of a month may differ before it is another workload."""
+"""Difference in the loads of a month above which the workload is not the same."""
 
 NOISE = 1.0
-"""Per cent below which a difference says nothing of which scheme is better."""
+"""Per cent below which a difference does not tell which scheme is better."""
 
 FIGURES_APART = 5.0
-"""Per cent by which our figures may differ from the published ones before that needs a reason."""
+"""Difference from the published figures in per cent above which a reason is needed."""
 
 UNEXPLAINED = "not explained"
 
@@ -54,7 +54,7 @@ class Cell:
     paper_jobs: int
     paper_load: float
     ours: Difference | None
-    """None where the log at hand has no job of the month, or there is no log."""
+    """None if there is no log, or the available log has no job of the month."""
     jobs: int = 0
     load: float = 0.0
     error: float | None = None
@@ -62,13 +62,13 @@ class Cell:
     scatter: Mapping[str, float] = field(default_factory=dict)
     """Half of the 90% interval of our figure under each policy, in its unit."""
     days: int = 0
-    """With submissions."""
+    """Number of days with submissions."""
     variants: Mapping[str, Difference] = field(default_factory=dict)
-    """The same cell here under other rules, by what is different."""
+    """Our figures for the same cell under other rules, by the difference."""
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the difference has the paper's sign; None where there is none, or ours is not resolved."""
+        """Whether the difference has the paper's sign; None if there is no difference, or ours is not resolved."""
         ours = 0 if self.part is None else sign(self.part)
         return ours == self.paper.sign if ours else None
 
@@ -87,7 +87,7 @@ class Cell:
 
     @property
     def apart(self) -> float | None:
-        """The larger of the two distances, in per cent, of our figures from the published ones."""
+        """The larger deviation, in per cent, of our two figures from the published ones."""
         if self.ours is None:
             return None
         pairs = ((self.ours.easy, self.paper.easy), (self.ours.conservative, self.paper.conservative))
@@ -96,19 +96,19 @@ class Cell:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many cells agree, of those whose sign is resolved."""
+    """How many of the cells with resolved sign agree."""
 
     agree: int
     cells: int
 
     @property
     def share(self) -> float:
-        """Of the cells; 0 where there are none."""
+        """Share of the cells that agree; 0 if there are none."""
         return self.agree / self.cells if self.cells else 0.0
 
 
 def difference(month: Mapping[str, Any], measure: Measure) -> Difference | None:
-    """Return what a run says of a measure in a month, None where no job ran."""
+    """Return the difference of a measure in a month of a run; None if no job ran."""
     easy, conservative = (month[policy][measure] for policy in ("easy", "conservative"))
     if easy is None or conservative is None or easy == 0:
         return None
@@ -123,7 +123,7 @@ def cells_of(row: Month, base: Mapping[str, Any] | None, variants: Mapping[str, 
     base
         The month in our run that follows the paper (see `experiments.backfilling.run.log_run`); None if there is none.
     variants
-        The same month in runs under other rules, by what is different.
+        The same month in runs under other rules, by the difference.
     """
     return [_cell(row, measure, base, variants) for measure in MEASURES]
 
@@ -157,7 +157,7 @@ def _cell(
 
 
 def reasons(cell: Cell) -> list[str]:
-    """Return why a cell differs from the paper, in short; nothing where sign and figures agree."""
+    """Return why a cell differs from the paper, in short; empty if sign and figures agree."""
     if cell.ours is None:
         return ["no available log has this month"]
     if cell.agrees is not False and (cell.apart or 0) <= FIGURES_APART:
@@ -175,7 +175,7 @@ def reasons(cell: Cell) -> list[str]:
 
 
 def _why_the_figures(cell: Cell, ours: Difference) -> list[str]:
-    """Return which of the paper's figures that are apart from ours other rules give, or other days might."""
+    """Return reasons for deviating figures: other rules that reproduce them, or the scatter between days."""
     shown = ",.0f" if cell.measure == "response" else ",.1f"
     by_rules, by_days = [], []
     for policy in POLICIES:
@@ -204,7 +204,7 @@ def _why_the_sign(cell: Cell, ours: float) -> list[str]:
 
 
 def distance(cells: Iterable[Cell]) -> float | None:
-    """Return by how many per cent our figures are off the published ones, in the median; None for no figures."""
+    """Return the median deviation of our figures from the published ones in per cent; None without figures."""
     found = []
     for cell in cells:
         if cell.ours is not None:
@@ -214,6 +214,6 @@ def distance(cells: Iterable[Cell]) -> float | None:
 
 
 def count(cells: Iterable[Cell], traces: Sequence[str] = ()) -> Counts:
-    """Return how many of the cells whose sign is resolved agree, of all traces or of some."""
+    """Return how many of the cells with resolved sign agree, for all traces or for some."""
     known = [cell.agrees for cell in cells if cell.agrees is not None and (not traces or cell.trace in traces)]
     return Counts(sum(known), len(known))

@@ -1,6 +1,6 @@
-"""How far the run times of models and of a log are apart: the largest distance of their cumulative shares.
+"""Distance between the run times of models and of a log: the largest distance of their cumulative shares.
 
-After Kolmogorov and Smirnov, with an interval over the blocks that `experiments.backfilling.run_times` counts.
+After Kolmogorov and Smirnov, with an interval over the blocks of `experiments.backfilling.run_times`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["apart", "nearer", "shares"]
 
 
 def shares(result: Mapping[str, Any], size: str) -> NDArray[np.float64]:
-    """Return the share of a class's jobs that run up to each of `LIMITS`."""
+    """Return the shares of a class's jobs whose run times are at most each of `LIMITS`."""
     return _cumulative(np.sum(result["counts"][size], axis=0, dtype=np.float64))
 
 
@@ -27,12 +27,12 @@ def _cumulative(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def apart(model: Mapping[str, Any], reference: Mapping[str, Any], size: str) -> Part:
-    """Return by how many points a model is away from a reference."""
+    """Return the distance of a model from a reference in percentage points."""
     return _jackknifed(_distance, size, model, reference)
 
 
 def nearer(model: Mapping[str, Any], other: Mapping[str, Any], reference: Mapping[str, Any], size: str) -> Part:
-    """Return by how many points a model is nearer to a reference than another model is."""
+    """Return by how many percentage points a model is nearer to a reference than another model."""
     return _jackknifed(
         lambda near, far, found: _distance(far, found) - _distance(near, found), size, model, other, reference
     )

@@ -1,10 +1,10 @@
 """The workload models of Mu'alem & Feitelson (2001, 3.1): F after Feitelson 1996, J after Jann et al. 1997.
 
-Fs, Fl and Fsl are model F with more small jobs, with longer jobs, and with both, towards the CTC log (3.3). The paper
-gives no numbers of them; ours are fitted to that log (`workloads.feitelson.VARIANTS`).
+Fs, Fl and Fsl are model F with more small jobs, with longer jobs, and with both, to resemble the CTC log (3.3). The
+paper gives no numbers for them; ours are fitted to that log (`workloads.feitelson.VARIANTS`).
 
-Most constants of model F are not sourced. `CHANGES` are other choices for each of them, one at a time, to see on which
-of them it depends what the study finds.
+For most constants of model F there is no source. `CHANGES` has another choice for each of them, one at a time, to see
+which of them matter for the findings.
 """
 
 from __future__ import annotations
@@ -27,21 +27,22 @@ __all__ += ["generate_changed"]
 Model = Literal["F", "J", "Fs", "Fl", "Fsl"]
 
 MODELS: tuple[Model, ...] = ("F", "J")
-"""Those of the paper's Fig. 4 and 5."""
+"""The models of the paper's Fig. 4 and 5."""
 
 MODIFIED: tuple[Model, ...] = ("Fs", "Fl", "Fsl")
-"""Those of its Fig. 7."""
+"""The models of its Fig. 7."""
 
 PROCESSORS: dict[Model, int] = {"F": 128, "J": 322, **dict.fromkeys(MODIFIED, 128)}
-"""Of their machines: ours for F, which the paper does not give; for J the part of the CTC SP2 that Jann et al. had."""
+"""Processors of their machines: for F our choice (the paper gives none), for J the part of CTC's SP2 in Jann et al."""
 
 MOST_REPEATS = 20
-"""Of a job of model F. Its runs are submitted at the pace of an empty machine: a job as large as the machine that is
-run hundreds of times would make a load of 1 by itself, for weeks, and there would be no steady state to measure."""
+"""Most repeated runs of a job of model F. Runs are submitted at the pace of an empty machine: hundreds of runs of a job
+as large as the machine would alone make a load of 1 for weeks, and there would be no steady state to measure.
+"""
 
 
 def generate(model: Model, jobs: int, load: float, seed: int) -> Log:
-    """Return jobs of a model at a load; those of other loads are the same, arriving at another pace."""
+    """Return jobs of a model at a load; at other loads, the same jobs arrive at another pace."""
     generator = np.random.default_rng([seed, int(model == "J")])
     if model == "J":
         return jann_log(jobs, PROCESSORS["J"], generator=generator, model=ctc_model(), load=load)
@@ -50,17 +51,17 @@ def generate(model: Model, jobs: int, load: float, seed: int) -> Log:
 
 @dataclass(frozen=True)
 class Change:
-    """Another choice for what is not sourced in model F."""
+    """Another choice for an assumption of model F without a source."""
 
     name: str
     constants: dict[str, Any] = field(default_factory=dict)
-    """Of `workloads.feitelson.FeitelsonModel`."""
+    """Constants of `workloads.feitelson.FeitelsonModel`."""
     processors: int = PROCESSORS["F"]
     arrivals: Literal["poisson", "uniform-log"] = "poisson"
     estimate: float = 1.0
-    """Estimates in run times; 1 is what the paper says it took."""
+    """Estimates in units of the run time; 1 as in the paper."""
     spread: bool = False
-    """Whether estimates are uniform between the run time and that, as the paper has them in its section 4.2."""
+    """Whether estimates are uniform between the run time and `estimate`, as in section 4.2 of the paper."""
 
 
 _ONLY_POWERS: Final = {"power_of_two_factor": 1e6}

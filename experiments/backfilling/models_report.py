@@ -1,4 +1,4 @@
-"""The parts of the report of backfilling on the models: Fig. 4 to 7, and why model F differs."""
+"""The sections of the report about backfilling on the models: Fig. 4 to 7, and why model F differs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def models_section(study: Results) -> Section:
 
 
 def modified_section(study: Results) -> Section:
-    """Return Fig. 7: the same of model F with more small jobs, with longer jobs, and with both."""
+    """Return Fig. 7: model F with more small jobs, with longer jobs, and with both."""
     return _over_load(study, "Fig. 7: modified models", MODIFIED)
 
 
@@ -90,7 +90,7 @@ def _model_caption(study: Results, model: Model) -> str:
 
 
 def _at(load: float, point: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a load, marked if the runs stopped after different numbers of batches, and the number they share."""
+    """Return a load, marked if runs stopped after different numbers of batches, and the number of batches shared."""
     return f"{load:g}{' †' if unequal(point) else ''}", f"{min(point[policy]['batches'] for policy in POLICIES)}"
 
 
@@ -226,7 +226,7 @@ def _points(shares: Mapping[str, Any]) -> str:
 
 
 def figure(value: float | None, measure: str) -> str:
-    """Return a mean as it is shown, as precisely as the paper does."""
+    """Return a mean as text, with the precision of the paper."""
     if value is None:
         return "-"
     return f"{value:,.0f}" if measure == "response" else f"{value:,.1f}"

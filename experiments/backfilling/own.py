@@ -1,4 +1,4 @@
-"""Logs of which the paper has no figures: what both schemes make of them, and what the paper says judged on them."""
+"""Logs without figures in the paper: results of both schemes, and the paper's statements judged on them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class OwnMonth:
     log: Found
     measure: Measure
     figures: Mapping[str, Any]
-    """Of the month, see `experiments.backfilling.run.log_run`."""
+    """Figures of the month, see `experiments.backfilling.run.log_run`."""
     ours: Difference
 
     @property
     def half_width(self) -> float | None:
-        """Half of the 90% interval of the difference in per cent, over days; None where it has none."""
+        """Half of the 90% interval of the difference in per cent, over days; None if there is none."""
         error = self.figures["error"]["difference"][self.measure] / self.ours.easy * 100
         found = of_error(self.ours.percent, error, self.figures["days"])(LEVEL)
         return found.half_width if found else None

@@ -56,14 +56,14 @@ def draw_backfilling(models: Mapping[Model, Points], traces: Mapping[str, Mappin
     Parameters
     ----------
     traces
-        By their names, the shares by policy.
+        Shares by policy, for each trace by name.
     """
     panels = len(models) + bool(traces)
     return as_svg((3.2 * panels + 0.8, 3.4), lambda figure: _backfilling(figure, models, traces))
 
 
 def draw_run_times(results: Mapping[Workload, Mapping[str, Any]]) -> bytes:
-    """Return the share of jobs up to each run time, a panel for each class of sizes."""
+    """Return the share of jobs up to each run time, a panel per class of sizes."""
     return as_svg((9.4, 6.0), lambda figure: _run_times(figure, results))
 
 
@@ -121,7 +121,7 @@ def _both_ways(figures: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[s
 
 
 def _batches(axes: Axes, points: Points, *, named: bool) -> None:
-    """Write above each load over how many batches both schemes are compared, with a dagger where one went on."""
+    """Write above each load the number of compared batches, with a dagger if one run continued beyond them."""
     place = axes.get_xaxis_transform()
     for load, point in points:
         count = min(point[policy]["batches"] for policy in SCHEMES)
@@ -144,11 +144,11 @@ def _legend(figure: Figure, axes: Axes, some_unequal: bool) -> None:
 
 _OWN_END: Final[dict[str, Any]] = {"linestyle": "none", "marker": "x", "markersize": 5.5, "markeredgewidth": 0.9}
 _APART: Final = {"easy": -0.003, "conservative": 0.003}
-"""By how much marks are moved along the load, so that intervals of both schemes do not overlap."""
+"""Horizontal offset of markers, so that intervals of both schemes do not overlap."""
 
 
 def _lines(axes: Axes, points: Points, measure: str) -> None:
-    """Draw means over the batches that both runs completed; a cross where a run that went on came out at its end."""
+    """Draw means over the batches that both runs completed; a cross marks the final mean of a run that continued."""
     for policy, name in SCHEMES.items():
         places = [load + _APART[policy] for load, _ in points]
         shared = [point[policy]["together"] for _, point in points]
@@ -188,7 +188,7 @@ def _lines(axes: Axes, points: Points, measure: str) -> None:
 
 
 def _log_scale(axes: Axes, means: Sequence[float]) -> None:
-    """Show 1, 2 and 5 of each power of ten; intervals may leave the picture, means do not."""
+    """Label 1, 2 and 5 of each power of ten; intervals may leave the picture, means do not."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))

@@ -40,7 +40,7 @@ _PAPER = (
 
 
 def backfilling_report(study: Results, origin: Origin) -> Report:
-    """Return the report; the same study of the same origin gives the same bytes."""
+    """Return the report; it is a pure function of the study and its origin."""
     sections = [
         _summary(study),
         _overall(study),
@@ -80,7 +80,7 @@ def _compared(study: Results) -> dict[str, Compared]:
 
 
 def form(options: Options) -> str:
-    """Return how the runs of models differ from the full study; "" if they do not."""
+    """Return how the runs of models differ from the full study; empty if they do not."""
     if options.full:
         return ""
     jobs = [
@@ -117,7 +117,7 @@ def _origin(study: Results, origin: Origin) -> Section:
 
 
 def _summary(study: Results) -> Section:
-    columns: Sequence[Shown[Claim]] = (  # verdicts stand where a narrow screen shows them
+    columns: Sequence[Shown[Claim]] = (  # verdicts are placed where a narrow screen shows them
         Shown("paper", lambda claim: claim.where, left=True),
         Shown("holds", lambda claim: agreed(claim.holds, claim.verdict), left=True),
         Shown("statement", lambda claim: claim.text, left=True),

@@ -1,10 +1,10 @@
 """The study of backfilling: EASY against conservative on the logs and models of Mu'alem & Feitelson (2001, section 3).
 
-`log_runs`, `model_runs` and `change_runs` say which runs there are, and `Results` holds what came out, cell by cell
-beside the paper's Table 1. Nothing here reads or writes anything.
+`log_runs`, `model_runs` and `change_runs` list the runs, and `Results` holds their results, cell by cell next to the
+paper's Table 1. Nothing here reads or writes files.
 
-Every log is simulated once as the paper did, as far as that is known, and under other rules (`Variant`), so that it
-shows on what a disagreement depends.
+Every log is simulated as in the paper, as far as its rules are known, and under other rules (`Variant`), to show what
+causes a disagreement.
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ LOADS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 """Offered loads of the models."""
 
 CHANGE_LOADS = (0.6, 0.75, 0.9)
-"""Of them, those at which model F is changed."""
+"""The loads at which model F is changed."""
 
 CHANGE_JOBS = 100_000
-"""Jobs of model F with a change, at each load."""
+"""Number of jobs of model F with a change, at each load."""
 
 BATCHES = 105
-"""Batches that the jobs of a model would fill: the warm-up, the 100 at which a run stops, and a few for the jobs that
-have not ended when the last one is submitted."""
+"""Batches that the jobs of a model would fill: the warm-up, the 100 at which a run stops, and a few for jobs that have
+not ended at the last submission.
+"""
 
 PAPER_JOBS: dict[Model, int] = {"F": 350_000, "J": 100_000}
-"""Jobs of a model; a 105th is the paper's batch: 3,333 and "just under 1,000". Modified ones have as many as F."""
+"""Number of jobs of a model, 105 times the paper's batch: 3,333 and "just under 1,000". Modified models as F."""
 
 
 def batch_jobs(jobs: int) -> int:
-    """Return how many jobs a batch has where a model has this many."""
+    """Return the number of jobs in a batch for this number of jobs."""
     return max(jobs // BATCHES, 1)
 
 
@@ -59,15 +60,15 @@ class Options:
     seed: int = 0
     loads: tuple[float, ...] = LOADS
     jobs: int | None = None
-    """Of a model at each load; None for the paper's numbers."""
+    """Number of jobs of a model at each load; None for the paper's numbers."""
 
     def model_jobs(self, model: Model) -> int:
-        """Return how many jobs of a model are generated."""
+        """Return the number of jobs that a model generates."""
         return self.jobs or PAPER_JOBS["J" if model == "J" else "F"]
 
     @property
     def full(self) -> bool:
-        """Whether the models are run as the paper ran them: at all loads, with as many jobs."""
+        """Whether the models run as in the paper: at all loads, with as many jobs."""
         return self.loads == LOADS and all(self.model_jobs(model) == jobs for model, jobs in PAPER_JOBS.items())
 
     @property
@@ -81,13 +82,13 @@ class Variant:
     """Rules under which a log is simulated."""
 
     name: str
-    """What is different from the paper's; "" for nothing."""
+    """The difference from the paper's rules; empty for none."""
     estimates: Estimates
     order: Literal["instant", "event"] = "instant"
     overrun: Literal["kill", "extend"] = "kill"
     processors: int = 0
     by_end: bool = False
-    """Months by the end of each job in each simulation; else by submission."""
+    """Whether months count jobs by their end in each simulation; otherwise by submission."""
 
 
 BASE = ""
@@ -116,7 +117,7 @@ def variants(log: Found) -> list[Variant]:
             Variant("overrun extend and months by end", own, overrun="extend", processors=size, by_end=True),
             Variant(DOUBLED, "doubled", processors=size),
         ]
-    elif source.trace == "CM5":  # the only other one in which users gave estimates
+    elif source.trace == "CM5":  # the only other one with users' estimates
         found += [
             Variant("users' estimates", "users", processors=size),
             Variant("users' estimates and overrun extend", "users", overrun="extend", processors=size),
@@ -129,7 +130,7 @@ def variants(log: Found) -> list[Variant]:
 
 @dataclass(frozen=True)
 class LogRun:
-    """A log under some rules; those that differ only in how jobs belong to months share a run."""
+    """A log under some rules; variants that differ only in the assignment of jobs to months share a run."""
 
     log: Found
     variant: Variant
@@ -187,7 +188,7 @@ class ChangeRun:
 
 @dataclass(frozen=True)
 class RunTimesRun:
-    """The distributions of run times of a workload: of a log, or of a model where there is none."""
+    """The distributions of run times of a workload: of a log, or of a model instead of it."""
 
     workload: Workload
     log: Found | None
@@ -232,7 +233,7 @@ def change_runs(options: Options) -> list[ChangeRun]:
 
 
 def run_times_runs(options: Options, logs: Sequence[Found]) -> list[RunTimesRun]:
-    """Return the workloads whose run times are counted; the log where it is at hand."""
+    """Return the workloads whose run times are counted; the log if it is available."""
     by_trace: dict[str, Found | None] = {log.source.trace: log for log in logs if not log.own}
     jobs = min(options.jobs or JOBS, JOBS)
     return [
@@ -255,12 +256,12 @@ class Results:
     change_runs: Sequence[ChangeRun] = ()
     change_results: Sequence[Result] = ()
     left_out: Sequence[str] = ()
-    """Files that look like one of the logs and are none, and why."""
+    """Files that look like one of the logs but are not used, with reasons."""
     run_times: Mapping[RunTimesRun, Result] = field(default_factory=dict)
 
     @property
     def done(self) -> list[tuple[str, Configuration, Result]]:
-        """Everything that was computed: a log or a model, a configuration and how many jobs it has."""
+        """Everything that was computed: a log or a model, a configuration, and its number of jobs."""
         of_logs = zip(self.log_runs, self.log_results, strict=True)
         none = {"moldable": 0}
         return [
@@ -280,11 +281,11 @@ class Results:
 
     @property
     def own_logs(self) -> list[Found]:
-        """Logs of which the paper has no figures."""
+        """Logs without figures in the paper."""
         return [log for log in self.logs if log.own]
 
     def logs_of(self, trace: str) -> list[Found]:
-        """Return the logs at hand of one of the paper's."""
+        """Return the available logs of one of the paper's traces."""
         return [log for log in self.logs if log.source.trace == trace and not log.own]
 
     def result(self, log: Found, variant: str = BASE) -> Result:
@@ -300,12 +301,12 @@ class Results:
         return [run.variant for run in self.log_runs if run.log == log]
 
     def month(self, log: Found, variant: Variant, month: str) -> Mapping[str, Any] | None:
-        """Return a month of a run, None if it has none."""
+        """Return a month of a run; None if the run does not have it."""
         found = self.result(log, variant.name)["by_end" if variant.by_end else "months"]
         return next((one for one in found if one["month"] == month), None)
 
     def points(self, model: str) -> list[tuple[float, Result]]:
-        """Return the loads of a model and what came out."""
+        """Return the loads of a model with their results."""
         runs = zip(self.model_runs, self.model_results, strict=True)
         return [(run.load, result) for run, result in runs if run.model == model]
 
@@ -325,7 +326,7 @@ class Results:
             variant.name: month
             for variant, month in months.items()
             if variant != own and variant.processors == own.processors and month is not None
-            if variant.name != DOUBLED  # another experiment, not another reading of this one
+            if variant.name != DOUBLED  # a different experiment, not a different reading of this one
         }
         return cells_of(row, months[own], others)
 
@@ -335,7 +336,7 @@ class Results:
         return [cell for row in rows for cell in self.cells_under(row, variant)]
 
     def overall(self, trace: str, measure: Measure, policy: str, variant: str = BASE) -> float | None:
-        """Return a mean over all jobs of a log, None if it is not at hand."""
+        """Return a mean over all jobs of a log; None if it is not available."""
         log = next(iter(self.logs_of(trace)), None)
         if log is None or all(known.name != variant for known in self.variants(log)):
             return None
@@ -343,24 +344,24 @@ class Results:
         return value
 
     def sums(self, trace: str, policy: str, what: str, variant: str = BASE) -> NDArray[np.float64] | None:
-        """Return the sums over the jobs of each month of submission of all logs of a trace, None if none is at hand.
+        """Return sums by month of submission over all logs of a trace; None if no log is available.
 
-        "jobs" is how many there are, "backfilled" how many were backfilled, and the others are measures.
+        "jobs" counts jobs, "backfilled" the backfilled ones; all other names are measures.
         """
         return self.sums_of(self.logs_of(trace), policy, what, variant)
 
     def sums_of(self, logs: Sequence[Found], policy: str, what: str, variant: str = BASE) -> NDArray[np.float64] | None:
-        """Return the same of these logs."""
+        """Return these sums for some logs."""
         logs = [log for log in logs if any(known.name == variant for known in self.variants(log))]
         months = [month for log in logs for month in self.result(log, variant)["months"] if month["jobs"]]
         found = [month["jobs"] * (1.0 if what == "jobs" else month[policy][what]) for month in months]
         return np.array(found, np.float64) if found else None
 
     def off(self, trace: str, measure: Measure, policy: str) -> Part | None:
-        """Return by how many per cent our means are above the paper's, over the months of Table 1.
+        """Return by how many per cent our means exceed the paper's, over the months of Table 1.
 
-        Months weigh by our numbers of jobs here and there, so that other jobs in the log do not count as other means.
-        None if no log is at hand.
+        On both sides, months are weighted by our numbers of jobs, so that a different number of jobs in the log does
+        not look like a different mean. None if no log is available.
         """
         cells = [cell for cell in self.cells if (cell.trace, cell.measure) == (trace, measure) and cell.ours]
         ours = [getattr(cell.ours, policy) * cell.jobs for cell in cells]
@@ -368,7 +369,7 @@ class Results:
         return scaled(of_sums(ours, paper), 100, -100) if cells else None
 
     def changes(self) -> dict[str, list[tuple[float, Result]]]:
-        """Return the loads of each change of model F and what came out."""
+        """Return the loads of each change of model F, with results."""
         found: dict[str, list[tuple[float, Result]]] = {}
         for run, result in zip(self.change_runs, self.change_results, strict=True):
             found.setdefault(run.change.name, []).append((run.load, result))
@@ -390,7 +391,7 @@ def planned(options: Options, logs: Sequence[Found]) -> tuple[list[Run], list[st
 
 
 def summarised(computed: Computed[Options, Run]) -> Results:
-    """Return what came out."""
+    """Return the results."""
     of_logs = [(run, result) for run, result in computed.pairs if isinstance(run, LogRun)]
     of_models = [(run, result) for run, result in computed.pairs if isinstance(run, ModelRun)]
     of_changes = [(run, result) for run, result in computed.pairs if isinstance(run, ChangeRun)]

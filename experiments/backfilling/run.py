@@ -1,7 +1,7 @@
 """Runs of the study of backfilling: EASY and conservative backfilling on a log, and on a model at a load.
 
-Each is a pure function of its configuration (see `experiments.framework.ledger`), and gives figures of both policies
-on the same jobs. `response` is the mean response time in seconds, `slowdown` the mean unclamped bounded slowdown.
+Each is a pure function of its configuration (see `experiments.framework.ledger`) and gives figures of both policies on
+the same jobs. `response` is the mean response time in seconds, `slowdown` the mean unclamped bounded slowdown.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DAY = 86400
 
 
 def study_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
-    """Return the figures of any run of the study, so that all of them can share worker processes."""
+    """Return the figures of any run of the study: one function, so that all runs can share worker processes."""
     if "change" in configuration:
         return changed_run(configuration)
     if "run_times" in configuration:
@@ -52,12 +52,12 @@ def log_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result
         ``sha256`` of the log, ``processors``, ``estimates`` (see `experiments.framework.logs.Estimates`), ``order`` and
         ``overrun``.
     files
-        Where the log with a hash is.
+        Paths of the logs by hash.
     """
     log = load_log(Path(files[configuration["sha256"]]), configuration["sha256"])
     asked = log.requested_time
     if configuration["estimates"] == "perfect":
-        log = log.with_columns(requested_time=np.full(len(log), -1))  # then the run time is taken
+        log = log.with_columns(requested_time=np.full(len(log), -1))  # the run time then replaces it
     jobs = rigid_jobs(log, configuration["processors"])
     facts = {
         "jobs": len(jobs),
@@ -67,9 +67,7 @@ def log_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result
     }
     if len(jobs) == 0:
         return facts | {"load": 0.0, "overall": {}, "months": [], "by_end": []}
-    if (
-        configuration["estimates"] == "doubled"
-    ):  # of the same jobs: killed, if at all, at what their users had asked for
+    if configuration["estimates"] == "doubled":  # the same jobs, killed (if at all) at their users' own estimates
         jobs = apply_overrun(jobs, configuration["overrun"])
         jobs = replace(jobs, estimate=2 * jobs.estimate)
     schedules = {policy: _simulated(jobs, policy, configuration) for policy in POLICIES}
@@ -126,7 +124,7 @@ def _months(schedules: Mapping[str, Schedule], log: Log) -> list[dict[str, Any]]
 
 
 def _months_by_end(schedules: Mapping[str, Schedule], log: Log) -> list[dict[str, Any]]:
-    """Return the months of each policy's own ends; numbers of jobs and loads are those under EASY."""
+    """Return the months by the ends under each policy; numbers of jobs and loads are those under EASY."""
     found = {policy: {m.month: m for m in months(s, log.epoch, "end")} for policy, s in schedules.items()}
     easy, conservative = (found[policy] for policy in POLICIES)
     return [
@@ -148,12 +146,12 @@ def _values(figures: JobFigures, measure: str) -> NDArray[np.float64]:
 
 
 def _error(column: NDArray[np.float64], day: NDArray[np.int64], chosen: NDArray[np.bool_]) -> float:
-    """Return the standard error of the mean of some jobs; those of one day hang together (ratio estimator)."""
+    """Return the standard error of the mean of some jobs; jobs of one day are correlated (ratio estimator)."""
     values, block = column[chosen], day[chosen]
     centred = values - values.mean()
     sums = np.bincount(block - block.min(), weights=centred)
     blocks = len(np.unique(block))
-    # Every value is in one block: nothing is known of the scatter between them.
+    # Every value is in one block: the scatter between blocks is unknown.
     if blocks < 2:
         return float(np.abs(values).max())
     return float(np.sqrt(np.sum(sums**2) * blocks / (blocks - 1)) / len(values))
@@ -166,14 +164,14 @@ def model_run(configuration: Configuration) -> Result:
     ----------
     configuration
         ``model``, ``jobs``, ``load`` and ``seed`` (see `experiments.backfilling.models.generate`), ``batch``
-        (jobs in one), ``order`` and ``overrun``.
+        (jobs in one batch), ``order`` and ``overrun``.
     """
     log = generate(*(configuration[name] for name in ("model", "jobs", "load", "seed")))
     jobs = rigid_jobs(log)
     batch = configuration["batch"]
     schedules = {policy: _simulated(jobs, policy, configuration) for policy in POLICIES}
     stops = {policy: stopping(terminations(schedule), batch) for policy, schedule in schedules.items()}
-    # One scheme may stop long before the other; only over the same stretch can they be compared.
+    # One scheme may stop long before the other; they are comparable only over the same jobs.
     together = min(stop.jobs for stop in stops.values())
     return {policy: _point(schedules[policy], stops[policy], together) for policy in POLICIES}
 
@@ -183,7 +181,7 @@ def _point(schedule: Schedule, stop: Stop, together: int) -> dict[str, Any]:
     ended = np.argsort(schedule.end[figures.rows], kind="stable")
     batch = stop.means.size
     slowdown = batch_means(figures.bounded_slowdown_unclamped[ended[: stop.jobs]], batch)
-    own, shared = ended[batch : stop.jobs], ended[batch:together]  # the first batch is the warm-up, here as there
+    own, shared = ended[batch : stop.jobs], ended[batch:together]  # the first batch is the warm-up in both
     columns: dict[str, NDArray[np.float64]] = {measure: _values(figures, measure) for measure in MEASURES}
     columns["backfilled"] = figures.backfilled.astype(np.float64)
     shared_response = batch_means(figures.response[ended[:together]], batch)
@@ -211,8 +209,8 @@ def _point(schedule: Schedule, stop: Stop, together: int) -> dict[str, Any]:
 def changed_run(configuration: Configuration) -> Result:
     """Return the means of both schemes over the same jobs of model F with a change.
 
-    The first hundredth of the jobs is left out as the warm-up. There is no stopping rule: where one scheme is
-    overloaded before the other, both are still seen over the same jobs.
+    The first hundredth of the jobs is left out as warm-up. There is no stopping rule, so both schemes are measured over
+    the same jobs even if one is overloaded before the other.
 
     Parameters
     ----------

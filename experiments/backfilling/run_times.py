@@ -1,7 +1,7 @@
 """Run times by the size of jobs in models and in the CTC log: Fig. 6 of Mu'alem & Feitelson (2001, 3.3).
 
-Distributions are counted up to fixed run times, over blocks of jobs: months of the log, and twelfths of a model's jobs.
-The paper does not say which sizes its figure has; ours are `SIZES`.
+Jobs are counted by run time up to fixed limits, over blocks of jobs: months of the log, and twelfths of a model's jobs.
+The paper does not give the size classes of its figure; ours are `SIZES`.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ Workload = Literal["CTC", "J", "F", "Fsl"]
 WORKLOADS: Final[tuple[Workload, ...]] = get_args(Workload)
 
 SIZES: Final = {"1 processor": 1, "2 to 8 processors": 8, "9 to 32 processors": 32, "more than 32 processors": 10**9}
-"""Classes of jobs by the largest size of each."""
+"""Classes of jobs, with the largest size of each."""
 
 LIMITS: Final[NDArray[np.float64]] = np.rint(10 ** np.linspace(0, 5.5, 56))
-"""Seconds up to which run times are counted: ten to a decade, from 1 s to nearly four days."""
+"""Limits of run times in seconds: ten per decade, from 1 s to nearly four days."""
 
 JOBS: Final = 100_000
-"""Of a model."""
+"""Number of jobs of a model."""
 
 _BLOCKS: Final = 12
 _LOAD: Final = 0.7
-"""Of models; run times do not depend on it."""
+"""Load of the models; run times do not depend on it."""
 
 
 def run_times_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
-    """Return how many jobs of each class have a run time up to each limit and no shorter one, in each block.
+    """Return for each class and block how many jobs have a run time up to each limit and above the previous one.
 
     Parameters
     ----------
     configuration
-        ``run_times`` (a workload); of a log ``sha256`` and ``processors``, of a model ``jobs`` and ``seed``.
+        ``run_times`` (a workload); for a log ``sha256`` and ``processors``, for a model ``jobs`` and ``seed``.
     files
-        Where the log with a hash is.
+        Paths of the logs by hash.
     """
     workload = configuration["run_times"]
     if "sha256" in configuration:

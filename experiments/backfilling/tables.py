@@ -1,4 +1,4 @@
-"""Tables of results of the study of backfilling, with all their digits, and what their columns mean."""
+"""Tables of results of the study of backfilling, with all digits, and the meaning of their columns."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _run_times(study: Results) -> list[dict[str, Any]]:
 
 
 def _here(name: str) -> Any:
-    """Return a figure of a cell, if the log at hand has any job of its month."""
+    """Return a function for a figure of a cell, if the available log has a job of its month."""
     return lambda cell: getattr(cell, name) if cell.ours else None
 
 

@@ -27,7 +27,7 @@ _JUDGED = (
 
 
 def clusters_report(study: Results, origin: Origin) -> Report:
-    """Return the report; the same study of the same origin gives the same bytes."""
+    """Return the report; it is a pure function of the study and its origin."""
     sections = (
         method_section(
             "experiments.clusters",

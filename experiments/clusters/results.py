@@ -1,4 +1,4 @@
-"""The study of many clusters: which runs there are, and what came out by how many clusters one can choose among."""
+"""The study of many clusters: the list of runs, and results by the number of clusters to choose among."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from gas.printable import many
 __all__ = ["FULL", "WAYS", "Options", "Results", "TogetherRun", "together_runs"]
 
 FULL: Final = 200
-"""Clusters of the full study."""
+"""Number of clusters in the full study."""
 
 STEP: Final = 5
-"""By what the number of clusters among which one can choose grows."""
+"""Factor by which the number of clusters to choose among grows."""
 
 WAYS: tuple[tuple[Strategy, str], ...] = (("choose-static", "static request"), ("choose", "request of Gas"))
 
@@ -36,16 +36,16 @@ class Options:
     seed: int = 0
     clusters: int = FULL
     most: int = 25
-    """Clusters among which an application can choose, at most."""
+    """Largest number of clusters among which an application can choose."""
 
 
 @dataclass(frozen=True)
 class TogetherRun:
-    """Some clusters, among which the applications of all of these choose in one way."""
+    """Some clusters whose applications all choose among these in one way."""
 
     seed: int
     size: int
-    """How many clusters there are to choose among; the last ones of the study may have fewer."""
+    """Number of clusters to choose among; the last group of the study may have fewer."""
     first: int
     count: int
     strategy: Strategy
@@ -62,7 +62,7 @@ def together_runs(options: Options, logs: Sequence[Found]) -> tuple[list[Togethe
     Raises
     ------
     BadInput
-        There are not so many clusters to choose among.
+        The study has fewer clusters than requested to choose among.
     """
     if options.most > options.clusters:
         raise BadInput(f"--most {options.most}: there are only {options.clusters} clusters; name more by --clusters")
@@ -79,12 +79,12 @@ class Results(StudyResults[Options, TogetherRun]):
     """All runs and their results, in the same order."""
 
     def label(self, run: Any) -> str:
-        """Return what the list of costs calls a run."""
+        """Return the name of a run in the list of costs."""
         return many(run.count, "cluster")
 
     @property
     def done(self) -> list[tuple[str, Configuration, Result]]:
-        """Everything that was computed: what it was, a configuration, and how many jobs and moldable ones it has."""
+        """Everything that was computed: its name, a configuration, and its numbers of jobs and moldable ones."""
         return [
             (
                 self.label(run),
@@ -96,13 +96,13 @@ class Results(StudyResults[Options, TogetherRun]):
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Among how many clusters one can choose, from few to many."""
+        """Numbers of clusters to choose among, ascending."""
         return sorted({run.size for run in self.runs})
 
     def sums(self, strategy: Strategy, size: int, *names: str) -> list[NDArray[np.float64]]:
         """Return sums of figures, each with a value for every largest group of clusters.
 
-        The smaller groups lie in these, so the values of all sizes are of the same clusters.
+        Smaller groups are parts of these, so the values of all sizes are of the same clusters.
         """
         most = self.sizes[-1]
         found = np.zeros((len(names), -(-self.options.clusters // most)))
@@ -112,14 +112,14 @@ class Results(StudyResults[Options, TogetherRun]):
         return list(found)
 
     def mean(self, strategy: Strategy, size: int, of: str = "applications") -> Part:
-        """Return a mean turn-around time (s), of applications or of jobs that stayed "rigid"."""
+        """Return a mean turn-around time (s), of "applications" or of "rigid" jobs."""
         seconds = "turnaround" if of == "applications" else "rigid_turnaround"
         return of_sums(*self.sums(strategy, size, seconds, of))
 
     def away(self, strategy: Strategy, size: int) -> Part:
-        """Return how many per cent of the applications ran on another cluster than their own."""
+        """Return the percentage of applications that ran on another cluster than their own."""
         return scaled(of_sums(*self.sums(strategy, size, "away", "applications")), 100)
 
     def change(self, one: tuple[Strategy, int], other: tuple[Strategy, int], of: str = "turnaround") -> Part:
-        """Return by how many per cent a sum of turn-around times is above that of the same jobs in another way."""
+        """Return by how many per cent a sum of turn-around times exceeds that of the same jobs in another way."""
         return scaled(of_sums(*(self.sums(*way, of)[0] for way in (one, other))), 100, -100)

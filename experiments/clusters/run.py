@@ -1,4 +1,4 @@
-"""Clusters drawn from a model, and what becomes of the applications that choose among some of them."""
+"""Clusters drawn from a model, and the outcomes of applications that choose among some of them."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from workloads.lublin import generate
 __all__ = ["DAYS", "LOADS", "PERCENT", "PROCESSORS", "cluster", "clusters_run"]
 
 PROCESSORS: Final = (64, 128, 256, 512)
-"""A cluster has one of these numbers of processors, each as likely."""
+"""Possible numbers of processors of a cluster, equally likely."""
 
 LOADS: Final = (0.6, 0.9)
-"""Between these, offered loads are uniform."""
+"""Offered loads are uniform between these."""
 
 DAYS: Final = 2
-"""Of submissions."""
+"""Days of submissions."""
 
 PERCENT: Final = 5
-"""Of each cluster's jobs are applications."""
+"""Percentage of each cluster's jobs that are applications."""
 
 _FACTOR: Final = 4
-"""Users' estimates are at most so many times the run time."""
+"""Users' estimates are at most this multiple of the run time."""
 
 _FEWEST: Final = 256
 
 
 @lru_cache(maxsize=512)
 def cluster(seed: int, number: int) -> RigidJobs:
-    """Return the jobs of a cluster; the same whichever others there are."""
+    """Return the jobs of a cluster; they do not depend on other clusters."""
     wanted, jobs = DAYS * 86_400, _FEWEST
-    while True:  # until the jobs reach to the end
+    while True:  # until the jobs cover all days
         generator = np.random.default_rng([seed, number])
         processors, load = int(generator.choice(PROCESSORS)), float(generator.uniform(*LOADS))
         log = generate(jobs, processors, generator=generator, load=load)
@@ -59,7 +59,7 @@ def cluster(seed: int, number: int) -> RigidJobs:
 
 
 def clusters_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
-    """Return what becomes of the applications of some clusters, each of which can choose among all of these.
+    """Return the outcomes of the applications of some clusters, each of which can choose among all of these.
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ def clusters_run(configuration: Configuration, *, files: Mapping[str, str]) -> R
         "seed", "first" (number of the first cluster), "count" of clusters, and "strategy" of all applications
         (`experiments.moldable.machines.Strategy`).
     files
-        Logs, of which there are none.
+        Not used: there are no logs.
     """
     if available():
-        compiled(earliest_fits)  # from here on the planner finds it
+        compiled(earliest_fits)  # the planner uses the compiled kernel from here on
     seed, strategy = configuration["seed"], configuration["strategy"]
     numbers = range(configuration["first"], configuration["first"] + configuration["count"])
     world, ratios = world_with_benchmarks(
@@ -99,6 +99,6 @@ def _ends(machines: Machines) -> list[int]:
 
 
 def _rigid(machines: Machines, machine: int) -> tuple[int, int]:
-    """Return how many jobs of a machine stayed what they were, and the sum of their turn-around times."""
+    """Return the number of a machine's rigid jobs, and the sum of their turn-around times."""
     schedule, places = machines.simulations[machine].schedule(), machines.world.rigid(machine)
     return len(places), int((schedule.end - schedule.jobs.submit)[places].sum())

@@ -13,7 +13,7 @@ __all__ = ["claims"]
 
 
 def claims(study: Results) -> Sequence[Claim]:
-    """Return the statements: on promises, on those who have a notice, on the others, and on all."""
+    """Return the claims about promises, jobs with a notice, all other jobs, and all jobs."""
     percents = sorted({one.percent for one in study.settings})
     few, most = percents[0], percents[-1]
     short, long = (Asking(few, notice) for notice in NOTICES)

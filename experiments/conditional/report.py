@@ -20,7 +20,7 @@ __all__ = ["TABLES", "conditional_report"]
 
 
 def conditional_report(study: Results, origin: Origin) -> Report:
-    """Return the report; the same study of the same origin gives the same bytes."""
+    """Return the report; it is a pure function of the study and its origin."""
     table = table_of(study.shown(), _COLUMNS, "± is half of a 90% interval over months.")
     sections = (
         Section("Who waits, and how much longer", (_picture(study), table)),

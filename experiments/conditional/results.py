@@ -1,4 +1,4 @@
-"""Which shares and notices are simulated."""
+"""The simulated shares of jobs with a notice, and the notices."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from experiments.framework.results import Seeded
 __all__ = ["NOTICES", "PERCENTS", "Asking", "Results", "month_runs"]
 
 PERCENTS: Final = (25, 50, 100)
-"""Of the jobs that have a notice; those without any are what others are compared with."""
+"""Percentages of jobs with a notice; the comparison is with no notices."""
 
 NOTICES: Final = {600: "10 minutes", 3600: "an hour"}
-"""In seconds, and in words."""
+"""Notices in seconds, and in words."""
 
 
 @dataclass(frozen=True)
 class Asking:
-    """How many jobs have a notice, and which."""
+    """The share of jobs with a notice, and the notice."""
 
     percent: int
     notice: int
@@ -32,7 +32,7 @@ class Asking:
 
 
 def month_runs(options: Seeded, logs: Sequence[Found]) -> tuple[list[GroupRun], list[str]]:
-    """Return all runs of the study with the logs at hand, and which months are left out and why."""
+    """Return all runs of the study with the available logs, and the omitted months with reasons."""
     return group_runs(options, [Asking(percent, notice) for percent in PERCENTS for notice in NOTICES], logs)
 
 

@@ -1,4 +1,4 @@
-"""A month of a log under S³: once all jobs move unasked, and once for each share of jobs with each notice."""
+"""A month of a log under S³: once without notices, and once for each share of jobs with each notice."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ GROUPS: Final = ("asked", "others")
 
 
 def conditional_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
-    """Return what became of the jobs of a month of a log; a pure function of its configuration.
+    """Return the outcomes of the jobs of a month of a log; a pure function of its configuration.
 
     Parameters
     ----------
     configuration
-        "log" (sha256 of its content), "processors", "month", "seed", and "settings": pairs of a percentage of jobs that
-        have a notice and that notice in seconds.
+        "log" (sha256 of its content), "processors", "month", "seed", and "settings": pairs of a percentage of jobs with
+        a notice, and the notice in seconds.
     files
         The path of each log.
 
     Returns
     -------
     Result
-        "jobs" (of all that were simulated, those of the month before among them), "broken" (jobs that started later
-        than they were promised when none was asked), and in "settings" for each pair "percent", "notice", and what
-        `experiments.framework.groups.followed` says of `GROUPS`.
+        "jobs" (all simulated ones, including those of the month before), "broken" (jobs that started later than
+        promised, without notices), and in "settings" for each pair "percent", "notice", and the result of
+        `experiments.framework.groups.followed` for `GROUPS`.
     """
     jobs, drawn, first = drawn_month(configuration, files)
     before = simulate_conditional(jobs, np.zeros(len(jobs), np.int64))

@@ -1,4 +1,4 @@
-"""The part of the report that goes beyond the paper: both schemes under every model of estimates."""
+"""The section of the report that goes beyond the paper: both schemes under every model of estimates."""
 
 from __future__ import annotations
 

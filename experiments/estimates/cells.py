@@ -1,7 +1,7 @@
 """Our figures beside those of Tables 2 to 4 of Mu'alem & Feitelson, and why they differ.
 
-Causes are looked for in what is at hand only: the version of the log, and whether the figure comes near the published
-one under another rule that the paper leaves open. Where none of them does, the cause is not known.
+Causes are sought only in what is available: the version of the log, and whether another rule that the paper leaves open
+gives nearly the published figure. Otherwise the cause is unknown.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ __all__ = ["APART", "NOT_KNOWN", "Counted", "Doubling", "Mean", "counts", "doubl
 __all__ += ["signs"]
 
 APART = 5.0
-"""Per cent by which a mean may be off before that needs a reason."""
+"""Deviation of a mean in per cent above which a reason is needed."""
 
 COUNTED = 1.0
-"""The same of a count."""
+"""Deviation of a count in per cent above which a reason is needed."""
 
 NOT_KNOWN = "cause unknown"
 
 
 def lacking(study: Results, log: Found) -> int:
-    """Return how many jobs of the paper's version of a log are not in the one at hand."""
+    """Return how many jobs of the paper's version of a log are not in the available one."""
     use = study.asked(log, "use")
     return max(log.source.jobs - (use["jobs"] if use else 0), 0)
 
@@ -39,30 +39,30 @@ def lacking(study: Results, log: Found) -> int:
 
 @dataclass(frozen=True)
 class Counted:
-    """A number of jobs of Table 2, in one reading of what is counted."""
+    """A number of jobs of Table 2, in one reading of its definition."""
 
     paper: Count
     reading: str
     ours: int | None
-    """None where it cannot be counted, or there is no log."""
+    """None if it cannot be counted, or there is no log."""
     of: int | None
-    """Jobs of which the per cents are."""
+    """Jobs that are 100 per cent."""
     lacking: int
-    """Jobs that the log at hand has not: by so many the paper's count may be higher, never lower."""
+    """Jobs that the available log lacks: the paper's count may be higher by this number, never lower."""
 
     @property
     def off(self) -> float | None:
-        """Per cent by which ours differs."""
+        """Deviation of our count in per cent."""
         return None if self.ours is None else 100 * (self.ours / self.paper.jobs - 1)
 
     @property
     def near(self) -> bool | None:
-        """Whether both are the same within 1%."""
+        """Whether both counts agree within 1%."""
         return None if self.off is None else abs(self.off) <= COUNTED
 
     @property
     def possible(self) -> bool | None:
-        """Whether the jobs that are lacking could make up the difference."""
+        """Whether the lacking jobs could account for the difference."""
         return None if self.ours is None else self.ours <= self.paper.jobs <= self.ours + self.lacking
 
     @property
@@ -83,7 +83,7 @@ class Counted:
 
 
 def counts(study: Results, *, every: bool = False) -> list[Counted]:
-    """Return the counts of Table 2, each in the reading that was chosen, or in all."""
+    """Return the counts of Table 2, each in the chosen reading, or in all."""
     found = []
     for row in table2():
         log = study.log(row.trace)
@@ -118,34 +118,34 @@ class Mean:
     policy: str
     measure: Measure
     factor: int | None
-    """None for the users' own estimates."""
+    """None: the users' own estimates."""
     paper: float
     paper_exact: float
     """The paper's mean with f = 1."""
     ours: Interval | None
     change: Change | None
-    """From f = 1 to this, here; None with f = 1 itself."""
+    """Our change from f = 1 to this factor; None for f = 1 itself."""
     why: tuple[str, ...] = ()
-    """Why our mean is another one, and why it lies on the other side of f = 1."""
+    """Why our mean differs, and why it is on the other side of that with f = 1."""
 
     @property
     def off(self) -> float | None:
-        """Per cent by which our mean differs."""
+        """Deviation of our mean in per cent."""
         return None if self.ours is None else 100 * (self.ours.mean / self.paper - 1)
 
     @property
     def paper_change(self) -> float:
-        """Per cent by which the paper's mean is above that with f = 1."""
+        """Per cent by which the paper's mean exceeds that with f = 1."""
         return 100 * (self.paper / self.paper_exact - 1)
 
     @property
     def paper_sign(self) -> int:
-        """-1 where the paper's mean is below that with f = 1."""
+        """-1 if the paper's mean is below that with f = 1."""
         return (self.paper > self.paper_exact) - (self.paper < self.paper_exact)
 
     @property
     def agrees(self) -> bool | None:
-        """Whether it lies on the same side of f = 1; None with f = 1 itself, and where that is not resolved."""
+        """Whether it is on the same side of f = 1; None for f = 1 itself, and if that is not resolved."""
         return self.change.sign == self.paper_sign if self.change and self.change.sign else None
 
 
@@ -168,7 +168,7 @@ def means(study: Results) -> list[Mean]:
 
 
 def _why(study: Results, log: Found, policy: str, measure: Measure, terms: Terms, paper: float) -> tuple[str, ...]:
-    """Return why a mean differs from the paper's by more than `APART` per cent; nothing if it does not."""
+    """Return why a mean differs from the paper's by more than `APART` per cent; empty if it does not."""
     here = study.mean(log, policy, measure, terms)
     off = 100 * (here.mean / paper - 1) if here else 0.0
     if abs(off) <= APART:
@@ -191,19 +191,19 @@ def _why(study: Results, log: Found, policy: str, measure: Measure, terms: Terms
 def easy_off(
     study: Results, log: Found, reading: EasyReading, measure: Measure, factor: int | None, paper: float
 ) -> Interval | None:
-    """Return by how many per cent a mean of EASY in a reading is above the paper's, over seeds; None if not run."""
+    """Return by how many per cent a mean of EASY in a reading exceeds the paper's, over seeds; None if not run."""
     estimates = "users" if factor is None else str(factor)
     found = [result["means"][estimates][measure] for result in study.easy(log, reading.name)]
     return interval([100 * (mean / paper - 1) for mean in found]) if found else None
 
 
 def _version(study: Results, log: Found, off: float) -> list[str]:
-    """Return what another version of the log may have to do with a mean that is so many per cent off."""
+    """Return how another version of the log may explain a mean that is `off` per cent too high."""
     short = lacking(study, log)
     if short <= 0.01 * log.source.jobs:
         return []
     words = f"another version of the log, without {short:,} of the paper's jobs"
-    # Were they all as short as can be, the mean over all would be lower by their share.
+    # If the lacking jobs were as short as possible, the mean over all jobs would be lower by their share.
     most = 100 * short / (log.source.jobs - short)
     if off <= most:
         return [words]
@@ -213,7 +213,7 @@ def _version(study: Results, log: Found, off: float) -> list[str]:
 def _why_sign(
     study: Results, log: Found, policy: str, measure: Measure, pair: tuple[Terms, Terms], sign: int
 ) -> tuple[str, ...]:
-    """Return why a change surely has another sign than the paper's; nothing if it has not."""
+    """Return why a change has another sign than the paper's; empty if its sign is the same or not resolved."""
     change = study.change(log, policy, measure, *pair)
     if change is None or not change.sign or change.sign == sign:
         return ()
@@ -235,7 +235,7 @@ def _other_rules(terms: Terms) -> list[tuple[str, Terms]]:
 
 @dataclass(frozen=True)
 class Doubling:
-    """A row and scheme of Table 4: what twice the users' estimates change."""
+    """A row and scheme of Table 4: the change from users' estimates to twice these."""
 
     trace: str
     policy: str
@@ -248,7 +248,7 @@ class Doubling:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the change has the paper's sign; None where there is none, or it is not resolved."""
+        """Whether the change has the paper's sign; None if there is no change, or it is not resolved."""
         if self.change is None or not self.change.sign:
             return None
         return self.change.sign == (self.paper_change > 0) - (self.paper_change < 0)
@@ -281,6 +281,6 @@ def doublings(study: Results) -> list[Doubling]:
 
 
 def signs(cells: Sequence[Mean] | Sequence[Doubling]) -> tuple[int, int]:
-    """Return how many cells agree in sign with the paper, of how many whose sign is resolved."""
+    """Return how many cells agree in sign with the paper, and for how many the sign is resolved."""
     known = [cell.agrees for cell in cells if cell.agrees is not None]
     return sum(known), len(known)

@@ -25,17 +25,18 @@ __all__ = [
 ]
 
 SIZE = 5.0
-"""Points of per cent within which a change is to be as large as the paper's."""
+"""Percentage points within which a change is as large as the paper's."""
 
 NOT_JUDGED = "not judged"
-"""Verdict of the counts of a log: they have no sampling error, hence no interval."""
+"""Verdict of the counts of a log: without sampling error, they have no interval."""
 
 LOST = 0.01
-"""Share of a log's run time that may be lost by jobs that are killed at their users' estimates. The jobs of a machine
-that ends them at their walltime, a little late, lose less; where walltimes are not enforced, they lose more."""
+"""Share of a log's run time that may be lost by killing jobs at their users' estimates. On a machine that kills jobs at
+their walltime, slightly late, the loss is smaller; where walltimes are not enforced, it is larger.
+"""
 
 POINTS = 2.0
-"""Percentage points within which the shares of section 4.4 should be."""
+"""Percentage points within which the shares of section 4.4 match."""
 
 
 def claims(study: Results) -> list[Claim]:
@@ -115,7 +116,7 @@ def over_seeds(change: Change) -> str:
 
 
 def over_months(change: Change | None) -> str:
-    """Return a change with its interval over months; "" for none."""
+    """Return a change with its interval over months; empty for None."""
     found = change.of_months if change else None
     return "" if found is None else f"{signed(found, 1)}%"
 
@@ -147,7 +148,7 @@ def _overestimating(study: Results, policy: str) -> Claim:
 
 
 def _of_own_logs(study: Results) -> list[Claim]:
-    """Judge on logs of which the paper has no figures what it says of its own."""
+    """Judge the paper's statements about its logs on logs without figures in the paper."""
     if not study.own_logs:
         return []
 
@@ -166,7 +167,7 @@ def _of_own_logs(study: Results) -> list[Claim]:
 
 
 def _above_drawn_on_own_logs(study: Results) -> list[Claim]:
-    """Judge where jobs do the same work under either: killed ones would make users' estimates look better."""
+    """Judge logs on which jobs do the same work under both: killed jobs would make users' estimates look better."""
     text = "other logs: users' own estimates give a higher mean than those drawn with an f above 1 (averaged over f)"
     same = [log for log in study.own_logs if study.run_time_lost(log) <= LOST]
     found = [decided_claim(text, _above_drawn(study, same), above(0))] if same else []
@@ -205,7 +206,7 @@ def _above_drawn(study: Results, logs: Sequence[Found]) -> dict[str, Part]:
 
 
 def _compared(cells: Sequence[Mean] | Sequence[Doubling], what: str) -> list[Claim]:
-    """Return whether changes have the paper's signs and sizes."""
+    """Return claims that changes have the paper's signs and sizes."""
     signs, sizes = {}, {}
     for cell in cells:
         if cell.change is None or not cell.paper_change:

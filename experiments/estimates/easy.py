@@ -1,8 +1,8 @@
-"""EASY backfilling in readings of the paper's algorithm (section 2.2), each simulated in the plainest way.
+"""EASY backfilling in several readings of the paper's algorithm (section 2.2), each simulated in the simplest way.
 
 The paper finds the shadow time of the first pending job and the extra processors in step 1, and one job to backfill in
-step 2, "executed repeatedly". It leaves open what becomes of the two numbers from one job to the next, and from one
-instant to the next. `gas.simulation` takes the strict reading: no job that is backfilled ever delays the first one.
+step 2, "executed repeatedly". It leaves open how both numbers change from one job to the next, and from one instant to
+the next. `gas.simulation` uses the strict reading: no backfilled job ever delays the first one.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class EasyReading(NamedTuple):
     Attributes
     ----------
     name
-        How tables name it.
+        Name in tables.
     keeps_extra
-        Whether jobs that are backfilled at one instant all find the same extra processors.
+        Whether all jobs that are backfilled at one instant find the same extra processors.
     keeps_shadow
-        Whether the shadow time of a job stays when others end before their estimates.
+        Whether the shadow time of a job does not change when others end before their estimates.
     one_job
-        Whether one job at most is backfilled at an instant.
+        Whether at most one job is backfilled at an instant.
     first
         Which pending jobs are tried first.
     """
@@ -56,25 +56,25 @@ EASY_READINGS = (
 
 
 def shaken(jobs: RigidJobs, seed: int) -> RigidJobs:
-    """Return the jobs submitted up to a minute later each, at random: one schedule is a throw of dice."""
+    """Return the jobs, each submitted up to a minute later at random: a single schedule is one random draw."""
     later = np.random.default_rng(seed).integers(0, _MINUTE, len(jobs))
     return replace(jobs, submit=np.maximum.accumulate(jobs.submit + later))
 
 
 def means_of(jobs: RigidJobs, reading: EasyReading) -> dict[str, float]:
-    """Return the mean response time in seconds and the mean bounded slowdown, unclamped as the paper's."""
+    """Return the mean response time in seconds and the mean bounded slowdown (unclamped, as in the paper)."""
     lasts = np.minimum(jobs.run_time, jobs.estimate)
     response = starts_of(jobs, reading) + lasts - jobs.submit
     return {"response": float(response.mean()), "slowdown": float((response / np.maximum(lasts, 10)).mean())}
 
 
 def starts_of(jobs: RigidJobs, reading: EasyReading) -> NDArray[np.int64]:
-    """Return when jobs start, in seconds; those that run longer than their estimates are killed.
+    """Return the starts of jobs in seconds; jobs that run longer than their estimates are killed.
 
     Parameters
     ----------
     jobs
-        In the order of their submission.
+        In order of submission.
     """
     rank = {"submission": jobs.row, "estimate": jobs.estimate, "processors": jobs.processors}[reading.first]
     lasts = np.minimum(jobs.run_time, jobs.estimate)
@@ -92,7 +92,7 @@ _SUBMIT, _PROCESSORS, _ESTIMATE, _LASTS, _RANK = range(5)
 def _follow(
     jobs: NDArray[np.int64], machine: int, keeps_extra: bool, keeps_shadow: bool, one_job: bool
 ) -> NDArray[np.int64]:
-    """Return the starts; at an instant, jobs end first, then others arrive, then jobs start."""
+    """Return the starts; at the same instant, jobs end first, then jobs arrive, then jobs start."""
     count = jobs.shape[1]
     start = np.full(count, -1, np.int64)
     runs, pends = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -153,7 +153,7 @@ def _shadow(
     wanted: int,
     least: int,
 ) -> tuple[int, int]:
-    """Return from when enough processors are free by the estimates, `least` or later, and how many more are then."""
+    """Return the instant, at least `least`, at which enough processors are free by the estimates, and how many more."""
     ends = np.empty(len(runs), np.int64)
     for at in range(len(runs)):
         ends[at] = start[runs[at]] + jobs[_ESTIMATE, runs[at]]

@@ -59,7 +59,7 @@ _Offs = dict[int | None, Interval]
 
 
 def _offs(study: Results, log: Found, reading: EasyReading) -> dict[str, _Offs]:
-    """Return for each measure by how many per cent each mean is above the paper's, by factor."""
+    """Return for each measure by how many per cent each mean exceeds the paper's, by factor."""
     found: dict[str, _Offs] = {measure: {} for measure in MEASURES}
     for row in table3():
         if (row.trace, row.policy) == (log.source.trace, "easy"):
@@ -74,7 +74,7 @@ def _typical(offs: _Offs) -> float:
 
 
 def _by_none(found: dict[tuple[Found, EasyReading], dict[str, _Offs]], logs: list[Found]) -> list[str]:
-    """Return where all readings are off on the same side even with exact estimates, so that none can be the cause."""
+    """Return cases where all readings deviate in the same direction even with exact estimates: none is the cause."""
     lines = []
     for log in logs:
         for measure, words in (("slowdown", "slowdown"), ("response", "response")):

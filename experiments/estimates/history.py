@@ -1,7 +1,7 @@
-"""Estimates from history for the jobs of a log, as the paper made them for CTC, in every reading of its text.
+"""Estimates from history for the jobs of a log, as in the paper for CTC, in every reading of its text.
 
-Mu'alem & Feitelson (2001, section 4.4) take the mean of earlier runs of the same program by the same user on as many
-nodes, and one and a half standard deviations. What they leave open are the fields of `Reading`.
+Mu'alem & Feitelson (2001, section 4.4) use the mean of earlier runs of the same program by the same user on as many
+nodes, plus one and a half standard deviations. The fields of `Reading` are what they leave open.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ __all__ = ["READINGS", "Reading", "SystemGenerated", "knows_programs", "system_g
 
 @dataclass(frozen=True)
 class Reading:
-    """What the paper may have meant."""
+    """A reading of the paper's text."""
 
     name: str
     killed: bool = True
-    """Whether jobs that were killed are part of the history; none of them is estimated."""
+    """Whether killed jobs are part of the history; they get no estimate themselves."""
     at_once: bool = False
-    """Whether a job is known as soon as it is submitted, as when one goes through a log from line to line; else from
-    its end on. With this there is look-ahead: no scheduler could do it."""
+    """Whether a job is known from its submission on, as when one goes through a log line by line; otherwise from its
+    end on. The first needs look-ahead, which no scheduler has.
+    """
     forget: Forget = "idle"
-    """See `workloads.history.MeanAndDeviation`, as for `sample`, `least` and `deviations`."""
+    """See `workloads.history.MeanAndDeviation`, also for `sample`, `least` and `deviations`."""
     sample: bool = False
     least: int = 1
     deviations: float = 1.5
@@ -52,19 +53,21 @@ READINGS: Final = (
     Reading("line by line; without killed jobs", at_once=True, killed=False),
     Reading("three deviations", deviations=3.0),
 )
-"""The study's own first, as a scheduler could do it; then one change or two at a time."""
+"""The study's own first, which a scheduler could use; then one or two changes at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class SystemGenerated:
-    """Estimates of the jobs of a log that were not killed."""
+    """Estimates for the jobs of a log that were not killed."""
 
     given: Given
-    """An estimate of 0 where nothing at all was known yet."""
+    """An estimate is 0 if nothing was known yet."""
     known: NDArray[np.bool_]
-    """Whether earlier runs of the same program, user and size were; else the estimate is that of all jobs."""
+    """Whether there were earlier runs of the same program, user and size; otherwise the estimate is that of all
+    jobs.
+    """
     twice: NDArray[np.bool_]
-    """Whether two of them or more were: one run alone has no deviation, and is the estimate as it is."""
+    """Whether there were at least two such runs: a single run has no deviation, and its run time is the estimate."""
 
     def __len__(self) -> int:
         return len(self.given)
@@ -77,14 +80,14 @@ class SystemGenerated:
 
     @property
     def mean_used(self) -> float | None:
-        """The mean share of the estimate that was used, of those who did not exceed it."""
+        """Mean used share of the estimate, over jobs that did not exceed it."""
         jobs = self.given
         fits = (jobs.estimate > 0) & ~self.short
         return float(np.mean(jobs.run_time[fits] / jobs.estimate[fits])) if fits.any() else None
 
 
 def knows_programs(log: Log) -> bool:
-    """Return whether a log says who ran what, as such estimates need."""
+    """Return whether a log has the users and programs that such estimates need."""
     return bool((log.executable >= 0).any() and (log.user >= 0).any())
 
 
@@ -98,7 +101,7 @@ def system_generated(log: Log, reading: Reading) -> SystemGenerated:
     end = submit if reading.at_once else ends(log)[rows]
     size = np.where(log.requested_processors > 0, log.requested_processors, log.allocated_processors)[rows]
     who = zip(log.executable[rows].tolist(), log.user[rows].tolist(), size.tolist(), strict=True)
-    keys = [key if min(key) >= 0 else None for key in who]  # an unknown program is that of no other job
+    keys = [key if min(key) >= 0 else None for key in who]  # an unknown program matches no other job
     estimate = np.zeros(len(rows), np.int64)
     known, twice = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
     run_time = jobs.run_time.tolist()
@@ -115,5 +118,5 @@ def system_generated(log: Log, reading: Reading) -> SystemGenerated:
 
 
 def _by_line(count: int) -> Iterator[tuple[bool, int]]:
-    """Yield that each job is estimated, and has ended, before the next one is."""
+    """Yield for each job its estimation and then its end, before the next job."""
     return ((ended, row) for row in range(count) for ended in (False, True))

@@ -1,4 +1,4 @@
-"""Logs of which the paper has no figures: what other estimates change on them, as its Tables 3 and 4 show it."""
+"""Logs without figures in the paper: the effects of other estimates on them, as in Tables 3 and 4."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["OwnMean", "own_means", "own_section"]
 
 @dataclass(frozen=True)
 class OwnMean:
-    """A mean over all jobs of a log under some estimates, and what changed it."""
+    """A mean over all jobs of a log under some estimates, and its change."""
 
     log: Found
     terms: Terms
@@ -26,7 +26,7 @@ class OwnMean:
     policy: str
     mean: Interval
     change: Change | None
-    """From exact estimates, or of twice the users' estimates from these; None of exact ones."""
+    """Change from exact estimates; for twice the users' estimates, from the users' own; None for exact estimates."""
 
     @property
     def named(self) -> str:
@@ -35,7 +35,7 @@ class OwnMean:
 
 
 def own_means(study: Results) -> list[OwnMean]:
-    """Return the means of each log of which the paper has none, by estimates, measure and policy."""
+    """Return the means of each log without figures in the paper, by estimates, measure and policy."""
     against = {USERS: EXACT, **{uniform(f): EXACT for f in FACTORS}, DOUBLED: USERS}
     return [
         OwnMean(
@@ -61,7 +61,7 @@ _COLUMNS: Sequence[Shown[OwnMean]] = (
 
 
 def own_section(study: Results) -> Section | None:
-    """Return the section; None without such logs."""
+    """Return the section; None if there are no such logs."""
     rows = own_means(study)
     if not rows:
         return None

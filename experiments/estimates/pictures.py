@@ -1,4 +1,4 @@
-"""Pictures of the study of estimates: how much of them jobs use, and what that does to backfilling."""
+"""Pictures of the study of estimates: the used share of estimates, and its effect on backfilling."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _LINES: Final = ("here", "paper", "users' here", "users' in the paper")
 
 
 def draw_use(logs: Mapping[str, Mapping[str, Any]], what: str) -> bytes:
-    """Return a row for each log: a histogram of the share of the estimate that was used, and both times in minutes.
+    """Return a row per log: a histogram of the used share of the estimate, and run time over estimate in minutes.
 
     Parameters
     ----------
     logs
-        By their names what `experiments.estimates.use.picture_of` returns.
+        By name, the return values of `experiments.estimates.use.picture_of`.
     what
-        What the estimates are, for the axes.
+        The estimates, for the axis labels.
     """
 
     def draw(figure: Figure) -> None:
@@ -66,7 +66,7 @@ def _histogram(axes: Axes, found: Mapping[str, Any], name: str) -> None:
 
 
 def _scatter(figure: Figure, axes: Axes, found: Mapping[str, Any]) -> None:
-    """Draw where jobs are, darker where there are more; each cell is a minute wide and high."""
+    """Draw the density of jobs; each cell is a minute wide and high."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap, LogNorm
 
@@ -79,7 +79,7 @@ def _scatter(figure: Figure, axes: Axes, found: Mapping[str, Any]) -> None:
         origin="lower",
         extent=(0, minutes, 0, minutes),
         aspect="auto",
-        cmap=ListedColormap(colormaps["viridis_r"](np.linspace(0.2, 1, 256))),  # its yellow is lost on white
+        cmap=ListedColormap(colormaps["viridis_r"](np.linspace(0.2, 1, 256))),  # without its yellow, invisible on white
         norm=LogNorm(1, most),
         interpolation="nearest",
     )
@@ -92,10 +92,10 @@ def _scatter(figure: Figure, axes: Axes, found: Mapping[str, Any]) -> None:
 
 
 def draw_means(cells: Sequence[Mean]) -> bytes:
-    """Return Table 3: means over the factor f, a column for each log and a row for each measure.
+    """Return Table 3: means over the factor f, a column per log and a row per measure.
 
-    Ours as lines with their intervals, the paper's as hollow marks; under the users' own estimates as dashed lines
-    across, and as marks on the left.
+    Ours are lines with their intervals, the paper's are hollow markers. Means under the users' own estimates are dashed
+    horizontal lines, and markers on the left.
     """
     traces = list(dict.fromkeys(cell.trace for cell in cells if cell.ours is not None))
 
@@ -127,7 +127,7 @@ def _means(axes: Axes, cells: Sequence[Mean], policy: str) -> None:
 
     colour, marker, name = _COLOURS[policy], _MARKERS[policy], SCHEMES[policy]
     drawn = [(cell.factor, cell.ours, cell.paper) for cell in cells if cell.factor is not None and cell.ours]
-    # Both schemes a little apart, so that their intervals do not hide each other.
+    # Both schemes are slightly apart, so that their intervals do not hide each other.
     factors = [factor * (0.96 if policy == "easy" else 1.04) for factor, _, _ in drawn]
     axes.errorbar(
         factors,

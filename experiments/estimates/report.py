@@ -66,7 +66,7 @@ _NOT_JUDGED = (
 
 
 def banner(study: Results) -> str:
-    """Return what a restricted study leaves out; "" for the full one."""
+    """Return what a restricted study leaves out; empty for the full one."""
     models = "other rules (which may explain differences) and other models of estimates were not run"
     seeds = fewer(study.options.seeds, FULL_SEEDS, "seed")
     return not_the_full([*study.missing, seeds, "" if study.options.others else models])
@@ -103,7 +103,7 @@ def _compared(study: Results, cells: Sequence[Mean]) -> dict[str, Compared]:
 
 
 def estimates_report(study: Results, origin: Origin) -> Report:
-    """Return the report; the same study of the same origin gives the same bytes."""
+    """Return the report; it is a pure function of the study and its origin."""
     cells = means(study)
     sites = [(Site(log.source.trace, log.source.processors, (), 0), log) for log in study.logs]
     sections = [
@@ -338,7 +338,7 @@ def _table3(study: Results, cells: Sequence[Mean]) -> list[Section]:
 
 
 def figure(value: Interval | float, measure: Measure) -> str:
-    """Return a mean with as many digits as the paper has."""
+    """Return a mean with as many digits as in the paper."""
     digits = 0 if measure == "response" else 2
     return value.text(digits) if isinstance(value, Interval) else f"{value:,.{digits}f}"
 

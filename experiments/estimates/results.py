@@ -1,7 +1,7 @@
-"""The study of estimates: which runs there are, and what came out (Mu'alem & Feitelson 2001, section 4).
+"""The study of estimates: the list of runs and their results (Mu'alem & Feitelson 2001, section 4).
 
-A run is a log under some estimates with a seed, in which both schemes schedule the same jobs. The same seeds serve all
-logs and factors, as in the paper, and a seed draws the same place within [r, f·r] for every f, so that two factors are
+A run is a log under some estimates with a seed; both schemes schedule the same jobs. As in the paper, all logs and
+factors use the same seeds. A seed draws the same relative position in [r, f·r] for every f, so that two factors are
 compared seed by seed.
 """
 
@@ -28,7 +28,7 @@ __all__ = ["DOUBLED", "EXACT", "FULL_SEEDS", "MODELS", "TRACES", "USERS", "Chang
 __all__ += ["Results", "Terms", "study_runs", "uniform"]
 
 TRACES = ("CTC", "KTH", "SDSC")
-"""Whose users gave estimates, in the order of Table 3."""
+"""Logs with users' estimates, in the order of Table 3."""
 
 FULL_SEEDS = 10
 """As in the paper."""
@@ -39,14 +39,14 @@ class Options:
     """What a user chooses."""
 
     seed: int = 0
-    """The first one."""
+    """The first seed."""
     seeds: int = FULL_SEEDS
     others: bool = True
-    """Whether other rules, and models of estimates, are run, too."""
+    """Whether other rules and models of estimates are also run."""
 
     @property
     def all_seeds(self) -> range:
-        """The seeds of everything that is drawn."""
+        """Seeds of everything that is drawn."""
         return range(self.seed, self.seed + self.seeds)
 
 
@@ -57,7 +57,7 @@ class Terms:
     estimates: str = "users"
     """See `experiments.estimates.run.estimates_run`."""
     factor: int | None = None
-    """Of "uniform"."""
+    """Factor of "uniform"."""
     overrun: Literal["kill", "extend"] = "kill"
     order: Literal["instant", "event"] = "instant"
 
@@ -74,7 +74,7 @@ DOUBLED = Terms("doubled")
 
 
 def uniform(factor: int) -> Terms:
-    """Return estimates that are uniform between the run time and so many times that; none is exceeded."""
+    """Return estimates that are uniform between the run time and `factor` times the run time; no job exceeds them."""
     return Terms("uniform", factor)
 
 
@@ -89,7 +89,7 @@ OTHER_RULES = (
     Terms("doubled", overrun="extend", order="event"),
     *(Terms("uniform", factor, order="event") for factor in FACTORS),
 )
-"""Those on which a figure may depend."""
+"""Rules that may change a figure."""
 
 MODELS = (
     Terms("users", overrun="extend"),
@@ -100,19 +100,19 @@ MODELS = (
     Terms("history", overrun="extend"),
     Terms("last-two", overrun="extend"),
 )
-"""What is compared beyond the paper; no job is killed, so that the work is the same."""
+"""Comparisons beyond the paper; no job is killed, so that the work is the same."""
 
 
 @dataclass(frozen=True)
 class LogRun:
-    """Something asked of a log."""
+    """A log, and what is computed from it."""
 
     log: Found
     kind: Literal["use", "history", "simulation", "easy"]
     terms: Terms = USERS
     seed: int = 0
     reading: str = ""
-    """Of "easy", by its name in `experiments.estimates.easy`."""
+    """Reading for "easy", by its name in `experiments.estimates.easy`."""
 
     @property
     def configuration(self) -> Configuration:
@@ -135,7 +135,7 @@ class LogRun:
 
 
 def study_runs(options: Options, logs: Sequence[Found]) -> list[LogRun]:
-    """Return all runs of the study with the logs at hand; rules that may explain the paper's figures, of its logs."""
+    """Return all runs with the available logs; rules that may explain the paper's figures only on its logs."""
     found = []
     for log in logs:
         found.append(LogRun(log, "use"))
@@ -153,16 +153,16 @@ def study_runs(options: Options, logs: Sequence[Found]) -> list[LogRun]:
 
 @dataclass(frozen=True)
 class Change:
-    """By how many per cent a mean over all jobs of a log is above another."""
+    """Change of a mean over all jobs of a log, in per cent of another mean."""
 
     percent: Interval
-    """Over seeds, each paired with itself."""
+    """Over seeds, paired by seed."""
     part: Part
-    """Over months, of the means over seeds."""
+    """Over months, from the means over seeds."""
 
     @cached_property
     def sign(self) -> int:
-        """-1 where the mean is lower, 0 where the months of the log do not resolve that."""
+        """-1 if the mean is lower, 1 if it is higher, 0 if the months of the log do not resolve it."""
         return sign(self.part)
 
     @cached_property
@@ -175,17 +175,17 @@ class Results(LogResults[Options, LogRun]):
     """All runs and their results, in the same order."""
 
     def log(self, trace: str) -> Found | None:
-        """Return the log of a trace, None if it is not at hand."""
+        """Return the log of a trace; None if it is not available."""
         return next((log for log in self.logs if log.source.trace == trace and not log.own), None)
 
     @property
     def published_logs(self) -> list[Found]:
-        """Logs of which the paper has figures."""
+        """Logs with figures in the paper."""
         return [log for log in self.logs if not log.own]
 
     @property
     def own_logs(self) -> list[Found]:
-        """Logs of which the paper has no figures."""
+        """Logs without figures in the paper."""
         return [log for log in self.logs if log.own]
 
     @cached_property
@@ -197,32 +197,32 @@ class Results(LogResults[Options, LogRun]):
         return found
 
     def asked(self, log: Found, kind: Literal["use", "history"]) -> Result | None:
-        """Return what was found of a log's estimates, None if it was not asked."""
+        """Return a result about a log's estimates; None if it was not computed."""
         return next((result for run, result in self.pairs if run.log == log and run.kind == kind), None)
 
     def simulations(self, log: Found, terms: Terms) -> list[Result]:
-        """Return the results of a log on some terms, one a seed; none if it was not run or has no jobs."""
+        """Return the results of a log on some terms, one per seed; empty if it was not run or has no jobs."""
         return [result for result in self._simulations.get((log, terms), []) if result["jobs"]]
 
     def easy(self, log: Found, reading: str) -> list[Result]:
-        """Return the results of EASY in a reading, one a seed; none if it was not run or the log has no jobs."""
+        """Return the results of EASY in a reading, one per seed; empty if not run or the log has no jobs."""
         of = (result for run, result in self.pairs if (run.kind, run.log, run.reading) == ("easy", log, reading))
         return [result for result in of if result["jobs"]]
 
     @property
     def not_modelled(self) -> list[str]:
-        """Models that could say nothing of a log, and why."""
+        """Models that do not apply to a log, with reasons."""
         named = [(f"{run.log.source.trace}, {run.terms.estimates}", result) for run, result in self.pairs]
         texts = [(name, result.get("left_out")) for name, result in named]
         return list(dict.fromkeys(f"{of}: {why}" for of, why in texts if why))
 
     def mean(self, log: Found | None, policy: str, measure: Measure, terms: Terms) -> Interval | None:
-        """Return a mean over all jobs of a log, None if it was not run."""
+        """Return a mean over all jobs of a log; None if it was not run."""
         found = self.simulations(log, terms) if log else []
         return interval([result[policy][measure] for result in found]) if found else None
 
     def change(self, log: Found, policy: str, measure: Measure, before: Terms, after: Terms) -> Change | None:
-        """Return what going from some terms to others changes, None if not both were run or the mean was 0."""
+        """Return the change from some terms to others; None if not both were run or the mean was 0."""
         first, then = ([result[policy] for result in self.simulations(log, terms)] for terms in (before, after))
         if not first or not then or not all(one[measure] for one in first):
             return None
@@ -231,11 +231,11 @@ class Results(LogResults[Options, LogRun]):
         return Change(interval(percent), scaled(of_sums(_sums(then, measure), _sums(first, measure)), 100, -100))
 
     def run_time_lost(self, log: Found) -> float:
-        """Return the share of a log's run time that its jobs lose where they are killed at their users' estimates."""
+        """Return the share of a log's run time that is lost by killing jobs at their users' estimates."""
         return max((float(result["run_time_lost"]) for result in self.simulations(log, USERS)), default=0.0)
 
     def above_drawn(self, log: Found, policy: str, measure: Measure) -> Part | None:
-        """Return by how many per cent users' own estimates give a higher mean than drawn ones, all f above 1 alike."""
+        """Return by how many per cent a mean with users' estimates exceeds that with drawn ones, over all f above 1."""
         own = [result[policy] for result in self.simulations(log, USERS)]
         drawn = [result[policy] for f in FACTORS if f > 1 for result in self.simulations(log, uniform(f))]
         if not own or not drawn:
@@ -244,5 +244,5 @@ class Results(LogResults[Options, LogRun]):
 
 
 def _sums(figures: Sequence[Result], measure: Measure) -> NDArray[np.float64]:
-    """Return the sum of a measure over the jobs of each month, a mean over several simulations."""
+    """Return the sum of a measure over the jobs of each month, averaged over several simulations."""
     return np.asarray(np.mean([one["sums"][measure] for one in figures], axis=0), np.float64)

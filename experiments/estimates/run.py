@@ -1,13 +1,13 @@
-"""Runs of the study of estimates: how much of them jobs use, and what backfilling makes of a log under other ones.
+"""Runs of the study of estimates: the used share of estimates, and backfilling on a log with other estimates.
 
-Each is a pure function of its configuration (see `experiments.framework.ledger`), in which `kind` says what is asked:
+Each is a pure function of its configuration (see `experiments.framework.ledger`); its `kind` is one of:
 
-    use          how much of the users' estimates jobs used (Table 2, Fig. 8)
-    history      the same of estimates from the history of each user's programs (Fig. 9)
+    use          the used share of the users' estimates (Table 2, Fig. 8)
+    history      the used share of estimates from the history of each user's programs (Fig. 9)
     simulation   EASY and conservative backfilling under some estimates (Tables 3 and 4)
     easy         EASY in another reading of the paper's algorithm, under the estimates of Table 3
 
-`response` is a mean response time in seconds, `slowdown` a mean bounded slowdown, unclamped as the paper's.
+`response` is a mean response time in seconds, `slowdown` a mean bounded slowdown (unclamped, as in the paper).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from workloads.selection import months_of
 __all__ = ["estimates_run"]
 
 _SHORTEST = 3600
-"""Seconds that the model of Tsafrir, Etsion & Feitelson wants the longest estimate to be at least."""
+"""Minimum of the longest estimate in seconds, required by the model of Tsafrir, Etsion & Feitelson."""
 
 
 def estimates_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
@@ -45,11 +45,11 @@ def estimates_run(configuration: Configuration, *, files: Mapping[str, str]) -> 
     Parameters
     ----------
     configuration
-        ``kind`` and the ``log``'s hash; of a simulation also ``processors``, ``estimates`` ("users", "doubled",
+        ``kind`` and the hash of the ``log``; for a simulation also ``processors``, ``estimates`` ("users", "doubled",
         "uniform" with a ``factor``, or a model of `workloads.estimate_models`), ``seed``, ``order`` and ``overrun``;
-        of EASY in a ``reading`` ``processors`` and ``seed``.
+        for EASY in a ``reading`` also ``processors`` and ``seed``.
     files
-        Where the log with a hash is.
+        Paths of the logs by hash.
     """
     log = load_log(Path(files[configuration["log"]]), configuration["log"])
     if configuration["kind"] == "use":
@@ -115,7 +115,7 @@ def _easy(configuration: Configuration, log: Log) -> Result:
 def _simulation(configuration: Configuration, log: Log) -> Result:
     try:
         jobs = estimated(configuration, log)
-    except (LogError, ValueError) as error:  # the log lacks what a model of estimates needs
+    except (LogError, ValueError) as error:  # the log lacks data that a model of estimates needs
         return {"jobs": 0, "left_out": str(error)}
     labels, month = months_of(jobs.submit, log.epoch)
     lost = np.maximum(jobs.run_time - jobs.estimate, 0) * (configuration["overrun"] == "kill")
@@ -131,14 +131,14 @@ def _simulation(configuration: Configuration, log: Log) -> Result:
 
 
 def estimated(configuration: Configuration, log: Log) -> RigidJobs:
-    """Return the jobs of a log under the estimates of a configuration, in the order of their submission."""
+    """Return the jobs of a log with the estimates of a configuration, in order of submission."""
     name, processors, overrun = (configuration[key] for key in ("estimates", "processors", "overrun"))
     generator = np.random.default_rng(configuration["seed"])
     if name in ("users", "doubled", "uniform"):
         jobs = rigid_jobs(log, processors)
         if name == "uniform":
             return replace(jobs, estimate=uniform_factor(jobs.run_time, configuration["factor"], generator))
-        if name == "doubled":  # of the same jobs: killed, if at all, at what their users had asked for
+        if name == "doubled":  # the same jobs, killed (if at all) at their users' own estimates
             jobs = apply_overrun(jobs, overrun)
             return replace(jobs, estimate=2 * jobs.estimate)
         return jobs
@@ -149,10 +149,10 @@ def estimated(configuration: Configuration, log: Log) -> RigidJobs:
 
 
 def site_limit(log: Log) -> int:
-    """Return the longest time in whole seconds that at least one in a hundred jobs asked for, or that any did.
+    """Return the longest estimate in whole seconds that at least one in a hundred jobs has; otherwise that any job has.
 
-    The model of Tsafrir, Etsion & Feitelson makes the longest estimate the most popular one. That of single jobs,
-    that a site made an exception for, would make all others far too long.
+    The model of Tsafrir, Etsion & Feitelson makes the longest estimate the most popular one. An estimate of single
+    jobs, for which a site made an exception, would make all others far too long.
     """
     asked, jobs = np.unique(np.trunc(log.requested_time[log.requested_time > 0]), return_counts=True)
     common = asked[jobs >= jobs.sum() / 100]
@@ -160,13 +160,13 @@ def site_limit(log: Log) -> int:
 
 
 def simulated(jobs: RigidJobs, policy: str, configuration: Configuration) -> Schedule:
-    """Return what a policy makes of these jobs."""
+    """Return the schedule of these jobs under a policy."""
     chosen: Policy = "easy" if policy == "easy" else "conservative"
     return simulate(jobs, chosen, order=configuration["order"], overrun=configuration["overrun"])
 
 
 def _figures(schedule: Schedule, month: NDArray[np.int64]) -> dict[str, Any]:
-    """Return the means, and the sums of each month of submission; every job runs, so months are those of all jobs."""
+    """Return the means, and the sums of each month of submission; every job runs, so the months cover all jobs."""
     figures = job_figures(schedule)
     if not len(figures):
         return {"response": None, "slowdown": None, "sums": {"response": [], "slowdown": []}}

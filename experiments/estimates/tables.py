@@ -1,4 +1,4 @@
-"""Tables of results of the study of estimates, with all their digits, and what their columns mean."""
+"""Tables of results of the study of estimates, with all digits, and the meaning of their columns."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How much of what they were given jobs used: counts as in Table 2, and what Fig. 8 and 9 draw (Mu'alem & Feitelson).
+"""The used share of estimates: counts as in Table 2, and the data of Fig. 8 and 9 (Mu'alem & Feitelson).
 
-The paper names its counts and does not define them. `COUNTS` holds every reading of each that was tried, the one that
-reproduces the printed numbers first: KTH's, whose log at hand lacks a single job of the paper's, and CTC's as far as
-its cleaning lets them be compared.
+The paper names its counts without defining them. `COUNTS` holds every reading that was tried; the first one reproduces
+the printed numbers: those of KTH, whose available log lacks a single job of the paper's, and those of CTC as far as its
+cleaning allows a comparison.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ SHORT: Final = 90
 """Seconds; shorter jobs are called very short."""
 
 LONGEST: Final = 2 * 3600
-"""Seconds; the scatter plots show jobs that asked for no more."""
+"""Seconds; the scatter plots show jobs with estimates up to this one."""
 
 CELL: Final = 60
-"""Seconds; the side of a cell of the scatter plots, which are drawn as the number of jobs in each."""
+"""Seconds; side of a cell of the scatter plots, which show the number of jobs per cell."""
 
 LAST: Final = 110
-"""Per cent; the last class of the histograms holds everything from here on."""
+"""Per cent; the last class of the histograms also holds everything beyond."""
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Jobs that ran: what each was given and what it used, in whole seconds.
+    """Jobs that ran, with estimates and run times in whole seconds.
 
-    `estimate` is 0 where the job asked for nothing; such jobs are no part of histograms.
+    `estimate` is 0 for jobs without one; histograms leave them out.
     """
 
     estimate: NDArray[np.int64]
@@ -48,11 +48,11 @@ class Given:
 
     @property
     def hundredfold(self) -> NDArray[np.int64]:
-        """Hundred run times, which whole per cents of the estimate are compared with without rounding."""
+        """Hundred times the run times, for exact comparisons with whole per cents of the estimate."""
         return 100 * self.run_time
 
     def between(self, low: float, high: float, *, left: bool = True, right: bool = False) -> NDArray[np.bool_]:
-        """Return which jobs used from `low` to `high` per cent; `left` and `right` say which ends belong to it."""
+        """Return which jobs used from `low` to `high` per cent; `left` and `right`: whether each bound is included."""
         used, asked = self.hundredfold, self.estimate
         below = used <= high * asked if right else used < high * asked
         return self.beyond(low, left=left) & below
@@ -65,9 +65,9 @@ class Given:
 
 
 def given(log: Log, estimate: NDArray[np.int64] | None = None) -> tuple[Given, NDArray[np.intp]]:
-    """Return the jobs of a log that ran, with their users' estimates or with these, and their rows.
+    """Return the jobs of a log that ran, with their users' estimates or the given ones, and their rows.
 
-    Fractions of seconds are cut off. A job that was removed before it started has no run time and did not run.
+    Fractions of seconds are cut off. A job that was removed before its start has no run time and did not run.
     """
     rows = np.flatnonzero(log.run_time >= 0)
     asked = log.requested_time if estimate is None else estimate
@@ -121,12 +121,13 @@ COUNTS: Final[Mapping[str, Mapping[str, Reading]]] = {
         "estimate below 2 h": lambda jobs: (jobs.estimate > 0) & (jobs.estimate < LONGEST),
     },
 }
-"""Of every parameter of Table 2 the readings that were tried, the chosen one first. ("Zero-length jobs" of KTH are
-those whose nodes were never all allocated at once; no log in SWF says which.)"""
+"""For every parameter of Table 2 the readings that were tried, the chosen one first. ("Zero-length jobs" of KTH are
+jobs whose nodes were never all allocated at once; no log in SWF says which.)
+"""
 
 
 def count(jobs: Given) -> dict[str, dict[str, int]]:
-    """Return how many jobs there are by parameter and reading."""
+    """Return numbers of jobs by parameter and reading."""
     return {
         parameter: {name: int(np.count_nonzero(reading(jobs))) for name, reading in readings.items()}
         for parameter, readings in COUNTS.items()
@@ -134,12 +135,12 @@ def count(jobs: Given) -> dict[str, dict[str, int]]:
 
 
 def picture_of(jobs: Given) -> dict[str, Any]:
-    """Return what is drawn of these jobs.
+    """Return the data of the pictures of these jobs.
 
-    `histogram` has the number of jobs that used 0, 1, … whole per cents of the estimate, rounded down, up to `LAST`,
-    which stands for everything beyond, too; jobs are classed as killed, very short, and others. `cells` has, for
-    those with an estimate of at most `LONGEST`, the number in each cell: a list by estimate of lists by run time, the
-    last of which stands for everything beyond.
+    `histogram` has the number of jobs that used 0, 1, … whole per cents of the estimate, rounded down; the class `LAST`
+    includes everything beyond. Jobs are classed as killed, very short, and others. `cells` has the number of jobs per
+    cell for estimates up to `LONGEST`: a list by estimate of lists by run time, whose last cell includes everything
+    beyond.
     """
     asked = jobs.estimate > 0
     percent = np.minimum(jobs.hundredfold[asked] // jobs.estimate[asked], LAST)

@@ -1,4 +1,4 @@
-"""Pictures of studies as SVG, the same bytes every time."""
+"""Pictures of studies as SVG, byte for byte reproducible."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SKY: Final = "#56B4E9"
 
 
 def as_svg(size: tuple[float, float], draw: Callable[[Figure], None]) -> bytes:
-    """Return a figure of a size (inches) as SVG, the same bytes every time."""
+    """Return a figure of a size (inches) as SVG, byte for byte reproducible."""
     try:
         from matplotlib.backends.backend_svg import FigureCanvasSVG
         from matplotlib.figure import Figure
@@ -46,7 +46,7 @@ def as_svg(size: tuple[float, float], draw: Callable[[Figure], None]) -> bytes:
 
 
 def plain(*panels: Axes) -> None:
-    """Give panels a light grid behind what is drawn, and no frame above and on the right."""
+    """Give panels a light grid behind the data, and no frame at the top and on the right."""
     for axes in panels:
         axes.grid(True, color="0.9", linewidth=0.8)
         axes.set_axisbelow(True)

@@ -1,4 +1,4 @@
-"""What a paper says, or what is asked of a study, and whether it holds here."""
+"""Statements of a paper, or requirements on a study, and whether they hold here."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["Claim", "headline", "summary_section", "verdict"]
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper, or a mark set for a study, and what is found here."""
+    """A statement of a paper, or a requirement on a study, and our finding."""
 
     text: str
     holds: bool | None
-    """None where it could not be tested."""
+    """None if it could not be tested."""
     here: str
     where: str = ""
     """Place in the paper."""
     why: str = ""
-    """What may be the cause if it does not hold."""
+    """Possible cause if it does not hold."""
     reported: bool = False
-    """Whether it is there to be seen, with no mark set for it; then `holds` is None."""
+    """Whether it is only reported, without a requirement; then `holds` is None."""
     untested: str = "no verdict"
-    """What is said where it could not be tested."""
+    """The verdict if it could not be tested."""
 
     @property
     def verdict(self) -> str:
@@ -68,7 +68,7 @@ def headline(found: Sequence[Claim]) -> str:
 def summary_section(
     found: Sequence[Claim], title: str = "Verdicts", who: str = "statement", caption: str = ""
 ) -> Section:
-    """Return what a paper says, and whether it holds here; the caption says how that is judged."""
+    """Return a paper's statements and whether they hold here; the caption explains the rule of verdicts."""
     rows = tuple((verdict(claim), claim.text, claim.here) for claim in found)
     columns = (Column("holds", left=True), Column(who, left=True), Column("here", left=True))
     return Section(title, (Table(columns, rows, caption),))

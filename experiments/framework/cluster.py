@@ -18,7 +18,7 @@ __all__ = ["dask_executor"]
 
 @contextmanager
 def dask_executor(address: str) -> Iterator[Executor]:
-    """Compute on the workers of a Dask scheduler, which must see the logs under the same paths, and have this Gas.
+    """Compute on the workers of a Dask scheduler, which need this Gas and the logs under the same paths.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
     BadInput
         No scheduler answers there.
     GasError
-        A run brought down one worker after the other, or the scheduler went away.
+        A run killed one worker after another, or the scheduler went away.
     """
     try:
         import distributed
@@ -41,7 +41,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
     dask: Any = distributed  # its types are incomplete
     _refuse_silence(address)
     for name in ("distributed", "distributed.client", "distributed.core", "tornado.application"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are reported below, in a line
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are reported below, in one line
     try:
         client = dask.Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
@@ -60,7 +60,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
 
 
 def _refuse_silence(address: str) -> None:
-    """Raise `BadInput` where no server listens: Dask itself would go on trying for a long while."""
+    """Raise `BadInput` if no server listens: Dask itself would retry for a long time."""
     match = re.fullmatch(r"(?:tcp|tls)://\[?([^\[\]/]+?)\]?:([0-9]{1,5})/?", address)
     if match is None:
         raise BadInput(f"--dask {address}: is not the address of a scheduler; write it as tcp://HOST:8786")

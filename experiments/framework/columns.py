@@ -1,4 +1,4 @@
-"""Tables by their columns: the title of each, and what it shows of a row."""
+"""Tables defined by their columns: the title of each, and its value for a row."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Shown(Generic[T]):
-    """A column, and what it shows of a row."""
+    """A column: title and value for a row."""
 
     title: str
     value: Callable[[T], Cell | str]
     group: str = ""
-    """A heading that it shares with its neighbours."""
+    """A heading shared with the neighbouring columns."""
     left: bool = False
-    """Text stands left, numbers right."""
+    """Whether to align left, as text; numbers are aligned right."""
 
 
 def table_of(rows: Iterable[T], columns: Sequence[Shown[T]], caption: str = "") -> Table:
@@ -32,5 +32,5 @@ def table_of(rows: Iterable[T], columns: Sequence[Shown[T]], caption: str = "") 
 
 
 def numbered(count: int | None) -> str:
-    """Return a number of things as it is shown, "-" where it is not known."""
+    """Return a number as text, "-" if it is unknown."""
     return "-" if count is None else f"{count:,}"

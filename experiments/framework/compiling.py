@@ -1,4 +1,4 @@
-"""Compiling the simulator once, in the process that begins a study, so that its workers find it compiled."""
+"""Compiles the simulator once, in the process that begins a study, so that its workers find it compiled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["compile_simulator"]
 
 
 def compile_simulator() -> None:
-    """Compile the simulator if it is not, and say so."""
+    """Compile the simulator if necessary, and report it."""
     from gas.compiled import available, compiled, is_ready, tell_of_compiling
     from gas.planner import Requests, soonest
     from gas.profile.flat import earliest_fits
@@ -25,7 +25,7 @@ def compile_simulator() -> None:
     elif not all(is_ready(kernel) for kernel in (run, follow, earliest_fits)):
         from workloads.lublin import generate
 
-        tell_of_compiling(lambda text: None)  # here it is said of all of them
+        tell_of_compiling(lambda text: None)  # the message above covers all of them
         note("gas: first use: compiling the simulator (about half a minute)")
         simulation = Simulation(rigid_jobs(generate(10, 16, generator=np.random.default_rng(0))), "easy", ask=[0])
         simulation.run()

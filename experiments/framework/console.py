@@ -32,10 +32,10 @@ _VERDICT = 10
 
 @contextmanager
 def often_reported(runs: int) -> Iterator[Callable[[int], None]]:
-    """Show how far a study is while the block runs; the block calls what it is given with the runs that are done.
+    """Show the progress of a study while the block runs; the block calls the yielded function with the runs done.
 
-    Where standard error is not a terminal, a line comes every ten seconds, whether or not anything was done
-    meanwhile: a single run of a study may take longer than that, so the line says how long it has been.
+    If standard error is not a terminal, a line appears every ten seconds even without progress: a single run may take
+    longer than that, so the line gives the elapsed time.
     """
     what = f"simulating {many(runs, 'run')}"
     if Console(stderr=True).is_terminal:
@@ -53,7 +53,7 @@ def often_reported(runs: int) -> Iterator[Callable[[int], None]]:
             note(f"gas: {what}: {done:,} done after {duration_text(round(time.monotonic() - began))}")
 
     thread = threading.Thread(target=tell_now_and_then, daemon=True)
-    with interrupts_blocked():  # in the thread, for good: they are for the main one, which may have to put them off
+    with interrupts_blocked():  # for the whole thread: only the main thread handles them, and it may have to defer them
         thread.start()
     try:
         yield show_later
@@ -63,10 +63,10 @@ def often_reported(runs: int) -> Iterator[Callable[[int], None]]:
 
 
 def tell(text: str, hanging: int = 0) -> None:
-    """Say something of a report on standard output, without the marks of Markdown.
+    """Print a text of a report on standard output, without the marks of Markdown.
 
-    On a terminal it is wrapped to the width, every line but the first moved in by so many columns; elsewhere it is one
-    line, as programs that search want it.
+    On a terminal it is wrapped to the width, with all lines but the first indented by `hanging` columns; otherwise it
+    is one line, for programs that search.
     """
     plain = text.replace("`", "")
     if sys.stdout.isatty():
@@ -82,12 +82,12 @@ def tell(text: str, hanging: int = 0) -> None:
 
 
 def tell_verdict(holds: str, text: str) -> None:
-    """Say whether a statement holds, and the statement beside it."""
+    """Print a statement and whether it holds."""
     tell(f"{holds:>{_VERDICT}}  {text}", _VERDICT + 2)
 
 
 def tell_claims(found: Sequence[Claim]) -> None:
-    """Say which statements hold."""
+    """Print which statements hold."""
     for claim in found:
         where = f"{claim.where}: " if claim.where else ""
         tell_verdict(claim.verdict, f"{where}{claim.text}: {claim.here}")

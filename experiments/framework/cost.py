@@ -1,7 +1,7 @@
-"""Time and memory that a study took, and how they grow with the length of the log and the number of runs.
+"""Time and memory of a study, and how they grow with the length of the log and the number of runs.
 
-They depend on the machine and are never the same twice, so they stand in a file of their own beside the report. The
-figures are those of the process that computed a result; the ledger keeps them with it.
+They depend on the machine and are never the same twice, so they have a file of their own next to the report. Figures
+are those of the process that computed a result; the ledger keeps them with it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _REPEATED = (
     "of them, for this table only."
 )
 _ENOUGH = 2.0
-"""Sizes that differ by less than this factor say nothing of growth."""
+"""Sizes that differ by less than this factor do not show growth."""
 _FEWEST_TIMES = 6
 """Nor do fewer times, of which the first also compiles."""
 _EXPLAINED = 0.5
-"""Nor do times of which the sizes explain less than this share of the variance."""
+"""Nor do times if the sizes explain less than this share of their variance."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class Entry:
 
 
 def growth(entries: Sequence[Entry]) -> tuple[float | None, float | None]:
-    """Return the powers of the numbers of jobs, and of moldable jobs, with which the time grows.
+    """Return the exponents with which the time grows with the numbers of jobs and of moldable jobs.
 
-    Of the least squares fit to the logarithms; None where the sizes hardly differ, or explain little of the times.
+    From a least squares fit to the logarithms; None if the sizes hardly differ, or explain little of the times.
     """
     sizes = np.array([(max(one.jobs, 1), max(one.moldable, 1)) for one in entries], np.float64).reshape(-1, 2)
     if len(entries) < _FEWEST_TIMES:
@@ -130,7 +130,7 @@ def _moldable(alike: Sequence[Entry]) -> str:
 
 
 def _by_size(entries: Sequence[Entry], *, moldable: bool) -> Table:
-    """Return the time by the size of what was computed, from small to large."""
+    """Return the time by the size of the computation, from small to large."""
     groups: dict[tuple[str, int, int], list[Entry]] = {}
     for one in entries:
         groups.setdefault((one.log, one.jobs, one.moldable), []).append(one)

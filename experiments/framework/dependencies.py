@@ -1,8 +1,8 @@
-"""What computing a result depends on: the modules that it reaches by imports, their data, and two libraries.
+"""What the computation of a result depends on: modules reached by imports, their data, and versions of libraries.
 
-Followed in the source, without importing anything: every import statement counts, also one within a function. Those
-that only type checkers see do not. A package that imports its names on demand says in the stub beside it which: one
-that is imported from it counts, and all of them where the package itself is; those that nothing names do not.
+Imports are followed in the source, without importing anything. Every import statement counts, also within functions,
+except those for type checkers only. If a package imports its names on demand, the stub next to it lists them: an
+imported name counts, and all names count if the package itself is imported; unused names do not.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from typing import Any
 __all__ = ["LIBRARIES", "PACKAGES", "installed", "reached", "version_of"]
 
 PACKAGES = ("documents", "experiments", "gas", "speedup_models", "workloads")
-"""Those whose modules are followed; what else is imported counts by `LIBRARIES`."""
+"""Packages whose modules are followed; other imports count through `LIBRARIES`."""
 
 LIBRARIES = ("numba", "numpy", "scikit-learn", "scipy")
 """Libraries on whose version results depend: machine code, random numbers, learning, distributions."""
 
 NO_DATA = (".jinja", ".md", ".py", ".pyc", ".typed")
-"""What in a package's folder no computation reads."""
+"""Files in a package's folder that no computation reads."""
 
 
 def version_of(run: Callable[..., Any], *, packages: Iterable[str] = PACKAGES) -> str:
-    """Return a hash of all that the results of a function depend on.
+    """Return a hash of everything on which the results of a function depend.
 
     Parameters
     ----------
     packages
-        Those whose modules are followed.
+        Packages whose modules are followed.
     """
     while isinstance(run, partial):
         run = run.func
@@ -47,7 +47,7 @@ def version_of(run: Callable[..., Any], *, packages: Iterable[str] = PACKAGES) -
 
 
 def installed(libraries: Iterable[str]) -> tuple[str, ...]:
-    """Return libraries with their versions, those that are installed."""
+    """Return the installed ones of some libraries, with versions."""
     found = []
     for library in libraries:
         with suppress(PackageNotFoundError):
@@ -56,10 +56,10 @@ def installed(libraries: Iterable[str]) -> tuple[str, ...]:
 
 
 def reached(modules: Iterable[str], *, packages: Iterable[str] = PACKAGES) -> dict[str, Path]:
-    """Return the files of these modules, of all that they import, and of the data beside those, by name.
+    """Return by name the files of modules, of all modules that they import, and of the data next to these.
 
-    A module's packages are imported with it, and count, without what they would import on demand. Data are the files of
-    a package that is reached, and of its folders that are no packages, which are not Python's.
+    A module's packages are imported with it and count, but not their imports on demand. Data are all files that are not
+    Python's in the folder of a reached package, including folders that are not packages.
     """
     packages = frozenset(packages)
     found: dict[str, Path] = {}
@@ -90,19 +90,19 @@ def reached(modules: Iterable[str], *, packages: Iterable[str] = PACKAGES) -> di
 
 
 def _on_demand(package: str, name: str) -> tuple[str, ...]:
-    """Return the module from which a package imports a name of its stub when it is used."""
+    """Return the module from which a package imports, on demand, a name of its stub."""
     return tuple(module for module, known in _of_stub(package) if name in (known, "*"))
 
 
 def _of_package(name: str) -> tuple[str, ...]:
-    """Return all that a package that is itself imported may import on demand."""
+    """Return everything that a package, if it is itself imported, may import on demand."""
     return tuple(module for module, _ in _of_stub(name))
 
 
 def _file_of(name: str) -> Path | None:
-    """Return the file of a module; None for what is none: a name within one, say."""
+    """Return the file of a module; None if the name is not a module but, for example, a name in one."""
     top, _, rest = name.partition(".")
-    spec = find_spec(top)  # of packages within, it would import those above
+    spec = find_spec(top)  # for the name of a nested package, it would import the outer ones
     if spec is None or spec.origin is None:
         return None
     place = Path(spec.origin)
@@ -128,7 +128,7 @@ def _data(folder: Path) -> Iterator[Path]:
 
 @cache
 def _of_stub(package: str) -> tuple[tuple[str, str], ...]:
-    """Return the modules and names in the stub of a package; nothing without one, or for what is no package."""
+    """Return the modules and names in the stub of a package; empty if there is no stub or no such package."""
     path = _file_of(package)
     if path is None or path.name != "__init__.py" or not path.with_suffix(".pyi").is_file():
         return ()
@@ -138,9 +138,9 @@ def _of_stub(package: str) -> tuple[tuple[str, str], ...]:
 
 @cache
 def _imported(path: Path, name: str) -> tuple[str, ...]:
-    """Return the names that a module imports: those of modules, and of what may be modules or names within them.
+    """Return the dotted names that a module imports: modules, and what may be modules or names in them.
 
-    A package of which names are imported is not among them: it is, with each name, as what stands above it.
+    A package from which names are imported is not listed itself; each of its names is, and it is a prefix of these.
     """
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found: list[str] = []
@@ -150,11 +150,11 @@ def _imported(path: Path, name: str) -> tuple[str, ...]:
 
 
 _STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
-"""Where a statement holds others; expressions, which are most of a tree, hold none."""
+"""Fields of statements that hold other statements; expressions, which are most of a tree, hold none."""
 
 
 def _imports(tree: ast.AST, package: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the modules that a file of a package imports, with the names that it imports of each, if it names any."""
+    """Return the modules that a file of a package imports, each with the names imported from it, if any."""
     found: list[tuple[str, tuple[str, ...]]] = []
 
     def look(node: ast.AST) -> None:

@@ -1,4 +1,4 @@
-"""Computing the runs of a study: those that are not kept, by processes or Dask, all of them or a part."""
+"""Computes the missing runs of a study, in processes or with Dask, all of them or a part."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["computed", "part_of", "write_cost"]
 
 
 def part_of(shard: str | None) -> tuple[int, int] | None:
-    """Return which part of how many is to be computed, None for all.
+    """Return the number of the part to compute and the number of parts; None for all.
 
     Raises
     ------
     BadInput
-        It is no such part.
+        The text does not name a part.
     """
     if shard is None:
         return None
@@ -50,18 +50,18 @@ def computed(
     part: tuple[int, int] | None = None,
     dask: str | None = None,
 ) -> list[Result] | None:
-    """Return the result of each configuration, computing what is not kept in the output folder yet.
+    """Return the result of each configuration, computing those that are not yet in the output folder.
 
-    None if only a part was to be computed.
+    None if only a part was requested.
 
     Parameters
     ----------
     of_configuration
-        What computes a result from a configuration and the paths of the logs, `files`.
+        Computes a result from a configuration and the paths of the logs, `files`.
     workers
-        Processes that compute; as many as there are processors if None.
+        Number of processes that compute; None for the number of processors.
     dask
-        The address of a Dask scheduler whose workers compute instead.
+        Address of a Dask scheduler whose workers compute instead.
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -110,17 +110,17 @@ def write_cost(
     output: Path,
     command: str,
 ) -> list[Path]:
-    """Write the cost of a study beside its report, and return the files.
+    """Write the cost of a study next to its report, and return the files.
 
     Parameters
     ----------
     study
-        Its name, after which the files are named.
+        Its name, which is part of the file names.
     done
-        What was computed: a log, a configuration and its result, which counts its "jobs" and, if any are
-        moldable, these or their "outcomes".
+        Everything that was computed: a log, a configuration and its result, with the number of its "jobs" and, if any
+        are moldable, of these or their "outcomes".
     command
-        Of the study, for the title.
+        The command of the study, for the title.
     """
     ledger = Ledger(output / "runs", version_of(of_configuration))
     entries = []

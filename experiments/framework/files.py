@@ -17,40 +17,40 @@ from workloads.sacct_header import Unit
 __all__ = ["log_of_file", "studied_log"]
 
 _CONVERTED = "write a log with it for the study: gas convert LOG NEW.swf --processors N"
-"""What to do where the header does not say how large the machine is, as studies have no option for that."""
+"""The advice if the header does not give the size of the machine, since studies have no option for it."""
 
 
 def log_of_file(path: Path, *, unit: Unit = "cpus", processors: int | None = None) -> Found:
-    """Return the log in a file of any format that Gas reads, on the machine of its header; what it lacks is said.
+    """Return the log in a file of any format that Gas reads, on the machine of its header; report missing data.
 
     Parameters
     ----------
     unit
-        What processors are, where sacct printed both.
+        The unit of processors, if sacct printed both.
     processors
-        Of the machine, where that is not as the header says.
+        Processors of the machine, if the header is wrong or lacks them.
 
     Raises
     ------
     BadInput
-        It cannot be read, or does not say how many processors the machine has.
+        The file cannot be read, or does not give the number of processors.
     """
     found, _ = _read(path, unit=unit, processors=processors)
     return found
 
 
 def studied_log(path: Path, taken: Collection[str] = ()) -> tuple[Found, list[str]]:
-    """Return the log in a file for a study, and in words what its results do not show: jobs left out or changed.
+    """Return the log in a file for a study, and in words which jobs were left out or changed.
 
     Parameters
     ----------
     taken
-        Names of other logs. It gets none of them, nor that of a paper's log, whose machine and figures are known.
+        Names of other logs. The log gets another name, also than those of the papers' logs, whose machines are known.
 
     Raises
     ------
     BadInput
-        It cannot be read or has a malformed line, or its machine, which its header must name, can run none of its jobs.
+        The file cannot be read or has a malformed line; its header names no machine, or one that can run no job.
     """
     found, log = _read(path, strict=True, way_out=_CONVERTED)
     jobs, remarks = runnable(log, found.source.processors)
@@ -63,7 +63,7 @@ def studied_log(path: Path, taken: Collection[str] = ()) -> tuple[Found, list[st
 
 
 def _name_of(path: Path, taken: Collection[str]) -> str:
-    """Return a name of a file that is not taken."""
+    """Return a name for a file that is not yet taken."""
     stem = Path(path.name.removesuffix(".gz")).stem
     names = chain((stem, path.name, f"{stem} ({path.resolve().parent.name})"), (f"{stem} ({n})" for n in count(2)))
     return next(name for name in names if name not in taken)

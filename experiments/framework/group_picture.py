@@ -1,4 +1,4 @@
-"""A picture of a study in which a share of the jobs is treated otherwise: what changes for it, and for the others."""
+"""A picture of a study in which a share of the jobs is treated differently: changes for these and for all others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_changes"]
 
 _BARS: Final = ((ORANGE, -0.2), (BLUE, 0.2))
-"""Of the treated jobs and the others: the colour of their bars, and where these stand."""
+"""For the treated jobs and the others: colour and offset of their bars."""
 
 
 def draw_changes(
@@ -27,18 +27,18 @@ def draw_changes(
     axes: tuple[str, str],
     what: str = "turnaround",
 ) -> bytes:
-    """Return a panel for each log and row of settings: changes of a mean by share of treated jobs, in per cent.
+    """Return a panel per log and row of settings: changes of a mean over the share of treated jobs, in per cent.
 
     Parameters
     ----------
     rows
         Settings by title, each with the same shares.
     names
-        Of the treated jobs, and of the others.
+        Names of the treated jobs and of the others.
     axes
-        Titles of both.
+        Titles of both axes.
     what
-        Of which the mean is, as of `GroupResults.change`. Half of its 90% interval is drawn as a line.
+        The figure whose mean is shown, as in `GroupResults.change`; lines show 90% intervals.
     """
 
     def draw(figure: Figure) -> None:

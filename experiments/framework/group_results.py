@@ -1,4 +1,4 @@
-"""Studies in which a share of the jobs is treated otherwise: which runs there are, and what came of both groups."""
+"""Studies in which a share of the jobs is treated differently: the list of runs, and results of both groups."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from gas.intervals import Interval
 __all__ = ["CHANGES", "FEWEST", "MONTH", "GroupResults", "GroupRun", "Row", "group_fields", "group_runs", "spread"]
 
 FEWEST: Final = 100
-"""Jobs of a month that takes part."""
+"""Months with fewer jobs do not take part."""
 
 
 class Setting(Protocol):
-    """How many jobs are treated otherwise, and how: a dataclass of whole numbers, of which this is the first."""
+    """How many jobs are treated differently, and how: a dataclass of whole numbers, of which this is the first."""
 
     @property
     def percent(self) -> int:
-        """Of the jobs."""
+        """Percentage of treated jobs."""
         ...
 
 
@@ -59,12 +59,12 @@ class GroupRun:
 
 
 def group_runs(options: Seeded, settings: Sequence[Setting], logs: Sequence[Found]) -> tuple[list[GroupRun], list[str]]:
-    """Return all runs of a study with the logs at hand, and which months are left out and why.
+    """Return all runs of a study with the available logs, and the omitted months with reasons.
 
     Raises
     ------
     BadInput
-        There is none.
+        There are no runs.
     """
     smallest = min(one.percent for one in settings)
     chosen = tuple(one for one in settings if options.others or one.percent == smallest)
@@ -95,7 +95,7 @@ class GroupResults(SiteResults[Seeded, GroupRun]):
 
     @property
     def done(self) -> list[tuple[str, Configuration, Any]]:
-        """Everything that was computed; every job is followed once for each setting."""
+        """Everything that was computed; every job is simulated once per setting."""
         return [(run.log.name, run.configuration, {"jobs": one["jobs"], "moldable": 0}) for run, one in self.pairs]
 
     def broken(self) -> tuple[int, int]:
@@ -104,7 +104,7 @@ class GroupResults(SiteResults[Seeded, GroupRun]):
         return promised, sum(one["broken"] + sum(of["broken"] for of in one["settings"]) for one in self.results)
 
     def promises(self) -> Claim:
-        """Return the statement that none was broken."""
+        """Return the claim that no promise was broken."""
         promised, broken = self.broken()
         return Claim(
             "No job starts later than it was promised at its submission.",
@@ -113,7 +113,7 @@ class GroupResults(SiteResults[Seeded, GroupRun]):
         )
 
     def sums(self, log: Found, setting: Setting, group: str, what: str) -> NDArray[np.float64]:
-        """Return sums over a group of jobs, or over "all", a value for each month, seeds together."""
+        """Return sums by month over a group of jobs, or over "all" jobs; all seeds together."""
         names = self.groups if group == "all" else (group,)
         months: dict[str, float] = {}
         for run, result in self.pairs:
@@ -123,13 +123,13 @@ class GroupResults(SiteResults[Seeded, GroupRun]):
         return np.array(list(months.values()))
 
     def change(self, log: Found, setting: Setting, group: str, what: str = "turnaround") -> Part:
-        """Return by how many per cent a mean of these jobs is above that of the same jobs without any treatment."""
+        """Return by how many per cent a mean of a group exceeds that of the same jobs without any treatment."""
         return scaled(
             of_sums(self.sums(log, setting, group, what), self.sums(log, setting, group, f"{what}_before")), 100, -100
         )
 
     def geometric_change(self, log: Found, setting: Setting, group: str) -> Part:
-        """Return the same of the geometric mean of turn-around times."""
+        """Return the change of the geometric mean of turn-around times, likewise."""
         apart = self.sums(log, setting, group, "log") - self.sums(log, setting, group, "log_before")
         part = of_sums(apart, self.sums(log, setting, group, "jobs"))
 
@@ -143,16 +143,16 @@ class GroupResults(SiteResults[Seeded, GroupRun]):
         return factor
 
     def against(self, log: Found, setting: Setting, other: Setting, group: str) -> Part:
-        """Return by how many per cent a mean turn-around time is above that under another setting."""
+        """Return by how many per cent a mean turn-around time exceeds that under another setting."""
         sums = [self.sums(log, one, group, "turnaround") for one in (setting, other)]
         return scaled(of_sums(*sums), 100, -100)
 
     def part(self, log: Found, setting: Setting, group: str, what: str) -> Part:
-        """Return a share of these jobs in per cent, as of those that end "later"."""
+        """Return a share of a group in per cent, for example of jobs that end "later"."""
         return scaled(of_sums(self.sums(log, setting, group, what), self.sums(log, setting, group, "jobs")), 100)
 
     def shown(self) -> Iterable[Row]:
-        """Return the rows of a table: of each log, setting and group; of all jobs alone where all are treated."""
+        """Return the rows of a table, one per log, setting and group; only "all" if all jobs are treated."""
         for _, log in self.logs:
             for setting in self.settings:
                 for group in (*self.groups, "all") if setting.percent < 100 else ("all",):
@@ -172,7 +172,7 @@ class GroupResults(SiteResults[Seeded, GroupRun]):
 
 
 def spread(parts: Iterable[Part]) -> str:
-    """Return the means of parts in per cent, from the least to the greatest."""
+    """Return the range of the means of parts in per cent, as text."""
     means = sorted(one.mean for part in parts if (one := part(LEVEL)) is not None)
     if not means:
         return "an unknown part"
@@ -226,14 +226,14 @@ MONTH: Final = (
 
 
 def group_fields(names: tuple[str, str], before: str) -> dict[str, tuple[Field, ...]]:
-    """Return the last fields.
+    """Return the last fields of `GroupResults.records`.
 
     Parameters
     ----------
     names
-        Of the groups.
+        Names of the groups.
     before
-        In which simulation no job is treated otherwise: "where all jobs are of one class".
+        The simulation without treatment, in words: "where all jobs are of one class".
     """
     return {
         "all jobs of the simulation": (

@@ -1,6 +1,6 @@
-"""A share of a month's jobs treated otherwise than the rest: what becomes of both groups, with that and without it.
+"""A share of a month's jobs is treated differently: results of these jobs and of all others, with and without it.
 
-The same jobs are followed in all simulations, so that each is compared with itself.
+All simulations have the same jobs, so that each job is compared with itself.
 """
 
 from __future__ import annotations
@@ -21,19 +21,18 @@ from workloads import RigidJobs
 __all__ = ["LATER", "DrawnMonth", "broken", "drawn_month", "followed"]
 
 LATER: Final = 60
-"""Seconds by which a job must end later, or sooner, to count so."""
+"""Seconds by which a job must end later, or sooner, to count as such."""
 
 
 class DrawnMonth(NamedTuple):
-    """The jobs of a month of a log with a number below 100 for each.
+    """The jobs of a month of a log, each with a number below 100.
 
-    Those with numbers below a percentage are that share of the jobs. So those of a smaller share are among those of a
-    larger one.
+    Jobs with numbers below a percentage are that share of the jobs. So a smaller share is a subset of a larger one.
 
     Attributes
     ----------
     first
-        Index of the first job of the month; those before it are of the month before, and warm the machine up.
+        Index of the first job of the month; earlier jobs are from the month before, and warm up the machine.
     """
 
     jobs: RigidJobs
@@ -42,12 +41,12 @@ class DrawnMonth(NamedTuple):
 
 
 def drawn_month(configuration: Configuration, files: Mapping[str, str]) -> DrawnMonth:
-    """Return the jobs of a month of a log that begins warm.
+    """Return the jobs of a month of a log that begins on a warm machine.
 
     Parameters
     ----------
     configuration
-        Of a `experiments.framework.group_results.GroupRun`.
+        Configuration of a `experiments.framework.group_results.GroupRun`.
     files
         The path of each log.
     """
@@ -67,16 +66,16 @@ def broken(schedule: Schedule) -> int:
 def followed(
     names: tuple[str, str], treated: NDArray[np.bool_], before: Schedule, after: Schedule, first: int = 0
 ) -> dict[str, Any]:
-    """Return what became of the treated jobs and of the others, under the names of these groups.
+    """Return the results of the treated jobs and of the others, under the names of these groups.
 
-    Of each group that is its number of "jobs" and sums over them: "turnaround", "wait" and "log" (of turn-around
-    times), the same before the treatment ("_before"), and how many ended "later" or "sooner" than before. "broken"
-    counts broken promises, of all jobs.
+    Each group has its number of "jobs" and sums over them: "turnaround", "wait" and "log" (of turn-around times), the
+    same before the treatment ("_before"), and how many ended "later" or "sooner" than before. "broken" counts broken
+    promises of all jobs.
 
     Parameters
     ----------
     first
-        Index of the first job that is in a group.
+        Index of the first job that belongs to a group.
     """
     counted = np.arange(len(treated)) >= first
     groups = {name: _sums(before, after, of & counted) for name, of in zip(names, (treated, ~treated), strict=True)}

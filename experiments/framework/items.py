@@ -1,4 +1,4 @@
-"""Where each table and figure of a paper is, and how near our figures are to the printed ones."""
+"""Where each table and figure of a paper is reproduced, and how close our figures are to the printed ones."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from gas.report.blocks import Section, Text
 __all__ = ["NEAR", "Compared", "Pair", "items_section"]
 
 NEAR: Final = 10.0
-"""Per cent within which a printed figure is met."""
+"""Per cent within which our figure is close to a printed one."""
 
 _STUDIES: Final = "gas experiment "
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A printed figure and ours; None where we have none.
+    """A printed figure and ours; None if we have none.
 
     Attributes
     ----------
     agrees
-        Of a difference, whether its sign is the printed one; None where that is not resolved.
+        For a difference: whether its sign is the printed one; None if it is not resolved.
     """
 
     printed: float
@@ -36,37 +36,37 @@ class Pair:
 
     @property
     def is_near(self) -> bool:
-        """Whether both are within 10% of each other, by the printed one."""
+        """Whether ours is within 10% of the printed one."""
         return self.ours is not None and abs(self.ours - self.printed) * 100 <= NEAR * abs(self.printed)
 
 
 @dataclass(frozen=True)
 class Compared:
-    """The figures of an item."""
+    """Printed figures of an item, with ours."""
 
     pairs: tuple[Pair, ...]
     cause: str = ""
     """Why they differ, and whether that was tested."""
     claims: tuple[Claim, ...] = ()
-    """What the paper says of the item, also where it prints no figures."""
+    """The paper's statements on the item, also if it prints no figures."""
 
     @property
     def known(self) -> list[Pair]:
-        """Those of which we have a figure."""
+        """Pairs for which we have a figure."""
         return [pair for pair in self.pairs if pair.ours is not None]
 
 
 def items_section(paper: str, study: str, compared: Mapping[str, Compared]) -> Section:
-    """Return the list of a paper's items, with how near our figures are to those of the items that this study has.
+    """Return the list of a paper's items, with the closeness of our figures for the items of this study.
 
     Parameters
     ----------
     paper
-        As `experiments.published.Item.paper`.
+        As in `experiments.published.Item.paper`.
     study
         The name of the study of the report.
     compared
-        By the names of items.
+        Figures by the name of their item.
     """
 
     def cells(item: Item) -> str:

@@ -1,8 +1,8 @@
-"""The results of runs, kept: a study that was interrupted goes on where it stopped, and nothing is computed twice.
+"""Keeps the results of runs: an interrupted study continues where it stopped, and nothing is computed twice.
 
 A *run* is a pure function of its configuration. Its result is one JSON file, named by a hash of the function's name,
-the configuration and the version of the sources that computed it, so that another version never serves an old result.
-Files are written whole or not at all; one that cannot be read counts as absent. Several processes may share a ledger.
+the configuration and the version of the sources that computed it, so that an old result is never used with new
+sources. Files are written atomically; an unreadable one counts as absent. Several processes may share a ledger.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ Result: TypeAlias = dict[str, Any]
 Run: TypeAlias = Callable[[Configuration], Result]
 """A function of a module, so that other processes find it by its name.
 
-Arguments that are bound to it (`functools.partial`) say where things are and what is shown, not what comes out: they
-are no part of what determines a run.
+Bound arguments (`functools.partial`) are locations and display options. They do not affect results, so they are not
+part of what determines a run.
 """
 
 
 class Cost(NamedTuple):
-    """What a result took to compute.
+    """The cost of computing a result.
 
     Attributes
     ----------
     seconds
         Wall-clock time.
     peak_bytes
-        The most memory that the process had ever used up to then.
+        Peak memory of the process so far.
     """
 
     seconds: float
@@ -57,14 +57,14 @@ class Cost(NamedTuple):
 
 
 class Ledger:
-    """Results of runs in a folder, which is made when the first is kept.
+    """Results of runs in a folder, which is created with the first result.
 
     Parameters
     ----------
     folder
-        Where they are.
+        The folder of the results.
     version
-        Of what computes them, see `experiments.framework.dependencies`.
+        Version of the sources that compute them, see `experiments.framework.dependencies`.
     """
 
     def __init__(self, folder: Path, version: str) -> None:
@@ -79,7 +79,7 @@ class Ledger:
         return self.folder / f"{function.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
 
     def find(self, run: Run, configuration: Configuration) -> Result | None:
-        """Return the result of a run, None if there is none that can be read."""
+        """Return the result of a run; None if there is no readable one."""
         try:
             kept = json.loads(self.path(run, configuration).read_text(encoding="utf-8"))
             result: Result = kept["result"]
@@ -89,19 +89,19 @@ class Ledger:
         return result if whole else None
 
     def others(self, run: Run, configurations: Iterable[Configuration]) -> list[Configuration]:
-        """Return of which other configurations results of a run are kept, by the order of their files."""
+        """Return the other configurations with results of a run, in the order of their files."""
         known = {self.path(run, one) for one in configurations}
         found = []
         for path in sorted(self.folder.glob(f"{_function(run).__name__}-*.json")):
             with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
                 if path not in known:
                     configuration = json.loads(path.read_text(encoding="utf-8"))["configuration"]
-                    if self.path(run, configuration) == path:  # else another version computed it
+                    if self.path(run, configuration) == path:  # otherwise another version computed it
                         found.append(configuration)
         return found
 
     def cost(self, run: Run, configuration: Configuration) -> Cost | None:
-        """Return what a kept result took to compute, None if that is not known."""
+        """Return the cost of a kept result; None if unknown."""
         try:
             kept = json.loads(self.path(run, configuration).read_text(encoding="utf-8"))["cost"]
             return Cost(float(kept["seconds"]), int(kept["peak_bytes"]))
@@ -109,17 +109,17 @@ class Ledger:
             return None
 
     def keep(self, run: Run, configuration: Configuration, result: Result, cost: Cost | None = None) -> None:
-        """Write a result, whole or not at all.
+        """Write a result atomically.
 
         Raises
         ------
         BadInput
-            It cannot be written there.
+            The file cannot be written.
         """
         path = self.path(run, configuration)
         kept: dict[str, Any] = {"configuration": configuration, "result": result, "digest": _digest(result)}
         if cost is not None:
-            kept["cost"] = cost._asdict()  # beside the result: what depends on the machine is no part of it
+            kept["cost"] = cost._asdict()  # not in the result: it depends on the machine
         text = json.dumps(kept, indent=1, allow_nan=False)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -140,16 +140,16 @@ class Ledger:
         executor: Executor | None = None,
         progress: Callable[[int, Configuration], None] | None = None,
     ) -> list[Result]:
-        """Return the results of a run for each configuration, in their order, computing those that are not kept.
+        """Return the results of a run for each configuration, in their order; compute the missing ones.
 
         Parameters
         ----------
         workers
-            Processes that compute. What they return does not depend on their number.
+            Number of processes that compute; it does not affect results.
         executor
-            What computes instead, wherever that is (see `experiments.framework.cluster`).
+            Computes instead, wherever it is (see `experiments.framework.cluster`).
         progress
-            Called with the number of runs that are done and the configuration of the last one.
+            Called with the number of completed runs and the configuration of the last one.
 
         Raises
         ------
@@ -178,7 +178,7 @@ class Ledger:
         for i, (result, cost) in computed:
             same = missing[i]
             self.keep(run, configurations[same[0]], result, cost)
-            done(same, json.loads(json.dumps(result)))  # as it will be read back, every later time
+            done(same, json.loads(json.dumps(result)))  # through JSON, as every later read returns it
         return [results[i] for i in range(len(configurations))]
 
 
@@ -187,7 +187,7 @@ def _function(run: Run) -> Run:
 
 
 def differences(others: Sequence[Configuration], asked: Sequence[Configuration]) -> str:
-    """Return in words which values kept runs have that none of the runs that are asked for has."""
+    """Return in words the values of kept runs that no requested run has."""
     said = []
     for name in dict.fromkeys(name for one in others for name in one):
         here = [one[name] for one in asked if name in one]
@@ -208,11 +208,11 @@ def differences(others: Sequence[Configuration], asked: Sequence[Configuration])
 
 
 _SHOWN = 5
-"""Values of one kind."""
+"""Largest number of values shown per name."""
 
 
 def _digest(result: Result) -> str:
-    """Return what decides whether a result is still the one that was kept."""
+    """Return a digest of a result, to detect a damaged file."""
     return hashlib.sha256(_canonical(result).encode()).hexdigest()[:16]
 
 
@@ -235,7 +235,7 @@ def _measured(run: Run, configuration: Configuration) -> Measured:
 
 
 def _computed(run: Run, missing: list[tuple[int, Configuration]], workers: int) -> Iterator[tuple[int, Measured]]:
-    """Yield results as they come, with their numbers."""
+    """Yield results with their numbers, as they complete."""
     if workers == 1 or len(missing) < 2:
         for i, configuration in missing:
             yield i, _measured(run, configuration)
@@ -267,7 +267,7 @@ def _computed_by(
 
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Worker processes that are gone when the block is left, at once if by an error or an interruption."""
+    """Yield worker processes that have ended when the block is left, at once after an error or interruption."""
     import multiprocessing
 
     # Spawned processes inherit neither threads nor locks, and are the same on every system.
@@ -286,7 +286,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _end_with(parent: int) -> None:
-    """End this process soon after its parent has, even if that was killed and could not say so."""
+    """End this process soon after its parent, even if the parent was killed and could not signal it."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -298,9 +298,9 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Keep an interruption from the keyboard waiting until the block is left.
+    """Defer keyboard interrupts until the block is left.
 
-    Processes that are started in it never hear of one: it is for their parent to end them.
+    Processes started in the block never receive one: their parent ends them.
     """
     import signal
 

@@ -1,9 +1,9 @@
-"""The logs that studies use: which files they are, and on which machine and terms they are simulated.
+"""The logs of studies: their files, and the machine and terms of their simulations.
 
-Mu'alem & Feitelson (2001, 3.1) name five. They took them before the archive cleaned its logs, so of several versions
-in a folder the uncleaned one comes first, then the newest, unless another is named. Only files under the archive's own
-names are taken, and of these none that says of itself that it is a simulated schedule: simulated again it would pass
-for the record.
+Mu'alem & Feitelson (2001, 3.1) name five. They used them before the archive cleaned its logs. So of several versions in
+a folder the uncleaned one comes first, then the newest, unless another is named. Only files under the archive's own
+names count, except those that declare themselves simulated schedules: simulated again, they would be mistaken for the
+record.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from workloads.swf import parse_swf
 __all__ = ["SOURCES", "Estimates", "Found", "Source", "find_logs", "jobs_by_month", "load_log", "log_in"]
 
 Estimates = Literal["users", "perfect", "doubled"]
-"""The estimates that stand in the log, each job's run time, or twice those that stand in the log."""
+"""The users' estimates in the log, each job's run time, or twice the users' estimates."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A log of the paper, or the part of one that the archive keeps as a file of its own."""
+    """A log of the paper, or a part of one for which the archive has a separate file."""
 
     trace: str
-    """What the paper calls it."""
+    """Name in the paper."""
     stem: str
-    """How the names of its files begin."""
+    """Prefix of its file names."""
     processors: int
-    """Of the machine as the paper simulated it."""
+    """Processors of the machine as the paper simulated it."""
     estimates: Estimates
-    """What the paper took as estimates."""
+    """The estimates that the paper used."""
     jobs: int
-    """In the paper's version of the trace."""
+    """Number of jobs in the paper's version of the trace."""
     years: str = ""
-    """Months of Table 1 that this part of the trace is for: those that begin with this."""
+    """Prefix of the months of Table 1 that this part of the trace covers."""
     remark: str = ""
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class Source:
         return re.fullmatch(rf"{re.escape(self.stem)}-\d+(\.\d+)*(-cln)?", name) is not None
 
     def covers(self, trace: str, month: str) -> bool:
-        """Return whether a row of Table 1 is of this log."""
+        """Return whether this log covers a row of Table 1."""
         return trace == self.trace and month.startswith(self.years)
 
 
@@ -99,25 +99,25 @@ SOURCES = (
 
 @dataclass(frozen=True)
 class Found:
-    """A log that is at hand."""
+    """A log that is available."""
 
     source: Source
     name: str
-    """Of its file, without .swf and .gz."""
+    """Name of its file, without .swf and .gz."""
     path: Path
     sha256: str
-    """Of the uncompressed file."""
+    """Hash of the uncompressed file."""
     header: Header
     others: tuple[str, ...] = ()
     """Other versions of it that were found and are not used."""
     months: tuple[str, ...] = ()
-    """The only months of it that take part; all if empty."""
+    """The only months that take part; all if empty."""
     own: bool = False
-    """Whether it is a log of the user's own, of which no paper has figures."""
+    """Whether it is a log of the user, for which no paper has figures."""
 
     @property
     def cleaned(self) -> bool:
-        """Whether the archive has taken jobs out of it."""
+        """Whether the archive has removed jobs from it."""
         return self.name.endswith("-cln")
 
     def takes(self, month: str) -> bool:
@@ -128,14 +128,14 @@ class Found:
 def find_logs(
     folder: Path | None, sources: Sequence[Source] = SOURCES, versions: Collection[str] = ()
 ) -> tuple[list[Found], list[Source], list[str]]:
-    """Return the logs in a folder, and those that are not there, each in the order of `sources`.
+    """Return the logs in a folder, and the missing ones, each in the order of `sources`.
 
-    The third item says which files look like one of the logs and are left out, and why.
+    The third item lists files that look like one of the logs but are left out, with reasons.
 
     Parameters
     ----------
     versions
-        Names of the only versions that count, of the logs of which any is named: ``KTH-SP2-1996-2.1-cln``.
+        Names of the only versions to use, for the logs of which one is named: ``KTH-SP2-1996-2.1-cln``.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def find_logs(
 
 
 def log_in(path: Path, source: Source) -> Found:
-    """Return the log in a file of whatever name, which is taken to be of this source.
+    """Return the log in a file of any name, assumed to be of this source.
 
     Raises
     ------
@@ -186,18 +186,18 @@ def log_in(path: Path, source: Source) -> Found:
 
 
 _SIMULATED = "Simulated schedule"
-"""How the Note begins by which a schedule that was written as SWF is known (see `gas.simulation.files`)."""
+"""Beginning of the Note that identifies a schedule written as SWF (see `gas.simulation.files`)."""
 
 
 @lru_cache(maxsize=1)
 def load_log(path: Path, sha256: str, unit: Unit | None = None) -> Log:
-    """Return the log in a file that must still be the one with this hash; the last one read is kept in memory.
+    """Return the log in a file that must still have this hash; the last one read is cached.
 
     Parameters
     ----------
     unit
-        What processors are, in a file of any format (`experiments.framework.files`); malformed lines are left out.
-        None: they are refused.
+        The unit of processors, in a file of any format (`experiments.framework.files`); malformed lines are skipped.
+        None: malformed lines are errors.
     """
     data = _bytes(path)
     if hashlib.sha256(data).hexdigest() != sha256:
@@ -208,7 +208,7 @@ def load_log(path: Path, sha256: str, unit: Unit | None = None) -> Log:
 
 
 def jobs_by_month(log: Found) -> dict[str, int]:
-    """Return how many jobs were submitted in each month of a log, as "1996-10"; of a user's own, those that can run."""
+    """Return the number of jobs submitted in each month of a log, as "1996-10"; of the user's own, runnable jobs."""
     content = load_log(log.path, log.sha256)
     labels, index = months_of(content.submit, content.epoch, name=log.name)
     if log.own:

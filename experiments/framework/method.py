@@ -17,7 +17,7 @@ def method_section(package: str, title: str = "How it was done", more: Iterable[
     Parameters
     ----------
     package
-        Of the study. The text is a list, with names of values in braces.
+        Package of the study. The text is a list, with names of values in braces.
     more
         Further items.
     """

@@ -1,4 +1,4 @@
-"""A month of a log as a simulation of its own, on a machine that the jobs of the month before have warmed up."""
+"""A month of a log as a separate simulation, on a machine warmed up by the jobs of the month before."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Begin: TypeAlias = Literal["warm", "empty"]
 
 
 def jobs_of_month(log: Log, month: str, processors: int, begin: Begin = "warm") -> tuple[RigidJobs, int]:
-    """Return the jobs that a simulation of a month has, and how many of them are of the month before.
+    """Return the jobs of the simulation of a month, and how many of them are from the month before.
 
-    These stand first. There are none if the machine is empty at the beginning, or the log has no month before.
+    These come first. There are none if the machine is empty at the beginning, or the log has no earlier month.
 
     Parameters
     ----------
     month
         As "1996-10".
     processors
-        Of the machine.
+        Processors of the machine.
     """
     jobs = rigid_jobs(in_months(log, month), processors)
     before = month_before(month)

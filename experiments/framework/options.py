@@ -14,11 +14,11 @@ __all__ += ["QuickOption", "Seeds", "SeedsOption", "ShardOption", "TracesOption"
 __all__ += ["other_shares", "whole_number", "whole_seed"]
 
 _SEEDS: Final = 2**62
-"""The largest seed; a study counts on from it."""
+"""The largest seed; a study counts up from it."""
 
 
 def whole_number(name: str, least: int, most: int | None = None, *, help: str) -> Any:
-    """Return an option that takes a whole number, and names its limits when it refuses."""
+    """Return an option for a whole number whose errors name its limits."""
     return typer.Option(name, metavar="N", min=least, max=most, parser=_reader(least, most), help=help)
 
 
@@ -28,7 +28,7 @@ def whole_seed(help: str) -> Any:
 
 
 def other_shares(help: str) -> Any:
-    """Return the option ``--other-shares`` of studies in which a share of the jobs is treated otherwise."""
+    """Return the option ``--other-shares`` of studies in which a share of the jobs is treated differently."""
     return typer.Option("--other-shares/--no-other-shares", help=help)
 
 
@@ -39,7 +39,7 @@ def _reader(least: int, most: int | None) -> Callable[[Any], int]:
             if least <= number and (most is None or number <= most):
                 return number
         limits = f"of {least:,} or more" if most is None else f"from {least:,} to {most:,}"
-        raise ValueError(f"must be a whole number {limits}, not {str(given)!r}")  # typer says of which option
+        raise ValueError(f"must be a whole number {limits}, not {str(given)!r}")  # typer adds the name of the option
 
     return read
 
@@ -68,7 +68,7 @@ DaskOption: TypeAlias = Annotated[
 
 
 def of_logs(*, own: bool, by_month: bool) -> list[tuple[str, Any]]:
-    """Return the options that choose logs, the user's own among them, and months, which only some studies show."""
+    """Return the options that choose logs, including the user's own, and months; only some studies show these."""
     words = f"Use only this log: KTH, KTH-SP2-1996-2{', a file or a folder' if own else ''}. Repeatable."
     log = typer.Option("--log", metavar="LOG", help=words)
     month = typer.Option("--month", metavar="MONTH", hidden=not by_month, help="Use only this month: 1996-10.")

@@ -15,16 +15,16 @@ __all__ = ["Origin", "origin_of", "origin_section", "remarks", "thanks", "versio
 
 @dataclass(frozen=True)
 class Origin:
-    """What a report was made from, so that it can be reproduced."""
+    """What a report was made from, to reproduce it."""
 
     gas: str
     """Version of Gas."""
     sources: str
     """Hash of the sources on which results depend (see `experiments.framework.dependencies`)."""
     libraries: tuple[str, ...]
-    """Names and versions of libraries on which bytes depend."""
+    """Names and versions of the libraries on which the bytes depend."""
     command: str
-    """With TRACES for the folder of the logs, or LOG for a single one."""
+    """The command, with TRACES for the folder of the logs, or LOG for a single one."""
 
 
 def origin_of(command: str, of_configuration: Callable[..., Result]) -> Origin:
@@ -53,12 +53,12 @@ def origin_section(logs: Sequence[tuple[Site, Found]], origin: Origin) -> Sectio
 
 
 def version_of_log(log: Found) -> str:
-    """Return which version of a log was used."""
+    """Return the version of a log that was used."""
     return f"{log.name} ({'cleaned' if log.cleaned else 'not cleaned'})"
 
 
 def remarks(logs: Sequence[Found]) -> list[str]:
-    """Return remarks on logs: how they were simulated, and other versions that were not used."""
+    """Return remarks on logs: how they were simulated, and unused versions."""
     return [
         *(f"{log.source.trace}: {log.source.remark}" for log in logs if log.source.remark),
         *(f"{log.name} is used; also found, but not used: {', '.join(log.others)}." for log in logs if log.others),
@@ -66,6 +66,6 @@ def remarks(logs: Sequence[Found]) -> list[str]:
 
 
 def thanks(logs: Sequence[Found]) -> list[Block]:
-    """Return whom the headers of logs ask to acknowledge."""
+    """Return acknowledgements that the headers of logs ask for."""
     asked = [f"{log.name}: {' '.join(text.split())}" for log in logs for text in log.header.acknowledgements]
     return [Text("Acknowledgements requested by the headers of the logs:"), Bullets(tuple(asked))] if asked else []

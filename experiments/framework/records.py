@@ -1,6 +1,6 @@
-"""Results of studies as tables for other programs: CSV, Parquet where pyarrow is installed, and what each column means.
+"""Results of studies as tables for other programs: CSV, Parquet if pyarrow is installed, and descriptions of columns.
 
-A column is defined once, by a `Field`: from it come what the files hold, the data dictionary beside them, and the
+A column is defined once, by a `Field`. It yields the contents of the files, the data dictionary next to them, and the
 section of the report that explains them.
 """
 
@@ -28,14 +28,14 @@ class Field:
     Attributes
     ----------
     name
-        May hold a word in braces, as ``{log}_jobs``, where there is a column for each log, say.
+        May contain a word in braces, for example ``{log}_jobs`` for one column per log.
     meaning
-        In words, among them that of the name's braces.
+        Description, including the word in braces.
     unit
-        "" for names, numbers of things and truth values.
+        Empty for names, counts and truth values.
     value
-        What it holds of a row, or where that stands in it, as ``run.log.name``: attributes, or items of mappings; None
-        where one on the way is None. By default what has the column's name.
+        Function from a row to the value; or its path, for example ``run.log.name``, of attributes or items of mappings,
+        which yields None if any of them is None. By default the name of the column.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Field:
     value: Callable[[Any], Any] | str = ""
 
     def of(self, row: Any) -> Any:
-        """Return what the column holds of a row."""
+        """Return the value of the column for a row."""
         if callable(self.value):
             return self.value(row)
         for name in (self.value or self.name).split("."):
@@ -53,7 +53,7 @@ class Field:
         return row
 
     def explains(self, column: str) -> str | None:
-        """Return the meaning of a column by its name, None if it is not of this field."""
+        """Return the meaning of a column by its name; None if it is not of this field."""
         parts = re.split(r"\{(\w+)\}", self.name)
         pattern = "".join(f"(?P<{part}>.+)" if i % 2 else re.escape(part) for i, part in enumerate(parts))
         match = re.fullmatch(pattern, column)
@@ -69,9 +69,9 @@ class Records(Generic[S]):
     about
         What a row is.
     rows
-        Returns the rows: mappings from columns to values as they are, or anything in which the fields find values.
+        Returns the rows: mappings from columns to values, or any objects in which the fields find values.
     fields
-        Under headings; "" for none.
+        Fields by heading; the heading may be empty.
     """
 
     about: str
@@ -79,12 +79,12 @@ class Records(Generic[S]):
     fields: Mapping[str, Sequence[Field]]
 
     def of(self, name: str, study: S) -> Written:
-        """Return the table as it is written, under a name.
+        """Return the table under a name, ready to be written.
 
         Raises
         ------
         ValueError
-            A row has a column that no field explains.
+            A row has a column without a field.
         """
         every = [field for group in self.fields.values() for field in group]
         rows = [
@@ -103,7 +103,7 @@ class Records(Generic[S]):
 
 @dataclass(frozen=True)
 class Explained:
-    """What a column means."""
+    """The meaning of a column."""
 
     group: str
     column: str
@@ -113,7 +113,7 @@ class Explained:
 
 @dataclass(frozen=True)
 class Written:
-    """A table of results as it is written."""
+    """A table of results, ready to be written."""
 
     name: str
     about: str
@@ -122,9 +122,9 @@ class Written:
 
 
 def files_of(study: str, tables: Iterable[Written]) -> dict[str, bytes]:
-    """Return the files of all tables by their names, with the data dictionary of a study, by its name.
+    """Return the files of all tables, and the data dictionary of a study, by file name.
 
-    That is ``STUDY-columns.csv``; of a table ``NAME.csv``, and ``NAME.parquet`` if that can be written.
+    The dictionary is ``STUDY-columns.csv``; a table is ``NAME.csv``, and ``NAME.parquet`` if pyarrow is installed.
     """
     files: dict[str, bytes] = {}
     dictionary: list[dict[str, str]] = []
@@ -149,16 +149,16 @@ def columns_section(tables: Iterable[Written]) -> Section:
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """Return rows as CSV; a column for every key in the order of their first use, empty where there is no value."""
+    """Return rows as CSV: a column per key in the order of first use; missing values are empty."""
     text = io.StringIO()
     writer = csv.DictWriter(text, _columns(rows), restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)  # None is written as nothing, floats with all their digits
+    writer.writerows(rows)  # writes None as empty, floats with all digits
     return text.getvalue().encode()
 
 
 def as_parquet(table: Written) -> bytes | None:
-    """Return a table as Parquet, with unit and meaning of each column beside it; None if pyarrow is not installed."""
+    """Return a table as Parquet, with unit and meaning of each column as metadata; None if pyarrow is not installed."""
     try:
         import pyarrow
         from pyarrow import parquet

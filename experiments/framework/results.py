@@ -1,4 +1,4 @@
-"""What came of a study: runs and their results, in the same order."""
+"""The results of a study: runs and their results, in the same order."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class AtSite(HasLog, Protocol):
 
 @dataclass(frozen=True)
 class Seeded:
-    """What a user chooses of a study that is repeated with several seeds."""
+    """What a user chooses in a study that is repeated with several seeds."""
 
     seed: int = 0
     seeds: int = 1
     others: bool = True
-    """Whether other terms are run, too."""
+    """Whether other terms are also run."""
 
 
 Options = TypeVar("Options")
@@ -57,13 +57,13 @@ class StudyResults(Generic[Options, Run]):
     runs: Sequence[Run]
     results: Sequence[Result]
     missing: Sequence[str] = ()
-    """Logs that are not at hand."""
+    """Logs that are not available."""
     left_out: Sequence[str] = ()
-    """Parts of logs that have no run, and why."""
+    """Parts of logs without a run, with reasons."""
 
     @classmethod
     def of(cls, computed: Computed[Any, Any]) -> Self:
-        """Return what came out."""
+        """Return the results of a computed study."""
         absent = computed.at_hand.absent
         return cls(computed.options, computed.runs, computed.results, absent, computed.left_out)
 
@@ -73,12 +73,12 @@ class StudyResults(Generic[Options, Run]):
         return list(zip(self.runs, self.results, strict=True))
 
     def label(self, run: Any) -> str:
-        """Return what the list of costs calls a run: its log."""
+        """Return the name of a run in the list of costs: its log."""
         return str(run.log.name)
 
     @property
     def done(self) -> list[tuple[str, Configuration, Result]]:
-        """Everything that was computed: what it was, a configuration and its result."""
+        """Everything that was computed: its name, a configuration and its result."""
         return [(self.label(run), run.configuration, result) for run, result in self.pairs]
 
 

@@ -1,4 +1,4 @@
-"""Machines of the Gas paper, and the months of their logs that it took."""
+"""Machines of the Gas paper, and the months of their logs that it used."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["SITES", "Site", "at_sites"]
 
 @dataclass(frozen=True)
 class Site:
-    """A machine of the paper and the months of its log that the paper took."""
+    """A machine of the paper, and the months of its log that the paper used."""
 
     trace: str
     processors: int
     months: tuple[str, ...]
     paper_runs: int
-    """How many of the paper's 4,579 runs were on it (solved from Tables 5.1 to 5.4)."""
+    """Number of the paper's 4,579 runs on this machine (solved from Tables 5.1 to 5.4)."""
 
 
 def _months(first_year: int, first: int, count: int) -> tuple[str, ...]:
@@ -30,13 +30,13 @@ SITES = (
     Site("CTC", 430, _months(1996, 7, 11), 1867),
     Site("KTH", 100, _months(1996, 10, 11), 1857),
 )
-"""The paper names 26 months and counts 22; which four it left out is not known, so none is left out here."""
+"""The paper names 26 months and counts 22; which four it left out is unknown, so none is left out here."""
 
 
 def at_sites(logs: Sequence[Found]) -> list[tuple[Site, Found, dict[str, int]]]:
-    """Return the logs of these machines, in the order of `SITES`, and how many jobs were submitted in each month.
+    """Return the logs of these machines, in the order of `SITES`, with the number of jobs submitted in each month.
 
-    Others follow, logs of the user's own: each on a machine of its own, with all of its months.
+    The user's own logs follow, each on a machine of its own, with all of its months.
     """
     known = [(site, log, jobs_by_month(log)) for site in SITES for log in logs if log.source.trace == site.trace]
     traces = {site.trace for site in SITES}

@@ -1,7 +1,7 @@
-"""A study as a value: what is asked, of which logs, how that is computed, and what is written of it.
+"""A study as a value: its question, its logs, how results are computed, and what is written.
 
-`perform` does the rest, the same way for all of them: it finds the logs, computes what is not kept yet, writes the
-report, the tables and what they cost, and says which statements hold.
+`perform` does the rest in the same way for all studies: it finds the logs, computes missing results, writes the report,
+the tables and their cost, and prints which statements hold.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 
 class HasConfiguration(Protocol):
-    """One of a study's runs."""
+    """A run of a study."""
 
     @property
     def configuration(self) -> Configuration:
@@ -51,32 +51,32 @@ class HasConfiguration(Protocol):
 
 
 class HasDone(Protocol):
-    """What came of a study."""
+    """The results of a study."""
 
     @property
     def done(self) -> Sequence[tuple[str, Configuration, Result]]:
-        """What was computed: a log, a configuration and its result.
+        """Everything that was computed: a log, a configuration and its result.
 
-        That counts its "jobs" and, if any are moldable, the "moldable" ones or their "outcomes".
+        The result counts its "jobs" and, if any are moldable, the "moldable" ones or their "outcomes".
         """
         ...
 
 
 @dataclass(frozen=True)
 class AtHand:
-    """Logs that a study wants."""
+    """The logs that a study requests."""
 
     logs: Sequence[Found]
     missing: Sequence[Source] = ()
     not_chosen: Sequence[Source] = ()
     left_out: Sequence[str] = ()
-    """Files that look like one of them and are none, and why."""
+    """Files that look like one of them but are not used, with reasons."""
     remarks: Sequence[str] = ()
-    """On jobs of the user's own logs that do not take part, or not as recorded."""
+    """On jobs of the user's own logs that are left out, or differ from the record."""
 
     @property
     def absent(self) -> list[str]:
-        """Those that are missing, in words."""
+        """The missing logs, in words."""
         not_chosen = dict.fromkeys(f"{source.trace} was not chosen" for source in self.not_chosen)
         return [*(f"no log {source.stem}-*.swf.gz" for source in self.missing), *not_chosen]
 
@@ -95,7 +95,7 @@ class Computed(Generic[O, R]):
     results: Sequence[Result]
     at_hand: AtHand
     left_out: Sequence[str]
-    """Parts of logs that have no run, and why."""
+    """Parts of logs without a run, with reasons."""
 
     @property
     def pairs(self) -> list[tuple[R, Result]]:
@@ -110,40 +110,40 @@ class Study(Generic[O, R, S]):
     Attributes
     ----------
     name
-        Of the command; files are named after it.
+        Name of the command, and prefix of file names.
     options
-        Returns what a user chose. Its parameters are the study's own options of the command line, and its docstring is
+        Returns the user's choices. Its parameters are the study's own options of the command line, and its docstring is
         the command's help.
     traces
-        Logs that are wanted, as the papers call them.
+        Requested logs, by their names in the papers.
     runs
-        Returns all runs with some logs, and which parts of these have none and why.
+        Returns all runs with some logs, and the omitted parts of these with reasons.
     run
         Returns the result of a configuration, given the paths of the logs as `files`.
     summarise
-        Returns what the report is made of.
+        Returns the results from which the report is made.
     tables
-        Tables of results by the names of their files.
+        Tables of results by file name.
     claims
-        Statements, under titles where there are several lists of them.
+        Claims, under titles if there are several lists of them.
     headline
-        What is said at the end, after the statements; the report's lead if there are none.
+        The final message, after the claims; the report's lead if there are none.
     quick
         Values of options for a first look.
     more_logs, named_logs
-        Logs that this study alone wants, and those whose files were named.
+        Logs that only this study requests, and those whose files were named.
     without_logs
-        Whether there is something to study without any log.
+        Whether the study has a part without logs.
     by_month
-        Whether its runs are of months, so that some of these can be chosen.
+        Whether its runs are of months, so that months can be chosen.
     own_logs
-        Whether it can be done with a log of the user's own, of which no paper has figures.
+        Whether it accepts a log of the user, for which no paper has figures.
     failed
-        What could not be computed, by the fault of what a user named; then the command fails after the report.
+        What could not be computed because of the user's input; the command then fails after the report.
     paper
-        Whether its report is also printed as PDF, where a browser is installed.
+        Whether its report is also printed as PDF if a browser is installed.
     program
-        How its command begins, if that is not ``gas experiment NAME``: then the files of its logs are arguments, and
+        Beginning of its command if that is not ``gas experiment NAME``: then the files of its logs are arguments, and
         there is no option that chooses among known logs.
     """
 
@@ -169,18 +169,18 @@ class Study(Generic[O, R, S]):
 
     @property
     def command(self) -> str:
-        """How its command begins."""
+        """The beginning of its command."""
         return self.program or f"gas experiment {self.name}"
 
     def takes_few_months(self, chosen: Chosen) -> bool:
-        """Return whether a first look is to choose months of a log of the user's own, as nothing else says which."""
+        """Return whether a first look should choose months of a log of the user, since nothing else does."""
         whole = self.by_month and bool(self.quick) and "months" not in self.quick
         return whole and chosen.quick and not chosen.months
 
 
 @dataclass(frozen=True)
 class Where:
-    """What of a command says where things are and who computes, and nothing of what comes out."""
+    """The options of a command that say where things are and who computes; they do not affect results."""
 
     traces: Path | None
     output: Path
@@ -191,16 +191,16 @@ class Where:
 
 @dataclass(frozen=True)
 class Chosen:
-    """What alone takes part; everything where nothing is named.
+    """The logs and months that take part; all if none are named.
 
     Attributes
     ----------
     logs
-        As the papers call them.
+        By their names in the papers.
     months
         As ``1996-10``.
     quick
-        Whether a first look is wanted: of a log of the user's own with more, `QUICK_MONTHS` months.
+        Whether a first look is requested: at most `QUICK_MONTHS` months of a log of the user.
     """
 
     logs: Sequence[str] = ()
@@ -209,14 +209,14 @@ class Chosen:
 
     @property
     def words(self) -> list[str]:
-        """The options that choose it."""
+        """The options that make this choice."""
         return [*(f"--log {log}" for log in self.logs), *(f"--month {month}" for month in self.months)]
 
 
 EVERYTHING: Final = Chosen()
 
 QUICK_MONTHS: Final = 6
-"""Months of a log of the user's own that a first look takes; papers took 4 to 11 of theirs."""
+"""Number of months in a first look at a log of the user; papers used 4 to 11 of theirs."""
 
 
 def perform(study: Study[Any, Any, Any], given: Mapping[str, Any], where: Where, chosen: Chosen = EVERYTHING) -> None:
@@ -232,7 +232,7 @@ def perform(study: Study[Any, Any, Any], given: Mapping[str, Any], where: Where,
     at_hand = logs_at_hand(study, where.traces, study.named_logs(options), chosen)
     runs, left_out = study.runs(options, at_hand.logs)
     if part is None:
-        template()  # what a report needs and lacks is said now, not after hours of computing
+        template()  # fail now if the report lacks a requirement, not after hours of computing
     results = computed(
         study.run,
         [run.configuration for run in runs],
@@ -282,17 +282,17 @@ def _write(study: Study[Any, Any, S], found: S, report: Report, tables: Sequence
 def logs_at_hand(
     study: Study[Any, Any, Any], traces: Path | None, named: Sequence[Found] = (), chosen: Chosen = EVERYTHING
 ) -> AtHand:
-    """Return those of a study's logs that are in a folder; say which are not, and whom to thank.
+    """Return the logs of a study in a folder; report the missing ones, and whom to thank.
 
     Parameters
     ----------
     named
-        Logs whose files were named one by one.
+        Logs whose files were named individually.
 
     Raises
     ------
     BadInput
-        There is none of them, or one cannot be read; or what was chosen is not to be had.
+        No log is available, one cannot be read, or the choice is impossible.
     """
     if study.own_logs:
         chosen = replace(chosen, logs=[one for log in chosen.logs for one in _each(log)])
@@ -335,12 +335,12 @@ def logs_at_hand(
     for log in logs:
         if log.others:
             note(f"gas: {_version_taken(log)}")
-        if not log.own and (thanks := courtesy(log.header.acknowledgements)):  # of one's own it is said when it is read
+        if not log.own and (thanks := courtesy(log.header.acknowledgements)):  # else printed on reading
             note(f"log: {log.name}, {thanks}")
     if not logs and not study.without_logs:
         stems = ", ".join(source.stem for source in sources)
         raise BadInput(f"no log to study; give a folder that holds one of these with --traces: {stems}")
-    months_of = [(log.name, [*jobs_by_month(log)]) for log in logs if chosen.months]  # each log is read once
+    months_of = [(log.name, [*jobs_by_month(log)]) for log in logs if chosen.months]  # reads each log once
     for month in chosen.months:
         if not any(month in months for _, months in months_of):
             spans = "; ".join(_span(name, months) for name, months in months_of)
@@ -363,7 +363,7 @@ def _span(name: str, months: Sequence[str]) -> str:
 
 
 def spread_over(months: Mapping[str, int], most: int) -> tuple[str, ...]:
-    """Return so many months, spread evenly over those that have at least a quarter as many jobs as the middle one."""
+    """Return `most` months, spread evenly over those with at least a quarter of the median number of jobs."""
     least = sorted(months.values())[len(months) // 2] / 4
     enough = [month for month, jobs in months.items() if jobs >= least]
     count = min(most, len(enough))
@@ -371,13 +371,13 @@ def spread_over(months: Mapping[str, int], most: int) -> tuple[str, ...]:
 
 
 def _version_taken(log: Found) -> str:
-    """Return which of several versions of a log is taken, and how to take another one."""
+    """Return which of several versions of a log is used, and how to use another one."""
     why = "newest" if log.cleaned else "as recorded, like the logs in the papers"
     return f"{log.source.trace}: {log.name} is used ({why}); --log {log.others[0]} uses that version"
 
 
 def _each(log: str) -> list[str]:
-    """Return the logs that one word of a command names: those of a folder, or itself."""
+    """Return the logs that one word of a command names: those of a folder, or the word itself."""
     folder = Path(log)
     if not folder.is_dir():
         return [log]
@@ -390,7 +390,7 @@ def _each(log: str) -> list[str]:
 def command_of(study: Study[Any, Any, Any], given: Mapping[str, Any], chosen: Chosen = EVERYTHING) -> str:
     """Return the command that makes a study again, with TRACES for the folder of the logs.
 
-    Numbers are always named, other options where they are not what is usual.
+    It always names numbers; other options only if they differ from the default.
     """
     words = [study.command, *(["--traces TRACES"] if study.traces and not study.program else []), *chosen.words]
     for parameter in inspect.signature(study.options, eval_str=True).parameters.values():
@@ -402,7 +402,7 @@ def command_of(study: Study[Any, Any, Any], given: Mapping[str, Any], chosen: Ch
         if isinstance(value, list):
             words += [f"{option.default} {one}" for one in value if value != usual]
             continue
-        yes, _, no = str(option.default).partition("/")  # typer takes it as a name where it stands in an annotation
+        yes, _, no = str(option.default).partition("/")  # typer takes it as a name in an annotation
         if isinstance(value, bool):
             words += [] if value == usual else [yes if value else no]
         elif isinstance(value, Path):

@@ -1,9 +1,9 @@
-"""Whether a statement about several parts holds, where each part has an interval: the one rule for all studies.
+"""Whether a statement about several parts holds, if each part has an interval: one rule for all studies.
 
-Shown are 90% intervals; verdicts take 98% ones, so that of statements about noise at least 95 in 100 are not resolved
-(a test counts them), although intervals of ratios over a dozen months are somewhat too narrow. A statement holds where
-the interval of each part decides for it. It does not hold where that of one part decides against it at a level that is
-higher by the number of parts (Bonferroni). That no difference was seen is never a verdict.
+Reports show 90% intervals. Verdicts use 98% ones, so that of statements about noise at least 95 in 100 are not resolved
+(a test counts them), although intervals of ratios over a dozen months are slightly too narrow. A statement holds if the
+interval of each part is within its limit. It does not hold if the interval of one part is beyond its limit at a level
+raised for the number of parts (Bonferroni). The absence of a visible difference is never a verdict.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ __all__ += ["judged", "left_out", "minus", "of_error", "of_months", "of_samples"
 __all__ += ["outside", "scaled", "sign"]
 
 LEVEL: Final = 0.9
-"""Of intervals that are shown."""
+"""Level of intervals that are shown."""
 
 DECIDES: Final = 0.98
-"""Of the interval by which a part alone decides."""
+"""Level of the interval by which a single part is decided."""
 
 BY_INTERVALS: Final = (
     "A statement holds if the 98% interval over months confirms it in every part, and fails if the interval "
     "contradicts it in one part, corrected for the number of parts. Otherwise it is not resolved. ± is half of a 90% "
     "interval."
 )
-"""The caption where that is so."""
+"""The caption in that case."""
 
 _NAMED: Final = 8
-"""Parts of a statement that are all shown."""
+"""Largest number of parts of a statement that are all shown."""
 
 Part: TypeAlias = Callable[[float], Interval | None]
-"""Of a part, its value with an interval of a level; None where it has none."""
+"""Returns the value of a part with an interval of the given level; None without one."""
 
 Test: TypeAlias = Callable[[Interval], bool | None]
-"""Whether a value is as stated; None where its interval, or the lack of one, does not decide."""
+"""Returns whether a value is as stated; None if its interval, or the lack of one, does not decide."""
 
 
 def below(limit: float) -> Test:
@@ -70,7 +70,7 @@ def above(limit: float) -> Test:
 
 
 def between(low: float, high: float) -> Test:
-    """Return a test: a value is between two limits, which count as between."""
+    """Return a test: a value is between two limits, inclusive."""
 
     def test(found: Interval) -> bool | None:
         if found.half_width is None:
@@ -95,13 +95,13 @@ def outside(low: float, high: float) -> Test:
 
 
 def of_months(values: Iterable[float]) -> Part:
-    """Return the mean of one value a month, each counting the same, as a part."""
+    """Return as a part the mean of one value per month, with equal weights."""
     found = np.array(list(values), np.float64)
     return of_sums(found, np.ones(len(found)))
 
 
 def of_sums(sums: ArrayLike, bases: ArrayLike) -> Part:
-    """Return the ratio of two sums, of which each has a value a month, as a part; none where the bases are all 0."""
+    """Return as a part the ratio of two sums, given their values by month; no value if the bases are all 0."""
     above_line, below_line = np.asarray(sums, np.float64), np.asarray(bases, np.float64)
 
     def part(level: float) -> Interval | None:
@@ -111,7 +111,7 @@ def of_sums(sums: ArrayLike, bases: ArrayLike) -> Part:
 
 
 def of_error(value: float, error: float, count: int) -> Part:
-    """Return a value as a part, from its standard error and of how many values it is; without interval of few."""
+    """Return a value as a part, from its standard error and number of values; without interval for few values."""
     return lambda level: from_error(value, error, count, level=level) if count >= FEWEST else Interval(value, None)
 
 
@@ -121,7 +121,7 @@ def left_out(whole: float, without: Sequence[float]) -> Part:
 
 
 def scaled(part: Part, by: float, plus: float = 0.0) -> Part:
-    """Return a part in another unit, and from another zero."""
+    """Return a part in another unit, and shifted."""
 
     def other(level: float) -> Interval | None:
         found = part(level)
@@ -133,7 +133,7 @@ def scaled(part: Part, by: float, plus: float = 0.0) -> Part:
 
 
 def minus(part: Part, other: Part) -> Part:
-    """Return the difference of two parts of independent samples, their half-widths added as standard errors are."""
+    """Return the difference of two parts of independent samples; half-widths are added like standard errors."""
 
     def difference(level: float) -> Interval | None:
         one, two = part(level), other(level)
@@ -145,7 +145,7 @@ def minus(part: Part, other: Part) -> Part:
 
 
 def of_samples(parts: Sequence[Part]) -> Part:
-    """Return a value of several independent samples as a part, from it with the interval that is due to each."""
+    """Return as a part the value of the first; its interval combines those of all, as independent samples."""
 
     def part(level: float) -> Interval | None:
         found = [interval for part in parts if (interval := part(level)) is not None]
@@ -155,20 +155,20 @@ def of_samples(parts: Sequence[Part]) -> Part:
 
 
 def _added(*half_widths: float | None) -> float | None:
-    """Return half-widths of independent values added as standard errors are."""
+    """Return the sum of half-widths of independent values, added like standard errors."""
     known = [half for half in half_widths if half is not None]
     return math.hypot(*known) if len(known) == len(half_widths) else None
 
 
 def sign(part: Part) -> int:
-    """Return 1 where a part is above zero, -1 where it is below, and 0 where that is not resolved."""
+    """Return 1 if a part is above zero, -1 if it is below, and 0 if that is not resolved."""
     found = part(DECIDES)
     holds = None if found is None else above(0)(found)
     return 0 if holds is None else 1 if holds else -1
 
 
 def judged(parts: Mapping[str, Part], test: Test) -> dict[str, tuple[Interval, bool | None]]:
-    """Return of each part that has a value that value, and whether it is as stated; None where that is not resolved."""
+    """Return for each part with a value: the value, and whether it is as stated; None if that is not resolved."""
     strictly = 1 - (1 - DECIDES) / max(len(parts), 1)
     found: dict[str, tuple[Interval, bool | None]] = {}
     for name, part in parts.items():
@@ -179,7 +179,7 @@ def judged(parts: Mapping[str, Part], test: Test) -> dict[str, tuple[Interval, b
 
 
 def decided(parts: Mapping[str, Part], test: Test) -> bool | None:
-    """Return whether a statement holds of all parts; None where that is not resolved, or one of them has no value."""
+    """Return whether a statement holds for all parts; None if that is not resolved, or a part has no value."""
     return _together([holds for _, holds in judged(parts, test).values()], len(parts))
 
 
@@ -190,7 +190,7 @@ def _together(verdicts: Sequence[bool | None], parts: int) -> bool | None:
 
 
 def _as_factor(value: Interval) -> str:
-    """Return the factor whose natural logarithm a value is, with its interval, as text."""
+    """Return as text, with its interval, the factor of which a value is the natural logarithm."""
     factor = f"× {math.exp(value.mean):.2f}"
     if value.half_width is None:
         return factor
@@ -207,16 +207,16 @@ def decided_claim(
     unit: str = "%",
     logarithms: bool = False,
 ) -> Claim:
-    """Return a statement with its verdict and the value of each part, or of the extreme ones where there are many.
+    """Return a statement with its verdict and the value of each part, or of the extreme ones if there are many.
 
-    Without any part, it was not run.
+    Without any part, the verdict is that it was not run.
 
     Parameters
     ----------
     digits, unit
-        Of values as they are shown.
+        Digits and unit of the values shown.
     logarithms
-        Values are natural logarithms of factors; the factors are shown.
+        Whether values are natural logarithms of factors; the factors are shown.
     """
     found = judged(parts, test)
     shown = _as_factor if logarithms else lambda value: f"{value.text(digits)}{unit}"

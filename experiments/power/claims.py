@@ -22,7 +22,7 @@ __all__ = ["claims", "gain", "survivors"]
 
 
 def gain(outcomes: Outcomes) -> float:
-    """Return the mean turn-around time of static requests over that of Gas's; 0 if there are none."""
+    """Return the ratio of mean turn-around times, static requests to Gas; 0 if there are none."""
     return float(outcomes.static.mean() / max(outcomes.gas.mean(), 1.0)) if len(outcomes) else 0.0
 
 

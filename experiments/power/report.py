@@ -55,7 +55,7 @@ _STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
 
 
 def banner(study: Results) -> str:
-    """Return what a restricted study leaves out; "" for the full one."""
+    """Return what a restricted study leaves out; empty for the full one."""
     options = study.options
     seeds, runs = fewer(options.seeds, FULL_SEEDS, "seed"), fewer(options.runs, FULL_RUNS, "run", " a month")
     terms = (
@@ -68,7 +68,7 @@ def banner(study: Results) -> str:
 
 
 def power_report(study: Results, origin: Origin) -> Report:
-    """Return the report; the same study of the same origin gives the same bytes."""
+    """Return the report; it is a pure function of the study and its origin."""
     sections = [
         summary_section(claims(study), caption=BY_INTERVALS),
         method_section("experiments.power", "What cannot match"),
@@ -130,7 +130,7 @@ def _part(study: Results, table: Turnaround) -> Outcomes:
 
 def _over_months(statistic: str, times: np.ndarray, found: Outcomes) -> Interval:
     value = _STATISTICS[statistic]
-    if statistic in ("minimum", "maximum"):  # of the months at hand, and of no others
+    if statistic in ("minimum", "maximum"):  # over the available months only
         return Interval(value(times), None)
     if statistic == "mean":
         return by_months(times, found.months)
@@ -283,7 +283,7 @@ def _users(study: Results) -> Section:
         if not len(found):
             continue
         if (found.user < 0).all():
-            continue  # the log does not say who submitted what
+            continue  # the log has no users
         _, user, counts = np.unique(found.user, return_inverse=True, return_counts=True)
         means = [np.bincount(user, weights=times) / counts for times in (found.gas, found.static)]
         ratios = 1e6 * (found.load_ratio - 1)

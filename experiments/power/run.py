@@ -1,4 +1,4 @@
-"""One moldable job at a time in a month of a log: the outcomes of each, as the ledger keeps them."""
+"""One moldable job at a time in a month of a log: the outcome of each, as kept by the ledger."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def power_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resu
     configuration
         "log" (sha256 of its content), "processors" of the machine, "month", "runs" (jobs that are replaced, one at a
         time), "seed", "mix", "opponent", "form" (the fields of `Form`), "policy", "begin" (see
-        `experiments.framework.months`), "load" (offered load over that of the log), and "estimates": "users", or
-        "perfect" for those that are the run times.
+        `experiments.framework.months`), "load" (offered load divided by that of the log), and "estimates": "users", or
+        "perfect" for the true run times.
     files
         The path of each log.
     """

@@ -1,4 +1,4 @@
-"""The report on classes of jobs in S³: what the higher one gains, and who pays for it."""
+"""The report on classes of jobs in S³: the gain of the higher class, and the loss of the other."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from gas.report.blocks import Picture, Report, Section, not_the_full
 __all__ = ["PERCENTS", "TABLES", "Results", "Share", "claims", "month_runs", "priorities_report"]
 
 PERCENTS: Final = (10, 25, 50)
-"""Of the jobs that are urgent."""
+"""Percentages of urgent jobs."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """How many jobs are urgent."""
+    """The share of urgent jobs."""
 
     percent: int
 
 
 def month_runs(options: Seeded, logs: Sequence[Found]) -> tuple[list[GroupRun], list[str]]:
-    """Return all runs of the study with the logs at hand, and which months are left out and why."""
+    """Return all runs of the study with the available logs, and the omitted months with reasons."""
     return group_runs(options, [Share(percent) for percent in PERCENTS], logs)
 
 
@@ -55,7 +55,7 @@ class Results(GroupResults):
 
 
 def claims(study: Results) -> Sequence[Claim]:
-    """Return the statements: on promises, on urgent jobs, on the others, and on all."""
+    """Return the claims about promises, urgent jobs, all other jobs, and all jobs."""
     few, most = study.settings[0], study.settings[-1]
 
     def one(text: str, share: Share, group: str, test: Test, what: str = "turnaround") -> Claim:
@@ -82,7 +82,7 @@ def claims(study: Results) -> Sequence[Claim]:
 
 
 def priorities_report(study: Results, origin: Origin) -> Report:
-    """Return the report; the same study of the same origin gives the same bytes."""
+    """Return the report; it is a pure function of the study and its origin."""
     table = table_of(study.shown(), _COLUMNS, "± is half of a 90% interval over months.")
     sections = (
         Section("Who gains, and who pays", (_picture(study), table)),

@@ -1,4 +1,4 @@
-"""A month of a log under S³: once with one class of jobs, and once for each share of urgent jobs, in a higher one."""
+"""A month of a log under S³: once with one class of jobs, and once for each share of jobs in a higher, urgent class."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GROUPS: Final = ("urgent", "others")
 
 
 def priorities_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
-    """Return what became of the jobs of a month of a log; a pure function of its configuration.
+    """Return the outcomes of the jobs of a month of a log; a pure function of its configuration.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ def priorities_run(configuration: Configuration, *, files: Mapping[str, str]) ->
     Returns
     -------
     Result
-        "jobs" (also those of the month before), "broken" (jobs that started later than they were promised where all
-        are of one class), and in "settings" for each percentage "percent", and what
-        `experiments.framework.groups.followed` says of `GROUPS`.
+        "jobs" (including those of the month before), "broken" (jobs that started later than promised, with one class),
+        and in "settings" for each percentage "percent", and the result of `experiments.framework.groups.followed` for
+        `GROUPS`.
     """
     jobs, drawn, first = drawn_month(configuration, files)
     before = simulate(jobs, "s3")

@@ -1,4 +1,4 @@
-"""Published figures, with which studies are compared, as data files.
+"""Published figures, to compare studies with, as data files.
 
     mualem-feitelson-table1.csv   A. W. Mu'alem and D. G. Feitelson, "Utilization, predictability, workloads, and user
                                   runtime estimates in scheduling the IBM SP2 with backfilling", IEEE Transactions on
@@ -44,18 +44,18 @@ MEANS: dict[Measure, str] = {"response": "mean response", "slowdown": "bounded s
 """Measures in words."""
 
 TITLES: dict[Measure, str] = {**MEANS, "response": "mean response (s)"}
-"""The same with their units."""
+"""Measures in words, with units."""
 
 SCHEMES = {"easy": "EASY", "conservative": "conservative"}
-"""Policies, as the papers write them."""
+"""Policies as spelled in the papers."""
 
 POLICIES = tuple(SCHEMES)
 
 TRACES = ("CTC", "KTH", "SDSC", "Par", "CM5")
-"""In the order of Table 1."""
+"""Traces in the order of Table 1."""
 
 FACTORS = (1, 2, 4, 11, 31, 101, 301)
-"""Of Table 3: estimates are uniform between the run time and so many times that."""
+"""Factors f of Table 3: estimates are uniform between the run time and f times the run time."""
 
 PAPER_LOSES = 4.6
 """Per cent of the Gas paper's runs in which "Gas does worse than static"."""
@@ -70,7 +70,7 @@ _MEASURE_NAMES: dict[str, Measure] = {"resp_s": "response", "bsld": "slowdown"}
 
 @dataclass(frozen=True)
 class Difference:
-    """A cell of Table 1: what going from EASY to conservative changes."""
+    """A cell of Table 1: the change from EASY to conservative."""
 
     easy: float
     conservative: float
@@ -79,8 +79,8 @@ class Difference:
 
     @property
     def sign(self) -> int:
-        """-1 where conservative is better (lower), 1 where EASY is, 0 where the paper shows no difference."""
-        # Where the two figures were rounded to one, the printed percentage still distinguishes them, and the other way.
+        """-1 if conservative is better (lower), 1 if EASY is, 0 if the paper shows no difference."""
+        # If both figures were rounded to the same value, the printed percentage still differs, and vice versa.
         difference = self.conservative - self.easy or self.percent
         return (difference > 0) - (difference < 0)
 
@@ -105,11 +105,11 @@ class Overall:
     measure: Measure
     policy: str
     mean: float
-    """Under the users' estimates ("orig")."""
+    """With the users' estimates ("orig")."""
     doubled: float
-    """Under twice the users' estimates ("x2")."""
+    """With twice the users' estimates ("x2")."""
     percent: float
-    """What doubling changes, as printed."""
+    """Change by doubling, as printed."""
 
 
 @cache
@@ -153,7 +153,7 @@ class Count:
     parameter: str
     jobs: int
     percent: float | None
-    """As printed; None of all jobs."""
+    """As printed; None for all jobs."""
     of: str
     """The parameter, or "total", whose jobs are 100%."""
 
@@ -203,7 +203,7 @@ def table3() -> tuple[UnderEstimates, ...]:
 
 
 HISTORY = {"not killed": 62630, "with data": 45159, "underestimated": 12001, "underestimated with data": 6240}
-"""Jobs of CTC in section 4.4: estimates are the mean of earlier runs and one and a half of their deviations."""
+"""Jobs of CTC in section 4.4: estimates are the mean of earlier runs plus one and a half of their deviations."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ def _turnaround(number: int, of: str) -> Turnaround:
 
 @dataclass(frozen=True)
 class Share:
-    """What the paper prints for a share of the jobs replaced by benchmarks; mean turn-around times in seconds."""
+    """The printed results for a share of the jobs replaced by benchmarks; mean turn-around times in seconds."""
 
     table: str
     trace: str
@@ -242,7 +242,7 @@ class Share:
     gas: float
     static: float
     load_ratio: float | None
-    """None in Tables 5.9 to 5.11, whose ratios Table 5.8 has."""
+    """None in Tables 5.9 to 5.11; their ratios are in Table 5.8."""
 
 
 @cache
@@ -265,14 +265,14 @@ def bushel() -> tuple[Share, ...]:
 
 @cache
 def load_ratios() -> dict[tuple[str, int], float]:
-    """Return Table 5.8 of the Gas paper: requested processor time with so many per cent replaced over that before."""
+    """Return Table 5.8 of the Gas paper: requested processor time after replacing a percentage of jobs / before."""
     rows = _rows("cirne-berman-table5-8.csv")
     return {(t, int(row["replacement"])): float(row[t.lower()]) for t in ("SDSC", "CTC", "KTH") for row in rows}
 
 
 @cache
 def bushel_details() -> tuple[tuple[Turnaround, int], ...]:
-    """Return Tables 5.12 to 5.14 of the Gas paper, each with the per cent of the jobs that are replaced."""
+    """Return Tables 5.12 to 5.14 of the Gas paper, each with the percentage of replaced jobs."""
     percents = (("SDSC", 20), ("CTC", 20), ("KTH", 50))
     return tuple((_turnaround(number, trace), percent) for number, (trace, percent) in enumerate(percents, 12))
 
@@ -282,11 +282,11 @@ class Spread:
     """A row of Table 2 of the paper on walltime adjustment."""
 
     key: str
-    """What similar jobs share, see `workloads.adjustment.Key`."""
+    """The common properties of similar jobs, see `workloads.adjustment.Key`."""
     groups: int
-    """Of ten jobs and more."""
+    """Number of groups with at least ten jobs."""
     deviation: float
-    """The mean over groups of the standard deviation of run time over request."""
+    """Mean over groups of the standard deviation of run time / request."""
 
 
 @cache
@@ -297,19 +297,19 @@ def walltime_spread() -> tuple[Spread, ...]:
 
 @dataclass(frozen=True)
 class Printed:
-    """A figure that stands in a text."""
+    """A figure in a paper's text."""
 
     low: float
     high: float
     words: str
     """As printed."""
     where: str
-    """The section."""
+    """Section of the paper."""
 
 
 @cache
 def walltime_text() -> dict[str, Printed]:
-    """Return the figures in the text of the paper on walltime adjustment, by what they are of."""
+    """Return the figures in the text of the paper on walltime adjustment, by name."""
     return {
         row["name"]: Printed(float(row["low"]), float(row["high"]), row["printed"], row["where"])
         for row in _rows("tang-text.csv")
@@ -326,14 +326,14 @@ class Gain:
     measure: str
     """ "wait", "slowdown" or "weighted", the weighted wait."""
     percent: float
-    """Above 0 where it is better than without."""
+    """Positive if better than without adjustment."""
     words: str
     """As printed."""
 
 
 @cache
 def walltime_gains() -> tuple[Gain, ...]:
-    """Return the improvements that the text of the paper on walltime adjustment names."""
+    """Return the improvements in the text of the paper on walltime adjustment."""
     return tuple(
         Gain(
             row["queue"],
@@ -349,18 +349,18 @@ def walltime_gains() -> tuple[Gain, ...]:
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure of a paper, or several alike."""
+    """A table or figure of a paper, or several similar ones."""
 
     paper: str
     """"backfilling", "supercomputers" or "walltime"."""
     name: str
     shows: str
     study: str
-    """Which has it; "" if none."""
+    """The study that reproduces it; empty if none."""
     section: str
-    """How the title of its section begins."""
+    """Beginning of the title of its section."""
     absent: str
-    """Why no study has it."""
+    """Why no study reproduces it."""
 
 
 @cache

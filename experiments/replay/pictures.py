@@ -1,4 +1,4 @@
-"""Pictures of a replay, as SVG: waits, the queue over time, and what another machine would do."""
+"""Pictures of a replay, as SVG: waits, the queue over time, and machines of other sizes."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _TICKS: Final = {60: "1m", 600: "10m", 3600: "1h", 6 * 3600: "6h", 86400: "1d", 
 
 
 def _style(rows: Sequence[Row], row: Row) -> dict[str, Any]:
-    """Return colour and dashes of a policy's line: the record's is thick and grey."""
+    """Return colour and dashes of a policy's line; that of the record is thick and grey."""
     if row.run.name == RECORD:
         return {"color": _COLOURS[RECORD], "linewidth": 2.4, "label": RECORD}
     names = list(dict.fromkeys(one.run.name for one in rows if one.run.name not in _COLOURS))
     known = row.run.name in _COLOURS
     colour = _COLOURS[row.run.name] if known else _OTHERS[names.index(row.run.name) % len(_OTHERS)]
     dashes = _DASHES.get(row.run.name, (0, (6, 1.5, 1, 1.5)))
-    over = 2.1 if dashes == "solid" else 2.2  # where lines run together for a while, both are seen
+    over = 2.1 if dashes == "solid" else 2.2  # so that coinciding lines are both visible
     return {"color": colour, "linewidth": 1.5, "linestyle": dashes, "label": row.run.name, "zorder": over}
 
 
 def distinct(rows: Sequence[Row]) -> list[tuple[Row, str]]:
-    """Return the rows with their names in a legend; equal ones, whose lines would hide each other, are one."""
+    """Return the rows with their names in a legend; rows with equal, hence coinciding, lines are merged."""
     return joined(rows, [row.run.name for row in rows], _equal)
 
 
@@ -49,7 +49,7 @@ def _equal(one: Row, other: Row) -> bool:
 
 
 def draw_waits(rows: Sequence[Row]) -> bytes:
-    """Return which share of the jobs waited at most how long."""
+    """Return the share of jobs by largest wait."""
     return as_svg((7.2, 3.6), lambda figure: _waits(figure, rows))
 
 
@@ -98,7 +98,7 @@ def _over_time(figure: Figure, rows: Sequence[Row], epoch: Epoch) -> None:
 
 
 def draw_sizes(study: Replayed) -> bytes:
-    """Return mean wait by size of the machine and, beside a record, the share of jobs that end later than in it."""
+    """Return mean wait by machine size and, if there is a record, the share of jobs that end later than recorded."""
     return as_svg((4.4 if study.record is None else 8.2, 3.2), lambda figure: _sizes(figure, study))
 
 
@@ -122,6 +122,6 @@ def _sizes(figure: Figure, study: Replayed) -> None:
         panels[0].axhline(study.record.figures["mean_wait"] / 3600, color="0.25", linestyle=":", label=RECORD)
         panels[1].yaxis.set_major_formatter(lambda value, _: f"{value:g}%")
     for axes in panels:
-        axes.set_ylim(bottom=0)  # last, so that the line of the record is within
+        axes.set_ylim(bottom=0)  # last, so that the line of the record is included
     plain(*panels)
     panels[0].legend(frameon=False)

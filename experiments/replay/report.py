@@ -1,4 +1,4 @@
-"""The report of a replay: what would have been otherwise, who would have lost, and what is not known."""
+"""The report of a replay: what would have changed, who would have lost, and what is unknown."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _MOLDABLE = (
 
 
 def replay_report(study: Replayed, origin: Origin) -> Report:
-    """Return the report; the same study of the same origin gives the same bytes."""
+    """Return the report; it is a pure function of the study and its origin."""
     log, options = study.base.log, study.options
     site = Site(log.source.trace, log.source.processors, (), 0)
     sections = [Section("With other policies", _with_policies(study))]
@@ -153,7 +153,7 @@ def _with_policies(study: Replayed) -> tuple[Block, ...]:
 
 
 def _grouped(rows: Sequence[Row]) -> list[Row]:
-    """Return rows in the order of what is changed, then of policies."""
+    """Return rows ordered by what is changed, then by policy."""
     changes = list(dict.fromkeys(row.change for row in rows))
     return sorted(rows, key=lambda row: changes.index(row.change))
 
@@ -191,7 +191,7 @@ def _with_walltimes(study: Replayed, changed: Sequence[Row]) -> tuple[Block, ...
 
 
 def _with_moldable(study: Replayed, changed: Sequence[Row]) -> tuple[Block, ...]:
-    """Return a table of means over seeds, with those who use Gas beside the others."""
+    """Return a table of means over seeds, users of Gas and all others separately."""
     groups: dict[tuple[int, str], list[Row]] = {}
     for row in changed:
         groups.setdefault((row.run.moldable, row.run.name), []).append(row)

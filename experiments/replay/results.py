@@ -1,4 +1,4 @@
-"""What came of all scenarios of a replay, and the tables of it."""
+"""The results of all scenarios of a replay, and tables of them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Row:
         return found
 
     def beside(self, other: str) -> Mapping[str, Any] | None:
-        """Return who ends later than in another schedule: "recorded", "easy" or "same"; None if that is not known."""
+        """Return which jobs end later than in another schedule ("recorded", "easy" or "same"); None if unknown."""
         found: Mapping[str, Any] | None = self.result["beside"][other]
         return found
 
     @property
     def change(self) -> str:
-        """What is changed beside the policy, in a word or two."""
+        """What is changed besides the policy, in a word or two."""
         if self.run.moldable:
             return f"{self.run.moldable}% moldable"
         base = self.run.log.source.processors
@@ -52,31 +52,31 @@ class Replayed(LogResults[Options, Scenario]):
 
     @cached_property
     def rows(self) -> list[Row]:
-        """Those in which jobs ran."""
+        """Rows of the scenarios in which jobs ran."""
         return [Row(run, result) for run, result in self.pairs if result["jobs"]]
 
     @cached_property
     def record(self) -> Row | None:
-        """What the log says; None if it has no starts."""
+        """The recorded schedule; None if the log has no starts."""
         return next((row for row in self.rows if row.run.name == RECORD), None)
 
     @cached_property
     def policies(self) -> list[Row]:
-        """Each policy, with nothing else changed."""
+        """Rows of the policies, with nothing else changed."""
         return [row for row in self.rows if row.run.is_base and row.run.name != RECORD]
 
     def changed(self, what: str) -> list[Row]:
-        """Return the scenarios in which the machine ("processors"), "walltimes" or a share ("moldable") is changed."""
+        """Return scenarios with changed machine ("processors"), "walltimes" or share of moldable jobs ("moldable")."""
         return [row for row in self.rows if getattr(row.run, what) != getattr(self.base, what)]
 
     @property
     def base(self) -> Scenario:
-        """The record, which is the first."""
+        """The record, the first scenario."""
         return self.runs[0]
 
     @property
     def failed(self) -> list[str]:
-        """Errors of policies of the user."""
+        """Errors in the user's policies."""
         return list(dict.fromkeys(result["error"] for result in self.results if result["error"]))
 
 

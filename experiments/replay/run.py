@@ -1,4 +1,4 @@
-"""One scenario of a replay: its figures, and who would have been sooner or later than in the record and under EASY."""
+"""One scenario of a replay: its figures, and which jobs end sooner or later than in the record and under EASY."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ __all__ = ["CORRECTED", "LATER", "PERFECT", "RECORD", "REQUESTED", "SIZES", "rec
 __all__ += ["selected_part"]
 
 RECORD: Final = "recorded"
-"""In place of a policy: what the log says."""
+"""Stands for the recorded schedule in place of a policy."""
 
 REQUESTED, PERFECT, CORRECTED = "requested", "perfect", "corrected"
-"""Walltimes: as in the log, the run times, corrected by history; or "f=2"."""
+"""Walltimes: those of the log, the run times, or corrected by history. Another value is "f=2"."""
 
 LATER: Final = 60
-"""Seconds; jobs that end by so much sooner or later count as ending at the same time."""
+"""Seconds; jobs whose ends differ by no more than this count as ending at the same time."""
 
 SIZES: Final = ("1 processor", "up to 1/16 of the machine", "up to 1/4", "larger")
 """Classes of jobs by their processors."""
@@ -49,7 +49,7 @@ _COLUMNS = ("id", "submit", "processors", "estimate", "run_time", "user", "group
 
 
 def replay_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
-    """Return what a scenario comes to; a pure function of its configuration (`scenarios.Scenario`).
+    """Return the results of a scenario; a pure function of its configuration (`scenarios.Scenario`).
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ def replay_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
     Returns
     -------
     Result
-        "figures" (`gas.simulation.metrics.Metrics`), "waits" (quantiles), what ran and waited over time, and "beside"
-        the record, EASY, and the same policy with nothing changed: who ended later. "error" if a policy of
-        the user failed.
+        "figures" (`gas.simulation.metrics.Metrics`), "waits" (quantiles), running and waiting jobs over time, and
+        "beside": which jobs end later than in the record, under EASY, and under the same policy with nothing changed.
+        "error" if a policy of the user failed.
     """
     given = dict(configuration)
     log = load_log(Path(files[given["log"]]), given["log"], given["unit"])
@@ -114,13 +114,13 @@ def replay_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
 
 
 def selected_part(log: Log, months: Sequence[str], since: str | None, until: str | None) -> Log:
-    """Return the jobs of these months, or all, submitted from an instant on and before another."""
+    """Return the jobs of some months, or of all, submitted at or after `since` and before `until`."""
     log = in_months(log, months) if months else log
     return between(log, since, until) if since is not None or until is not None else log
 
 
 def recorded_schedule(log: Log, jobs: RigidJobs) -> Schedule:
-    """Return when jobs of a log started and ended; those whose start is unknown are left out."""
+    """Return the recorded starts and ends of jobs of a log, without jobs whose start is unknown."""
     kept = np.flatnonzero(log.wait[jobs.row] >= 0)
     known = replace(jobs, **{name: getattr(jobs, name)[kept] for name in _COLUMNS})
     start = known.submit + np.trunc(log.wait[known.row]).astype(np.int64)
@@ -157,11 +157,11 @@ def _simulated(jobs: RigidJobs, given: Configuration) -> tuple[Schedule, NDArray
 
 @dataclass(frozen=True)
 class _World:
-    """The jobs of the log as they were, by which all scenarios are compared."""
+    """The original jobs of the log, with which all scenarios are compared."""
 
     base: RigidJobs
     month: NDArray[Any]
-    """Of each job."""
+    """Month of each job."""
 
     def compared(self, schedule: Schedule, other: Schedule, chose: NDArray[np.int64]) -> dict[str, Any] | None:
         """Return which jobs end later than in another schedule; None if no job is in both."""
@@ -199,7 +199,7 @@ def _shares(later: NDArray[np.int64]) -> dict[str, Any]:
 
 
 def _of_users(user: NDArray[np.int64], later: NDArray[np.int64]) -> dict[str, int] | None:
-    """Return for how many users jobs end later on average; None if the log does not know them."""
+    """Return for how many users jobs end later on average; None if the log has no users."""
     known = user >= 0
     if not known.any():
         return None

@@ -1,4 +1,4 @@
-"""What a replay asks: policies, sizes of the machine, walltimes, and a share of moldable jobs, one change at a time."""
+"""The scenarios of a replay: policies, machine sizes, walltimes, and shares of moldable jobs, one change at a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Asked:
-    """What is to be changed, as a user writes it: words with commas between."""
+    """The requested changes, as a user writes them: values separated by commas."""
 
     policy: str = "easy,conservative,s3"
     machine: str = "80%,120%"
@@ -37,12 +37,12 @@ class Asked:
     moldable: str = "30%"
 
     def options(self, file: Path, *more: Any) -> Options:
-        """Return what a user chose, checked.
+        """Return the checked options.
 
         Raises
         ------
         BadInput
-            One of them cannot be.
+            A value is not possible.
         """
         known = [_checked_walltimes(word) for word in _words(self.walltimes)]
         shares = [_share(word) for word in _words(self.moldable)]
@@ -57,7 +57,7 @@ class Asked:
 
 
 BASE: Final = Asked()
-"""What is asked where a user says nothing."""
+"""The defaults of the options."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Options:
 
     @cached_property
     def log(self) -> Found:
-        """The log, whose machine is the one that all is compared with."""
+        """The log; its machine is the one that all others are compared with."""
         return log_of_file(self.file, unit=self.unit, processors=self.processors)
 
     @property
@@ -95,7 +95,7 @@ class Options:
         Raises
         ------
         BadInput
-            One is no size.
+            A value is not a size.
         """
         base = self.log.source.processors
         return [size for size in dict.fromkeys(_size(word, base) for word in self.machine) if size != base]
@@ -113,7 +113,7 @@ class Scenario:
         "requested", "perfect" (the run times), "f=2" (uniform between the run time and twice that) or "corrected" by
         history.
     moldable
-        Per cent of the jobs.
+        Percentage of the jobs.
     """
 
     log: Found
@@ -126,12 +126,12 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """Of its policy."""
+        """Name of its policy."""
         return RECORD if self.policy is None else str(self.policy)
 
     @property
     def is_base(self) -> bool:
-        """Whether nothing is changed but the policy."""
+        """Whether only the policy is changed."""
         same = self.processors == self.log.source.processors
         return same and self.walltimes == REQUESTED and not self.moldable
 
@@ -157,7 +157,7 @@ class Scenario:
 
 
 def scenarios(options: Options, logs: Sequence[Found]) -> tuple[list[Scenario], list[str]]:
-    """Return all that is computed, and what is not, and why."""
+    """Return all scenarios, and which are left out with reasons."""
     (log,) = logs
     if not len(selected_part(load_log(log.path, log.sha256, options.unit), **options.selection)):
         raise BadInput(f"{options.file}: no job is selected; choose other dates")

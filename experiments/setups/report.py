@@ -22,7 +22,7 @@ _SHOWN = 12
 
 
 def setups_report(study: Results, origin: Origin) -> Report:
-    """Return the report; the same study of the same origin gives the same bytes."""
+    """Return the report; it is a pure function of the study and its origin."""
     sections = [
         method_section("experiments.setups"),
         _choices(),

@@ -67,17 +67,17 @@ class SetUpRun:
 
 
 def planned(options: Options, logs: Sequence[Found]) -> tuple[list[SetUpRun], list[str]]:
-    """Return all runs, and which months are left out and why.
+    """Return all runs, and the omitted months with reasons.
 
     Raises
     ------
     BadInput
-        There is none.
+        There are no runs.
     """
     months, left_out = [], []
     for site, log, jobs in at_sites(logs):
         for month in filter(log.takes, site.months):
-            if jobs.get(month, 0) < 1.5 * options.runs:  # some are larger than the machine
+            if jobs.get(month, 0) < 1.5 * options.runs:  # some jobs are larger than the machine
                 left_out.append(f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {options.runs}")
             else:
                 months.append((log, site, month))
@@ -105,14 +105,14 @@ class Results(SiteResults[Options, SetUpRun]):
 
     @cached_property
     def setups(self) -> list[SetUp]:
-        """All set-ups that every month took part in, those that meet most means first."""
+        """All set-ups with runs of every month, those that meet most means first."""
         whole = {run.setup for run in self.runs} - {run.setup for run, one in self.pairs if not one["outcomes"]}
         order = dict.fromkeys(run.setup for run in self.runs if run.setup in whole)
         return sorted(order, key=lambda one: (-self.met(one), self.error(one)))
 
     @cached_property
     def _months(self) -> dict[SetUp, dict[tuple[str, str], NDArray[np.float64]]]:
-        """By set-up, log and month: for each class a row of sums of Gas and of static, and a count."""
+        """By set-up, log and month: a row per class with the sums for Gas and for static requests, and a count."""
         found: dict[SetUp, dict[tuple[str, str], NDArray[np.float64]]] = {}
         place = {benchmark: at for at, group in enumerate(GROUPS.values()) for benchmark in group}
         for run, result in self.pairs:

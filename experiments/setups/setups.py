@@ -22,11 +22,11 @@ class Choice:
     Attributes
     ----------
     name
-        In set-ups.
+        Name in set-ups.
     words
-        The paper's on it, or that it has none.
+        The paper's words on it, or that it has none.
     usual
-        What the other studies take.
+        The value of the other studies.
     others
         Alternatives, and what the paper says for or against each.
     """
@@ -127,7 +127,7 @@ def _alternatives() -> list[tuple[str, str]]:
 
 
 def near_set_ups(around: SetUp, changes: int) -> list[SetUp]:
-    """Return a set-up and all that differ from it by at most so many choices."""
+    """Return a set-up and all that differ from it in at most `changes` choices."""
     every = [(choice.name, other) for choice in CHOICES for other in (choice.usual, *choice.others)]
     usual = settings_of(())
     base = settings_of(around)
@@ -146,7 +146,7 @@ def named(text: str) -> SetUp:
     Raises
     ------
     BadInput
-        It names what is not known, or a choice twice.
+        It names an unknown choice or alternative, or a choice twice.
     """
     parts = [] if text == "usual" else [part.strip().partition("=") for part in text.split(",")]
     given = [(name, other) for name, _, other in parts]
@@ -160,10 +160,10 @@ def named(text: str) -> SetUp:
 
 
 def text_of(setup: Sequence[tuple[str, str]]) -> str:
-    """Return a set-up as `named` reads it."""
+    """Return a set-up in the form that `named` reads."""
     return ",".join("=".join(part) for part in setup) or "usual"
 
 
 def settings_of(setup: SetUp) -> dict[str, Any]:
-    """Return every choice and what the set-up takes."""
+    """Return the value of every choice in a set-up."""
     return {choice.name: choice.usual for choice in CHOICES} | dict(setup)

@@ -21,7 +21,7 @@ from gas.report.blocks import Report, Section, Table, Text, fewer, not_the_full
 __all__ = ["TABLES", "claims", "walk_report"]
 
 _Row: TypeAlias = Mapping[str, Any]
-"""What came out at a moment."""
+"""The result at one submission time."""
 
 _ABOUT = (
     "The paper's walk takes the frames of the availability list in turn. For each frame it finds the last moment "
@@ -40,7 +40,7 @@ _REAL = (
 
 
 def walk_report(study: Results, origin: Origin) -> Report:
-    """Return the report; the same study of the same origin gives the same bytes."""
+    """Return the report; it is a pure function of the study and its origin."""
     every = study.rows()
     other = [one for one in every if one["walk_size"] != one["exact_size"]]
     worse = [one for one in other if one["walk"] is None or one["walk"] > one["exact"]]
@@ -121,7 +121,7 @@ def _table(study: Results, what: str) -> Table:
 
 
 def claims(study: Results) -> list[Claim]:
-    """Return the statements; submissions for which the walk found no request count in the first one only."""
+    """Return the claims; submissions for which the walk found no request count only in the first one."""
     every = study.rows()
     later = sum(row["walk_promised"] is None or row["walk_promised"] > row["exact_promised"] for row in every)
     sooner = sum(row["walk_promised"] is not None and row["walk_promised"] < row["exact_promised"] for row in every)
@@ -148,7 +148,7 @@ def claims(study: Results) -> list[Claim]:
 
 
 def _of_logs(study: Results, value: Callable[[_Row], Any], base: Callable[[_Row], Any]) -> dict[str, Part]:
-    """Return for each log a ratio of sums in per cent, over months, where the walk found anything."""
+    """Return for each log a ratio of sums in per cent, over months, for submissions where the walk found a request."""
     found = {}
     for site, _ in study.logs:
         months: dict[str, list[_Row]] = {}

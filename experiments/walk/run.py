@@ -1,6 +1,6 @@
 """The paper's own walk over the availability list against the exact planner (the Gas paper, Fig. 4.3).
 
-Both are asked at the same moments of the same months, and what each chose is followed until it has ended.
+Both plan at the same submission times of the same months, and each chosen request is simulated until it has ended.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ["Comparison", "comparisons", "walk_run"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What both chose at a moment. Seconds from then to the end that the list promised, and to the real one.
+    """The choices of both planners at a submission time: seconds from then to the promised and the real ends.
 
-    `walk_promised` and `walk` are None where the walk found nothing at all.
+    `walk_promised` and `walk` are None if the walk found no request.
     """
 
     benchmark: str
@@ -37,7 +37,7 @@ class Comparison:
 
 
 def comparisons(month: Month, policy: Policy = "s3") -> list[Comparison]:
-    """Return what both planners chose in place of each job, in order of submission."""
+    """Return the choices of both planners in place of each job, in order of submission."""
     found = []
     for one, simulation, app, (sizes, times, walltimes) in stops(month.jobs, month.placed, month.form, policy):
         availability = simulation.availability()

@@ -1,7 +1,7 @@
-"""How good users' walltimes are, and how good adjusted ones would be: what can be known from a log alone (Tang et al.).
+"""The accuracy of users' walltimes and of adjusted ones, as far as a log alone shows it (Tang et al.).
 
-The history is what a scheduler would have known on the machine itself: jobs as they ended in the record. So nothing is
-simulated here, and a job is adjusted by what had ended before its submission.
+The history is what a scheduler would have known on the real machine: jobs as they ended in the record. So nothing is
+simulated, and a job is adjusted by the jobs that had ended before its submission.
 """
 
 from __future__ import annotations
@@ -23,68 +23,69 @@ __all__ = ["BAD", "CATEGORIES", "FLOORS", "KEYS", "LEAST", "PERCENTILES", "SHARE
 __all__ += ["asked", "categories", "factors", "figures", "keys_of", "spread", "used"]
 
 KEYS: Final[tuple[Key, ...]] = ("group", "user", "user+group", "user+group+walltime")
-"""In the order of Table 2."""
+"""Keys of similar jobs, in the order of Table 2."""
 
 WINDOWS: Final[tuple[int | None, ...]] = (1, 2, 3, 6, 12, None)
-"""Months of 30 days; None for any time."""
+"""Months of 30 days; None for no limit."""
 
 PERCENTILES: Final = (100, 95, 90, 85, 80, 70, 50)
 
 FLOORS: Final = (0.0, 0.5)
-"""The smallest factors; 0 for none."""
+"""The smallest allowed factors; 0 for no limit."""
 
 LEAST: Final = 10
-"""Similar jobs that there must be."""
+"""Similar jobs required for an adjustment."""
 
 BAD: Final = 1800
-"""Seconds by which an estimate is too short from which on it is a bad one. The paper has "less than 30 minutes" in one
-category and "greater" in the other; exactly 30 minutes is bad here."""
+"""Seconds: an estimate that is too short by this or more is a bad one. The paper has "less than 30 minutes" in one
+category and "greater" in the other; exactly 30 minutes is bad here.
+"""
 
 CATEGORIES: Final = ("NA", "OE", "UE", "BE")
-"""Not adjusted, too long still, too short, and too short by `BAD` or more."""
+"""Not adjusted, still too long, too short, and too short by at least `BAD`."""
 
 SHARES: Final = tuple(range(0, 101))
-"""Per cents of the jobs at which the distribution of the accuracy is given."""
+"""Percentages of jobs at which the distribution of the accuracy is given."""
 
 _CLASSES: Final = 20
-"""Of R, equally wide; that of 1 is the last."""
+"""Number of classes of R, equally wide; the last one includes 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Jobs that ran and whose users asked for a time, in the order of submission; seconds of the log."""
+    """Jobs that ran and had a requested time, in order of submission; in seconds of the log."""
 
     user: NDArray[np.int64]
     group: NDArray[np.int64]
     request: NDArray[np.int64]
     run_time: NDArray[np.int64]
-    """At most the request: one that is a little longer was killed, and its R is 1 (section 3.2)."""
+    """At most the request: a job that ran slightly longer was killed, and its R is 1 (section 3.2)."""
     submit: NDArray[np.int64]
     end: NDArray[np.int64]
-    """As recorded; `workloads.replay.NEVER` where the record does not say."""
+    """As recorded; `workloads.replay.NEVER` if the record lacks it."""
 
     def __len__(self) -> int:
         return len(self.request)
 
     @property
     def ratio(self) -> NDArray[np.float64]:
-        """R, the share of the request that was used, from 0 to 1."""
+        """R, the used share of the request, from 0 to 1."""
         found: NDArray[np.float64] = self.run_time / self.request
         return found
 
     def of(self, chosen: NDArray[np.bool_]) -> Asked:
-        """Return some of them."""
+        """Return a selection of the jobs."""
         return Asked(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
 def asked(log: Log, jobs: RigidJobs | None = None) -> Asked:
-    """Return what the users of a log's jobs asked for and used.
+    """Return requests and run times of a log's jobs.
 
     Parameters
     ----------
     jobs
-        All of these jobs of the log, whose request is their estimate; by default all that a machine of any size could
-        run and that asked for a time.
+        Jobs of the log with their requests as estimates; by default all that a machine of any size could run and that
+        requested a time.
     """
     of_log = jobs is None
     if jobs is None:
@@ -98,9 +99,9 @@ def asked(log: Log, jobs: RigidJobs | None = None) -> Asked:
 def factors(
     jobs: Asked, key: Key, months: int | None, percentiles: Sequence[float] = PERCENTILES, least: int = LEAST
 ) -> NDArray[np.float64]:
-    """Return by what each job's request would have been multiplied: a row a job, a column a percentile; without floor.
+    """Return the factor on each job's request: a row per job, a column per percentile; without a floor.
 
-    NaN where too few similar jobs had ended before the submission.
+    NaN if too few similar jobs had ended before the submission.
     """
     adjuster = Adjuster(Scheme(key, months, percentiles[0], 0.0, least))
     columns = (jobs.user, jobs.group, jobs.request, jobs.run_time, jobs.submit, jobs.end)
@@ -115,9 +116,9 @@ def factors(
 
 
 def adjusted_by(request: NDArray[np.int64], factor: ArrayLike, floor: float = 0.0) -> NDArray[np.int64]:
-    """Return requests times factors, none below the floor: whole seconds, rounded up, at least 1; NaN leaves it alone.
+    """Return requests times factors of at least `floor`: whole seconds, rounded up, at least 1; unchanged for NaN.
 
-    As `workloads.adjustment.Adjuster.adjusted`, for many jobs at once.
+    Like `workloads.adjustment.Adjuster.adjusted`, but for many jobs at once.
     """
     by = np.asarray(factor, np.float64)
     by = np.where(np.isnan(by), 1.0, np.maximum(by, floor))
@@ -125,7 +126,7 @@ def adjusted_by(request: NDArray[np.int64], factor: ArrayLike, floor: float = 0.
 
 
 def categories(request: NDArray[np.int64], run_time: NDArray[np.int64], adjusted: NDArray[np.int64]) -> dict[str, int]:
-    """Return how many jobs there are in each of the paper's categories (4.2.2)."""
+    """Return the number of jobs in each of the paper's categories (4.2.2)."""
     changed, short = adjusted < request, run_time - adjusted
     parts = {
         "NA": ~changed,
@@ -137,7 +138,7 @@ def categories(request: NDArray[np.int64], run_time: NDArray[np.int64], adjusted
 
 
 def figures(jobs: Asked, adjusted: NDArray[np.int64]) -> dict[str, Any]:
-    """Return how good adjusted walltimes are: mean and median accuracy, its distribution, and jobs by category."""
+    """Return the quality of adjusted walltimes: mean and median accuracy, its distribution, and jobs by category."""
     good = accuracy(jobs.run_time, adjusted)
     return {
         "accuracy": float(good.mean()),
@@ -154,7 +155,7 @@ def _distribution(values: NDArray[np.float64]) -> list[float]:
 
 
 def used(log: Log, jobs: Asked) -> dict[str, Any]:
-    """Return how R is distributed over all jobs, and its mean by quarter of the submission (Fig. 1 and 2)."""
+    """Return the distribution of R over all jobs, and its mean by quarter of submission (Fig. 1 and 2)."""
     ratio = jobs.ratio
     histogram = np.bincount(np.minimum((ratio * _CLASSES).astype(np.int64), _CLASSES - 1), minlength=_CLASSES)
     labels, index = months_of(jobs.submit, log.epoch)
@@ -178,7 +179,7 @@ def used(log: Log, jobs: Asked) -> dict[str, Any]:
 
 
 def keys_of(jobs: Asked, key: Key) -> NDArray[np.int64]:
-    """Return for each job the number of those who are similar by a key, from 0; -1 for who lacks what it asks for."""
+    """Return for each job the number of its group by a key, from 0; -1 if it lacks a value of the key."""
     if key == "all":
         return np.zeros(len(jobs), np.int64)
     parts = {"user": jobs.user, "group": jobs.group, "walltime": jobs.request}
@@ -192,10 +193,9 @@ def spread(
 ) -> list[dict[str, Any]]:
     """Return how much R varies among similar jobs (Table 2): the mean of the standard deviations of their groups.
 
-    Groups of fewer than `least` jobs are left out. `by_jobs` is the mean in which a group counts by its jobs;
-    `at_random` is the mean over groups if the jobs are put into groups of the same sizes at random, which says what
-    the mere division does. `without` has the mean without each of the months in turn, of which `month` is the number
-    for each job.
+    Groups of fewer than `least` jobs are left out. `by_jobs` is the mean in which a group is weighted by its jobs.
+    `at_random` is the mean over groups of the same sizes with random jobs: the effect of the division alone. `without`
+    has the mean without each of the months in turn; `month` is the number of each job's month.
     """
     found: list[dict[str, Any]] = []
     keys: tuple[Key, ...] = ("all", *KEYS)
@@ -234,7 +234,7 @@ def _without_months(
 
 
 def _deviations(ratio: NDArray[np.float64], number: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the standard deviation (by n) of each group."""
+    """Return the standard deviation (divisor n) of each group."""
     count = np.maximum(np.bincount(number), 1)
     mean = np.bincount(number, weights=ratio) / count
     return np.sqrt(np.bincount(number, weights=(ratio - mean[number]) ** 2) / count)

@@ -1,4 +1,4 @@
-"""The part of the report on walltime adjustment that needs no simulation: Table 2, Fig. 1 to 11 and 13."""
+"""The part of the report on walltime adjustment without simulation: Table 2, Fig. 1 to 11 and 13."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ CATEGORIES_MEAN: Final = (
     "NA: not adjusted. OE: adjusted and long enough. UE: too short by less than 30 minutes. BE: too short by 30 "
     "minutes or more."
 )
-"""The paper's categories of jobs in short; the section on method defines them."""
+"""Short descriptions of the paper's categories; the section on method defines them."""
 
 
 def accuracy_sections(study: Results) -> list[Section]:
-    """Return the sections that need no simulation, in the order of the paper's figures."""
+    """Return the sections without simulation, in the order of the paper's figures."""
     return [part(study) for part in (_use, _spread, _accuracy, _categories, _windows, _cumulative)]
 
 

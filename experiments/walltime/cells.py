@@ -1,4 +1,4 @@
-"""The published figures on walltime adjustment, each with ours beside it and why they differ."""
+"""The published figures on walltime adjustment, each with ours and reasons for differences."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ _TRIPLE: Key = "user+group+walltime"
 
 @dataclass(frozen=True)
 class TextCell:
-    """A figure in the paper's text, and ours from a log."""
+    """A figure in the paper's text, and ours for a log."""
 
     of: str
     paper: Printed
     trace: str
     low: float
-    """Ours; the lowest and the highest where there are several."""
+    """Our figure; the lowest and the highest if there are several."""
     high: float
     why: str
 
     @property
     def inside(self) -> bool:
-        """Whether ours, rounded as the paper's are, lie within what the paper names."""
+        """Whether ours, rounded as in the paper, is within the paper's range."""
         digits = 3 if self.paper.low == 0.679 else 2
         low, high = round(self.low, digits), round(self.high, digits)
         return self.paper.low <= low and high <= self.paper.high
 
 
 def text_cells(study: Results) -> list[TextCell]:
-    """Return what the paper's sections 3 and 4 name, log by log, with ours."""
+    """Return the figures in the text of the paper's sections 3 and 4, log by log, with ours."""
     found = []
     for name, printed in walltime_text().items():
         read, why = _READ[name]
@@ -100,7 +100,7 @@ def _most(study: Results, log: Found) -> Ours:
 
 
 def _relative(what: str, months: int | None, floor: float) -> Callable[[Results, Found], Ours]:
-    """Read by what share the best, or the 85th percentile's median, is above the original."""
+    """Return a function for the relative gain: of the best mean accuracy, or of the median at the 85th percentile."""
 
     def read(study: Results, log: Found) -> Ours:
         use = study.use(log)
@@ -144,7 +144,7 @@ def _floor_reason(study: Results, log: Found) -> str:
 
 
 def _history(study: Results, log: Found) -> str:
-    """Say how many jobs have a history with the triple key; the paper's own figure is only in a picture."""
+    """Return how many jobs have a history with the triple key; the paper shows its figure only in a picture."""
     texts = []
     for months in (None, 1):
         found = study.replay(log, _TRIPLE, months)
@@ -155,7 +155,7 @@ def _history(study: Results, log: Found) -> str:
 
 
 def _original(name: str) -> Callable[[Results, Found], str]:
-    """Say how far users' own requests are from the paper's, as what can be gained depends on it."""
+    """Return a function: how far users' own requests are from the paper's, since they determine the possible gain."""
 
     def why(study: Results, log: Found) -> str:
         use = study.use(log)
@@ -166,7 +166,7 @@ def _original(name: str) -> Callable[[Results, Found], str]:
 
 
 def _half_hours(study: Results, log: Found) -> str:
-    """Say how long requests are: half an hour is more of a short one."""
+    """Return how long requests are: half an hour is a larger share of a short request."""
     use = study.use(log)
     mean = f"{use['mean_request']:,.0f}" if use else "-"
     return f"half an hour is a smaller part of the requests: {mean} s in the mean (paper 9,096); {_history(study, log)}"
@@ -212,31 +212,31 @@ _READ: dict[str, tuple[Callable[[Results, Found], Ours], Callable[[Results, Foun
 
 @dataclass(frozen=True)
 class GainCell:
-    """An average improvement that the paper names, and ours."""
+    """An average improvement in the paper, and ours."""
 
     paper: Gain
     trace: str
     ours: Interval
     apart: Interval | None
-    """With each month simulated alone."""
+    """With each month simulated separately."""
     exact: Interval | None
     """With walltimes adjusted to the run times."""
     whole: float | None
-    """Of the mean over all jobs."""
+    """Improvement of the mean over all jobs."""
     sign: int
-    """Of ours; 0 where it is not resolved."""
+    """Sign of ours; 0 if it is not resolved."""
     above: int
-    """1 where ours is surely above the paper's, -1 where it is surely below; else 0."""
+    """1 if ours is resolved above the paper's, -1 if below; otherwise 0."""
     why: str
 
     @property
     def same_sign(self) -> bool | None:
-        """Whether it is better, or worse, in both; None where ours is not resolved."""
+        """Whether both improve, or both worsen; None if ours is not resolved."""
         return self.sign * self.paper.percent > 0 if self.sign else None
 
 
 def gain_cells(study: Results) -> list[GainCell]:
-    """Return the improvements that the text names, log by log, with ours."""
+    """Return the improvements in the paper's text, log by log, with ours."""
     found = []
     for paper in walltime_gains():
         for log in study.logs:
@@ -257,7 +257,7 @@ def gain_cells(study: Results) -> list[GainCell]:
 
 
 def _why(study: Results, log: Found, terms: Terms, cell: GainCell) -> str:
-    """Return what was measured of the difference; that it is not known where that explains nothing."""
+    """Return measurements that may explain the difference; that it is unknown if none does."""
     if not cell.above:
         return "the paper's is not excluded"
     reasons = []

@@ -24,20 +24,20 @@ __all__ = ["NAMES", "NOTHING", "SLIGHT", "advantages", "claims", "underestimated
 NAMES = {"wait": "wait", "slowdown": "slowdown", "weighted": "weighted wait"}
 
 SLIGHT = 0.02
-"""Of accuracy; what we take for "slightly"."""
+"""Difference in accuracy that we take for "slightly"."""
 
 NOTHING = 2.0
-"""Per cent; the most that the paper has where regular adjustment "did not help"."""
+"""Per cent; the largest value in the paper where regular adjustment "did not help"."""
 
 _TRIPLE: Key = "user+group+walltime"
 _LOW: Final = tuple(percentile for percentile in ALL_PERCENTILES if percentile < 90)
 
 Parts: TypeAlias = Mapping[str, Part]
-"""Of a log, by what they are of."""
+"""Parts of a log by name."""
 
 
 def claims(study: Results) -> list[Claim]:
-    """Return the paper's statements with their verdicts, each on all logs together."""
+    """Return the paper's statements with their verdicts, each for all logs together."""
     logs = [log for log in study.logs if study.adjusts(log)]
 
     def one(text: str, of_log: Callable[[Found], Parts], test: Test, digits: int = 1, unit: str = "%") -> Claim:
@@ -167,7 +167,7 @@ def claims(study: Results) -> list[Claim]:
 
 
 def advantages(study: Results, log: Found, queue: str, *, apart: bool = False) -> list[tuple[int, str, Interval]]:
-    """Return by how many points selective gains more than regular, by percentile and measure."""
+    """Return the gain of selective minus regular adjustment in points, by percentile and measure."""
     return [
         (percentile, measure, advantage)
         for percentile in PERCENTILES
@@ -226,7 +226,7 @@ Scheme: TypeAlias = tuple[Key, int | None, int, float]
 
 
 def _months(study: Results, log: Found, *schemes: Scheme) -> list[dict[str, np.ndarray[Any, Any]]] | None:
-    """Return the figures of schemes month by month, None where one of them was not replayed."""
+    """Return the figures of schemes by month; None if one of them was not replayed."""
     found = [study.accuracy(log, *scheme) for scheme in schemes]
     if any(cell is None for cell in found):
         return None
@@ -235,7 +235,7 @@ def _months(study: Results, log: Found, *schemes: Scheme) -> list[dict[str, np.n
 
 
 def _apart(study: Results, log: Found, one: Scheme, two: Scheme) -> Part:
-    """Return by how much one scheme is more accurate than another."""
+    """Return the accuracy of one scheme minus that of another."""
     found = _months(study, log, one, two)
     if found is None:
         return of_sums([], [])
@@ -243,7 +243,7 @@ def _apart(study: Results, log: Found, one: Scheme, two: Scheme) -> Part:
 
 
 def _fewer(study: Results, log: Found, one: tuple[int | None, int, float], two: tuple[int | None, int, float]) -> Part:
-    """Return by how many per cent more jobs one scheme underestimates than another, both with the triple key."""
+    """Return by how many per cent one scheme underestimates more jobs than another, both with the triple key."""
     found = _months(study, log, (_TRIPLE, *one), (_TRIPLE, *two))
     if found is None:
         return of_sums([], [])
@@ -264,6 +264,6 @@ def _medians(study: Results, log: Found) -> Parts:
 
 
 def underestimated(study: Results, log: Found, months: int | None, percentile: int, floor: float) -> float:
-    """Return the share of the jobs that are underestimated, UE and BE together, with the triple key."""
+    """Return the share of underestimated jobs, UE and BE together, with the triple key."""
     cell = study.accuracy(log, _TRIPLE, months, percentile, floor)
     return float("nan") if cell is None else float((cell["UE"] + cell["BE"]) / cell["jobs"])

@@ -1,4 +1,4 @@
-"""Pictures of the study of walltime adjustment: how much jobs use, how good adjusted walltimes are, what they bring."""
+"""Pictures of the study of walltime adjustment: used shares of requests, accuracy of adjusted ones, and gains."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _TITLES: Final = {"wait": "mean wait", "slowdown": "mean slowdown", "weighted": 
 _TRIPLE: Final[Key] = "user+group+walltime"
 _DOUBLE: Final[Key] = "user+group"
 _HIGHEST: Final = 200
-"""Per cent of the baseline at which monthly panels end; what is beyond stands at the edge."""
+"""Upper end of monthly panels in per cent of the baseline; larger values are drawn at the edge."""
 
 
 def draw_use(study: Results) -> bytes:
-    """Return a row for each log: how R is distributed (Fig. 1), and its mean by quarter (Fig. 2)."""
+    """Return a row per log: the distribution of R (Fig. 1), and its mean by quarter (Fig. 2)."""
     logs = [log for log in study.logs if study.use(log)]
 
     def draw(figure: Figure) -> None:
@@ -63,7 +63,7 @@ def draw_use(study: Results) -> bytes:
 
 
 def draw_accuracy(study: Results) -> bytes:
-    """Return mean accuracy by percentile: a column a log; by key (Fig. 4), and by window with both keys (Fig. 8)."""
+    """Return mean accuracy by percentile, a column per log: by key (Fig. 4), and by window with both keys (Fig. 8)."""
     windows = study.options.windows
 
     def draw(figure: Figure) -> None:
@@ -92,7 +92,7 @@ def draw_accuracy(study: Results) -> bytes:
 
 
 def window(months: int | None) -> str:
-    """Return how long ago a job may have ended, in words."""
+    """Return a window of history in words."""
     return "all" if months is None else many(months, "month")
 
 
@@ -109,7 +109,7 @@ def _percentiles(axes: Axes, number: int, label: str, values: Sequence[float]) -
 
 
 def draw_shares(study: Results) -> bytes:
-    """Return jobs by category and percentile, a row a log; both keys, without and with floor (Fig. 5, 6 and 7)."""
+    """Return jobs by category and percentile, a row per log; both keys, without and with floor (Fig. 5, 6 and 7)."""
 
     def draw(figure: Figure) -> None:
         panels = figure.subplots(len(study.logs), 4, squeeze=False, sharex=True, sharey=True)
@@ -141,7 +141,7 @@ def draw_shares(study: Results) -> bytes:
 
 
 def draw_short(study: Results) -> bytes:
-    """Return what share of the jobs is badly (Fig. 9) and mildly (Fig. 10) underestimated, by window."""
+    """Return the shares of badly (Fig. 9) and mildly (Fig. 10) underestimated jobs, by window."""
 
     def draw(figure: Figure) -> None:
         panels = figure.subplots(len(study.logs), 4, squeeze=False, sharex=True)
@@ -166,7 +166,7 @@ def draw_short(study: Results) -> bytes:
 
 
 def draw_cumulative(study: Results) -> bytes:
-    """Return how accuracy is distributed, as it is and adjusted, a row a log (Fig. 11; one month, floor 0.5)."""
+    """Return the distribution of accuracy, original and adjusted, a row per log (Fig. 11; one month, floor 0.5)."""
 
     def draw(figure: Figure) -> None:
         panels = figure.subplots(len(study.logs), 2, squeeze=False, sharex=True, sharey=True)
@@ -207,7 +207,7 @@ def draw_cumulative(study: Results) -> bytes:
 
 
 def draw_tested(study: Results) -> bytes:
-    """Return mean accuracy by month, as it is and adjusted as for the schedules (Fig. 13)."""
+    """Return mean accuracy by month, original and adjusted as for the schedules (Fig. 13)."""
 
     def draw(figure: Figure) -> None:
         panels = figure.subplots(len(study.logs), 1, squeeze=False)[:, 0]
@@ -236,7 +236,7 @@ def draw_tested(study: Results) -> bytes:
 
 
 def draw_months(study: Results, log: Found, queue: str, *, apart: bool = False) -> bytes:
-    """Return means by month in per cent of those without adjustment (Fig. 14 to 17): a row an adjustment."""
+    """Return means by month in per cent of those without adjustment (Fig. 14 to 17): a row per adjustment."""
     averaged = set(study.averaged(log))
 
     def draw(figure: Figure) -> None:
@@ -278,7 +278,7 @@ def _monthly(axes: Axes, study: Results, log: Found, terms: dict[int, Terms], me
 
 
 def draw_gains(study: Results, *, apart: bool = False) -> bytes:
-    """Return average improvements with their intervals (Fig. 14 to 17 d), a row a log; hollow marks are the paper's."""
+    """Return average improvements with intervals (Fig. 14 to 17 d), a row per log; hollow markers are the paper's."""
     published = {(one.queue, one.adjustment, one.percentile, one.measure): one.percent for one in walltime_gains()}
 
     def draw(figure: Figure) -> None:

@@ -63,7 +63,7 @@ _FIGURES = {("wfp", "regular"): 14, ("wfp", "selective"): 15, ("fcfs", "regular"
 
 
 def banner(study: Results) -> str:
-    """Return what replaces the paper's log, and how the study is less than the full one."""
+    """Return what replaces the paper's log, and what a restricted study leaves out."""
     less = [text for text in study.missing if INTREPID.stem not in text and not text.startswith(INTREPID.trace)]
     if study.options.quick:
         less.append("two windows instead of six; no months apart and no other schemes (--quick)")
@@ -99,7 +99,7 @@ def _stand_in(study: Results) -> str:
 
 
 def walltime_report(study: Results, origin: Origin) -> Report:
-    """Return the report; the same study of the same origin gives the same bytes."""
+    """Return the report; it is a pure function of the study and its origin."""
     sites = [(Site(log.source.trace, log.source.processors, (), 0), log) for log in study.logs]
     sections = [
         summary_section(claims(study), caption=BY_INTERVALS),
@@ -123,10 +123,10 @@ def walltime_report(study: Results, origin: Origin) -> Report:
 
 
 def _compared(study: Results) -> dict[str, Compared]:
-    """Return the printed figures and ours, each of a log, and the statements on each item."""
+    """Return the printed figures and ours, each for a log, and the statements on each item."""
     pairs: dict[str, list[Pair]] = {}
     for cell in text_cells(study):
-        if cell.paper.low == cell.paper.high:  # a range has no figure to be near to
+        if cell.paper.low == cell.paper.high:  # a range is not a figure that ours could be close to
             pairs.setdefault(_ITEMS[cell.of], []).append(Pair(cell.paper.low, fmean((cell.low, cell.high))))
     for gain in gain_cells(study):
         name = _IMPROVEMENTS[gain.paper.queue, gain.paper.adjustment]
@@ -153,7 +153,7 @@ _ITEMS = {
     **dict.fromkeys(("median original", "median p85", "median p50"), "Fig. 11"),
     "best month": "Fig. 14",
 }
-"""Where the paper draws what its text names."""
+"""Pictures of the figures in the paper's text."""
 
 _IMPROVEMENTS = {
     ("wfp", "regular"): "Fig. 14",

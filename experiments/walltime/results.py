@@ -1,7 +1,7 @@
-"""The study of walltime adjustment: which runs there are, and what came out (Tang et al. 2013).
+"""The study of walltime adjustment: the list of runs and their results (Tang et al. 2013).
 
-What a mean improves by is averaged over months, each against itself without adjustment. Months that begin less than a
-window after the first submission are shown but not averaged: nothing can be known of most of their jobs.
+The improvement of a mean is averaged over months, each compared with itself without adjustment. Months that begin less
+than a window after the first submission are shown but not averaged: most of their jobs have no history.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ INTREPID: Final = Source(
     275858,
     remark="The archive has nine months of 2009; the paper took thirty, and evaluated schedules on the last twelve.",
 )
-"""The paper's own log, in the part that was published. Processors are cores, four to each of the paper's nodes."""
+"""The published part of the paper's own log. Processors are cores, four per node of the paper."""
 
 TRACES: Final = ("KTH", "SDSC")
-"""Logs with users, groups and estimates that stand in for it."""
+"""Logs with users, groups and estimates that replace it."""
 
 QUEUES: Final = ("wfp", "fcfs")
 
 ADJUSTMENTS: Final = ("regular", "selective")
 
 PERCENTILES: Final = (95, 85, 70)
-"""Under which schedules were evaluated."""
+"""Percentiles of the evaluated schedules."""
 
 MEASURES: Final = ("wait", "slowdown", "weighted")
 
 NEIGHBOURS: Final = (8, 9, 11, 12)
-"""Numbers of similar jobs that could as well have been asked for as `LEAST`."""
+"""Other reasonable values for the required number of similar jobs, `LEAST`."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class Options:
     """What a user chooses."""
 
     quick: bool = False
-    """Two windows only, and none of the changes to what the paper did."""
+    """Only two windows, and no changes to the paper's method."""
     intrepid: Path | None = None
-    """The file of the paper's log, where it is named."""
+    """The file of the paper's log, if it is named."""
 
     @property
     def windows(self) -> tuple[int | None, ...]:
-        """Months that are tried."""
+        """Windows in months."""
         return (1, None) if self.quick else WINDOWS
 
 
@@ -73,22 +73,22 @@ class Terms:
     adjustment: str | None = None
     """None: the users' own walltimes."""
     percentile: int | None = 85
-    """None: the run time itself."""
+    """None: adjusted to the run time itself."""
     key: Key = "user+group+walltime"
     months: int | None = 1
     floor: float = 0.5
     least: int = LEAST
     apart: bool = False
-    """Whether each month is simulated alone, and walltimes are adjusted by what ended in the record."""
+    """Whether each month is simulated separately, with walltimes adjusted by the recorded ends."""
 
     @property
     def baseline(self) -> Terms:
-        """The same without adjustment."""
+        """The same terms without adjustment."""
         return Terms(self.queue, apart=self.apart)
 
 
 def adjusted(queue: str, adjustment: str, percentile: int | None = 85, **changes: Any) -> Terms:
-    """Return terms under which walltimes are adjusted."""
+    """Return terms with adjusted walltimes."""
     return replace(Terms(queue, adjustment, percentile), **changes)
 
 
@@ -98,7 +98,7 @@ CHANGES: Final[dict[str, dict[str, Any]]] = {
     "similar by user alone": {"key": "user"},
     "exact: the run time itself": {"percentile": None},
 }
-"""One change at a time to what the paper recommends."""
+"""One change at a time to the paper's recommendation."""
 
 
 _WORDS: Final = {
@@ -110,7 +110,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True)
 class LogRun:
-    """Something asked of a log."""
+    """A log, and what is computed from it."""
 
     log: Found
     kind: Literal["use", "accuracy", "simulation"]
@@ -130,7 +130,7 @@ class LogRun:
 
 
 def study_runs(options: Options, logs: Sequence[Found]) -> list[LogRun]:
-    """Return all runs of the study with the logs at hand."""
+    """Return all runs of the study with the available logs."""
     found = []
     for log in logs:
         found.append(LogRun(log, "use"))
@@ -155,7 +155,7 @@ class Results(LogResults[Options, LogRun]):
     """All runs and their results, in the same order."""
 
     def label(self, run: LogRun) -> str:
-        """Return the log, and what was computed, in a word."""
+        """Return the log, and in a word what was computed."""
         return f"{run.log.name}, {_WORDS[run.kind]}"
 
     @cached_property
@@ -167,22 +167,22 @@ class Results(LogResults[Options, LogRun]):
         return found if found and found["jobs"] else None
 
     def use(self, log: Found) -> Result | None:
-        """Return what the jobs of a log used of their requests, None if it says nothing of that."""
+        """Return the used shares of requests in a log; None if it lacks the data."""
         return self._result(LogRun(log, "use"))
 
     def replay(self, log: Found, key: Key, months: int | None) -> Result | None:
-        """Return how good adjusted walltimes are, None if it was not asked."""
+        """Return the quality of adjusted walltimes; None if it was not computed."""
         return self._result(LogRun(log, "accuracy", key, months))
 
     def adjusts(self, log: Found) -> bool:
-        """Return whether any job has enough similar ones by the triple key: what is said of nothing proves nothing."""
+        """Return whether any job has enough similar ones by the triple key: a statement about none proves nothing."""
         found = self.replay(log, "user+group+walltime", None)
         return found is not None and found["no_history"] < found["jobs"]
 
     def accuracy(
         self, log: Found, key: Key, months: int | None, percentile: int, floor: float
     ) -> dict[str, Any] | None:
-        """Return one cell of that, with ``jobs``."""
+        """Return one cell of a replay, with ``jobs``."""
         found = self.replay(log, key, months)
         for cell in found["cells"] if found else ():
             if (cell["percentile"], cell["floor"]) == (percentile, floor):
@@ -190,16 +190,16 @@ class Results(LogResults[Options, LogRun]):
         return None
 
     def simulation(self, log: Found, terms: Terms) -> Result | None:
-        """Return what became of a log, None if it was not run."""
+        """Return the result of simulating a log; None if it was not run."""
         return self._result(LogRun(log, "simulation", terms=terms))
 
     def averaged(self, log: Found) -> list[str]:
-        """Return the months that are averaged: those that begin a window after the first submission, or later."""
+        """Return the averaged months: those that begin at least a window after the first submission."""
         found = self.simulation(log, Terms())
         return [month["month"] for month in found["months"] if month["after"] >= MONTH] if found else []
 
     def by_month(self, log: Found, terms: Terms, measure: str) -> dict[str, float]:
-        """Return the mean of each month over that without adjustment; empty for a month in which no job waited."""
+        """Return each month's mean divided by that without adjustment; months in which no job waited are left out."""
         found, base = self.simulation(log, terms), self.simulation(log, terms.baseline)
         if found is None or base is None:
             return {}
@@ -210,17 +210,17 @@ class Results(LogResults[Options, LogRun]):
         }
 
     def gains(self, log: Found, terms: Terms, measure: str) -> dict[str, float]:
-        """Return by how many per cent a mean is better than without adjustment, by the months that are averaged."""
+        """Return the improvement of a mean over no adjustment in per cent, for each averaged month."""
         ratios = self.by_month(log, terms, measure)
         return {month: 100 * (1 - ratios[month]) for month in self.averaged(log) if month in ratios}
 
     def gain(self, log: Found, terms: Terms, measure: str) -> Interval | None:
-        """Return the mean of `gains` with its 90% interval over months, None if there are none."""
+        """Return the mean of `gains` with its 90% interval over months; None if there are none."""
         found = list(self.gains(log, terms, measure).values())
         return interval(found) if found else None
 
     def advantages(self, log: Found, terms: Terms, measure: str) -> list[float]:
-        """Return by how many points selective adjustment gains more than regular, month by month."""
+        """Return the gain of selective minus that of regular adjustment in points, for each month."""
         regular, selective = (
             self.gains(log, replace(terms, adjustment=adjustment), measure) for adjustment in ADJUSTMENTS
         )
@@ -232,16 +232,16 @@ class Results(LogResults[Options, LogRun]):
         return interval(pairs) if pairs else None
 
     def steady(self, log: Found, queue: str, adjustment: str, measure: str) -> dict[str, float]:
-        """Return `gains` at the 85th percentile, averaged over the numbers of similar jobs that could be asked for.
+        """Return `gains` at the 85th percentile, averaged over the reasonable numbers of required similar jobs.
 
-        One simulation is one random draw: a job that starts a second later moves all behind it. These are five draws.
+        One simulation is one random draw: a job that starts a second later moves all jobs behind it. These are five.
         """
         terms = [adjusted(queue, adjustment, least=least) for least in (LEAST, *NEIGHBOURS)]
         found = [gains for each in terms if (gains := self.gains(log, each, measure))]
         return {month: float(np.mean([gains[month] for gains in found])) for month in found[0]} if found else {}
 
     def steady_advantage(self, log: Found, queue: str, measure: str) -> Interval | None:
-        """Return `advantage` at the 85th percentile, of `steady` gains; None if there is only one of them."""
+        """Return `advantage` at the 85th percentile, from `steady` gains; None in a quick study."""
         if self.options.quick:
             return None
         regular, selective = (self.steady(log, queue, adjustment, measure) for adjustment in ADJUSTMENTS)
@@ -249,13 +249,13 @@ class Results(LogResults[Options, LogRun]):
         return interval(pairs) if pairs else None
 
     def chance(self, log: Found, queue: str, adjustment: str, measure: str) -> float | None:
-        """Return the standard deviation of the gain over those throws, in points; None if there is only one."""
+        """Return the standard deviation of the gain over the draws of `steady`, in points; None for a single draw."""
         terms = [adjusted(queue, adjustment, least=least) for least in (LEAST, *NEIGHBOURS)]
         found = [gain.mean for each in terms if (gain := self.gain(log, each, measure)) is not None]
         return float(np.std(found, ddof=1)) if len(found) > 1 else None
 
     def whole_gain(self, log: Found, terms: Terms, measure: str) -> float | None:
-        """Return by how many per cent the mean over all jobs of the log is better than without adjustment."""
+        """Return the improvement over no adjustment, in per cent, of the mean over all jobs of the log."""
         found, base = self.simulation(log, terms), self.simulation(log, terms.baseline)
         if found is None or base is None or terms.apart or not base["all"][measure]:
             return None

@@ -1,10 +1,10 @@
-"""Runs of the study of walltime adjustment: what a log shows of it, and what EASY makes of it.
+"""Runs of the study of walltime adjustment: accuracy from a log alone, and simulations of EASY.
 
-Each is a pure function of its configuration (see `experiments.framework.ledger`), in which `kind` says what is asked:
+Each is a pure function of its configuration (see `experiments.framework.ledger`); its `kind` is one of:
 
-    use          how much of their requests jobs used, by quarter and by what they have in common (Fig. 1, 2, Table 2)
-    accuracy     how good adjusted walltimes are, for one key and window at all percentiles and floors (Fig. 4 to 11)
-    simulation   what becomes of the waits, month by month (Fig. 14 to 17)
+    use          the used shares of requests, by quarter and by group of similar jobs (Fig. 1, 2, Table 2)
+    accuracy     the quality of adjusted walltimes, for one key and window at all percentiles and floors (Fig. 4 to 11)
+    simulation   the waits, month by month (Fig. 14 to 17)
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = ["LENGTHS", "walltime_run"]
 MINUTE = 60
 
 LENGTHS = (MINUTE, 600, 3600)
-"""Seconds at which classes of run times begin, beside 0."""
+"""Lower bounds of classes of run times in seconds, besides 0."""
 
 
 def walltime_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
@@ -55,12 +55,13 @@ def walltime_run(configuration: Configuration, *, files: Mapping[str, str]) -> R
     Parameters
     ----------
     configuration
-        ``kind`` and the ``log``'s hash. Of "accuracy" also ``key`` and ``months``; of "simulation" ``processors``,
-        ``queue``, ``adjustment`` (None: nothing is adjusted), the scheme (``key``, ``months``, ``percentile``,
-        ``floor``, ``least``; a percentile of None adjusts everything to the run time, which cannot be known) and
-        ``apart``: whether each month is simulated alone, from an empty machine, with walltimes adjusted by the record.
+        ``kind`` and the hash of the ``log``. For "accuracy" also ``key`` and ``months``; for "simulation"
+        ``processors``, ``queue``, ``adjustment`` (None for none), the scheme (``key``, ``months``, ``percentile``,
+        ``floor``, ``least``; the percentile None adjusts everything to the run time, which no scheduler knows) and
+        ``apart``: whether each month is simulated separately, from an empty machine, with walltimes adjusted by the
+        record.
     files
-        Where the log with a hash is.
+        Paths of the logs by hash.
     """
     log = load_log(Path(files[configuration["log"]]), configuration["log"])
     if configuration["kind"] == "use":
@@ -114,7 +115,7 @@ def _accuracy(log: Log, configuration: Configuration) -> Result:
 
 
 def _by_month(index: NDArray[np.int64], labels: Sequence[str], **columns: NDArray[Any]) -> dict[str, dict[str, Any]]:
-    """Return by month how many jobs there are, and the mean of each column; of "accuracy" the median, too."""
+    """Return by month the number of jobs, and the mean of each column; for "accuracy" also the median."""
     jobs = np.bincount(index)
     means = {name: (np.bincount(index, weights=column) / jobs).tolist() for name, column in columns.items()}
     order = np.argsort(index, kind="stable")
@@ -153,11 +154,11 @@ def _simulation(log: Log, configuration: Configuration) -> Result:
 
 
 Parts = list[tuple[Adjusted, NDArray[np.bool_]]]
-"""For each month a schedule, and which of its jobs are the month's."""
+"""For each month a schedule, and which of its jobs belong to the month."""
 
 
 def _together(log: Log, jobs: RigidJobs, index: NDArray[np.int64], configuration: Configuration) -> Parts:
-    """Return one simulation of all months."""
+    """Return one simulation of all months together."""
     adjustment, queue = configuration["adjustment"], configuration["queue"]
     if adjustment is None:
         whole = simulate_adjusted(jobs, None, queue=queue)
@@ -170,7 +171,7 @@ def _together(log: Log, jobs: RigidJobs, index: NDArray[np.int64], configuration
 
 
 def _apart(log: Log, jobs: RigidJobs, index: NDArray[np.int64], configuration: Configuration) -> Parts:
-    """Return each month simulated alone."""
+    """Return separate simulations of all months."""
     adjusted = jobs.estimate
     if configuration["adjustment"] is not None:
         scheme = _scheme(configuration)
@@ -199,7 +200,7 @@ def _chosen(jobs: RigidJobs, chosen: NDArray[np.bool_]) -> RigidJobs:
 
 
 def _with_walltimes(jobs: RigidJobs, adjusted: NDArray[np.int64], configuration: Configuration) -> Schedule:
-    """Return what EASY does when it plans by given walltimes."""
+    """Return the schedule of EASY if it plans with the given walltimes."""
     simulation = Simulation(
         jobs,
         "easy",
@@ -215,10 +216,10 @@ def _with_walltimes(jobs: RigidJobs, adjusted: NDArray[np.int64], configuration:
 def _figures(found: Adjusted, chosen: NDArray[np.bool_], queue: str) -> dict[str, Any]:
     """Return the figures of some of a schedule's jobs.
 
-    ``wait``, ``slowdown`` and ``bounded`` are means, ``slowdown_60`` is that of jobs of a minute and more, ``top`` the
-    part of the sum of slowdowns that the 1% largest make up. ``weighted`` is the weighted wait; ``alike`` is how many
-    equally heavy jobs would make a weighted mean as unsure as theirs, (Σ p)² / Σ p². ``beyond`` is the part of the
-    jobs' work that they did after their adjusted walltimes had run out.
+    ``wait``, ``slowdown`` and ``bounded`` are means, ``slowdown_60`` is the mean over jobs of at least a minute,
+    ``top`` the share of the 1% largest slowdowns in their sum. ``weighted`` is the weighted wait; ``alike`` is the
+    number of equally heavy jobs with the same uncertainty of the weighted mean, (Σ p)² / Σ p². ``beyond`` is the share
+    of the jobs' work that they did after the end of their adjusted walltimes.
     """
     schedule = found.schedule
     of_jobs = job_figures(schedule).of(chosen)
@@ -248,9 +249,9 @@ def _figures(found: Adjusted, chosen: NDArray[np.bool_], queue: str) -> dict[str
 
 
 def _classes(schedule: Schedule) -> list[dict[str, Any]]:
-    """Return how many jobs there are, and the sums of their waits and slowdowns, by run time and by what was asked for.
+    """Return numbers of jobs, and sums of their waits and slowdowns, by run time and request.
 
-    Jobs of no length, which have no slowdown, are left out.
+    Jobs of run time 0, which have no slowdown, are left out.
     """
     figures = job_figures(schedule)
     length = np.digitize(figures.run_time, LENGTHS)
@@ -276,7 +277,7 @@ def _mean(values: NDArray[np.float64]) -> float | None:
 
 
 def _top(values: NDArray[np.float64]) -> float | None:
-    """Return the part of the sum that the largest 1% make up, at least one."""
+    """Return the share of the largest 1%, at least one value, in the sum."""
     if not len(values):
         return None
     ordered = np.sort(values)[::-1]
