@@ -20,6 +20,7 @@ os.environ["HYPOTHESIS_NO_PLUGINS"] = "1"  # there is one, which imports trio in
 import budget
 import bytecode
 import folded
+import installed
 import layers
 import pytest
 import reports
@@ -45,6 +46,7 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 warm.install()
+installed.read_once()
 
 # What is imported and collected stays until the end: garbage is looked for after that, and not among it.
 gc.disable()
@@ -80,6 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+    gc.set_threshold(1000, 10, 200)  # to look through what modules keep, again and again, finds nothing
     gc.enable()
 
 

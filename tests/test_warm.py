@@ -118,3 +118,28 @@ def test_a_worker_is_forked_from_a_server_that_has_imported_the_tests(tmp_path, 
     assert worker() == ("True -c\n", True)
     warm.workers_are_started()
     assert worker() == ("False -c\n", False)
+
+
+ENDS = {
+    "what is registered and other threads": """
+import atexit, threading, time
+atexit.register(print, "registered")
+threading.Thread(target=lambda: (time.sleep(0.05), print("from a thread"))).start()
+print("main", end=" ")
+""",
+    "an error": "print('out'); 1 / 0",
+    "a status": "print('out', end=''); raise SystemExit(300)",
+    "a text": "raise SystemExit('said')",
+    "an interruption": "print('out'); raise KeyboardInterrupt",
+    "an output that is closed": "import os; print('out'); os.close(1)",
+}
+
+
+@pytest.mark.parametrize("program", ENDS.values(), ids=ENDS)
+def test_it_ends_as_from_cold(program):
+    cold = {**os.environ, "PYTHON_MADE_UP": "1"}  # so that nothing is forked
+    ends = []
+    for environment in (None, cold):
+        done = subprocess.run([sys.executable, warm.RUN, program], capture_output=True, text=True, env=environment)
+        ends.append((done.returncode, done.stdout, done.stderr.splitlines()[-1:]))
+    assert ends[0] == ends[1]

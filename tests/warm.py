@@ -9,6 +9,9 @@ test that begins ``[sys.executable, warm.RUN, TEXT, ...]`` is forked, too: as ``
 
 The workers of a run are forked, too, once `prepare_workers` has been called: from a server that has imported the tests.
 
+A forked process ends once it has run what is registered for its end: to take apart what it shares with the server, as
+Python does, would take longer than most commands run, and copy it all.
+
 Whatever a fork could not show is started as ever: other programs, options of Python's own, other values of variables
 that Python, numba or the C library read when they start, and everything where ``GAS_TESTS_COLD`` is set.
 """
@@ -16,6 +19,7 @@ that Python, numba or the C library read when they start, and everything where `
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import json
 import os
@@ -23,6 +27,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -244,6 +249,35 @@ def become(request: dict[str, Any], streams: list[int]) -> tuple[str | None, lis
     return request["text"], list(request["words"])
 
 
+class Ending:
+    """Ends this process last of all that is registered for its end: make it before anything else is registered."""
+
+    def __init__(self) -> None:
+        self.status: int | None = None
+        atexit.register(self.leave)
+
+    @contextlib.contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note with which exit status this process is to end, by an end of this block that Python makes one."""
+        try:
+            yield
+        except SystemExit as end:
+            self.status = 0 if end.code is None else end.code if isinstance(end.code, int) else 1
+            raise
+        except Exception:
+            self.status = 1
+            raise
+        self.status = 0
+
+    def leave(self) -> None:
+        """End this process, unless something is left to be said: of an interruption, or of what cannot be written."""
+        with contextlib.suppress(Exception):
+            if self.status is not None:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(self.status & 0xFF)
+
+
 def import_all() -> None:
     """Import what the commands import when they run, and load the service's machine code."""
     import gas.cli.commands
@@ -281,6 +315,7 @@ if __name__ == "__main__":
     import importlib.util
     import signal
 
+    ending = Ending()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption of the tests is for its children
     del sys.path[0]  # this folder: `python -m gas` does not have it
     if sys.argv[2:]:
@@ -289,12 +324,13 @@ if __name__ == "__main__":
         import_all()
     control = socket.socket(fileno=int(sys.argv[1]))
     program, given = serve(control)
-    if program is not None:
-        sys.argv = given
-        exec(compile(program, "<string>", "exec"), {"__name__": "__main__"})
-        sys.exit()
-    sys.argv = [str(Path(importlib.util.find_spec("gas").origin).with_name("__main__.py")), *given]  # type: ignore
+    with ending.noted():
+        if program is not None:
+            sys.argv = given
+            exec(compile(program, "<string>", "exec"), {"__name__": "__main__"})
+            sys.exit()
+        sys.argv = [str(Path(importlib.util.find_spec("gas").origin).with_name("__main__.py")), *given]  # type: ignore
 
-    from gas.cli.main import main
+        from gas.cli.main import main
 
-    main()
+        main()
