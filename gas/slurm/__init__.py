@@ -42,7 +42,9 @@ parameter of its own, so kernels that call each other repeat long lists of param
     choosing      which of these nodes a job gets; `dealing` is how many CPUs it gets on each
     taking        what the job still misses while its nodes are chosen, and working memory for that
     switches      the choice of nodes by switches (topology/tree)
+    linear        the choice of whole nodes by select/linear
     owners        nodes that jobs of other users keep from a job (ExclusiveUser)
+    closures      nodes and licences that reservations keep from a record
     will_run      the first end of running jobs at which a job fits
     table         the time table: which resources are planned in which span
     search        the search for the start of one record

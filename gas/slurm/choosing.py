@@ -16,6 +16,7 @@ from gas.slurm.fitting import (
     LAST_COUNTED,
     LEAST,
     LEAST_LOADED,
+    LINEAR,
     MOST,
     OF_JOB,
     ORDER,
@@ -25,6 +26,7 @@ from gas.slurm.fitting import (
     WHOLE,
     cpus_on,
 )  # fmt: skip
+from gas.slurm.linear import by_runs
 from gas.slurm.machine import Machine, Use
 from gas.slurm.switches import by_switches
 from gas.slurm.taking import (
@@ -44,7 +46,7 @@ from gas.slurm.taking import (
 )  # fmt: skip
 from gas.slurm.versions import Rules
 
-__all__ = ["choose", "choose_with", "do_if_idle", "may_do"]
+__all__ = ["choose", "choose_light", "choose_with", "do_if_idle", "may_do"]
 
 
 @lean_kernel
@@ -118,6 +120,8 @@ def choose_with(
             most = max(most, capacity[node])
     if count < need[LEAST] or total < need[CPUS]:
         return False
+    if need[ORDER] == LINEAR:
+        return by_runs(capacity, count, need, required, work, given)
     if first_node and need[MOST] == 1 and not need[HAS_REQUIRED]:
         return _first(capacity, count, need, gres, machine, use, work, given) and dealt(
             capacity, need, gres, machine, use, given
@@ -154,6 +158,38 @@ def choose_with(
             return False
         if _in_order(left, count, need, gres, required, machine, use, work, given):
             return dealt(capacity, need, gres, machine, use, given)
+
+
+@lean_kernel
+def choose_light(
+    capacity: NDArray[np.int64],
+    need: NDArray[np.int64],
+    gres: NDArray[np.int64],
+    required: NDArray[np.bool_],
+    machine: Machine,
+    use: Use,
+    first_node: bool,
+    weakest: bool,
+    work: Work,
+    given: NDArray[np.int64],
+) -> bool:
+    """Do as `choose_with` where a job starts: select/linear gets the nodes of the lowest weights that suffice."""
+    if need[ORDER] != LINEAR:
+        return choose_with(capacity, need, gres, required, machine, use, first_node, weakest, work, given)
+    bound = -1
+    while True:
+        following = -1
+        for node in range(len(capacity)):
+            weight = machine.weight[node]
+            if capacity[node] > 0 and weight > bound and (following < 0 or weight < following):
+                following = weight
+        if following < 0:
+            return False
+        bound = following
+        for node in range(len(capacity)):
+            work.left[node] = capacity[node] if machine.weight[node] <= bound else 0
+        if choose_with(work.left, need, gres, required, machine, use, first_node, weakest, work, given):
+            return True
 
 
 @lean_kernel

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel, shared
 from gas.slurm.bench import Bench
+from gas.slurm.closures import lacks_licences
 from gas.slurm.fitting import (
     LIMITED,
     OF_JOB,
@@ -43,7 +44,7 @@ from gas.slurm.rows import (
     Plans,
     Records,
 )  # fmt: skip
-from gas.slurm.search import Search, lacks_licences, leaving_first, seek
+from gas.slurm.search import Search, leaving_first, seek
 from gas.slurm.startable import might_start, write_open
 from gas.slurm.table import Table, enter, span_of
 from gas.slurm.versions import Rules

@@ -37,11 +37,11 @@ LONE_TASKS says of a job that leaves threads of cores unused that it starts only
 tasks, or, below 0, nowhere.
 """
 
-TIGHTEST, LEAST_LOADED, FROM_THE_END, BY_SWITCHES, LAST_COUNTED = range(5)
+TIGHTEST, LEAST_LOADED, FROM_THE_END, BY_SWITCHES, LAST_COUNTED, LINEAR = range(6)
 """Orders of nodes.
 
 The tightest run of neighbours; those that give the largest share of their CPUs; the last ones; on as few switches as
-can be; as LEAST_LOADED, but each counts for what the node gives that was looked at last.
+can be; as LEAST_LOADED, but each counts for what the node gives that was looked at last; as select/linear does.
 """
 
 OF_NODE, OF_TASK, OF_JOB = range(3)  # rows of the table of generic resources
@@ -96,7 +96,7 @@ def memory_on(node: int, given: int, need: NDArray[np.int64], machine: Machine) 
 @lean_kernel
 def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use) -> int:
     """Return how many CPUs a node can give to a job, 0 if it can't have part of it (_can_job_run_on_node)."""
-    if need[WHOLE] and use.jobs[node] > 0:
+    if (need[WHOLE] and use.jobs[node] > 0) or need[NODE_MEMORY] > machine.memory[node]:
         return 0
     free = machine.cpus[node]
     whole_tasks = 0

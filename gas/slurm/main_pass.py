@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel, shared
-from gas.slurm.choosing import choose_with, do_if_idle
+from gas.slurm.choosing import choose_light, choose_with, do_if_idle
+from gas.slurm.closures import lacks_licences, reserved
 from gas.slurm.cycle import begin, note
 from gas.slurm.fitting import HAS_REQUIRED, LEAST, WHOLE, capable
 from gas.slurm.machine import Machine, Use
 from gas.slurm.node_sets import BITS, Words, count, has_outside, keep, put, remove, unpacked
 from gas.slurm.owners import kept_until
 from gas.slurm.rows import Closures, Parameters, Plans, Records
-from gas.slurm.search import Room, lacks_licences, reserved
+from gas.slurm.search import Room
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running
 
@@ -163,7 +164,7 @@ def run_pass(
                     if not do_if_idle(there, need, gres, required, machine, use, idle, rules, work, given):
                         continue
                     capable(there, need, gres, machine, use, capacity)
-                    if choose_with(
+                    if choose_light(
                         capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given
                     ):  # fmt: skip
                         outcome = STARTED

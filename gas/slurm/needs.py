@@ -133,10 +133,13 @@ class Needs:
         self._need_memory(job, partition, row, per_task)
         on_node = job.cpus_per_node or per_task * max(per_node, 1)
         row[fitting.NODE_MEMORY] = max(row[fitting.MEMORY], row[fitting.CPU_MEMORY] * on_node)
+        if not self.with_memory:  # nodes must have it, and jobs may share it (seen on 22.05, 24.11 and 26.05)
+            row[fitting.TASK_MEMORY] = row[fitting.CPU_MEMORY] = 0
         row[fitting.CORE_MEMORY] = row[fitting.CPU_MEMORY] if in_cores else 0
         # before, the rest counts unless CPUs are as many as there is memory for, or as GPUs want (seen on 22.05)
         per_cpu = self.with_memory and row[fitting.TASK_MEMORY] > 0
         row[fitting.MULTIPLES] = self.rules.whole_tasks or bool(job.cpus_per_gpu) or per_cpu
+        row[fitting.MULTIPLES] &= row[fitting.ORDER] != fitting.LINEAR
 
     def _order(self, partition: Partition, selection: frozenset[str], *, serial: bool, contiguous: bool) -> int:
         """Return the order in which nodes of equal weight are allocated; `serial`: to a job of one CPU."""
@@ -144,6 +147,8 @@ class Needs:
             return fitting.LAST_COUNTED if self.rules.last_counted else fitting.LEAST_LOADED
         if serial and "pack_serial_at_end" in self.cluster.scheduling.parameters:
             return fitting.FROM_THE_END
+        if self.settings.selection == "linear" and self.cluster.switches is None:
+            return fitting.LINEAR
         return fitting.TIGHTEST if contiguous or self.cluster.switches is None else fitting.BY_SWITCHES
 
     def numbers_of_nodes(self, job: Job, partition: Partition) -> tuple[int, int, int]:

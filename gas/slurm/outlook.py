@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from gas.slurm.beyond import Beyond, moves
 from gas.slurm.choosing import choose
+from gas.slurm.closures import in_the_way
 from gas.slurm.fitting import BY_SWITCHES, ORDER, capable, held_on
 from gas.slurm.machine import idle_of
 from gas.slurm.order import Blocked, Record
 from gas.slurm.passes import Shares
 from gas.slurm.reservations import NEVER_OVER
 from gas.slurm.rows import Plans, nodes_of, shares_of
-from gas.slurm.search import in_the_way
 from gas.slurm.state import State
 from gas.slurm.why import FINAL, Why, why_of
 

@@ -13,21 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
-from gas.slurm.choosing import do_if_idle
+from gas.slurm.choosing import choose_light, do_if_idle
+from gas.slurm.closures import reserved
 from gas.slurm.fitting import (
     CPUS,
     HAS_GRES,
     HAS_REQUIRED,
     LEAST,
+    LINEAR,
     NODE_CPUS,
     NODE_MEMORY,
+    ORDER,
     PER_NODE,
     TASK_CPUS,
     capable,
     cpus_on,
 )  # fmt: skip
 from gas.slurm.machine import Machine, Use
-from gas.slurm.node_sets import Words, appears, at_least, has_outside, keep, meets, of_given, put, remove, unpacked
+from gas.slurm.node_sets import Words, appears, at_least, has_outside, keep, of_given, put, unpacked
 from gas.slurm.owners import kept_until, take_out
 from gas.slurm.rows import IN_RESERVATION, NOW_ONLY, NOWHERE, PLANNED, STARTED, WINDOW, Closures, Parameters, Records
 from gas.slurm.startable import reach_now, reach_until
@@ -36,7 +39,7 @@ from gas.slurm.taking import Work, work_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import NEVER, Running, add, will_run
 
-__all__ = ["Room", "Search", "in_the_way", "lacks_licences", "leaving_first", "reserved", "room_of", "seek"]
+__all__ = ["Room", "Search", "leaving_first", "room_of", "seek"]
 
 FAR = 1 << 60
 
@@ -121,80 +124,6 @@ def room_of(machine: Machine, words: int, jobs: int) -> Room:
 
 
 @lean_kernel
-def in_the_way(one: int, start: int, limit: int, closures: Closures) -> bool:
-    """Return whether a job would reach into a reservation: one that moves ahead is always as far away."""
-    if closures.room[one] >= 0:
-        return bool(limit > closures.room[one])
-    return bool(closures.start[one] < start + limit and closures.end[one] > start)
-
-
-@lean_kernel
-def reserved(
-    at: int,
-    start: int,
-    records: Records,
-    closures: Closures,
-    sets: Words,
-    nodes: Words,
-) -> tuple[int, bool]:
-    """Remove nodes reserved for others; return the first start that can be tried, and whether any overlapped.
-
-    -1 is never (reservation.c, job_test_resv).
-    """
-    required = records.required[at]
-    own = records.reservation[at]
-    overlapped = False
-    for _ in range(10):
-        moved = False
-        put(nodes, sets[records.nodes[at]])
-        overlapped = False
-        if own >= 0 and not closures.flexible[own]:
-            if start < closures.start[own] or start >= closures.end[own]:
-                return -1, False
-            keep(nodes, sets[closures.nodes[own]])
-        for one in range(len(closures.start)):
-            if one == own:
-                continue
-            if in_the_way(one, start, records.limit[at], closures):
-                closed = sets[closures.nodes[one]]
-                if own < 0 and (
-                    (closures.whole[one, records.partition[at]] and meets(closed, nodes))
-                    or (records.need[at, HAS_REQUIRED] and meets(closed, sets[required]))
-                ):
-                    start = closures.end[one]
-                    moved = True
-                    overlapped = True
-                    break
-                if meets(closed, nodes):
-                    overlapped = True
-                remove(nodes, closed)
-        if not moved:
-            break
-    return start, overlapped
-
-
-@lean_kernel
-def lacks_licences(at: int, now: int, records: Records, closures: Closures, licences: NDArray[np.int64]) -> bool:
-    """Return whether there are too few licences now, without those reserved for others during the job.
-
-    license.c, license_job_test; reservation.c, job_test_lic_resv.
-    """
-    for name in range(len(licences)):
-        wanted = records.licences[at, name]
-        if wanted > 0:
-            for one in range(len(closures.start)):
-                if (
-                    one != records.reservation[at]
-                    and closures.start[one] < now + records.limit[at]
-                    and closures.end[one] > now
-                ):
-                    wanted += closures.licences[one, name]
-            if wanted > licences[name]:
-                return True
-    return False
-
-
-@lean_kernel
 def leaving_first(running: Running, job: int, soonest: NDArray[np.int64]) -> None:
     """Write when the first job leaves each node of a record."""
     for share in range(running.first[job], running.first[job] + running.shares[job]):
@@ -268,11 +197,12 @@ def _seek(
     kept = kept_until(records.sharing[at], now, running, room.until)
     unpacked(sets[records.nodes[at]], there)
     least_cpus = max(need[TASK_CPUS] * max(need[PER_NODE], 1), need[NODE_CPUS])
-    preempts = False
+    preempts, linear_select = False, need[ORDER] == LINEAR
     for kind in range(len(preemptable)):
         preempts = preempts or preemptable[kind]
     # Starts without enough nodes in reach fail; of the others, what each node gives is calculated once it matters.
-    quick = not preempts and not (need[HAS_GRES] and len(machine.near) > 0)  # a test that fails leaves weights there
+    quick = not preempts and not linear_select
+    quick = quick and not (need[HAS_GRES] and len(machine.near) > 0)  # a test that fails leaves weights there
     reach, left_by, calculated = room.reach, 0, False
     reach_now(need, machine, use, reach)
     with_licences = False
@@ -365,7 +295,7 @@ def _seek(
                 able, cpus = 0, 0
                 for node in range(size):
                     if inside[node]:
-                        left = later < 0 or preempts or room.soonest[node] <= later
+                        left = later < 0 or preempts or linear_select or room.soonest[node] <= later
                         share_of_it = most[node] if left else present[node]
                         if share_of_it > 0:
                             able += 1
@@ -374,7 +304,7 @@ def _seek(
                     continue  # else the test, which fails, leaves weights of nodes
                 if not do_if_idle(inside, need, gres, required, machine, idle, idle, rules, room.work, trial):
                     continue
-                if rules.future and start > now:
+                if rules.future and start > now and not linear_select:
                     _let_end(start, need, gres, machine, use, running, rules.inclusive, room)
                 one_start = will_run(
                     now, start, later, now_only, inside, present, room.ended[0], need, gres, required, preemptable,
@@ -416,6 +346,13 @@ def _seek(
                     keep(some, sets[options[option]])
                     unpacked(some, inside)
                     if do_if_idle(inside, need, gres, required, machine, use, idle, rules, room.work, trial):
+                        if linear_select:
+                            for node in range(size):
+                                room.work.capacity[node] = present[node] if inside[node] else 0
+                            choose_light(
+                                room.work.capacity, need, gres, required, machine, use, rules.first_node,
+                                rules.weakest, room.work, given,
+                            )  # fmt: skip
                         return STARTED, now, tested
                 return PLANNED, now, tested
             if now_only:

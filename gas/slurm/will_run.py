@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
 from gas.slurm.choosing import choose_with, may_do
-from gas.slurm.fitting import CPUS, LEAST, cpus_on, leave_weights
+from gas.slurm.fitting import CPUS, LEAST, LINEAR, ORDER, cpus_on, leave_weights
 from gas.slurm.machine import Machine, Use
 from gas.slurm.taking import Work
 from gas.slurm.versions import Rules
@@ -165,7 +165,8 @@ def will_run(
             capacity[node] = present[node]
             nodes += 1
             cpus += present[node]
-    trying_now = not rules.future or start <= now
+    linear_select = need[ORDER] == LINEAR  # which is not told what start is tried, and removes one by one
+    trying_now = not rules.future or start <= now or linear_select
     if (
         (trying_now or not (only_now or preempts))
         and nodes >= need[LEAST]
@@ -207,7 +208,7 @@ def will_run(
         following = -1  # the end of the next job
         while at < total:
             job = running.order[at]
-            if rules.future and later >= 0 and running.end[job] > later:
+            if rules.future and later >= 0 and running.end[job] > later and not linear_select:
                 more = False
                 break
             at += 1
@@ -227,7 +228,7 @@ def will_run(
                 ahead += 1
             if ahead < total:
                 following = running.end[running.order[ahead]]
-            if following < 0 or following > base + window:
+            if following < 0 or following > base + window or linear_select:
                 break
             together += 1
             if together > TOGETHER:
@@ -243,7 +244,7 @@ def will_run(
             and choose_with(capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given)
         ):
             found = running.end[last]
-            if rules.relevant_end:
+            if rules.relevant_end and not linear_select:
                 found = max(_last_on(given, running, removed[before_groups:count]), now)
             if found <= now:  # it should have gone already
                 found = max(found + grace, now + 1)

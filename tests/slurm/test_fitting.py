@@ -126,6 +126,15 @@ def test_tasks_of_a_node_need_memory_for_themselves_and_not_for_all_of_their_las
     assert places(made, cpus=3, memory_per_cpu=300) is None
 
 
+def test_memory_of_a_cpu_that_is_not_given_out_must_be_there_for_a_task_and_no_more():
+    """Seen on 22.05, 24.11 and 26.05 under CR_CPU: -n 2 -c 2 --mem-per-cpu=400 starts on one node of 1,000 MB."""
+    made = with_nodes(cluster(nodes=2), memory=[1000] * 2)
+    assert places(made, cpus=4, cpus_per_task=2, memory_per_cpu=400) == [0]
+    assert places(made, cpus=4, memory_per_cpu=400, exclusive=True) == [0]
+    assert places(made, cpus=3, cpus_per_task=3, memory_per_cpu=400) is None
+    assert places(made, cpus=1, memory_per_node=1001) is None
+
+
 def test_a_job_gets_nodes_with_as_many_free_cpus_as_it_asks_for_of_each():
     made = cluster(running(1, "n0", end=600, cpus_on={"n0": 2}), running(2, "n1", end=900, cpus_on={"n1": 3}), nodes=2)
     assert planned(made, job(cpus=3)) == (0, [0, 1])

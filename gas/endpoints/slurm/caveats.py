@@ -92,10 +92,11 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
             f"{' and '.join(sorted(shared))} of GPUs are counted apart from the GPUs: beside jobs with the other, jobs "
             "with either may start later than shown"
         )
-    if cluster.settings is not None and cluster.settings.selection == "linear":
+    odd = cluster.switches is not None or any(one.gres for one in cluster.nodes if one.name in there)
+    if cluster.settings is not None and cluster.settings.selection == "linear" and odd:
         yield (
-            "nodes are given out by select/linear, which Gas does not model: jobs may start at other times, and on "
-            "other nodes, than shown"
+            "nodes are given out by select/linear, which Gas does not model with switches and generic resources: jobs "
+            "may start at other times, and on other nodes, than shown"
         )
     waiting = [job for job in cluster.jobs if job.pending and job.unclear and here.intersection(job.partitions)]
     if waiting:

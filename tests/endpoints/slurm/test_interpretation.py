@@ -13,7 +13,7 @@ from gas.endpoints.slurm.options import Options
 from gas.errors import Infeasible, NotFound
 from gas.profile.flat import NEVER
 from gas.slurm.accounting import Accounting, Association, Qos
-from gas.slurm.cluster import Cluster, Gres, Job, Node, Partition, Reservation, Scheduling, Tasks
+from gas.slurm.cluster import Cluster, Gres, Job, Node, Partition, Reservation, Scheduling, Switch, Tasks
 from gas.slurm.settings import Settings
 from gas.slurm.why import Why
 
@@ -500,7 +500,8 @@ def test_a_qos_that_reserves_nothing_is_told():
         ({"nodes": with_gres("gpu")}, None),
         ({"nodes": with_gres("gpu", sockets=2)}, "nodes whose free cores are near free GPUs"),
         ({"nodes": with_gres("fpga", sockets=2)}, None),
-        ({"settings": Settings(selection="linear")}, "select/linear"),
+        ({"settings": Settings(selection="linear"), "nodes": with_gres("fpga")}, "select/linear"),
+        ({"settings": Settings(selection="linear"), "switches": (Switch("s", ("n0",)),)}, "select/linear"),
         # what there is elsewhere, or is over, is not remarked upon
         ({"reservations": (kept("r", end=NOW, cores=2), kept("s", nodes=("m",), flags=("TIME_FLOAT",)))}, None),
         ({"partitions": (Partition("p", ("n0",), default=True), Partition("q", ("n1",), sharing=4))}, None),
