@@ -223,9 +223,9 @@ def _seek(
         end = start + limit
         put(offered, nodes)
         later = -1
-        conflict, hopeless = False, False
+        conflict, hopeless = False, free_again >= 0 and not at_least(nodes, need[LEAST])
         total = table.total[0]
-        for slot in range(slot_at(table, start), total):
+        for slot in range(slot_at(table, start) if not hopeless else total, total):
             here = table.free[table.row[slot]]
             following = table.free[table.row[min(slot + 1, total - 1)]]
             if slot + 1 < total and later < 0 and appears(nodes, following, offered, here):
@@ -251,7 +251,7 @@ def _seek(
                         hopeless = True
                         break
             else:
-                if rules.next_slot and later < 0 and free_again < 0 and slot + 2 < total:
+                if rules.next_slot and later < 0 and slot + 2 < total:
                     later = table.end[slot + 1]
                 break
         if overlapped:

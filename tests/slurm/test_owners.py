@@ -51,6 +51,28 @@ def test_a_node_is_kept_until_the_last_job_on_it_ends_whoever_that_is(version):
     assert planned(made, job(cpus=1, user="me")) == (0, [0])
 
 
+@pytest.mark.parametrize("version", [MIDDLE, NEW])
+def test_when_too_few_nodes_are_left_the_next_start_is_that_of_the_first_that_is_free_again(version):
+    """Else it is as ever: job 113 is tried when the plan of job 111 ends (seen on 24.11 and 26.05)."""
+    names = tuple(f"n{n}" for n in range(9))
+    begun = (
+        there(4, "news", "n0", 1, 1730), there(6, "uucp", "n1", 4, 5510), there(60, "uucp", "n2", 3, 5510),
+        there(8, "uucp", "n3", 4, 6650, "p"), there(80, "uucp", "n2", 1, 6650, "p"), there(9, "games", "n4", 3, 2270),
+        there(14, "lp", "n5", 4, 1070), there(1, "lp", "n6", 4, 1070), there(17, "irc", "n7", 1, 3170),
+        there(7, "uucp", "n8", 3, 3590, "p"),
+    )  # fmt: skip
+    asked = (
+        waits(110, "uucp", 21, 119), waits(111, "lp", 27, 90), waits(112, "uucp", 1, 110), waits(113, "lp", 1, 98),
+        waits(115, "list", 1, 20),
+    )  # fmt: skip
+    partitions = (Partition("p", names), Partition("mine", names[:8], shared_with="user"))
+    made = cluster(*begun, *asked, nodes=9, partitions=partitions, version=version)
+    assert plans(made) == [
+        (110, 5510, [0, 1, 4, 5, 6, 7]), (111, 12660, [0, 1, 2, 3, 4, 5, 6]), (112, 5510, [2]), (113, 18060, [0]),
+        (115, 1070, [5]),
+    ]  # fmt: skip
+
+
 def test_before_they_are_kept_from_them_for_the_whole_cycle():
     made = cluster(*BEGUN, *ASKED, nodes=5, partitions=PARTITIONS, version=OLD)
     assert plans(made) == [(8, 2390, [3]), (9, 0, [0, 2])]
