@@ -298,6 +298,8 @@ class Partition:
         Jobs do not share nodes.
     most_cpus
         Most CPUs of a node that its jobs may use together.
+    most_cpus_of_socket
+        Most CPUs of a socket that its jobs may use together, of which plans know nothing.
     sharing
         Number of jobs that may share a CPU.
     job_factor
@@ -356,6 +358,7 @@ class Partition:
     least_loaded: bool = False
     memory_per_gpu: int | None = None
     cpus_per_gpu: int | None = None
+    most_cpus_of_socket: int | None = None
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,11 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
             f"in partition {quoted(partition.name)} up to {partition.sharing} jobs may share a CPU (OverSubscribe), "
             "which Gas ignores: jobs may start earlier than shown"
         )
+    if (most := partition.most_cpus_of_socket) is not None:
+        yield (
+            f"jobs of partition {quoted(partition.name)} get at most {most} CPUs of a socket (MaxCPUsPerSocket), which "
+            "Gas ignores: jobs may start later than shown"
+        )
     kept = [one for one in cluster.reservations if one.end > cluster.now and there.intersection(one.nodes)]
     if partial := [one for one in kept if one.cores is not None]:
         yield f"only some cores of {_named(partial)} are reserved; Gas treats the whole nodes as reserved"

@@ -45,7 +45,7 @@ _COMMAND = " Command="  # users write what comes after
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:&]*)=(\S*)")
 _SHARE = re.compile(r" Nodes=(\S+) CPU_IDs=(\S+)(?: Mem=(\d+))?(?: GRES=(\S*))?(?=\s)")
 _LEADER = re.compile(r"HetJobId=(\d{1,10})")
-_TAIL = re.compile(r" ((?:TresPer(?:Job|Node|Socket|Task)|MemPerTres|CpusPerTres|GresEnforceBind))=(\S*)")
+_TAIL = re.compile(r" ((?:TresPer(?:Job|Node|Socket|Task)|MemPerTres|CpusPerTres|GresEnforceBind|Switches))=(\S*)")
 """Keys after the names of files; if such text also occurs in the last file name, the last occurrence counts."""
 
 _NUMBERS = {"tasks_asked": "NumTasks", "cpus_per_task": "CPUs/Task", "cpus_per_node": "MinCPUsNode"}
@@ -268,6 +268,8 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
         found["licences"] = licences(values.get("Licenses", ""))
     except BadInput:  # alternatives
         found["unclear"] = (f"licences {values['Licenses']}",)
+    if re.match(r"[1-9]", values.get("Switches", "")):
+        found["unclear"] = (*found.get("unclear", ()), f"switches={values['Switches']}")
     if values.get("GresEnforceBind") == "Yes":
         found["unclear"] = (*found.get("unclear", ()), "gres-flags=enforce-binding")
     if "TimeMin" in values:

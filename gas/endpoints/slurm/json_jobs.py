@@ -130,6 +130,8 @@ def _request(entry: Entry) -> dict[str, Any]:
         found["licences"] = licences(entry.text("licenses", default=""))
     except BadInput:  # alternatives
         found["unclear"] = (f"licences {entry.text('licenses')}",)
+    if switches := entry.number("required_switches", default=None):
+        found["unclear"] = (*found.get("unclear", ()), f"switches={switches}")
     flags = entry.find("flags", default=None)
     if isinstance(flags, Sequence) and {"GRES_ENFORCE_BIND", "GRES_BINDING_ENFORCED"}.intersection(flags):
         found["unclear"] = (*found.get("unclear", ()), "gres-flags=enforce-binding")

@@ -86,6 +86,7 @@ def partition(entry: Entry) -> Partition:
         shared_with=exclusive.lower() if exclusive in ("USER", "MCS", "TOPO") else "",
         memory_per_gpu=memory_per_gpu,
         cpus_per_gpu=cpus_per_gpu,
+        most_cpus_of_socket=entry.number("maximums/cpus_per_socket", default=None),
     )  # fmt: skip
 
 

@@ -81,6 +81,7 @@ def partition(record: Record, linear: bool) -> Partition:
         least_loaded=record.text("LLN", "NO") == "YES",
         memory_per_gpu=memory_per_gpu,
         cpus_per_gpu=cpus_per_gpu,
+        most_cpus_of_socket=record.understood("MaxCPUsPerSocket", "UNLIMITED", limit),
     )
 
 

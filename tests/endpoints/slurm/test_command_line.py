@@ -297,9 +297,10 @@ def test_the_least_loaded_nodes_are_taken_where_a_partition_says_so(said):
 
 def test_what_is_not_planned_with_of_a_partition_or_a_reservation_is_read(said):
     altered = said["partitions"].replace("MaxCPUsPerNode=UNLIMITED", "MaxCPUsPerNode=4", 1)
-    altered = altered.replace("OverSubscribe=NO", "OverSubscribe=FORCE:2", 1)
+    altered = altered.replace("OverSubscribe=NO", "OverSubscribe=FORCE:2 MaxCPUsPerSocket=2", 1)
     main, debug = read_cluster(said | {"partitions": altered}, name="x").partitions
     assert [(one.most_cpus, one.sharing) for one in (main, debug)] == [(4, 2), (None, 1)]
+    assert [one.most_cpus_of_socket for one in (main, debug)] == [2, None]
     some = said | {"reservations": said["reservations"].replace("CoreCnt=64", "CoreCnt=63")}
     assert [read_cluster(one, name="x").reservations[0].cores for one in (some, said)] == [63, None]
 

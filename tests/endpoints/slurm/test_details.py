@@ -141,6 +141,7 @@ def test_a_job_cannot_say_that_it_has_more_than_its_nodes():
         (" StdOut=/dev/null ", " StdOut=/dev/null TresPerJob=gres/gpu:8 ", "stdout", "/dev/null"),
         (" StdOut=/dev/null ", " StdOut=/a b GresEnforceBind=Yes TresPerNode=gres:gpu:1 ", "stdout", "/a b"),
         (" StdOut=/dev/null ", " StdOut=/a GresEnforceBind=Yes ", "unclear", ("gres-flags=enforce-binding",)),
+        (" StdOut=/dev/null ", " StdOut=/a Switches=1@00:05:00 ", "unclear", ("switches=1@00:05:00",)),
         ("JobId=5 ", "JobId=5 HetJobId=5 HetJobOffset=0 ", "leader", 5),
         ("WorkDir=/tmp", "WorkDir=/tmp Features=gpu Licenses=x", "features", ""),
     ],

@@ -225,6 +225,8 @@ def test_what_jobs_ask_for_and_partitions_limit_is_read(renewed_answers):
     for flag in ("GRES_ENFORCE_BIND", "GRES_BINDING_ENFORCED"):  # of 22.05, and from 24.11 on
         other = changed(renewed_answers, "jobs", lambda document, flag=flag: document["jobs"][0].update(flags=[flag]))
         assert read_jobs(other)[0].unclear == ("gres-flags=enforce-binding",)
+    other = changed(renewed_answers, "jobs", lambda document: document["jobs"][0].update(required_switches=1))
+    assert read_jobs(other)[0].unclear == ("switches=1",)
 
 
 @pytest.mark.parametrize(("memory", "found"), [("gpu:900", 900), ("gres:gpu:900", None)])
