@@ -8,19 +8,19 @@ The core is pure: no clock, no file, no process. Its caller passes the time and 
     accept, decline              answer the offer of an earlier start (`gas.s3.offers`)
     step(now, ended)             handle one instant: ended jobs, promotion, jobs to start now
     resize                       change the size of the machine
-    go_on                        continue the promotion that was left when patience ended
+    go_on                        continue the promotion that stopped when patience ended
     next_start(), next_lapse()   the next instants at which a start is due, and at which an offer lapses
     availability(...)            the frames that the profile implies
     check()                      check all invariants; AssertionError if one is violated
 
-A *promise* is the planned start of a waiting job: it moves earlier or stays, unless its own user has it reshaped. Only
-processors that are not there, a job that cannot be killed or a start that an outage missed, can break one; the schedule
-is then repaired, keeps every promise that can be kept and lists the others in `broken`.
+A *promise* is the planned start of a waiting job: it moves earlier or stays, unless its user reshapes the job. Only
+missing processors, a job that cannot be killed or a start missed in an outage can break one; the schedule is then
+repaired, keeps every promise that can be kept and lists the others in `broken`.
 
 Between any two operations no waiting job could start earlier. So after processors were released, only the holes that
 grew need to be examined (`gas.profile.holes`). If an operation has limited `patience`, this holds again when `go_on`
 has finished. A job submitted before that may take a hole into which a waiting job would have moved; every promise holds
-all the time.
+at all times.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class S3(Offers):
     ) -> Entry:
         """Place a job in its first fitting slot from now (or `not_before`) on, and promise this start.
 
-        Its priority makes no promise of another later: it counts when processors come free, for which jobs of higher
-        priority are moved to earlier starts before others are (`gas.s3.placing`). With a `notice` it is not moved, but
-        offered earlier starts, and has so many seconds to answer (`gas.s3.offers`).
+        Its priority makes no other promise later. It counts when processors become free: jobs of higher priority are
+        then moved to earlier starts first (`gas.s3.placing`). With a `notice` the job is not moved but offered earlier
+        starts, with that many seconds to answer (`gas.s3.offers`).
 
         Raises
         ------
@@ -88,9 +88,9 @@ class S3(Offers):
         return entry
 
     def reserve(self, processors: int, start: int, walltime: int, *, start_by: int | None = None) -> Entry:
-        """Reserve processors from an instant on; reservations never move.
+        """Reserve processors from an instant on; a reservation never moves.
 
-        `start_by` allows a later start, the earliest that fits from `start` on.
+        `start_by` allows a later start: the earliest that fits from `start` on.
 
         Raises
         ------
@@ -160,8 +160,8 @@ class S3(Offers):
     def reshape(self, id: int, processors: int, walltime: int, *, start_by: int | None = None) -> Entry:
         """Give a waiting job another size and walltime, and promise it the first slot that delays no other job.
 
-        It keeps its number and its place in the queue; its start may get earlier or later. What it was offered in its
-        old shape is released. Others are moved only afterwards, and only to earlier starts, as after a cancellation.
+        It keeps its number and its place in the queue; its start may get earlier or later. An offer to its old shape is
+        released. Other jobs are moved only afterwards, and only to earlier starts, as after a cancellation.
 
         Raises
         ------
@@ -182,7 +182,7 @@ class S3(Offers):
         self._give_back(self._profile, *before)
         if offered is not None:
             self._give_back(self._profile, *offered)
-        # A job that is due, and waits for processors that are about to be free, is not put off.
+        # A job that is due, and only waits for processors that are about to become free, is not delayed.
         first = max(entry.earliest, min(self.soonest, entry.start))
         start = int(self._first_fit(self._profile, processors, walltime, first))
         if start_by is not None and start > start_by:
@@ -210,8 +210,8 @@ class S3(Offers):
     def step(self, now: int, ended: Iterable[int] = ()) -> list[Entry]:
         """Handle one instant and return the entries that start at it, in queue order.
 
-        First the processors of `ended` get free; if one of them ended early, the queue is promoted; then every due
-        entry starts whose processors are really there. Instants must not go back; one may be handled several times.
+        First the processors of `ended` become free; if a job ended early, the queue is promoted; then every due entry
+        starts if its processors are really free. Instants must not decrease; one may be handled several times.
         """
         assert now >= self.now, f"time went back from {self.now} to {now}"
         self.now = now
@@ -228,7 +228,7 @@ class S3(Offers):
         if self._impossible():
             self._repair("overrun")
         elif early:
-            if crowded:  # some of what got free is not there any more
+            if crowded:  # some of the released processors no longer exist
                 self._rebuild()
             else:
                 for entry in early:
@@ -241,8 +241,8 @@ class S3(Offers):
     def resize(self, processors: int) -> Resized:
         """Change the size of the machine from now on.
 
-        Running entries continue, even if they hold more processors than there are; then nothing starts until enough of
-        them have ended. Waiting entries keep their starts if possible, else they get their first slot. Entries larger
+        Running entries continue, even if they hold more processors than exist; then nothing starts until enough of them
+        have ended. Waiting entries keep their starts if possible, otherwise they get their first slot. Entries larger
         than the machine leave the schedule. Broken promises are in `broken` and in the returned value.
 
         Raises
@@ -268,15 +268,15 @@ class S3(Offers):
     def restore(self, entries: Iterable[Entry], *, version: int, last_id: int) -> list[Entry]:
         """Restore the entries of an earlier run of this schedule; return those larger than the present machine.
 
-        Starts that were missed since, jobs that should have gone since, and processors that are there no more are
-        repaired as in `step` and `resize`.
+        Starts missed in the meantime, jobs that exceeded their walltimes, and missing processors are repaired as in
+        `step` and `resize`.
         """
         assert not self.entries, "only a fresh schedule can be restored"
         self.version, self._last_id = version, last_id
         for given in sorted(entries, key=lambda e: e.turn):
             entry = replace(given)
             if entry.answer_by is not None and (entry.answer_by <= self.now or entry.state == "running"):
-                entry.withdraw_offer(self.now)  # unlike one that lapses: it could not be answered while nothing ran
+                entry.withdraw_offer(self.now)  # it does not lapse: it could not be answered during the outage
                 self._changed.add(entry.id)
             self.entries[entry.id] = entry
             if entry.state == "running":
@@ -323,12 +323,12 @@ class S3(Offers):
         return evicted
 
     def _impossible(self) -> bool:
-        """Return whether processors are held for too long, or a start was missed."""
+        """Return whether processors are held too long, or a start was missed."""
         end = self.next_overrun()
         return self._waiting.first_start() < self.now or (end is not None and end < self.now)
 
     def _repair(self, cause: Cause) -> None:
-        """Plan again around processors that are not free when they should be (`gas.s3.repair`)."""
+        """Plan again around processors that are not released in time (`gas.s3.repair`)."""
         after_outage = cause == "outage"
         self._changed |= self._running.outlast(self.now, after_outage=after_outage)
         self._changed |= self._void()

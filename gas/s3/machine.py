@@ -1,7 +1,7 @@
 """S³ on a machine with moving time: due jobs start, and simulated jobs end after their run time.
 
-Pure as the core: `advance` gets the time and the real jobs that have ended, handles every instant up to then in
-order, and returns what happened. The live service drives it by the clock, a replay of a log by its arrivals.
+Pure like the core: `advance` gets the time and the real jobs that have ended, handles every instant until then in
+order, and returns the events. The live service calls it by the clock, a replay of a log by its arrivals.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Machine:
     schedule
         The `S3`. Call `advance` up to the present before changing anything.
     run_times
-        Seconds that a simulated job lasts once started, by id; it is killed at its walltime at the latest. A job not
-        in here ends when `advance` gets its end.
+        Run time in seconds of each simulated job, by id; it is killed at its walltime at the latest. Any other job ends
+        when `advance` gets its end.
     """
 
     def __init__(self, schedule: S3) -> None:
@@ -55,11 +55,11 @@ class Machine:
         Parameters
         ----------
         ended
-            (instant, id) of real jobs whose processors are free again. An instant that has been handled already, or
-            that lies ahead, counts as the nearest one that can still be handled.
+            (instant, id) of real jobs that have released their processors. An instant in the past or in the future
+            counts as the nearest one that can still be handled.
         settle
-            False handles one round of `now` itself and no more: a job of zero length that starts in it ends later, in
-            the round after what is submitted at `now` (`gas guide rules`, 3).
+            False handles only one round of `now` itself: a job of zero length that starts in it ends in the round after
+            the submissions at `now` (`gas guide rules`, 3).
         """
         schedule = self.schedule
         events: list[Event] = []
@@ -107,9 +107,9 @@ class Machine:
     def reserve(
         self, processors: int, start: int, walltime: int, *, start_by: int | None = None, lasts: int | None = None
     ) -> Entry:
-        """Reserve processors; they are given back by themselves at the end. `S3.reserve` names the errors.
+        """Reserve processors; they are released automatically at the end. `S3.reserve` names the errors.
 
-        `lasts` seconds after its start a reservation gives them back already; 0 keeps them free for a job until then.
+        A reservation can release them earlier, `lasts` seconds after its start; 0 keeps them free until then for a job.
         """
         entry = self.schedule.reserve(processors, start, walltime, start_by=start_by)
         self.run_times[entry.id] = walltime if lasts is None else lasts

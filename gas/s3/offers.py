@@ -100,7 +100,7 @@ class Offers(Schedule):
         self._take_back(entry)
         self.version += 1
         if not_before is not None:
-            # What is free from there on may have been free for long: all are looked at again, in their turn.
+            # Slots from there on may have been free for long: all jobs are examined again, in queue order.
             self._waiting.look_again()
             self._profile.numbers[[GIVEN_MOST, GIVEN_UNTIL]] = self.processors, ENDLESS
         self._promote_queue()

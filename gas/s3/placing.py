@@ -1,18 +1,19 @@
 """Placing and promoting jobs of the queue: kernels on arrays.
 
-The paper's section 4.3: an arriving job is put in the first slot that it fits; whenever processors get free before
-they were due, the queue is walked in submission order and jobs are promoted into the hole, until nothing moves. The
-live scheduler calls these functions as they stand or compiled, and a simulation compiles the same source.
+The paper's section 4.3: an arriving job is put in the first slot that it fits; whenever processors are released early,
+the queue is walked in submission order and jobs are promoted into the hole, until nothing moves. The live scheduler
+calls these functions compiled or not; a simulation compiles the same source.
 
-Where jobs of several priorities wait, the queue is in the order of priority, and of submission within each. A job below
-the highest is looked at only if nothing has moved since the walk was at the head; else it begins again there. So no job
-moves while one of higher priority could start earlier, and: *a job is never overtaken by one of lower priority that was
-submitted after it and asks for no fewer processors and no less walltime.* For the later one was not placed before the
-first, which would have fitted there. When it is about to move to s before the first one's start, the first would fit at
-s: where the later one's old span is still held, the first holds its own, which begins no later and which it gives back.
+If waiting jobs have several priorities, the queue is ordered by priority, then by submission. A job below the highest
+priority is examined only if nothing has moved since the walk was at the head; otherwise the walk begins again there. So
+no job moves while one of higher priority could start earlier, and: *a job is never overtaken by one of lower priority
+that was submitted later and requests at least as many processors and as much walltime.* At its submission, the later
+job was not placed before the first one, which would have fitted there. Suppose that it could move to s, before the
+start of the first. Then the first would fit at s, too: where the old span of the later job is still held, the first
+holds its own span, which begins no later and which it would release.
 
-A job with an *anchor* is backfilled conditionally (section 6.1): it keeps the slot at its anchor, and what it would be
-moved to is held for it as well, until it has chosen between the two (`gas.s3.offers`). Where they overlap, it holds its
+A job with an *anchor* is backfilled conditionally (section 6.1): it keeps the slot at its anchor, and the slot to which
+it would be moved is held for it as well, until it has chosen (`gas.s3.offers`). Where both overlap, it holds its
 processors once.
 """
 
@@ -52,21 +53,21 @@ ONCE, UNTIL_NOTHING_MOVES, AGAIN_FROM_THE_HEAD = 0, 1, 2
 """How a promotion walks the queue: policies `conservative`, `s3` and `s3-1999` (`gas guide rules`, 5)."""
 
 MANY = 1000
-"""Queues of more jobs are filtered from the second pass on, in which few jobs move."""
+"""Longer queues are filtered from the second pass on, in which few jobs move."""
 
 NO_LIMIT = 2**62
 """A promotion without a limit on examined jobs."""
 
 A_MOVE = 4
-"""The cost of a move in looks: it changes the profile, and the caller stores it."""
+"""The cost of a move, in examined jobs: it changes the profile, and the caller stores it."""
 
 A_PASS = 64
-"""The number of skipped jobs in a pass that count as one look."""
+"""The number of skipped jobs in a pass that cost as much as one examined job."""
 
 
 @lean_kernel
 def place(blocks: Blocks, processors: int, walltime: int, not_before: int) -> int:
-    """Take the first slot for a job and return its start; `NEVER` if there is none, and nothing is taken."""
+    """Take the first slot for a job and return its start; `NEVER` if there is none, and then take nothing."""
     start = first_fit(blocks, processors, walltime, not_before)
     if start != NEVER:
         take(blocks, start, start + walltime, processors)
@@ -75,29 +76,30 @@ def place(blocks: Blocks, processors: int, walltime: int, not_before: int) -> in
 
 @lean_kernel
 def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = NO_LIMIT) -> int:
-    """Move jobs that are not yet due to their earliest fit, in the order of the queue; return how many moves that took.
+    """Move jobs that are not yet due to their earliest fit, in queue order; return the number of moves.
 
-    The starts are those of this pass, repeated as `walk` says: take each job out and put it back in the first slot that
-    it fits, so that no job gets later. What is known to stay where it is, is only not taken out: a job can move only
-    into a hole in which processors were given back since it was last looked at, so it needs no more of them than some
-    frame got then, and either a hole that opens before the last of those instants or a start that such a frame leads up
-    to. `gas.profile.holes` looks closer. A second pass over many jobs finds few of them, so these are filtered.
+    The starts are those of the following pass, repeated according to `walk`: take each job out and put it back in the
+    first slot that it fits, so that no job gets later. As an optimization, jobs that cannot move are not taken out. A
+    job can move only into a hole where processors were released since it was last examined. So it needs at most the
+    processors that were free in some frame of a release; and its new hole opens before the end of the last release, or
+    such a frame leads up to its present start. `gas.profile.holes` has the details. A second pass over many jobs finds
+    few of them, so it is filtered.
 
     Parameters
     ----------
     now
-        The soonest instant that a job may move to; what is planned for it, or before, stays.
+        The soonest instant to which a job may move; jobs planned for it or earlier stay.
     walk
         `ONCE`, `UNTIL_NOTHING_MOVES` or `AGAIN_FROM_THE_HEAD`.
     patience
-        The most looks for a new start, with each move counted as `A_MOVE`. When they are used up, the walk is left
-        where it is, ``queue.used[UNFINISHED]`` is 1, and the next call goes on from there: without changes in between,
-        the calls together do what one call without a limit does. Only with `UNTIL_NOTHING_MOVES`.
+        The most jobs to examine; each move counts as `A_MOVE`. When it is used up, the walk stops,
+        ``queue.used[UNFINISHED]`` is 1, and the next call continues there: without changes in between, the calls
+        together have the result of one call without a limit. Only with `UNTIL_NOTHING_MOVES`.
     """
     numbers, used = blocks.numbers, queue.used
     top = top_priority(queue, now) if walk == UNTIL_NOTHING_MOVES else LOWEST
-    # Holes are measured for the job at hand, and must hold for those that were looked at before it. Where the
-    # walk begins again at the head, those behind may not have been looked at for long.
+    # Holes are measured for the present job, and must hold for jobs examined before it. If the walk begins again at the
+    # head, jobs further back may not have been examined for long.
     returns = walk == AGAIN_FROM_THE_HEAD or top > LOWEST
     oldest = numbers[STAMP]
     if returns:
@@ -110,21 +112,21 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
     again = True
     while again:
         if used[UNFINISHED]:
-            # The pass goes on. What was given back since it began is for those in front of the next job as well: they
-            # are looked at in the pass after this one.
+            # Continue the pass. Processors released since its beginning also matter to the jobs before the next one:
+            # these are examined in the following pass.
             used[UNFINISHED] = 0
             i = used[NEXT] - 1
             most, until = max(used[PASS_MOST], numbers[GIVEN_MOST]), max(used[PASS_UNTIL], numbers[GIVEN_UNTIL])
             filtering = used[FILTERED] > 0 and not returns
         else:
-            # Every job is looked at after what was given back up to here, not after what is given back from now on.
+            # Every job is examined with the processors released so far, not with those released from now on.
             i = -1
             most, until = numbers[GIVEN_MOST], numbers[GIVEN_UNTIL]
             numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = 0, numbers[BEGIN]
-            if passes > 0 and not returns:  # a call looks at one job at least
+            if passes > 0 and not returns:  # a call examines at least one job
                 looks += used[COUNT] // A_PASS
         passes += 1
-        ahead = -1  # the job looked at last, while it says something of the next one
+        ahead = -1  # the last examined job, while it limits the start of the next one
         oldest_look = NOT_LOOKED_AT
         if filtering:
             oldest_look = queue.jobs[Q_SEEN, min(i + 1, used[COUNT] - 1)]
@@ -139,7 +141,7 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
                 break
             before, seen = queue.jobs[Q_START, i], queue.jobs[Q_SEEN, i]
             if before <= now:
-                queue.jobs[Q_SEEN, i] = numbers[STAMP]  # also of those who are due: see `Queue`
+                queue.jobs[Q_SEEN, i] = numbers[STAMP]  # also for due jobs: see `Queue`
                 continue
             processors = queue.jobs[Q_PROCESSORS, i]
             first = max(now, queue.jobs[Q_EARLIEST, i])
@@ -151,7 +153,7 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
                 continue
             if queue.jobs[Q_PRIORITY, i] < top and numbers[GIVEN_MOST] > 0:
                 looks += i // A_PASS
-                numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = most, until  # those behind have not been looked at yet
+                numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = most, until  # jobs further back are not examined yet
                 break
             if looks >= patience:
                 used[UNFINISHED], used[NEXT], used[FILTERED], used[TOP] = 1, i, int(filtering), top
@@ -182,7 +184,7 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
                 take(blocks, start, start + walltime, processors)
                 give_back(blocks, begin, end, processors)
                 queue.jobs[Q_START, i], queue.jobs[Q_SEEN, i] = start, numbers[STAMP]
-            else:  # where the old span and the new one overlap, nothing changes
+            else:  # the old and the new span overlap; the profile does not change there
                 alone = walk == AGAIN_FROM_THE_HEAD or queue.jobs[Q_PRIORITY, i] < top
                 most_moves = 1 if alone else 1 + (patience - looks) // (1 + A_MOVE)
                 i, moved, end = slide(blocks, queue, i, now, start, most_moves)
@@ -193,7 +195,7 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
                 note_longest(blocks, begin, end, most, oldest_look)
             moves += moved
             looks += moved * (1 + A_MOVE) - 1
-            if walk == AGAIN_FROM_THE_HEAD:  # those behind have not been looked at yet
+            if walk == AGAIN_FROM_THE_HEAD:  # jobs further back are not examined yet
                 numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = most, until
                 break
         again = walk != ONCE and numbers[GIVEN_MOST] > 0
@@ -203,9 +205,9 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
 
 @lean_kernel
 def top_priority(queue: Queue, now: int) -> int:
-    """Return the highest priority of those not yet due; `LOWEST` if all that wait have the same.
+    """Return the highest priority of jobs not yet due; `LOWEST` if all waiting jobs have the same.
 
-    A promotion that goes on keeps the one that it began with, unless there is a higher one by now.
+    A continued promotion keeps its initial one, unless there is a higher one by now.
     """
     jobs, count = queue.jobs, queue.used[COUNT]
     if count == 0 or jobs[Q_PRIORITY, 0] == jobs[Q_PRIORITY, count - 1]:
@@ -219,10 +221,10 @@ def top_priority(queue: Queue, now: int) -> int:
 
 @inlined_kernel
 def next_candidate(blocks: Blocks, queue: Queue, i: int, now: int) -> int:
-    """Return the first job from `i` on that may move, or the end of the queue; those before it have been looked at.
+    """Return the first job from `i` on that may move, or the end of the queue; the skipped ones count as examined.
 
-    A job stays for certain if nothing was given back just before its start, and no new hole of its level is as long as
-    it: one glance at the ring of stamps, and one at what `note_longest` has noted.
+    A job certainly stays if nothing was released just before its start (by the ring of stamps), and no new hole of its
+    level is as long as its walltime (by the results of `note_longest`).
     """
     jobs, numbers = queue.jobs, blocks.numbers
     shift, stamp = numbers[SHIFT], numbers[STAMP]

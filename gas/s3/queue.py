@@ -46,7 +46,7 @@ LOWEST = -(2**62)
 """A priority below all others."""
 
 COUNT, UNFINISHED, NEXT, PASS_MOST, PASS_UNTIL, FILTERED, TOP = range(7)
-"""The words of `Queue.used`."""
+"""Indices of `Queue.used`."""
 
 Q_PROCESSORS, Q_WALLTIME, Q_EARLIEST, Q_START, Q_SEEN, Q_LEVEL, Q_JOB, Q_PRIORITY, Q_ANCHOR, Q_NOTICE = range(10)
 """The rows of `Queue.jobs`."""
@@ -57,9 +57,9 @@ ROWS = 10
 class Queue(NamedTuple):
     """Waiting jobs in the first ``used[0]`` columns of `jobs`; the properties are its rows.
 
-    The other words of `used` are of the pass that a promotion was in when its patience ended: whether there is one,
-    the next job to look at, and with what the pass goes on. Jobs from the next one on were looked at longest ago, then
-    those in front of it. `insert` and `remove` keep that order.
+    The other words of `used` store a promotion that stopped because its patience ended: whether there is one, the next
+    job to examine, and the state of the pass. Jobs from the next one on were examined longest ago, followed by those
+    before it; `insert` and `remove` keep that order.
     """
 
     jobs: NDArray[np.int64]
@@ -81,7 +81,7 @@ class Queue(NamedTuple):
 
     @property
     def earliest(self) -> NDArray[np.int64]:
-        """The instant before which a job must not start (its submission, or what its user asked for)."""
+        """The instant before which a job must not start (its submission, or the request of its user)."""
         return self._row(Q_EARLIEST)
 
     @property
@@ -91,12 +91,12 @@ class Queue(NamedTuple):
 
     @property
     def seen(self) -> NDArray[np.int64]:
-        """The stamp of the profile when it was last known to start as early as it could."""
+        """The stamp of the profile at which the job was last known to start as early as it could."""
         return self._row(Q_SEEN)
 
     @property
     def level(self) -> NDArray[np.int64]:
-        """That of its processors (`gas.profile.blocks.level_of`)."""
+        """Level of its processors (`gas.profile.blocks.level_of`)."""
         return self._row(Q_LEVEL)
 
     @property
@@ -111,7 +111,7 @@ class Queue(NamedTuple):
 
     @property
     def anchor(self) -> NDArray[np.int64]:
-        """The start of the slot that a job keeps beside an offered one; `ENDLESS` for a job that moves."""
+        """The start of the slot that a job keeps besides an offered one; `ENDLESS` for a job that moves."""
         return self._row(Q_ANCHOR)
 
     @property
@@ -138,8 +138,8 @@ def insert(
     Parameters
     ----------
     stamp
-        That of the profile. What is noted as `Queue.seen` may be older: a job must not have been looked at later than
-        those that are looked at after it.
+        Stamp of the profile. `Queue.seen` may be set to an older one: a job must not appear examined later than jobs
+        that are examined after it.
     """
     jobs, used = queue.jobs, queue.used
     count = used[COUNT]
@@ -192,7 +192,7 @@ def remove(queue: Queue, places: NDArray[np.int64]) -> None:
 
 
 def with_queue_room(queue: Queue) -> Queue:
-    """Return the queue itself if it has room for another job, else a copy of twice the size."""
+    """Return the queue itself if it has room for another job, otherwise a copy of twice the size."""
     room = queue.jobs.shape[1]
     if queue.used[0] < room:
         return queue

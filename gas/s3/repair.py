@@ -1,7 +1,7 @@
 """Plans again if processors are not free in time, or if starts were missed.
 
-In normal life no promise ever moves later. A job that cannot be ended at its walltime, an outage of the service, or a
-machine made smaller can make promises impossible; this keeps every promise that can be kept.
+Normally no promise moves later. A job that cannot be ended at its walltime, an outage of the service, or a smaller
+machine can make promises impossible; this keeps every promise that can be kept.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def repair(
 ) -> tuple[Profile, list[Entry]]:
     """Give every waiting entry a possible start; return the profile and the moved entries.
 
-    Reservations first, then in the order of the queue, entries whose planned start is still possible keep it; the
-    others get their first slot, from `soonest` on, higher priorities first; a job with a notice gets none before its
-    own start, as it chooses earlier ones itself. After an outage (`missed_first`), starts that fell due in it come
-    before all others, as soon as they can.
+    Reservations first, then in queue order, entries keep their planned starts if these are still possible. All others
+    get their first slot from `soonest` on, higher priorities first; a job with a notice gets none before its own start,
+    since it chooses earlier starts itself. After an outage (`missed_first`), entries whose starts were missed come
+    before all others, as soon as possible.
     """
     profile = with_room(profile_left_by(running, processors, now), 2 * len(waiting) + 2)
     keep, place_each = (
@@ -44,7 +44,7 @@ def repair(
 
     def find_slots(displaced: list[Entry]) -> None:
         displaced.sort(key=lambda e: e.turn)
-        # A hole before a reservation may be free, but that is not what was reserved; a job with a notice is asked.
+        # A hole before a reservation may be free, but that is not what was reserved; a job with a notice must be asked.
         first = [
             max(soonest, e.start if e.state == "reserved" or e.notice is not None else e.earliest) for e in displaced
         ]

@@ -21,8 +21,8 @@ class Running:
     def __init__(self) -> None:
         self.entries: dict[int, Entry] = {}
         self.in_use = 0
-        self._first: int | None = None  # the first end; None when it has to be looked up
-        self._late_since: dict[int, int] = {}  # of jobs whose processors were not asked back before
+        self._first: int | None = None  # the first end; None: to be computed
+        self._late_since: dict[int, int] = {}  # jobs whose processors were not due earlier
 
     def first_end(self) -> int | None:
         """Return the first instant at which processors are due back; None if none are held."""
@@ -49,8 +49,8 @@ class Running:
     def outlast(self, now: int, *, after_outage: bool = False) -> set[int]:
         """Expect jobs that exceeded their walltime to need the same excess again, at least a second; return their ids.
 
-        An outage, or a clock that was set, has made all of them late and says of none that it cannot be ended: after
-        one, the time that a job needs is counted from now.
+        After an outage, or if the clock was set, all jobs are late, which does not mean that they cannot be ended: the
+        excess is then counted from now.
         """
         late = [e for e in self.entries.values() if e.end < now]
         for e in late:

@@ -1,10 +1,10 @@
 """Runs: equal jobs that are adjacent in the queue, typically from bulk submissions.
 
-All of a run have one priority: a job of a lower one is looked at only after those above it (`gas.s3.placing`).
+All jobs of a run have the same priority: lower priorities are examined only after higher ones (`gas.s3.placing`).
 
-When a job slides to an earlier start, the next one of its run can often slide to where that one was, the one after it
-to where this one was, and so on. Their spans overlap, so all these moves together take one span at the front out of the
-profile and give one back at the end: `slide` finds how far that goes and changes the profile once.
+When a job slides to an earlier start, the next one of its run can often slide to the old start of the first, the one
+after it to the old start of the second, and so on. Their spans overlap, so all these moves together take one span at
+the front out of the profile and release one at the end: `slide` finds how far that goes and changes the profile once.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["floor_of", "slide"]
 
 @lean_kernel
 def floor_of(queue: Queue, ahead: int, i: int, now: int) -> int:
-    """Return an instant before which job `i` cannot start: the start of the job `ahead`, which needs no more.
+    """Return an instant before which job `i` cannot start: the start of the job `ahead`, if that needs no more.
 
-    That job starts as early as it can, and nothing but its own move has changed since that was found. Were job `i` to
-    fit before it, so would the job ahead: where the two spans of job `i` overlap, that of the job ahead, which begins
-    between them, took no more. If the job ahead says nothing of job `i`, it is `now`, where both might start.
+    That job starts as early as it can, and only its own move has changed the profile since. If job `i` fitted before
+    it, so would the job ahead: where the old and the new span of job `i` overlap, the span of the job ahead, which
+    begins between them, held no more processors. If the job ahead needs more or starts later, return `now`.
     """
     jobs = queue.jobs
     if (
@@ -40,20 +40,20 @@ def floor_of(queue: Queue, ahead: int, i: int, now: int) -> int:
 def slide(blocks: Blocks, queue: Queue, i: int, now: int, start: int, most: int) -> tuple[int, int, int]:
     """Move job `i` to `start`, at most its walltime earlier, and later jobs of its run that can follow.
 
-    A job follows if its earliest start by then is just where the one before it was. So in the profile as it is before
-    any of them moves, the processors of one must be free up to the follower's old start, but those of two must not be
-    in the frame before, which it would slide into, too.
+    A job follows if its earliest start is then exactly the old start of the job before it. In the profile before all
+    moves this means: the processors of one job are free up to the follower's old start, but those of two are not free
+    in the frame before, into which it would also slide.
 
     Parameters
     ----------
     now
-        Jobs that are due by then are passed over.
+        Jobs that are due by then are skipped.
     most
-        The most jobs to move, 1 at least.
+        The most jobs to move, at least 1.
 
     Returns
     -------
-    The last job that was looked at, how many moved, and the end of what was given back.
+    The last examined job, the number of moves, and the end of the released span.
     """
     jobs, frames, numbers = queue.jobs, blocks.frames, blocks.numbers
     processors, walltime, reached = jobs[Q_PROCESSORS, i], jobs[Q_WALLTIME, i], jobs[Q_START, i]
@@ -82,7 +82,7 @@ def slide(blocks: Blocks, queue: Queue, i: int, now: int, start: int, most: int)
         at = ORDER + EACH * k
         if frames[numbers[at], FREE, j] >= 2 * processors:
             break
-        while True:  # to the frame in which the follower's old start is reached
+        while True:  # to the frame that contains the follower's old start
             after = ENDLESS
             if j + 1 < numbers[at + LENGTH]:
                 after = frames[numbers[at], START, j + 1]

@@ -40,13 +40,13 @@ class Schedule:
     machine_code
         Use the compiled kernels (worth it from some hundred waiting jobs on).
     patience
-        The most work that one operation puts into promotion: looks for a new start, with each move counted as a few
-        (`gas.s3.placing.promote`). What is left is `unfinished`, and `go_on` goes on with it; until its end, no other
-        operation promotes. None promotes until nothing moves.
+        The most work that one operation puts into promotion: examined jobs, with each move counted as a few
+        (`gas.s3.placing.promote`). If work is left, the promotion is `unfinished`, and `go_on` continues it; until then
+        no other operation promotes. None: promote until nothing moves.
     lead
-        How many seconds ahead of now the soonest start is planned. Live, a second has begun when something happens
-        in it: a job that were started in what is left of it would lose that part of its walltime. So live starts are
-        planned for the next second, with lead 1; in a simulation nothing is lost, with lead 0.
+        The soonest start is planned this many seconds after now. In the live service the present second has already
+        begun: a job started in the rest of it would lose part of its walltime. So live starts are planned for the next
+        second, with lead 1; a simulation loses nothing, with lead 0.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Schedule:
         self._profile: Blocks = empty_blocks(processors, now)
         self._waiting = Waiting(machine_code=machine_code)
         self._running = Running()
-        self._most_in_use = processors  # more than the machine has, as long as it was larger when things started
+        self._most_in_use = processors  # more than the machine has if it was larger when entries started
         self._last_id = 0
         self._machine_code = machine_code
         self._first_fit = compiled(first_fit) if machine_code else first_fit
@@ -155,7 +155,7 @@ class Schedule:
     def availability(self, scheduler: str = "s3", *, without: int | None = None) -> AvailabilityList:
         """Return the availability list: the free processors of the profile, from the soonest possible start on.
 
-        `without` is a waiting job that is left out: what it could be given where it stands in the queue.
+        `without` is a waiting job that is left out: the list then shows what it could get at its place in the queue.
         """
         profile = profile_in(self._profile, machine_code=self._machine_code)
         if without is not None:
@@ -244,7 +244,7 @@ class Schedule:
         self.version += 1
 
     def _promote_queue(self) -> None:
-        """Promote, unless `go_on` has to finish an earlier promotion, which also reaches newly movable jobs."""
+        """Promote, unless `go_on` still has to finish an earlier promotion, which then includes the new holes."""
         if not self.unfinished:
             self._move_earlier()
 
@@ -253,8 +253,8 @@ class Schedule:
         waiting = self._waiting
         waiting.leave_notice(self.soonest)
         patience = NO_LIMIT if self.patience is None else self.patience
-        # What is taken out may show two ends of others that its own had hidden, and adds two where it is put: a slot of
-        # each job, and what it is offered.
+        # Taking a slot out may expose two ends of other spans that it had hidden; putting one back adds two. A job may
+        # have its slot and an offered one.
         self._make_room(4 * min(len(waiting.jobs) + len(waiting.conditional), patience) + 4)
         before = waiting.starts.copy()
         moves = self._promote(self._profile, waiting.queue, self.soonest, UNTIL_NOTHING_MOVES, patience)
@@ -272,7 +272,7 @@ class Schedule:
     def _start_due(self) -> list[Entry]:
         started = []
         for entry in self._waiting.due(self.now):
-            # A job at the end of its walltime may need a moment to go; what is due waits for it, in this instant.
+            # A job at the end of its walltime may need a moment to end; due entries wait for it within this instant.
             if self.in_use + entry.processors <= self.processors:
                 self._changed.add(entry.id)
                 self._running.add(entry)

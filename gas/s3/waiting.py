@@ -36,7 +36,8 @@ _turn = attrgetter("turn")
 class Waiting:
     """The entries of a schedule that have not started.
 
-    Asking what is due, and adding, costs next to nothing however many wait; removing costs one pass over the arrays.
+    Querying due entries, and adding, cost almost nothing for any number of entries; removing costs one pass over the
+    arrays.
 
     Attributes
     ----------
@@ -56,7 +57,7 @@ class Waiting:
         self.queue: Queue = empty_queue()
         self.reserved: dict[int, Entry] = {}
         self.conditional: dict[int, Entry] = {}
-        # The first planned starts of jobs and of reservations; None when they have to be looked up.
+        # The first planned starts of jobs and of reservations; None: to be computed.
         self._first_job: int | None = ENDLESS
         self._first_reserved: int | None = ENDLESS
         self._first_answer: int | None = ENDLESS  # the first instant by which an offer must be answered, likewise
@@ -125,7 +126,7 @@ class Waiting:
     def add(self, entry: Entry, seen: int = NOT_LOOKED_AT) -> None:
         """Add an entry that was submitted after all the others.
 
-        `seen` is the stamp of the profile at which it starts as early as it can.
+        `seen` is a stamp of the profile at which it starts as early as it can.
         """
         if entry.state == "reserved":
             self.reserved[entry.id] = entry
@@ -147,7 +148,7 @@ class Waiting:
     def update(self, entry: Entry) -> None:
         """Update the arrays for a job with a new shape.
 
-        When it was last looked at stays: that order is the queue's, and it starts as early as it can now.
+        Its stamp of examination does not change, which keeps the queue's order; it starts as early as it can now.
         """
         queue, i = self.queue, self._place_of(entry)
         if self._first_job is not None:

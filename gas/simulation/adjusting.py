@@ -15,7 +15,7 @@ from workloads.adjustment import Adjuster, Scheme
 
 __all__ = ["Adjusted", "simulate_adjusted"]
 
-_BETWEEN_REPORTS = 500  # arrivals from one look of `progress` to the next
+_BETWEEN_REPORTS = 500  # arrivals between two calls of `progress`
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +46,19 @@ def simulate_adjusted(
 ) -> Adjusted:
     """Return the schedule of EASY with walltimes that are adjusted at submission (Tang et al. 2013).
 
-    The history is that of the simulation: jobs that have ended in it, each with the walltime that its user asked for
-    and its run time as simulated, which is the walltime if it was killed at that. Jobs of no length that start in the
-    second of a submission, end after it.
+    The history is that of the simulation: jobs that have ended in it, each with the walltime requested by its user and
+    its simulated run time, which is the walltime if it was killed. Jobs of zero length that start in the second of a
+    submission end after it.
 
     Parameters
     ----------
     scheme
         The scheme of adjustment; None for no adjustment, the baseline.
     adjustment
-        For which jobs the scheduler plans with it, see `gas.simulation.simulate.Simulation`, as for `queue`.
+        The jobs that the scheduler plans with adjusted walltimes, see `gas.simulation.simulate.Simulation`, as for
+        `queue`.
     progress
-        Is called with the share of jobs that have arrived, now and then.
+        Called from time to time with the share of jobs that have arrived.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def simulate_adjusted(
     user, group, request = (column.tolist() for column in (jobs.user, jobs.group, jobs.estimate))
     adjusted = jobs.estimate.copy()
     adjuster = Adjuster(scheme)
-    present = every_job[:0]  # who has arrived and not ended, in submission order
+    present = every_job[:0]  # jobs that have arrived and not ended, in submission order
     while (place := simulation.run()) is not None:
         ends = simulation.ends(present)
         gone = np.flatnonzero(ends != NEVER_STARTED)

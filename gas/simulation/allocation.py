@@ -77,13 +77,13 @@ class Allocation:
 def allocate(schedule: Schedule) -> Allocation:
     """Return the processors of each job and reservation.
 
-    A job of no length, which holds nothing, gets the lowest ones, whether free or not. n log n steps for n jobs, times
-    the number of pieces that the free part of the machine is in.
+    Jobs of zero length, which hold nothing, get the lowest processors, free or not. n log n steps for n jobs, times the
+    number of pieces of the free part of the machine.
 
     Raises
     ------
     ValueError
-        More processors are held than there are; the message names the first job that finds too few.
+        More processors are held than exist; the message names the first job that finds too few.
     """
     jobs = schedule.jobs
     start = np.concatenate([schedule.start, schedule.reserved])
@@ -97,7 +97,7 @@ def allocate(schedule: Schedule) -> Allocation:
 
     rows = np.flatnonzero(lasts)
     at = np.concatenate([end[rows], start[rows]])
-    # At an instant, what ends makes room for what starts.
+    # At the same instant, ends make room for starts.
     order = np.lexsort((np.tile(rows, 2), np.repeat([False, True], len(rows)), at))
     begins, ends = [0], [jobs.machine]  # the free pieces
     held: dict[int, list[tuple[int, int]]] = {}
@@ -124,10 +124,10 @@ def allocate(schedule: Schedule) -> Allocation:
 
 
 class _Taken:
-    """Pieces in the order in which they are taken, in arrays: as tuples, ten million jobs would be gigabytes."""
+    """Pieces in the order in which they are taken, as arrays: as tuples, ten million jobs would need gigabytes."""
 
     def __init__(self, counts: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
-        """Begin with the jobs of no length, given the processors of each."""
+        """Begin with the jobs of zero length, given the processors of each."""
         self._rows, self._first, self._behind = (
             array("q", column.tobytes()) for column in (rows.astype(np.int64), np.zeros_like(counts), counts)
         )
@@ -139,7 +139,7 @@ class _Taken:
             self._behind.append(b)
 
     def by_row(self, rows: int) -> Allocation:
-        """Return the allocation of so many rows."""
+        """Return the allocation of `rows` rows."""
         of = np.frombuffer(self._rows, np.int64)
         order = np.argsort(of, kind="stable")
         offsets = np.zeros(rows + 1, np.int64)
@@ -149,7 +149,7 @@ class _Taken:
 
 
 class Clash(NamedTuple):
-    """A job that starts on a processor that another one still holds."""
+    """A job that starts on a processor that another job still holds."""
 
     row: int
     other: int
@@ -159,18 +159,18 @@ class Clash(NamedTuple):
 
 
 def clashes(places: Allocation, rows: Sequence[int], start: Sequence[int], end: Sequence[int]) -> list[Clash]:
-    """Return the jobs that start on a processor that another still holds: one clash per row, in the order given.
+    """Return the jobs that start on a processor that another job still holds: one clash per row, in the given order.
 
     Parameters
     ----------
     rows
-        In the order of their starts.
+        In order of their starts.
     start, end
-        Of all rows of the allocation.
+        For all rows of the allocation.
 
     Notes
     -----
-    Pieces are looked at whole, never processor by processor, so their size costs nothing.
+    Pieces are compared as a whole, never processor by processor, so their size does not matter.
     """
     held: list[_Held] = []  # in order, no processor in two of them
     begins: list[int] = []
@@ -195,7 +195,7 @@ def clashes(places: Allocation, rows: Sequence[int], start: Sequence[int], end: 
                     new.append(old._replace(behind=a))
                 if at < first:
                     new.append(_Held(at, first, until, row))
-                # Both have it: the one that has it longer stands for both.
+                # Both hold it; the entry of the one that holds it longer covers both.
                 new.append(_Held(first, behind, *((until, row) if until > old.until else (old.until, old.row))))
                 at = behind
                 if old.behind > b:

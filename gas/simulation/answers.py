@@ -25,7 +25,7 @@ class Asked(NamedTuple):
     known
         Processors, estimate and run time of the job in the log; None if no job waits for an answer.
     reach
-        How far the simulation may reach at present.
+        How far from second 0 the simulation may extend at present.
     """
 
     known: tuple[int, int, int] | None
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
 
 
 def checked_answers(asked: Asked, given: Sequence[ArrayLike]) -> NDArray[np.int64]:
-    """Return answers as they take part, in columns; checked together, or one by one to name an error."""
+    """Return valid answers, in columns; checked together, or one by one to name an error."""
     rows: list[NDArray[Any]] = [np.atleast_1d(each) for each in given]
     if len({len(row) for row in rows}) > 1:
         counts = ", ".join(str(len(row)) for row in rows)
@@ -51,7 +51,7 @@ def checked_answers(asked: Asked, given: Sequence[ArrayLike]) -> NDArray[np.int6
 def checked_answer(
     asked: Asked, processors: int | None, estimate: int | None, run_time: int | None
 ) -> tuple[int, int, int, Reach]:
-    """Return an answer as it takes part, and how far the simulation can reach with it."""
+    """Return a valid answer, and how far from second 0 the simulation can extend with it."""
     if asked.known is None:
         raise BadInput("no job waits for an answer; run() returns the next one that does")
     size, before, lasts = asked.known
@@ -69,7 +69,7 @@ def checked_answer(
 
 
 def checked_reserved(instant: int, policy: str, submit: int, reach: Reach) -> Reach:
-    """Return how far the simulation can reach with a job that is reserved from an instant on."""
+    """Return how far the simulation can extend with a job that is reserved from an instant on."""
     at = whole(instant, "reserved_from")
     if policy in ("fcfs", "easy"):
         others = ", ".join(one for one in POLICIES if one not in ("fcfs", "easy"))

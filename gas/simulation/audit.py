@@ -1,7 +1,7 @@
 """Audits: whether a schedule keeps the rules of every machine, and the promises of its policy.
 
-The schedule may come from any simulator, or from a machine's own log (`gas.simulation.recorded`). Beside the log that
-was simulated, it is also checked against that.
+The schedule may come from any simulator, or from a machine's own log (`gas.simulation.recorded`). If the simulated log
+is given, the schedule is also checked against it.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Audit:
     remarks: tuple[str, ...] = ()
     epoch: int | None = None
     figures: Metrics | None = None
-    """Of the jobs that started, right or wrong (`gas.simulation.recorded.as_schedule`); None where there are none."""
+    """Figures of the jobs that started, correct or not (`gas.simulation.recorded.as_schedule`); None without jobs."""
     makespan: int | None = None
-    """Seconds from the first submission to the last end of these."""
+    """Seconds from the first submission to the last end of these jobs."""
 
     @property
     def ok(self) -> bool:
@@ -109,7 +109,7 @@ def audit(
     Parameters
     ----------
     processors
-        Of the machine; by default what the file says, else the header of the log.
+        Processors of the machine; by default those in the file, otherwise those in the header of the log.
     promise
         The promise of the policy beyond the common rules, or the policy itself. Recorded promises are checked
         in any case.
@@ -123,8 +123,8 @@ def audit(
     Raises
     ------
     BadInput
-        No job has a start, and no log is given; the size of the machine, or of the jobs, is not to be found or beyond
-        what is checked; or the policy promises nothing that could be checked.
+        No job has a start, and no log is given; the size of the machine or of the jobs is unknown or too large to
+        check; or the policy promises nothing that could be checked.
     """
     claim = _promise(promise)
     if log is None and not (given.started | given.withdrawn).any():
@@ -162,7 +162,7 @@ def audit(
     jobs_of_file = int(np.count_nonzero(~given.reserved))
     epoch = given.epoch if log is None else log.start_time
     name, remarks, schedule = given.name, given.remarks, as_schedule(given, machine)
-    # Figures need memory again for as many columns; all that is no longer used makes room for them.
+    # Figures need as many columns again; free everything that is no longer used.
     del given, log, expected, rules
     first, last = (0, 0) if schedule is None else span(schedule)
     return Audit(
@@ -229,7 +229,7 @@ def _expected_jobs(log: Log, machine: int, load: float | None) -> RigidJobs:
 
 
 def _refuse_too_long(given: Recorded, jobs: RigidJobs, log: Log) -> None:
-    """Refuse times of a log that do not fit in the units of a schedule with fractions of seconds."""
+    """Raise for times of a log that do not fit in the units of a schedule with fractions of seconds."""
     limit = LONGEST // given.resolution
     longest = np.maximum(jobs.estimate, jobs.run_time)
     if given.resolution == 1 or not len(jobs) or longest.max() < limit:

@@ -1,13 +1,13 @@
 """Batch means: the confidence interval of the mean of one long run, and when a run of a model may stop.
 
-The method of Mu'alem & Feitelson (2001, 3.1): jobs in the order in which they end are cut into batches of 3,333, the
-first is thrown away as the warm-up, and the means of the others are treated as independent. A run stops when 100
-batches are complete, when the 90% confidence interval is within 5% of the mean, or when the mean response exceeds
-30,000 s. What the paper leaves open is decided so:
+The method of Mu'alem & Feitelson (2001, 3.1): jobs in order of their ends are cut into batches of 3,333, the first is
+discarded as the warm-up, and the means of the others are treated as independent. A run stops when 100 batches are
+complete, when the 90% confidence interval is within 5% of the mean, or when the mean response exceeds 30,000 s. We
+decide what the paper leaves open:
 
-* The 100 batches are those that count; the warm-up comes on top. (100,000 jobs of the Jann model in batches of "just
-  under 1,000" are 101 of 990.)
-* "Within 5%" is the half-width, the figure after ±: "an accuracy of about 6-9 percent" is what they call theirs.
+* The 100 batches do not include the warm-up. (100,000 jobs of the Jann model in batches of "just under 1,000" are 101
+  batches of 990.)
+* "Within 5%" is the half-width, the figure after ±: the paper calls its own "an accuracy of about 6-9 percent".
 * Neither this rule nor the threshold applies before 10 batches count. An interval from two or three batches is
   sometimes short by chance, and a single batch may be a burst of users as well as an overloaded machine.
 * Intervals that are checked repeatedly until they are narrow enough are slightly too short in the end; this applies to
@@ -46,18 +46,18 @@ class BatchMeans:
     """A mean and its confidence interval."""
 
     mean: float | None
-    """Of the batches that count; None if none does."""
+    """Mean over the batches that count; None if there are none."""
     half_width: float | None
-    """Of the confidence interval around it; None from fewer than two batches."""
+    """Half-width of its confidence interval; None for fewer than two batches."""
     batches: int
-    """That count: complete ones behind the warm-up."""
+    """Number of batches that count: complete ones after the warm-up."""
     size: int
     """Jobs in a batch."""
     confidence: float
 
     @property
     def accuracy(self) -> float | None:
-        """The half-width as a share of the mean; None where there is none."""
+        """The half-width as a share of the mean; None without one."""
         return self.half_width / abs(self.mean) if self.half_width is not None and self.mean else None
 
 
@@ -68,7 +68,7 @@ class Stop:
     reason: Reason
     means: BatchMeans
     jobs: int
-    """Ends until then, those of the warm-up among them."""
+    """Number of ends until then, including the warm-up."""
 
 
 def batch_means(values: ArrayLike, size: int = BATCH, *, discard: int = 1, confidence: float = 0.9) -> BatchMeans:
@@ -77,9 +77,9 @@ def batch_means(values: ArrayLike, size: int = BATCH, *, discard: int = 1, confi
     Parameters
     ----------
     values
-        For example response times, in the order in which the jobs ended; what does not fill a batch is left out.
+        For example response times, in the order in which the jobs ended; an incomplete batch is left out.
     discard
-        Batches thrown away at the beginning.
+        Batches discarded at the beginning.
     """
     return _interval(counted(values, size, discard), size, confidence)
 
@@ -97,14 +97,14 @@ def stopping(
 ) -> Stop:
     """Return the batch after which a run with these response times stops, and the reason.
 
-    Where several rules hold at once, the reason is the first of "threshold", "accuracy" and "batches".
+    If several rules apply at once, the reason is the first of "threshold", "accuracy" and "batches".
 
     Parameters
     ----------
     values
         Response times in seconds, in the order in which the jobs ended (see `terminations`).
     most
-        Batches after which it stops in any case.
+        Number of batches after which it stops in any case.
     accuracy
         It stops when the half-width is below this share of the mean ...
     threshold
@@ -135,7 +135,7 @@ def terminations(schedule: Schedule, *, drained: bool = False) -> NDArray[np.int
     Parameters
     ----------
     drained
-        Whether to keep those that do not end before the last submission, when the machine runs empty.
+        Whether to include jobs that end after the last submission, when the machine runs empty.
     """
     ran = np.flatnonzero(schedule.started)
     if not drained and len(schedule):
@@ -146,7 +146,7 @@ def terminations(schedule: Schedule, *, drained: bool = False) -> NDArray[np.int
 
 
 def counted(values: ArrayLike, size: int, discard: int = 1) -> NDArray[np.float64]:
-    """Return the means of the complete batches behind the warm-up."""
+    """Return the means of the complete batches after the warm-up."""
     if size < 1:
         raise ValueError(f"a batch of {size} jobs has no mean; give 1 or more")
     if discard < 0:

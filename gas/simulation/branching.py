@@ -1,8 +1,8 @@
 """Branching: the outcome of each of several answers for the waiting job, simulated in a scratch state.
 
-A branch ends when the job starts, so what it costs beside the events until then must be little: the scratch keeps what
-no branch can change, gets anew only what one may have changed, and all branches are followed in one call of machine
-code. A job that a planning policy would start as it arrives is not followed at all.
+A branch ends when the job starts, so its cost besides the events until then must be small: the scratch keeps what no
+branch can change, refreshes only what one may have changed, and all branches are simulated in one call of machine
+code. A job that a planning policy would start at its arrival is not simulated at all.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ __all__ = ["Scratch", "follow", "plain_answers"]
 def plain_answers(
     given: Sequence[NDArray[Any]], machine: int, longest: int, overrun: Overrun
 ) -> NDArray[np.int64] | None:
-    """Return answers as they take part, in columns of processors, estimate and run time; None if any is invalid.
+    """Return valid answers in columns of processors, estimate and run time; None if any is invalid.
 
-    After None, the caller checks them one by one, which is slow, and names the error, if there is one.
+    After None, the caller checks them one by one, which is slow but names the error.
 
     Parameters
     ----------
     given
         Processors, estimates and run times.
     longest
-        Estimates must be less than this, or some instant could be too far from second 0.
+        Estimates must be less than this; otherwise some instant could be too far from second 0.
     """
     if any(each.ndim != 1 or each.dtype.kind not in "iu" or each.size != given[0].size for each in given):
         return None
@@ -83,8 +83,8 @@ def plain_answers(
 class Scratch:
     """A state in which branches of a simulation are simulated, one after the other.
 
-    Columns of its work before `settled` are those of jobs that had left when it was last made equal to the simulation:
-    nothing changes them any more. `events` counts what was handled in all branches.
+    Columns of its work before `settled` are jobs that had left when it was last made equal to the simulation; they do
+    not change any more. `events` counts the events handled in all branches.
     """
 
     def __init__(self, state: State, machine_code: bool = True) -> None:
@@ -99,7 +99,7 @@ class Scratch:
         Parameters
         ----------
         state
-            In which that job waits for an answer; it stays as it is. The same simulation as before, gone on with.
+            The job waits for an answer in it; it is not changed. A continuation of the same simulation as before.
         answers
             Columns of processors, estimate and run time.
         """
@@ -146,11 +146,11 @@ def follow(
     Parameters
     ----------
     found
-        Gets start and end for each answer.
+        Receives start and end for each answer.
     done
-        How many answers have been followed; 1 if the next one is on its way; how many events that took in all.
+        The number of completed answers; 1 if the next one is in progress; the number of events in total.
     touched
-        In which columns of its work the scratch may differ from the state: the first, and the one after the last.
+        Range of columns of its work in which the scratch may differ from the state: first, and after the last.
     """
     work, job = scratch.work, state.now[NEXT]
     while done[0] < answers.shape[1]:
@@ -168,7 +168,7 @@ def follow(
             scratch.now[ANSWERED] = job + 1
             done[1] = 1
         why = run(scratch, ENDLESS, ENDLESS, job)
-        while why == ASKS:  # about another job, which stays as it is
+        while why == ASKS:  # another job, which keeps its request
             scratch.now[ANSWERED] = scratch.now[NEXT] + 1
             why = run(scratch, ENDLESS, ENDLESS, job)
         touched[1] = max(touched[1], scratch.now[NEXT])
@@ -195,10 +195,10 @@ def _starts_at_once(state: State, processors: int, estimate: int) -> bool:
 
 @kernel
 def copy_into(state: State, other: State, first: int, last: int) -> None:
-    """Make another state of the same jobs equal to this one, if they differ at most in a span of their work.
+    """Make another state of the same jobs equal to this one, if they differ at most in a range of their work.
 
-    Who has started is left out of the queue, and blocks of the plan that are past, so that as little as possible is
-    copied: nothing depends on them. There must be room.
+    Started jobs in the queue and past blocks of the plan are left out, to copy as little as possible: nothing depends
+    on them. There must be room.
     """
     work, now = state.work, state.now
     other.work[W_START:, first:last] = work[W_START:, first:last]
@@ -218,13 +218,13 @@ def copy_into(state: State, other: State, first: int, last: int) -> None:
 
 @kernel
 def _copy_plan(plan: Blocks, other: Blocks) -> None:
-    """Copy the blocks in order of time, without past ones; staircases that are not used yet are left out."""
+    """Copy the blocks in order of time, without past ones; staircases that are not yet used are left out."""
     numbers, there = plan.numbers, other.numbers
     head, used = numbers[HEAD], numbers[USED]
     there[:COVERED_AT] = numbers[:COVERED_AT]
     there[HEAD], there[USED], there[ROWS] = 0, used - head, used - head
     there[COVERED_AT : COVERED_AT + numbers[LEVELS]] = 0
-    for k in range(used - head):  # by loops: slices of so many dimensions take seconds to compile
+    for k in range(used - head):  # loops: slices of so many dimensions take seconds to compile
         at, to = ORDER_OF_BLOCKS + EACH * (head + k), ORDER_OF_BLOCKS + EACH * k
         row, length = numbers[at + ROW], numbers[at + LENGTH]
         for i in range(EACH):

@@ -82,9 +82,9 @@ class Rules:
 
     def __init__(self, given: Recorded, machine: int, expected: Expected | None, of_machine: str = "") -> None:
         self.given, self.machine, self.expected = given, machine, expected
-        self.of_machine = of_machine  # what to know of the machine's size where too many processors are in use
+        self.of_machine = of_machine  # source of the machine's size, for the error of too many used processors
         ties = np.arange(len(given)) if expected is None else expected.place
-        self.order = np.lexsort((ties, given.submit))  # rows by submission, as the queue has them
+        self.order = np.lexsort((ties, given.submit))  # rows by submission, the order of the queue
         self.started = given.started
         self.slack = 0 if given.resolution == 1 else 2  # sums of rounded numbers
 
@@ -115,7 +115,7 @@ class Rules:
             which = str(jobs.id[missing][0])
             absent = Violation(which, None, None, f"job {which} is missing")
         again = of_jobs & (expected.place < 0) & np.isin(given.id, jobs.id)
-        # The log's jobs that cannot be simulated may be there; if one starts, the other checks see it.
+        # Jobs of the log that cannot be simulated may be present; if one starts, the other checks detect it.
         strange = of_jobs & (expected.place < 0) & ~np.isin(given.id, log.job)
         if missing.any() or strange.any():
             hint = (
@@ -138,8 +138,8 @@ class Rules:
     def as_logged(self) -> Check:
         """Submissions, sizes and estimates of jobs agree with the log.
 
-        An estimate that is the run time is taken as not stated: SWF without field 9 is read so. Under `extend` both
-        the log's own and the raised one are right.
+        An estimate equal to the run time counts as not stated: SWF without field 9 is read like that. Under `extend`
+        both the estimate of the log and the raised one are correct.
         """
         assert self.expected is not None
         given, jobs, place = self.given, self.expected.jobs, self.expected.place
@@ -189,7 +189,7 @@ class Rules:
         return self._check(("submission", "no start before the submission"), count, [self._first(early > 0, where)])
 
     def run_times(self, rule: Overrun | None) -> Check:
-        """A job ends when its run time is over: that of the log under an overrun rule, else the one stated."""
+        """A job ends after its run time: that of the log under an overrun rule, otherwise the stated one."""
         given, expected = self.given, self.expected
         ran = given.end - given.start
         rows = self.started.copy()
@@ -245,11 +245,11 @@ class Rules:
         times = np.concatenate([given.start[rows], given.end[rows]])
         sizes = given.processors[rows]
         if rows.size and int(sizes.max()) * rows.size >= 2**62:
-            sizes = sizes.astype(object)  # a sum that int64 may not hold
+            sizes = sizes.astype(object)  # the sum may exceed int64
         change = np.concatenate([sizes, -sizes])
         order = np.argsort(times, kind="stable")
         times, used = times[order], np.cumsum(change[order])
-        last = np.append(times[1:] != times[:-1], True)[: len(times)]  # of its instant
+        last = np.append(times[1:] != times[:-1], True)[: len(times)]  # the last change of each instant
         instants, used = times[last], used[last]
         del times, change, order
         over = np.asarray(used > self.machine, np.bool_)

@@ -1,7 +1,7 @@
 """Classes of a log's jobs, by user, group, queue or partition, highest first; and the metrics of each class.
 
-``urgent=user:3,17`` is the class of the jobs of users 3 and 17; a name alone, ``others``, stands where all jobs of no
-class belong, by default behind all classes. A job is of the first class that names it.
+``urgent=user:3,17`` is the class of the jobs of users 3 and 17. A name alone, ``others``, is the position of all jobs
+without a class, by default after all classes. A job belongs to the first class that names it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OTHERS = "others"
 
 @dataclass(frozen=True)
 class JobClass:
-    """A class: jobs whose field of the log has one of some numbers; without a field, all that are of no class."""
+    """A class: jobs whose field in the log has one of some numbers; without a field, all jobs without a class."""
 
     name: str
     field: Field | None = None
@@ -41,7 +41,7 @@ def parse_classes(texts: Sequence[str]) -> tuple[JobClass, ...]:
     Raises
     ------
     BadInput
-        One is not written as ``NAME=FIELD:NUMBER,NUMBER`` or ``NAME``, or names occur twice.
+        A text is not of the form ``NAME=FIELD:NUMBER,NUMBER`` or ``NAME``, or a name occurs twice.
     """
     found = [_parsed(text) for text in texts]
     if any(each.name == OTHERS and each.field is not None for each in found):
@@ -75,7 +75,7 @@ def priorities_of(classes: Sequence[JobClass], jobs: RigidJobs, log: Log) -> NDA
     Raises
     ------
     BadInput
-        No job is of a class, or the log has no such field.
+        A class has no job, or the log has no such field.
     """
     rest = next(place for place, each in enumerate(classes) if each.field is None)
     place = np.full(len(jobs), rest, np.int64)

@@ -1,8 +1,8 @@
 """Conditional backfilling in simulations: a share of the jobs gets offers of earlier starts, and accepts them.
 
-A job of a log has one shape, so an earlier start is always the better one, and it accepts every offer; what it costs is
-the notice: no start comes sooner than that after it was found, and until the answer processors are held twice. The jobs
-run through the live scheduler's own code (`gas.s3.machine`), job by job.
+A job of a log has one shape, so an earlier start is always better, and it accepts every offer. The cost is the notice:
+no start is earlier than this time after it was found, and until the answer, processors are held twice. The jobs run
+through the live scheduler's own code (`gas.s3.machine`), job by job.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Conditional:
     Attributes
     ----------
     share
-        Of the jobs, from 0 to 1; drawn independently for each, the same ones for the same log.
+        Share of the jobs, from 0 to 1; drawn independently for each job, and the same for the same log.
     notice, answers_after
-        Seconds that they may take to answer, and that they take: fewer.
+        Seconds in which they may answer, and after which they do; the second number is smaller.
     """
 
     share: float
@@ -89,9 +89,9 @@ def simulate_conditional(
     jobs
         In submission order.
     notices
-        For each job the seconds that it has to answer, 0 for one that is not asked.
+        Seconds in which each job may answer; 0 for a job that is not asked.
     answers_after
-        Seconds that it takes to accept.
+        Seconds after which it accepts.
     """
     as_run = apply_overrun(jobs, overrun)
     run, first = _Run(as_run, answers_after), int(as_run.submit[0]) if len(jobs) else 0
@@ -119,7 +119,7 @@ class _Run:
         self.start = np.full(len(jobs), NEVER_STARTED, np.int64)
         self.promise = np.full(len(jobs), NEVER_STARTED, np.int64)
         self._after = answers_after
-        self._answers: list[tuple[int, int, int]] = []  # when, of which job, to which offer
+        self._answers: list[tuple[int, int, int]] = []  # instant, job, offered start
 
     def move_on(self, until: int | None) -> None:
         """Handle every instant before `until`, and the first round of `until`; None for all instants."""

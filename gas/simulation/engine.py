@@ -1,7 +1,7 @@
 """The event loop, for every policy and both orders (`gas guide rules`, 3 and 4).
 
-`run` goes on from wherever a simulation stands and says why it stopped. Between two steps of it everything is in the
-`State`, so that it can be copied there and gone on with, twice and differently.
+`run` continues a simulation from its present state and says why it stopped. Between two steps everything is in the
+`State`, so that a simulation can be copied there and continued twice, in different ways.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ from gas.simulation.state import (
 __all__ = ["ASKS", "FINISHED", "FULL", "NO_JOB", "PAUSED", "STARTED", "run"]
 
 FINISHED, PAUSED, ASKS, FULL, STARTED = range(5)
-"""Why `run` stopped: nothing is left; enough events, or the instant given; a job to ask about arrives; no room; the job
-that was watched has started, or left.
+"""Why `run` stopped: nothing is left; the number of events or the instant is reached; a job arrives whose request the
+caller decides; no room; the watched job has started or left.
 """
 
 NO_JOB = -1
@@ -63,7 +63,7 @@ def run(state: State, events: int, before: int, watched: int) -> int:
     Parameters
     ----------
     watched
-        A job, by its place, with whose start this ends; or `NO_JOB`.
+        A job, by its index, whose start ends the run; or `NO_JOB`.
     """
     now = state.now
     last = now[DONE] + events
@@ -104,7 +104,7 @@ def next_instant(state: State) -> int:
 
 @inlined_kernel
 def _round(state: State, instant: int) -> bool:
-    """Handle the completions of a round and the step after them, then one arrival; False if it must be asked about."""
+    """Handle the completions of a round and the following step, then one arrival; False if the caller must answer."""
     work, now = state.work, state.now
     planned = state.rules[POLICY] >= CONSERVATIVE
     if now[ARRIVING] == 0 or instant > now[NOW]:

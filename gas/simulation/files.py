@@ -1,11 +1,11 @@
 """Schedules in files: written as SWF or as the CSV of Batsim and evalys, read in any form that states when jobs ran.
 
-SWF has no place for promised starts; the CSV has the column ``promised_start`` for them. Reservations are rows of the
-CSV, numbered below 0 and marked in the column ``metadata``, which also says how many processors the machine has; in SWF
-each is a Note of a form that is read again.
+SWF has no field for promised starts; the CSV has the column ``promised_start`` for them. Reservations are rows of the
+CSV, numbered below 0 and marked in the column ``metadata``, which also gives the processors of the machine; in SWF each
+is a Note that can be read back.
 
-`format_schedule_swf`, `format_schedule_csv` and `parse_schedule` decide what bytes mean, `write_schedule` and
-`read_schedule` only move them, piece by piece, so that a file takes no memory beside the columns.
+`format_schedule_swf`, `format_schedule_csv` and `parse_schedule` define the meaning of bytes; `write_schedule` and
+`read_schedule` only move them, piece by piece, so that a file needs no memory besides its columns.
 """
 
 from __future__ import annotations
@@ -63,17 +63,17 @@ _RESERVATION = re.compile(
 def write_schedule(schedule: Schedule, log: Log, target: str | Path) -> None:
     """Write a schedule in the format of the file name: .swf, .csv, or either with .gz; ``-`` is SWF on stdout.
 
-    A file is written whole or not at all.
+    A file is written atomically.
 
     Parameters
     ----------
     log
-        That was simulated.
+        The simulated log.
 
     Raises
     ------
     BadInput
-        The name says no format, the file cannot be written, or the simulation stands before its end.
+        The name has no known format, the file cannot be written, or the simulation has not finished.
     """
     name = str(target)
     plain = name.removesuffix(".gz")
@@ -97,10 +97,10 @@ def write_schedule(schedule: Schedule, log: Log, target: str | Path) -> None:
 def format_schedule_swf(schedule: Schedule, log: Log) -> bytes:
     """Return the log as simulated: the simulated jobs with their waits and run times.
 
-    Fields 5 and, where the log has it, 8 are the processors simulated. Field 9 is the estimate simulated, unless the
-    log's own line says the same. A job cancelled while it waited has status 5, run time -1 and as wait the time until
-    then; one cancelled while it ran has status 5. The header is the log's, with its numbers of jobs corrected, the
-    machine's size where it was another, and Notes on what was simulated.
+    Fields 5 and, if the log has it, 8 are the simulated processors. Field 9 is the simulated estimate, unless the log's
+    own line is equivalent. A job cancelled while it waited has status 5, run time -1 and as wait the time until then;
+    one cancelled while it ran has status 5. The header is the log's, with corrected numbers of jobs, the size of the
+    machine if it differs, and Notes on the simulation.
     """
     return format_swf(_simulated_log(schedule, log))
 
@@ -156,7 +156,7 @@ def _notes(schedule: Schedule) -> list[str]:
 
 
 def _without_reservations(header: Header) -> Header:
-    """Return a header without the reservations of a simulation whose schedule is the log of another one now."""
+    """Return a header without reservations of an earlier simulation, whose schedule is now the log of another one."""
     return Header(
         tuple(line for line in header.lines if not _RESERVATION.fullmatch(line.partition("Note:")[2].strip()))
     )
@@ -166,8 +166,8 @@ def format_schedule_csv(schedule: Schedule, log: Log) -> bytes:
     """Return the schedule in the form of Batsim and evalys, with the additional column ``promised_start``.
 
     A job cancelled while it waited is REJECTED at that instant, on no processors; one cancelled while it ran is
-    COMPLETED_KILLED. Reservations stand at the end, numbered -1, -2, …. Every row's ``metadata`` says ``machine=N``, a
-    reservation's also ``reservation``, a job's ``priority=N`` where there are priorities. Processor numbers are those
+    COMPLETED_KILLED. Reservations are at the end, numbered -1, -2, …. The ``metadata`` of every row has ``machine=N``,
+    of a reservation also ``reservation``, of a job ``priority=N`` if there are priorities. Processor numbers are those
     of `gas.simulation.allocation`.
     """
     return b"".join(_csv_pieces(schedule, log))
@@ -235,7 +235,7 @@ def _csv_text(rows: Iterable[Sequence[object]]) -> bytes:
 
 
 def _packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the pieces as gzip, without name and time: the same bytes every time."""
+    """Yield the pieces as gzip, without name and time, so that the bytes are reproducible."""
     packer = zlib.compressobj(9, wbits=31)
     for piece in pieces:
         yield packer.compress(piece)
@@ -267,12 +267,12 @@ def read_schedule(source: str | Path) -> Recorded:
 def parse_schedule(data: bytes, *, name: str = "schedule") -> Recorded:
     """Return the schedule in these bytes, plain or gzip; the format is recognised by the content.
 
-    * SWF: a job starts at submit + wait and ends when its run time is over; its size and estimate are read as in a log,
+    * SWF: a job starts at submit + wait and ends after its run time; its size and estimate are read as in a log,
       reservations in the Notes that `format_schedule_swf` writes.
-    * CSV with a header: the columns of Batsim and evalys in any order, others ignored; short names serve too (id,
-      submit, start, end, processors, estimate). Without processors and estimates it needs the log beside it.
-    * Lines of ``id submit start end``, with blanks or commas between.
-    * What sacct printed (malformed lines are left out, with a remark), and logs in CSV and Parquet.
+    * CSV with a header: the columns of Batsim and evalys in any order, others ignored; short names are also accepted
+      (id, submit, start, end, processors, estimate). Without processors and estimates it needs the log.
+    * Lines of ``id submit start end``, separated by blanks or commas.
+    * Output of sacct (malformed lines are left out, with a remark), and logs in CSV and Parquet.
     """
     return _read(io.BytesIO(data), name, format_of(data))
 
@@ -309,7 +309,7 @@ def _from_log(whole: Log) -> Recorded:
     started = ran & (log.wait >= 0)
     withdrawn = log.status == _CANCELLED
     submit, wait = units_of(log.submit, resolution), units_of(np.maximum(log.wait, 0), resolution)
-    # Unlike for a log that is to be simulated, what counts is what each job was given.
+    # Unlike for a log to be simulated, the allocated processors count.
     size = np.where(log.allocated_processors > 0, log.allocated_processors, log.requested_processors)
     estimate = np.maximum(np.trunc(np.where(log.requested_time > 0, log.requested_time, log.run_time)), 1)
     header = log.header
@@ -336,7 +336,7 @@ def _from_log(whole: Log) -> Recorded:
 
 
 def _with_reservations(header: Header, jobs: Recorded) -> Recorded:
-    """Return a schedule's jobs with the reservations behind them, from Notes of its header."""
+    """Return a schedule's jobs followed by the reservations in Notes of its header."""
     found = [match for text in header.notes if (match := _RESERVATION.fullmatch(" ".join(text.split())))]
     if not found:
         return jobs

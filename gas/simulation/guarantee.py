@@ -4,35 +4,34 @@ EASY: no job delays the head of the queue.
 
 The queue is in submission order. A job *becomes head* at the instant T when the last job before it has started or was
 withdrawn, or when it is submitted, if that is later. If it does not start then, it is *blocked*, and its *shadow
-time* is the earliest instant at which enough processors are free for it, each running job counted until its start
-plus its estimate (until it really ended, if that is later: what a job holds cannot be given away). EASY lets others
-start early only if that does not move the shadow time (Mu'alem & Feitelson 2001, section 2.2). So a head that starts
-after the shadow time that it had when it became head has been delayed.
+time* is the earliest instant at which enough processors are free for it. Each running job counts until its start plus
+its estimate (until its real end, if that is later: its processors cannot be given away). EASY lets other jobs start
+early only if that does not move the shadow time (Mu'alem & Feitelson 2001, section 2.2). So a head that starts after
+its shadow time at T has been delayed.
 
-**What runs at the moment a job becomes head**, if several things happen in that second? A job that started earlier
-and ends later runs in any case. The rest depends on the order in which a scheduler takes the second's events, and a
-schedule does not say which. Take a head g that needs two completions of the second T: if they are taken one at a time
-and the pass between them backfills c, then c runs by right when g has started and h becomes head; if both are taken
-first, c is considered after h has become head and must not delay it. Counting c always would miss every wrong
-backfill of the second T, counting it never would accuse the first scheduler. Therefore the second is gone through
-as EASY would in each of these orders:
+**Which jobs run when a job becomes head**, if several events happen in that second? A job that started earlier and ends
+later runs in any case. The rest depends on the order in which a scheduler handles the events of the second, which a
+schedule does not show. Take a head g that needs two completions of the second T. A scheduler that handles them one at a
+time may backfill c in the pass between them; then c runs rightfully when g has started and h becomes head. If both
+completions come first, c is considered after h has become head and must not delay it. Always counting c as running
+would miss every wrong backfill of the second T; never counting it would accuse the first scheduler. Therefore the
+second is replayed as EASY would handle it in each of these orders:
 
-* all at once: completions, arrivals, one pass; what runs are the jobs ahead of the head, and nothing else;
-* ``instant``: all completions, a pass, the arrivals with a pass each, then what ended within the second;
+* all at once: completions, arrivals, one pass; only the jobs ahead of the head run;
+* ``instant``: all completions, a pass, the arrivals with a pass each, then the jobs that ended within the second;
 * ``event``: arrivals, then completions, one at a time with a pass each;
 * completions, then arrivals, one at a time with a pass each.
 
-The pass is EASY's own, but picks only among the jobs that the schedule starts in this second. The guarantee is
-broken if the head starts after the latest of the shadow times so found.
+The pass is EASY's own, but picks only jobs that the schedule starts in this second. The guarantee is broken if the head
+starts after the latest of these shadow times.
 
-*No false alarm.* If the schedule is EASY's under one of these orders, then, by induction over the events of the second,
-going through it in this order has EASY's processors, queue and picks: a pass looks at the same head and the same
-shadow, and jobs that the schedule does not start in this second are those that EASY refused. So the shadow time found
-is the one that EASY used, and EASY keeps it. (Completions of one second come in the order of the starts, and starts of
-one second in that in which the same way of going through it picks them.) *No excuse beyond that.* If the schedule is
-not EASY's, a job counts as running beside those ahead of the head only if EASY, in one of these orders, would have
-started it in this second before the job became head; an order in which the jobs ahead cannot all be started excuses
-nothing.
+*No false alarm.* Suppose that the schedule is EASY's under one of these orders. By induction over the events of the
+second, the replay in this order has EASY's processors, queue and picks: a pass sees the same head and the same shadow
+time, and EASY refused all jobs that the schedule does not start in this second. So the replay finds the shadow time
+that EASY used, and EASY keeps it. (Completions of one second are in the order of the starts, and starts of one second
+are in the order in which the same replay picks them.) *No further excuse.* If the schedule is not EASY's, a job besides
+those ahead of the head counts as running only if EASY, in one of these orders, would have started it in this second
+before the job became head; an order in which the jobs ahead cannot all be started excuses nothing.
 """
 
 from __future__ import annotations
@@ -58,30 +57,30 @@ class DelayedHead(NamedTuple):
     """A job that started, or was withdrawn, later than EASY guarantees."""
 
     job: int
-    """Its index."""
+    """Its index in the queue."""
     became: int
-    """When it became head of the queue."""
+    """The instant when it became head of the queue."""
     shadow: int
     """The latest instant at which it should have started."""
     left: int
-    """When it left the queue."""
+    """The instant when it left the queue."""
 
 
 class _Jobs(NamedTuple):
-    """The columns, as `view_of` has them."""
+    """The columns, as views by `view_of`."""
 
     submit: Sequence[int]
     processors: Sequence[int]
     start: Sequence[int]
     end: Sequence[int]
     leave: Sequence[int]
-    """When each left the queue."""
+    """The instant when each job left the queue."""
     until: Sequence[int]
-    """Until when a scheduler counts each as running."""
+    """The instant until which a scheduler counts each job as running."""
 
 
 def view_of(column: NDArray[np.int64]) -> Sequence[int]:
-    """Return a column as Python reads it one by one: faster than from an array, and without the memory of a list."""
+    """Return a column for access to single values: faster than an array, and without the memory of a list."""
     return memoryview(np.ascontiguousarray(column))  # type: ignore[arg-type]
 
 
@@ -98,14 +97,14 @@ def delayed_heads(
     Parameters
     ----------
     submit, processors, estimate, start, end
-        One value a job, in the order of the queue: by submission. `start` is `NEVER_STARTED` for a job that left
-        the queue at its `end` without starting.
+        One value per job, in queue order, which is by submission. `start` is `NEVER_STARTED` for a job that left the
+        queue at its `end` without starting.
     machine
-        Its number of processors.
+        Number of processors.
     """
     started = start != NEVER_STARTED
     leave = np.where(started, start, np.maximum(end, submit))
-    entered = np.minimum(submit, leave)  # a start before the submission is another check's business
+    entered = np.minimum(submit, leave)  # another check finds starts before the submission
     before = np.maximum.accumulate(leave)
     became = entered.copy()
     became[1:] = np.maximum(entered[1:], before[:-1])
@@ -131,27 +130,27 @@ def delayed_heads(
 
 
 def _equal_twice(start: NDArray[np.int64], end: NDArray[np.int64], started: NDArray[np.bool_]) -> set[int]:
-    """Return the instants at which two jobs start that also end together."""
+    """Return the instants at which two jobs start that also end at the same instant."""
     pairs = np.stack([start[started], end[started]])
     pairs = pairs[:, np.lexsort(pairs[::-1])]
     return set(pairs[0, 1:][(np.diff(pairs) == 0).all(axis=0)].tolist())
 
 
 class _Sweep:
-    """Goes forward through time and knows what runs; `advance` first, then ask about that second."""
+    """Moves forward through time and knows the running jobs; call `advance` first, then query that second."""
 
     def __init__(self, jobs: _Jobs, by_start: Sequence[int], machine: int) -> None:
         self.jobs = jobs
         self.by_start = by_start
         self.now = 0
-        self.running: list[tuple[int, int, int]] = []  # (until, processors, job), of those that run beyond this second
-        self.free = machine  # beside those
-        self.ending: list[int] = []  # those that end in it and began before
-        self.starting: list[int] = []  # in the order of the queue
+        self.running: list[tuple[int, int, int]] = []  # (until, processors, job) of jobs that run beyond this second
+        self.free = machine  # processors that these leave
+        self.ending: list[int] = []  # jobs that end in it and began before
+        self.starting: list[int] = []  # in queue order
         self._ends: list[tuple[int, int]] = []
         self._next = 0
         self._first_waiting = 0
-        self._ranks: dict[_Order, dict[int, int]] = {_event: {}, _completions_first: {}}  # where starts share a second
+        self._ranks: dict[_Order, dict[int, int]] = {_event: {}, _completions_first: {}}  # of starts in one second
         self._withdrawn: defaultdict[int, list[int]] = defaultdict(list)
         submit, start, leave = (np.asarray(column, np.int64) for column in (jobs.submit, jobs.start, jobs.leave))
         for job in np.flatnonzero((start == NEVER_STARTED) & (leave > submit)).tolist():
@@ -190,7 +189,7 @@ class _Sweep:
         return _shadow(held, free, jobs.processors[head], self.now)[0]
 
     def latest_shadow(self, head: int) -> int:
-        """Return the latest shadow time that a head may have had when it became head in this second."""
+        """Return the latest possible shadow time of a head at the time when it became head in this second."""
         shadows = [self.shadow_at_once(head)]
         for take in (_instant, _event, _completions_first):
             second = self._gone_through(take)
@@ -199,7 +198,7 @@ class _Sweep:
         return max(shadows)
 
     def order_starts(self) -> None:
-        """Find out in which order the jobs of this second start where events are taken one at a time."""
+        """Find the order in which the jobs of this second start if events are handled one at a time."""
         for take, ranks in self._ranks.items():
             ranks.update({job: number for number, job in enumerate(self._gone_through(take).picked)})
 
@@ -219,7 +218,7 @@ class _Sweep:
 
 
 class _Second:
-    """One second gone through as EASY would, picking only jobs that the schedule starts in it."""
+    """One second replayed as EASY would handle it, picking only jobs that the schedule starts in it."""
 
     def __init__(
         self, sweep: _Sweep, head: int, arrivals: Sequence[int], withdrawn: list[int], ending: list[int]
@@ -237,7 +236,7 @@ class _Second:
             self._take(job)
         self.picked: list[int] = []
         self.shadow: int | None = None
-        """That of the head when it became head."""
+        """Shadow time of the head when it became head."""
         self._settled = False
 
     def arrive(self, job: int) -> None:
@@ -256,7 +255,7 @@ class _Second:
             self._settled = False
 
     def go_through_queue(self) -> None:
-        """One pass of EASY: heads while they fit, then what does not delay the first that does not."""
+        """One pass of EASY: heads while they fit, then jobs that do not delay the first head that does not fit."""
         if self._settled:
             return
         jobs, queue, picked = self.jobs, self.queue, len(self.picked)
@@ -296,7 +295,7 @@ class _Second:
 
 
 _Order: TypeAlias = Callable[[_Second], None]
-"""A way to take the events of a second."""
+"""An order in which to handle the events of a second."""
 
 
 def _instant(second: _Second) -> None:
@@ -336,14 +335,14 @@ def _one_at_a_time(second: _Second, jobs: Sequence[int], event: Callable[[int], 
 
 
 def _end_what_started(second: _Second) -> None:
-    for job in second.picked:  # grows meanwhile
+    for job in second.picked:  # grows in the loop
         if second.jobs.end[job] == second.now:
             second.complete(job)
             second.go_through_queue()
 
 
 def _shadow(held: list[tuple[int, int, int]], free: int, need: int, now: int) -> tuple[int, int]:
-    """Return when `need` processors are free, and how many are then."""
+    """Return the instant at which `need` processors are free, and how many are free then."""
     if free >= need:
         return now, free
     shadow = _NEVER
@@ -356,12 +355,12 @@ def _shadow(held: list[tuple[int, int, int]], free: int, need: int, now: int) ->
 
 
 class Overtaking(NamedTuple):
-    """A job that waited while a later one of lower priority started that asks for no less."""
+    """A job that waited while a later one of lower priority started that requests at least as much."""
 
     job: int
     """Its index."""
     by: int
-    """That of the other one."""
+    """Index of the overtaking job."""
 
 
 def overtakings(
@@ -374,19 +373,19 @@ def overtakings(
 ) -> list[Overtaking]:
     """Return the jobs overtaken by lower priorities, one per overtaking job, in submission order of the latter.
 
-    Under S³ no job is: had there been room for the later job before the first one's start, the first, which asks for no
-    more processors and no more time, would have been moved into it before (`gas.s3.placing`).
+    Under S³ there are none: if there had been room for the later job before the start of the first, the first, which
+    requests no more processors and no more time, would have been moved there earlier (`gas.s3.placing`).
 
     Parameters
     ----------
     submit, processors, estimate, start, end, priority
-        One value a job, by submission. `start` is `NEVER_STARTED` for a job that left the queue at its `end` without
+        One value per job, by submission. `start` is `NEVER_STARTED` for a job that left the queue at its `end` without
         starting.
     """
     started = start != NEVER_STARTED
     leave = np.where(started, start, end)
     found: list[Overtaking] = []
-    waiting = np.empty(0, np.int64)  # those before the present ones that had not left when these were submitted
+    waiting = np.empty(0, np.int64)  # earlier jobs that had not left when the present ones were submitted
     for first in range(0, len(submit), 64):
         present = np.arange(first, min(first + 64, len(submit)))
         waiting = np.concatenate([waiting[leave[waiting] > submit[first]], present])

@@ -1,7 +1,7 @@
 """The accepted jobs and options of a simulation: whole numbers in range, and instants whose sums stay within int64.
 
-Machine code adds int64 without noticing an overflow, so whatever could lead to one is refused beforehand. Nothing ever
-happens further from second 0 than the furthest instant named, plus all estimates and walltimes one after the other.
+Machine code does not detect overflows of int64, so inputs that could lead to one are refused. No event is further from
+second 0 than the furthest given instant plus the sum of all estimates and walltimes.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ HIGHEST_PRIORITY = 2**31 - 1
 """The highest priority of a job; the lowest is its negative."""
 
 LIMIT = 2**61
-"""All that a simulation computes with is less than so many seconds from second 0; differences stay below 2**62."""
+"""All instants of a simulation are less than this many seconds from second 0; differences stay below 2**62."""
 
 
 def whole(value: object, name: str) -> int:
-    """Return an integer of Python or numpy as one of Python.
+    """Return an integer of Python or numpy as an int.
 
     Raises
     ------
     BadInput
-        For anything else: a truth value, a text, a float even if it is whole.
+        Anything else: a truth value, a text, a float even if it is whole.
     """
     if not isinstance(value, (bool, np.bool_)):
         try:
@@ -54,7 +54,7 @@ def whole(value: object, name: str) -> int:
 
 
 def checked_machine(processors: int) -> int:
-    """Return the size of a machine as an integer of Python's."""
+    """Return the size of a machine as an int."""
     size = whole(processors, "machine")
     if not 1 <= size <= MOST_PROCESSORS:
         raise BadInput(f"machine of {size} processors: must have 1 to {MOST_PROCESSORS}")
@@ -62,7 +62,7 @@ def checked_machine(processors: int) -> int:
 
 
 def checked_cancellations(cancellations: ArrayLike, jobs: RigidJobs) -> NDArray[np.int64]:
-    """Return the instants of cancellation as int64, one a job."""
+    """Return the instants of cancellation as int64, one per job."""
     given = _integers(cancellations, "cancellations", "whole seconds, NOT_CANCELLED for a job that is not cancelled")
     if given.shape != jobs.id.shape:
         raise BadInput(f"cancellations have the shape {given.shape}; one for each of the {len(jobs)} jobs is needed")
@@ -76,7 +76,7 @@ def checked_cancellations(cancellations: ArrayLike, jobs: RigidJobs) -> NDArray[
 
 
 def checked_priorities(priorities: ArrayLike, jobs: RigidJobs, policy: str) -> NDArray[np.int64]:
-    """Return priorities as int64, one a job, under a policy whose plan knows them."""
+    """Return priorities as int64, one per job, under a policy that supports them."""
     if policy in ("fcfs", "easy"):
         raise BadInput(f'priorities: apply to policies that plan every job, not to "{policy}"; leave them out')
     given = _integers(priorities, "priorities", "whole numbers, of which higher ones come first")
@@ -92,7 +92,7 @@ def checked_priorities(priorities: ArrayLike, jobs: RigidJobs, policy: str) -> N
 
 
 def checked_places(places: ArrayLike, jobs: RigidJobs) -> NDArray[np.int64]:
-    """Return places in the jobs as int64, each of them valid."""
+    """Return indices of jobs as int64, all of them valid."""
     given = np.atleast_1d(
         _integers(places, "ask", "places in `jobs` from 0 on, as numpy.flatnonzero(jobs.id == 17) finds them")
     )
@@ -109,7 +109,7 @@ def checked_places(places: ArrayLike, jobs: RigidJobs) -> NDArray[np.int64]:
 
 
 def checked_reservations(reservations: Sequence[Reservation], machine: int) -> tuple[Reservation, ...]:
-    """Return the reservations in integers of Python, each of them possible on the machine."""
+    """Return the reservations with int fields, each possible on the machine."""
     checked, fields = [], Reservation._fields
     for number, given in enumerate(reservations):
         here = f"reservation {number}:"
@@ -125,12 +125,12 @@ def checked_reservations(reservations: Sequence[Reservation], machine: int) -> t
 
 
 class Reach(NamedTuple):
-    """How far from second 0 a simulation may come.
+    """How far from second 0 a simulation may extend.
 
     Attributes
     ----------
     furthest, name
-        The instant that is furthest from second 0 among those it was given, and whose that is.
+        The given instant that is furthest from second 0, and its name.
     walltimes
         The sum of all estimates and of the walltimes of reservations, in seconds.
     """
@@ -141,11 +141,11 @@ class Reach(NamedTuple):
 
     @property
     def left(self) -> int:
-        """How much longer all walltimes together must stay than this, to be within the limit."""
+        """The largest sum of all walltimes that is still within the limit, plus one."""
         return LIMIT - abs(self.furthest) - self.walltimes
 
     def checked(self) -> Reach:
-        """Return it if everything stays within the limit, else raise `BadInput`."""
+        """Return this reach if everything stays within the limit; otherwise raise `BadInput`."""
         if self.walltimes >= LIMIT:
             raise BadInput(
                 f"all estimates and walltimes together are {self.walltimes} s; their sum must stay below 2**61 "
@@ -161,7 +161,7 @@ class Reach(NamedTuple):
 
 
 def reach_of(jobs: RigidJobs, cancellations: NDArray[np.int64] | None, reservations: Sequence[Reservation]) -> Reach:
-    """Return how far jobs (after the rule for overruns), cancellations and reservations may lead."""
+    """Return the reach of jobs (after the overrun rule), cancellations and reservations."""
     instants = [(0, "second")]
     if len(jobs):
         instants += [(int(jobs.submit[at]), f"the submission of job {jobs.id[at]} at") for at in (0, -1)]
@@ -188,14 +188,14 @@ def _integers(values: ArrayLike, name: str, wanted: str) -> NDArray[Any]:
     except ValueError:
         raise BadInput(f"{name}: rows of different lengths; give {wanted}") from None
     if given.size == 0:
-        return given.astype(np.int64)  # an empty list would be of floats
+        return given.astype(np.int64)  # an empty list would become floats
     if given.dtype.kind not in "iu":
         raise BadInput(f"{name} {given.flat[0]}: is of type {given.dtype}, not an integer; give {wanted}")
     return given
 
 
 def _sum(values: NDArray[np.int64]) -> int:
-    """Return the sum of numbers that are not negative, exactly, whatever it is."""
+    """Return the exact sum of non-negative numbers of any size."""
     if not values.size or int(values.max()) < 2**62 // values.size:
         return int(values.sum())
     return sum(values.tolist())

@@ -21,10 +21,10 @@ class JobNames:
     def __init__(self) -> None:
         self._numbers = array("q")
         self._of_all: tuple[str, str] | None = None  # workload and stem of all numbers
-        self._texts: list[tuple[str, str]] | None = None  # workload and name of each job, if these are no such numbers
+        self._texts: list[tuple[str, str]] | None = None  # workload and name of each job, unless all are such numbers
 
     def add(self, cells: Sequence[str], workloads: Sequence[str], place: tuple[str, Sequence[int]]) -> None:
-        """Take the names of some jobs and of their workloads; `place` is the file and the line of each.
+        """Add the names of some jobs and of their workloads; `place` is the file and the line of each.
 
         Raises
         ------

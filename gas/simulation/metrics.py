@@ -5,9 +5,9 @@
     job_figures   wait, response, slowdowns and backfilling of each job that ran
     document      one result of ``gas simulate --json``
 
-A schedule has figures only when it is over: `Schedule.finished` refuses one of a simulation that stands before its end.
-Everything is of jobs that ran; those cancelled while they waited are counted. A job's run time is how long it held
-its processors, which a cancellation may have cut short. A mean of nothing is None.
+Only a finished schedule has figures: `Schedule.finished` raises for a simulation that has not reached its end.
+Everything covers jobs that ran; jobs cancelled while they waited are counted. A job's run time is how long it held its
+processors, which a cancellation may have shortened. A mean over no jobs is None.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 SHORT = 10
-"""Seconds; bounded slowdown takes shorter jobs to be this long (Mu'alem & Feitelson 2001, 3.1)."""
+"""Seconds; the bounded slowdown treats shorter run times as this one (Mu'alem & Feitelson 2001, 3.1)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class JobFigures:
     """Figures of the jobs that ran, one value each, in the order of the schedule's jobs."""
 
     rows: NDArray[np.int64]
-    """The places of these jobs in the schedule."""
+    """Indices of these jobs in the schedule."""
     wait: NDArray[np.int64]
     """Start minus submission, seconds."""
     run_time: NDArray[np.int64]
@@ -56,13 +56,13 @@ class JobFigures:
     response: NDArray[np.int64]
     """End minus submission, seconds."""
     slowdown: NDArray[np.float64]
-    """Response over run time; NaN for a job of no length."""
+    """Response / run time; NaN for run time 0."""
     bounded_slowdown: NDArray[np.float64]
     """max(1, response / max(run time, 10))."""
     bounded_slowdown_unclamped: NDArray[np.float64]
     """response / max(run time, 10), as Mu'alem & Feitelson (2001, 3.1) print it."""
     backfilled: NDArray[np.bool_]
-    """Whether it started while a job that stands before it in the log waited."""
+    """Whether it started while an earlier job of the log waited."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -99,18 +99,19 @@ class Metrics(Means):
     """Figures of a schedule, or of some of its jobs."""
 
     jobs: int
-    """That were simulated, the cancelled ones among them."""
+    """Number of simulated jobs, including cancelled ones."""
     skipped: int
     """Jobs of the log that the simulation left out."""
     cancelled: int
-    """Jobs that left the queue without having started."""
+    """Jobs that left the queue without starting."""
     utilization: float | None
     """See `utilization`; None for some of the jobs only."""
     loss_of_capacity: float | None
     """See `loss_of_capacity`; None for some of the jobs only."""
     offered_load: float | None
-    """Processor-seconds of all jobs that ran over those of the machine between the first and the last submission; 0
-    for an empty span, None for some of the jobs only."""
+    """Processor-seconds of all jobs that ran / those of the machine between the first and the last submission; 0 for an
+    empty span, None for a selection of jobs.
+    """
 
 
 def metrics(schedule: Schedule, rows: ArrayLike | None = None) -> Metrics:
@@ -119,8 +120,8 @@ def metrics(schedule: Schedule, rows: ArrayLike | None = None) -> Metrics:
     Parameters
     ----------
     rows
-        Only these of its jobs, as indices or as a mask. They stay among the others: a job is backfilled if it
-        passed any job. What is said of the machine and not of jobs is None.
+        Only these of its jobs, as indices or as a mask. They remain among the others: a job is backfilled if it passed
+        any job. Figures of the machine are None.
     """
     figures = job_figures(schedule)
     whole = rows is None
@@ -148,7 +149,7 @@ def job_figures(schedule: Schedule) -> JobFigures:
     slowdown = np.full(len(rows), np.nan)
     np.divide(response, run_time, out=slowdown, where=run_time > 0)
     unclamped = response / np.maximum(run_time, SHORT)
-    # A job before it in the log was submitted no later, so that one waited at this start if it left the queue later.
+    # An earlier job of the log was submitted no later, so it waited at this start if it left the queue later.
     passed = np.maximum.accumulate(left_queue(schedule))
     backfilled = np.zeros(len(schedule), dtype=bool)
     backfilled[1:] = schedule.start[1:] < passed[:-1]
@@ -205,8 +206,8 @@ def loss_of_capacity(schedule: Schedule) -> float:
 
     Σ nᵢ (tᵢ₊₁ − tᵢ) dᵢ / (N (t_last − t_first)) over the instants tᵢ at which anything changes, from the first
     submission to the last finish: nᵢ processors are idle after tᵢ, and dᵢ is 1 if some waiting job needs no more
-    than nᵢ. What is idle so that a promise can be kept is lost too, then. All that happens at an instant is taken
-    together, and processors that a reservation holds are not idle. 0 for an empty span.
+    than nᵢ. Processors left idle to keep a promise are lost, too. Simultaneous events are taken together, and
+    processors held by a reservation are not idle. 0 for an empty span.
     """
     first, last = span(schedule)
     if last <= first:
@@ -220,15 +221,15 @@ def loss_of_capacity(schedule: Schedule) -> float:
 
 
 def weighted_wait(schedule: Schedule, queue: QueueOrder, rows: ArrayLike | None = None) -> float | None:
-    """Return Σ wᵢ pᵢ / Σ pᵢ in seconds over the jobs that ran, of wait wᵢ and priority at the start pᵢ.
+    """Return Σ wᵢ pᵢ / Σ pᵢ in seconds over the jobs that ran, with wait wᵢ and priority at the start pᵢ.
 
-    None where no job has a priority, as none waited. Tang et al. (2013), equation 4.
+    None if no job has a priority, because none waited. Tang et al. (2013), equation 4.
 
     Parameters
     ----------
     queue
-        Whose priority: "wfp", by equation 5 with the walltime that the user asked for, whatever the scheduler planned
-        with; "fcfs", the wait itself.
+        Its priority: "wfp", by equation 5 with the walltime requested by the user, even if the scheduler planned with
+        another one; "fcfs", the wait itself.
     rows
         Only these of its jobs, as indices or as a mask.
     """
@@ -249,14 +250,14 @@ def weighted_wait(schedule: Schedule, queue: QueueOrder, rows: ArrayLike | None 
 def document(schedule: Schedule, months: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """Return a schedule's entry among the results of a ``gas.simulation/1`` document.
 
-    ``load`` and ``offered_load`` mean what they mean for a month (`gas.simulation.months.Month`): what jobs held of the
-    machine within the span, here from the first submission to the last finish and so the utilization, and the work of
-    the jobs over what the machine has between the first and the last submission.
+    ``load`` and ``offered_load`` are defined as for a month (`gas.simulation.months.Month`): processor-seconds held by
+    jobs within the span as a share of the machine's (from the first submission to the last finish, hence the
+    utilization), and the work of the jobs as a share of the machine's between the first and the last submission.
 
     Parameters
     ----------
     months
-        Those of `gas.simulation.months.month_documents`, if they were asked for.
+        The result of `gas.simulation.months.month_documents`, if requested.
     """
     figures = metrics(schedule)
     return {
@@ -287,7 +288,7 @@ def document(schedule: Schedule, months: Sequence[Mapping[str, Any]] = ()) -> di
 
 def _mask(rows: ArrayLike, jobs: int) -> NDArray[np.bool_]:
     chosen = np.zeros(jobs, dtype=bool)
-    chosen[np.asarray(rows) if np.size(rows) else slice(0)] = True  # an empty list would be of floats
+    chosen[np.asarray(rows) if np.size(rows) else slice(0)] = True  # an empty list would become floats
     return chosen
 
 

@@ -1,12 +1,12 @@
 """Metrics by month, from one simulation of the whole log.
 
-A job belongs to the month of its submission in the log's own time zone. Mu'alem & Feitelson (2001, Table 1) do not
-say how they divide their logs; the published numbers of jobs and the loads show it. Months by the *end in the EASY
-simulation* give the ten numbers of KTH with errors that add up to 13 of 26,443 jobs, months by submission to 130; so
-both ways are here. The *load* column is what jobs used of the machine within the calendar month, whenever they were
-submitted: under EASY that is within 0.004 of it on average, on KTH (100 processors) and CTC (512) alike, and within
-0.002 if jobs are not killed at their estimates (the overrun rule "extend"); what is submitted in a month is 0.016
-and 0.010 off.
+A job belongs to the month of its submission in the log's own time zone. Mu'alem & Feitelson (2001, Table 1) do not say
+how they divide their logs; the published numbers of jobs and loads show it. Months by the *end in the EASY simulation*
+reproduce the ten numbers of KTH with errors that add up to 13 of 26,443 jobs, months by submission with 130; so both
+ways are available. The *load* column is the used share of the machine within the calendar month, by jobs of any
+submission: under EASY our values deviate by 0.004 on average, on KTH (100 processors) and CTC (512) alike, and by 0.002
+if jobs are not killed at their estimates (overrun rule "extend"); the load submitted in a month deviates by 0.016 and
+0.010.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ class Month(Means):
     month: str
     """For example "1996-10"."""
     jobs: int
-    """Of the month, those cancelled while they waited among them."""
+    """Number of jobs of the month, including those cancelled while they waited."""
     cancelled: int
     load: float
-    """Share of the machine that jobs, of whatever month, held within this one. A month that the log begins or ends
-    in is as long as from the first submission, or to the last finish. 0 if that leaves nothing."""
+    """Share of the machine that jobs of any month held within this one. The first month of the log begins at the first
+    submission, the last one ends at the last finish. 0 if that leaves nothing."""
     offered_load: float
-    """Processor-seconds of the month's own jobs over those of the machine in the part of the month between the first
-    and the last submission of the log. 0 if that leaves nothing."""
+    """Processor-seconds of the month's own jobs / those of the machine in the part of the month between the first and
+    the last submission of the log. 0 if that leaves nothing.
+    """
 
 
 def months(schedule: Schedule, epoch: Epoch, by: By = "submission") -> list[Month]:
@@ -51,9 +52,9 @@ def months(schedule: Schedule, epoch: Epoch, by: By = "submission") -> list[Mont
     Parameters
     ----------
     epoch
-        What second 0 of the schedule is on the calendar (`workloads.Log.epoch`).
+        Calendar time of second 0 of the schedule (`workloads.Log.epoch`).
     by
-        "end" puts a job into the month in which it ended, as the published tables seem to.
+        "end" assigns a job to the month in which it ended, as the published tables seem to do.
     """
     if len(schedule.finished()) == 0:
         return []
@@ -100,7 +101,7 @@ def month_bounds(label: str, epoch: Epoch) -> tuple[int, int]:
 
 
 def month_documents(schedule: Schedule, epoch: Epoch, by: By = "submission") -> list[dict[str, Any]]:
-    """Return the months as a ``gas.simulation/1`` document has them."""
+    """Return the months in the form of a ``gas.simulation/1`` document."""
     return [
         {
             "month": one.month,
@@ -123,6 +124,6 @@ def month_documents(schedule: Schedule, epoch: Epoch, by: By = "submission") -> 
 
 
 def _share(work: float, machine: int, first: int, behind: int, limits: tuple[int, int]) -> float:
-    """Return processor-seconds as a share of the machine's in the part of a month that lies within the limits."""
+    """Return processor-seconds as a share of the machine's in the part of a month within the limits."""
     seconds = min(behind, limits[1]) - max(first, limits[0])
     return work / (machine * seconds) if seconds > 0 else 0.0

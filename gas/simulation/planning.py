@@ -1,7 +1,7 @@
 """The planning policies: every job has a planned start from the moment it arrives.
 
-The placing, and the promotion after an early end, are S³'s own (`gas.s3.placing`); the policies differ in how a
-promotion walks the queue. `gas guide rules`, 3 to 5.
+Placing, and promotion after an early end, are those of S³ (`gas.s3.placing`); the policies differ in how a promotion
+walks the queue. `gas guide rules`, 3 to 5.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def begin(state: State, job: int) -> None:
 
 @lean_kernel
 def create_completion(state: State, job: int) -> None:
-    """Create the event of a started job's completion, or of its cancellation if that is first."""
+    """Create the event of a started job's completion, or of its cancellation if that comes first."""
     work, now = state.work, state.now
     start = work[W_START, job]
     push(
@@ -117,7 +117,7 @@ def create_start(state: State, job: int, start: int) -> None:
 
 @lean_kernel
 def leave_plan(state: State, job: int) -> bool:
-    """Give back what a job that completes now has in the plan; return whether that was early."""
+    """Release what a completing job still holds in the plan; return whether it completed early."""
     work, now = state.work, state.now
     now[SPANS] -= 1
     due_back = work[W_START, job] + work[W_ESTIMATE, job]
@@ -140,7 +140,7 @@ def withdraw(state: State, job: int) -> None:
 
 @lean_kernel
 def place_in_queue(state: State, job: int) -> int:
-    """Return how many stand in the queue before a job; jobs are numbered in the order of their arrival."""
+    """Return the number of jobs before a job in the queue; jobs are numbered in order of arrival."""
     jobs, priority = state.queue.jobs, state.work[W_PRIORITY, job]
     low, high = 0, state.queue.used[COUNT]
     while low < high:
@@ -155,7 +155,7 @@ def place_in_queue(state: State, job: int) -> int:
 
 @lean_kernel
 def revise(state: State) -> None:
-    """Plan again after processors were given back, by the rule of the policy."""
+    """Plan again after processors were released, by the rule of the policy."""
     policy, now = state.rules[POLICY], state.now
     if now[ALIVE] == 0:
         return
@@ -174,7 +174,7 @@ def revise(state: State) -> None:
 
 @lean_kernel
 def _replan(state: State) -> int:
-    """Take all waiting jobs out and put them back in the order of the queue; those due now stay in order `event`."""
+    """Take all waiting jobs out and put them back in queue order; in order `event`, those due now stay."""
     queue, work, plan, now = state.queue, state.work, state.plan, state.now[NOW]
     first = now + 1 if state.rules[ORDER] == EVENT else now
     for i in range(queue.used[0]):
@@ -193,7 +193,7 @@ def _replan(state: State) -> int:
 
 @lean_kernel
 def read_starts(state: State) -> None:
-    """Bring the jobs up to date with the queue's planned starts."""
+    """Update the jobs with the planned starts of the queue."""
     queue, work, now = state.queue, state.work, state.now
     due = ENDLESS
     for i in range(queue.used[0]):
@@ -212,7 +212,7 @@ def read_starts(state: State) -> None:
 
 @lean_kernel
 def start_due(state: State) -> None:
-    """Start every job whose planned start has come, in the order of the queue (order `instant`)."""
+    """Start every job that is due, in queue order (order `instant`)."""
     queue, work, now = state.queue, state.work, state.now
     if now[DUE] > now[NOW]:
         return

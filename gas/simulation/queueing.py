@@ -1,28 +1,28 @@
 """The policies without a plan: `fcfs`, and EASY backfilling (Mu'alem & Feitelson 2001, section 2.2).
 
-A pass starts jobs from the head of the queue while they fit. Under `easy` the first that does not gets its *shadow
-time*, when enough processors will be free for it by the estimates, and the *extra* processors that will be free beside
-it then; the others start, in order, if they fit now and either end by the shadow time or fit the extra.
+A pass starts jobs from the head of the queue while they fit. Under `easy` the first that does not fit gets its *shadow
+time*, when enough processors will be free for it by the estimates, and the *extra* processors that will then be free
+besides it. Other jobs start, in order, if they fit now and either end by the shadow time or fit the extra.
 
-Shadow time and extra stay the same, as long as no job completes, but for the extra processors that a started job takes:
-one that ends by the shadow time gives back by then what it took; one that does not, comes out of the extra; and before
-the shadow time no more processors can be free than without them. So a job that arrives needs no pass: those before it
-did not start in the last one, and nothing has got better for them since.
+Shadow time and extra do not change while no job completes, except for extra processors that started jobs take: a job
+that ends by the shadow time releases its processors by then; any other takes them from the extra; and neither increases
+the free processors before the shadow time. So an arrival needs no pass over the queue: the earlier jobs did not start
+in the last pass, and nothing has improved for them since.
 
-Around reservations neither holds, and the same rule is put in terms of the profile: a job starts if it fits from now
-on for its whole estimate, beside those that hold processors, the reservations, and the head in its earliest fit.
+With reservations neither holds, and the same rule is defined by the profile: a job starts if it fits from now on for
+its whole estimate, besides the jobs that hold processors, the reservations, and the head in its earliest fit.
 
 Two more rules, without reservations, under which an arrival is followed by a whole pass:
 
-*Priorities* (`gas.simulation.ranking`). The queue is put in their order at the beginning of a pass, so any job can
+*Priorities* (`gas.simulation.ranking`). The queue is sorted by priority at the beginning of a pass, so any job can
 become the head.
 
 *Adjusted walltimes* (Tang et al. 2013, 5). The scheduler assumes that a job takes less than its request: while it waits
 (does it end by the shadow time? what is its priority?), and under `regular` also while it runs (when do its processors
 become free?). The job is not killed at its adjusted walltime: if it exceeds it, the scheduler assumes from the next
 pass on that it runs for its whole request. Under `selective`, the scheduler assumes this from the start of the job,
-even if the job has passed the head because it was shorter. So the shadow time may move later although every job is as
-short as assumed.
+even if the job was backfilled because of its adjusted walltime. So the shadow time may move later although every job is
+as short as assumed.
 
 The end of an adjusted walltime is not an event but noticed in the next pass. Like the paper's, the simulation is
 event-driven, with a pass for each submission, completion and cancellation; changes of priorities between two passes are
@@ -119,7 +119,7 @@ def join(state: State, job: int) -> None:
 
 @lean_kernel
 def look(state: State) -> None:
-    """Start the jobs that can, after processors were given back or a job has arrived."""
+    """Start the jobs that can start, after processors were released or a job has arrived."""
     if state.rules[RESERVATIONS] > 0:
         _pass_around(state)
     else:
@@ -154,13 +154,13 @@ def pass_over(state: State) -> None:
                     q = _take_out(state, q)
                     continue
             q += 1
-    if 2 * now[FRONT] > queue.used[0]:  # so that the queue needs no more than twice the room of those who wait
+    if 2 * now[FRONT] > queue.used[0]:  # so that the queue needs at most twice the room of its waiting jobs
         _move_up(state)
 
 
 @lean_kernel
 def _bring_up_to_date(state: State) -> None:
-    """Bring up to date, after time has passed, until when jobs hold processors."""
+    """Update, after time has passed, the instants until which jobs hold processors."""
     rules = state.rules
     if rules[ORDER] == EVENT:
         _expire(state)
@@ -170,7 +170,7 @@ def _bring_up_to_date(state: State) -> None:
 
 @lean_kernel
 def _take_out(state: State, q: int) -> int:
-    """Take the job at a place out of the queue, and return the place of the next: the shorter side moves."""
+    """Remove the job at an index from the queue, and return the index of the next job; the shorter side is moved."""
     queue, now = state.queue, state.now
     if q - now[FRONT] < queue.used[0] - q:
         for row in (Q_PROCESSORS, Q_WALLTIME, Q_JOB):
@@ -187,7 +187,7 @@ def _take_out(state: State, q: int) -> int:
 
 @lean_kernel
 def _move_up(state: State) -> None:
-    """Let the queue begin at place 0."""
+    """Move the queue to begin at index 0."""
     queue, now = state.queue, state.now
     for row in (Q_PROCESSORS, Q_WALLTIME, Q_JOB):
         for i in range(now[FRONT], queue.used[0]):
@@ -213,7 +213,7 @@ def _cast_shadow(state: State) -> None:
 
 @lean_kernel
 def _pick(state: State, job: int) -> None:
-    """Give a job its processors, now; in order `event` its start is an event to come."""
+    """Give a job its processors now; in order `event` its start is a future event."""
     work, now = state.work, state.now
     work[W_START, job] = now[NOW]
     now[FREE] -= work[W_PROCESSORS, job]
@@ -236,7 +236,7 @@ def run(state: State, job: int) -> None:
 
 @lean_kernel
 def completes(state: State, job: int) -> None:
-    """Take back the processors of a job, unless that happened when its estimate was over."""
+    """Release the processors of a job, unless that happened at the end of its estimate."""
     work, now = state.work, state.now
     if work[W_STATUS, job] != EXPIRED:
         now[FREE] += work[W_PROCESSORS, job]
@@ -254,7 +254,7 @@ def withdraw(state: State, job: int) -> None:
 
 @lean_kernel
 def start_all(state: State, jobs: NDArray[np.int64]) -> None:
-    """Start waiting jobs, for which there are processors: the decision of a caller, under BY_CALLER."""
+    """Start waiting jobs, for which there are processors, as decided by the caller, under BY_CALLER."""
     for job in jobs:
         _leave(state, job)
         _pick(state, job)
@@ -301,7 +301,7 @@ def _release(state: State, job: int) -> None:
 
 @lean_kernel
 def _expire(state: State) -> None:
-    """Take back the processors of jobs whose estimate is over, though their completion is not handled yet."""
+    """Release the processors of jobs whose estimate has ended, though their completion is not yet handled."""
     held, now, work = state.held, state.now, state.work
     while now[HELD] > 0 and held[0, 0] <= now[NOW]:
         job = held[1, 0]
@@ -312,9 +312,9 @@ def _expire(state: State) -> None:
 
 @lean_kernel
 def _extend(state: State) -> None:
-    """Take jobs that have outlived their adjusted walltime to run for all that they asked for."""
+    """Expect jobs that have exceeded their adjusted walltime to run for their whole request."""
     held, now, work = state.held, state.now, state.work
-    while now[HELD] > 0 and held[0, 0] <= now[NOW]:  # who still runs then, has not used up all that it asked for
+    while now[HELD] > 0 and held[0, 0] <= now[NOW]:  # a job that still runs has not used its whole request
         job = held[1, 0]
         _release(state, job)
         work[W_HOLDS, job] = work[W_ESTIMATE, job]
@@ -322,9 +322,9 @@ def _extend(state: State) -> None:
 
 
 def expected(state: State) -> Profile:
-    """Return what is free from now on, if each job takes as long as planned, one after the other.
+    """Return the free processors from now on if each job takes as long as planned, one after the other.
 
-    The state stays as it is.
+    The state is not changed.
     """
     state = copy_state(state)
     _bring_up_to_date(state)
@@ -364,7 +364,7 @@ def reserve(state: State, job: int) -> None:
 
 @lean_kernel
 def _plan_of_held(state: State) -> None:
-    """Make the plan that of the jobs and reservations that hold processors."""
+    """Reset the plan to the jobs and reservations that hold processors."""
     held, work, now, plan = state.held, state.work, state.now, state.plan
     clear(plan, now[NOW], state.rules[MACHINE])
     for k in range(now[HELD]):

@@ -1,9 +1,9 @@
 """Priorities: they order a queue by wait relative to walltime, so that waiting counts more for shorter jobs.
 
-WFP, the policy of Argonne's Intrepid (Tang et al. 2013, equation 5), ranks by (wait / walltime)^3 times processors, the
-highest first. The walltime is the one by which the job is planned while it waits: an adjusted one if it has one, which
-is the effect of adjustment on prioritizing that the paper describes (5.1). It is computed again for each pass. Jobs
-with equal priorities, like all that were submitted in this second, stay in submission order.
+WFP, the policy of Argonne's Intrepid (Tang et al. 2013, equation 5), ranks jobs by (wait / walltime)^3 times
+processors, the highest first. The walltime is the one for planning while the job waits: an adjusted one if there is
+one, which is the effect of adjustment on prioritizing that the paper describes (5.1). Priorities are computed anew for
+each pass. Jobs with equal priorities, like all that were submitted in this second, stay in submission order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["rank", "wfp_priority"]
 
 @inlined_kernel
 def wfp_priority(wait: Any, walltime: Any, processors: Any) -> Any:
-    """Return (wait / walltime)^3 times processors in float64, of a job or, elementwise, of many.
+    """Return (wait / walltime)^3 times processors in float64, for one job or, elementwise, for many.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def wfp_priority(wait: Any, walltime: Any, processors: Any) -> Any:
 def rank(state: State) -> None:
     """Sort the queue by priority as of now.
 
-    By insertion: from one pass to the next little changes, and who has come since stands at the end, where it belongs.
+    By insertion: little changes from one pass to the next, and new jobs are at the end, where they belong.
     """
     jobs, work, now = state.queue.jobs, state.work, state.now
     for i in range(now[FRONT] + 1, state.queue.used[0]):

@@ -23,11 +23,14 @@ UNKNOWN = -1
 """Processors, estimate or run time that the file does not state."""
 
 LARGEST_INSTANT = 2**33
-"""Seconds, to either side of second 0, within which a file may have fractions of seconds: 272 years. Further out double
-precision does not hold a microsecond any more."""
+"""Seconds from second 0 within which a file may have fractions of seconds: 272 years. Beyond that, double precision
+does not resolve microseconds.
+"""
 
 LONGEST = 2**60
-"""Units of time: the longest estimate or run time; an instant and two of these are still far from what int64 holds."""
+"""Units of time: the longest estimate or run time; an instant plus two of these is still far below the limit of
+int64.
+"""
 
 _WORDS = {
     "submit": "submission",
@@ -46,41 +49,42 @@ _FLAGS = ("withdrawn", "reservation")
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """Jobs and when they ran; arrays have one value a row of the file, in its order.
+    """Jobs and when they ran; arrays have one value per row of the file, in its order.
 
     Attributes
     ----------
     reservation
-        Which rows are reservations: they hold processors as jobs do, and are none. None if there are none.
+        Which rows are reservations: they hold processors like jobs. None if there are none.
     label
-        What the file calls each job, if these are not all whole numbers; `id` then counts the rows.
+        Name of each job in the file, unless all are whole numbers; `id` then counts the rows.
     processors, estimate, run_time
-        `UNKNOWN` where the file does not state them; `run_time` is stated beside `start` and `end` and may differ.
+        `UNKNOWN` if the file does not state them; `run_time` is stated besides `start` and `end` and may differ.
     start
-        `NEVER_STARTED` for a job that left the queue without starting, and where no start is stated.
+        `NEVER_STARTED` for a job that left the queue without starting, and if no start is stated.
     end
+        When the job released its processors or left the queue; undefined if no start is stated.
         When the job gave its processors back or left the queue; without meaning where no start is stated.
     withdrawn
         Cancelled: while it waited if it never started, else while it ran.
     promise
-        The promised start, `NEVER_STARTED` where none is stated; None if the file has no such column.
+        The promised start, `NEVER_STARTED` if none is stated; None if the file has no such column.
     priority
-        That of each job; None if the file states none.
+        Priority of each job; None if the file states none.
     allocated
-        Which processors each job had; None if the file does not say, or not in a form that is understood.
+        Processors of each job; None if the file does not list them, or not in a known form.
     machine
-        Processors of the machine, if the file says.
+        Processors of the machine, if stated in the file.
     epoch
-        Second 0 in seconds since 1970-01-01 00:00 UTC, if the file says.
+        Second 0 in seconds since 1970-01-01 00:00 UTC, if stated in the file.
     resolution
         Units of time in a second: 1, or 1,000,000 if the file has fractions of seconds.
     remarks
-        What a reader of the audit should know of the file.
+        Remarks on the file for readers of the audit.
 
     Raises
     ------
     BadInput
-        A time is too large to be kept to the microsecond, in a file that has fractions of seconds.
+        A time is too large for microseconds, in a file that has fractions of seconds.
     """
 
     id: NDArray[np.int64]
@@ -122,7 +126,7 @@ class Recorded:
             beyond &= units != NEVER_STARTED
         if beyond.any():
             row = int(np.flatnonzero(beyond)[0])
-            known = -LONGEST < units[row] < LONGEST  # what is further out was cut off when it was read
+            known = -LONGEST < units[row] < LONGEST  # larger values were cut off on reading
             value = f", {int(units[row]) / self.resolution:.0f} s," if known else ""
             raise BadInput(
                 f"{self.name}, job {shortened(self.name_of(row))}: its {_WORDS[column]}{value} is beyond "
@@ -163,7 +167,7 @@ class Recorded:
 
 
 def shortened(text: str, limit: int = 80) -> str:
-    """Return a piece of a file as a message quotes it: on one line, and no longer than `limit` characters."""
+    """Return a piece of a file for a message: on one line, and no longer than `limit` characters."""
     flat = " ".join(text[: 4 * limit].split())
     return flat if len(flat) <= limit and len(text) <= 4 * limit else flat[: limit - 1] + "…"
 
@@ -193,11 +197,11 @@ def recorded(schedule: Schedule) -> Recorded:
 
 
 def as_schedule(given: Recorded, machine: int) -> Schedule | None:
-    """Return the jobs that started or were withdrawn as a schedule that has figures, in whole seconds, cut off.
+    """Return the jobs that started or were withdrawn as a schedule with figures, in whole seconds, rounded down.
 
-    None if no job is left that started, or their sizes add up to more than 2**53. Left out, and counted as skipped, are
-    jobs that started on an unknown number of processors or ended before they started; and reservations. The machine is
-    as large as its largest job.
+    None if no remaining job started, or their sizes add up to more than 2**53. Left out, and counted as skipped, are
+    jobs that started on an unknown number of processors or ended before they started; and reservations. The machine has
+    the size of the largest job.
     """
     jobs_known = ~given.reserved & (given.started | given.withdrawn)
     unusable = jobs_known & given.started & ((given.processors < 1) | (given.end < given.start))

@@ -1,6 +1,6 @@
 """Changes the shape of a waiting job while a simulation stands between two events, like `S3.reshape` live.
 
-The job keeps its place in the queue and gets the first slot that it fits now. Only afterwards others are moved, by the
+The job keeps its place in the queue and gets the first slot that it fits now. Only then other jobs are moved, by the
 rule of the policy, as after a completion.
 """
 
@@ -43,7 +43,7 @@ __all__ = ["check_waiting", "move_clock", "reshape", "without_job"]
 
 
 def check_waiting(state: State, job: int, name: str) -> None:
-    """Raise `BadInput` unless a job, by its place in the work, waits."""
+    """Raise `BadInput` unless a job, by its index in the work, waits."""
     status = int(state.work[W_STATUS, job])
     if status == WAITING and state.work[W_FIXED, job] == 0:
         return
@@ -56,7 +56,7 @@ def check_waiting(state: State, job: int, name: str) -> None:
 
 
 def without_job(profile: Profile, state: State, job: int) -> Profile:
-    """Return the free processors without a waiting job; the given profile is used up."""
+    """Return the free processors without a waiting job; the given profile is consumed."""
     profile, start = with_room(profile, 2), int(state.work[W_START, job])
     give_back_span(profile, start, start + int(state.work[W_ESTIMATE, job]), int(state.work[W_PROCESSORS, job]))
     return profile
@@ -64,7 +64,7 @@ def without_job(profile: Profile, state: State, job: int) -> Profile:
 
 @lean_kernel
 def move_clock(state: State, instant: int) -> None:
-    """Advance the clock to an instant; nothing happens before it any more."""
+    """Advance the clock to an instant; no event can precede it any more."""
     now = state.now
     if instant > now[NOW]:
         now[NOW], now[ARRIVING] = instant, 0

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 Policy = Literal["fcfs", "easy", "conservative", "s3", "s3-1999", "conservative-replan", "conservative-static"]
-"""The policies, by which jobs are chosen to start (`gas guide rules`, 5 and 6).
+"""The policies, which decide the jobs to start (`gas guide rules`, 5 and 6).
 
 =====================  ================================================================================================
 fcfs                   in submission order, no backfilling
@@ -39,7 +39,7 @@ easy                   the head of the queue cannot be delayed, all others can (
 conservative           every job has a planned start; after an early end, one pass that moves jobs earlier (2.1)
 s3                     conservative, that pass repeated until nothing moves
 s3-1999                conservative, after each move beginning again at the head (Cirne & Berman 1999, 4.3)
-conservative-replan    conservative, with the whole plan made again after an early end: starts can slip
+conservative-replan    conservative, but the whole plan is made anew after an early end: starts can slip
 conservative-static    conservative without any revision
 =====================  ================================================================================================
 """
@@ -47,7 +47,7 @@ conservative-static    conservative without any revision
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 
 Order = Literal["instant", "event"]
-"""How the events of one second are handled: in rounds, or one at a time as the simulator pyss does."""
+"""How the events of one second are handled: in rounds, or one at a time as in the simulator pyss."""
 
 ORDERS: tuple[Order, ...] = get_args(Order)
 
@@ -57,13 +57,14 @@ QueueOrder = Literal["fcfs", "wfp"]
 QUEUES: tuple[QueueOrder, ...] = get_args(QueueOrder)
 
 Adjustment = Literal["regular", "selective"]
-"""Which jobs the scheduler plans with an adjusted walltime for: all that wait or run, or those that wait alone
-(Tang et al. 2013, 5.2)."""
+"""The jobs that the scheduler plans with adjusted walltimes: waiting and running jobs, or only waiting ones
+(Tang et al. 2013, 5.2).
+"""
 
 ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
 
 NEVER_STARTED = -(2**62)
-"""The start of a job that was cancelled while it waited; a start or an end that a simulation has not come to yet."""
+"""The start of a job that was cancelled while it waited; a start or an end that a simulation has not yet reached."""
 
 NOT_CANCELLED = 2**62
 """The cancellation of a job that is not cancelled."""
@@ -73,11 +74,11 @@ class Reservation(NamedTuple):
     """Processors requested from an instant on; once granted, they are never moved."""
 
     submit: int
-    """The second in which they are asked for."""
+    """The second in which they are requested."""
     processors: int
     """From 1 to the machine's."""
     start: int
-    """The second from which on they are wanted."""
+    """The second from which they are requested."""
     walltime: int
     """Seconds, at least 1."""
 
@@ -154,7 +155,7 @@ class Schedule(Shown):
         Raises
         ------
         BadInput
-            The simulation stands before its end, so that there is no figure, file or picture of it.
+            The simulation has not reached its end, so it has no figures, files or pictures.
         """
         if self.unfinished == 0:
             return self
@@ -181,8 +182,8 @@ def checked_rules(
 ) -> None:
     """Raise `BadInput` for an unknown rule, or for rules that exclude each other.
 
-    What the scheduler believes of a walltime beside what was asked for, and an order other than that of submission, are
-    defined where Tang et al. (2013) use them: under EASY backfilling, with nothing reserved beside the head's place.
+    Adjusted walltimes and queues in another order than submission are defined only where Tang et al. (2013) use them:
+    under EASY backfilling without reservations.
     """
     checked_overrun(overrun)
     for name, value, known in (

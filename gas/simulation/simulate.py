@@ -62,7 +62,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _ANSWER = (W_PROCESSORS, W_ESTIMATE, W_RUN_TIME, W_WAITS, W_HOLDS)
 
-_BREATH = 0.1  # seconds between two looks at the world outside (progress, Ctrl-C), about
+_BREATH = 0.1  # seconds, approximately, between checks for progress and Ctrl-C
 
 
 def simulate(
@@ -130,7 +130,7 @@ class Simulation(Standing):
         Lets an answer give the walltime by which the scheduler plans a job (`gas.simulation.queueing`, under `easy`):
         while it waits and while it runs ("regular"), or only while it waits ("selective").
     ask
-        Jobs at whose arrival `run` stops: their places in `jobs`, from 0, not their numbers (`jobs.id`).
+        Jobs at whose arrival `run` stops: their indices in `jobs`, from 0, not their numbers (`jobs.id`).
     machine_code
         Compile the event loop, if numba is installed. The schedule is the same without.
 
@@ -178,7 +178,7 @@ class Simulation(Standing):
         self._state.work[W_ASKED, self._place[places]] = 1
         self._waits_for_answer = False
         self._scratch: Scratch | None = None
-        self._run(self._state, 0, 0, NO_JOB)  # compiled, or loaded, before anything is timed
+        self._run(self._state, 0, 0, NO_JOB)  # compile or load before measuring times
 
     def run(
         self,
@@ -192,11 +192,11 @@ class Simulation(Standing):
         Parameters
         ----------
         before
-            Stop before whatever happens at this instant or later, too.
+            Also stop before any event at this instant or later.
         events
-            Stop after so many events, too.
+            Also stop after this number of events.
         progress
-            Is called with the share of jobs that have arrived, now and then.
+            Called from time to time with the share of jobs that have arrived.
 
         Raises
         ------
@@ -216,7 +216,7 @@ class Simulation(Standing):
             self.engine_seconds += took
             if took >= _BREATH:
                 breath = max(min(breath // 2, int(breath * _BREATH / took)), 10)
-            elif self.events - done >= some:  # else it stopped for lack of room, and says nothing of its speed
+            elif self.events - done >= some:  # otherwise it stopped for lack of room, which is no measure of speed
                 breath = min(2 * breath, 10**6)
             left -= self.events - done
             if progress is not None:
@@ -232,13 +232,13 @@ class Simulation(Standing):
     def cancel(self, place: int, at: int | None = None) -> None:
         """Cancel a job that has not started: now, at a later instant, or before its submission.
 
-        What follows is what follows in a simulation that knew it from the start, except where others have been
-        handled at the present instant already: then it comes after them.
+        The result equals that of a simulation that knew of it from the start, unless other events of the present
+        instant have already been handled: then the cancellation comes after them.
 
         Raises
         ------
         BadInput
-            The job has started, left or a cancellation already; the instant is past, or too late (see `Simulation`).
+            The job has started or left, or has a cancellation; the instant is past, or too late (see `Simulation`).
             Then nothing has changed.
         """
         job = int(checked_places([place], self.jobs)[0])
@@ -251,7 +251,7 @@ class Simulation(Standing):
         self._reach, self._scratch = reach, None
 
     def stand_at(self, instant: int) -> int | None:
-        """Go on to an instant, with all that happens in it, and let it be now; or return who has to be answered first.
+        """Advance to an instant, including its events; or return the index of a job that must be answered first.
 
         Raises
         ------
@@ -273,14 +273,14 @@ class Simulation(Standing):
         estimate: int | None = None,
         run_time: int | None = None,
     ) -> int:
-        """Give a job that waits another shape now, under a policy that plans every job, and return its promised start.
+        """Give a waiting job another shape now, under a policy that plans every job, and return its promised start.
 
-        It keeps its place in the queue; what is not said stays as it is (`gas.simulation.reshaping`).
+        It keeps its place in the queue; values that are not given stay (`gas.simulation.reshaping`).
 
         Raises
         ------
         BadInput
-            The job does not wait, the policy plans none, or the shape is none for `answer`. Then nothing has changed.
+            The job does not wait, the policy does not plan, or the shape is invalid. Then nothing has changed.
         """
         at = self._waiting(place)
         size, limit, lasts, reach = checked_answer(self._asked(at), processors, estimate, run_time)
@@ -302,21 +302,21 @@ class Simulation(Standing):
     ) -> None:
         """Submit a request in place of the job that `run` returned; values that are not given stay as in the log.
 
-        With `submits` False nothing is: it is withdrawn as it arrives.
+        With `submits` False the job is withdrawn at its arrival.
 
         Parameters
         ----------
         adjusted
-            The walltime in seconds by which the scheduler plans it (see `Simulation`, adjustment), from 1 to its
-            estimate; the estimate, if nothing is said. It is not killed at it.
+            The walltime in seconds by which the scheduler plans the job (see `Simulation`, adjustment), from 1 to its
+            estimate; by default the estimate. The job is not killed at it.
         reserved_from
-            Reserve it at its earliest fit from this instant on, under policies that plan every job: nothing moves it.
+            Reserve it at its earliest fit from this instant on, under policies that plan every job: it does not move.
 
         Raises
         ------
         BadInput
-            If no job waits for an answer, the machine cannot run this, or it takes too long (see `Simulation`), or for
-            an adjusted walltime above the estimate, or where none is planned with. Then nothing has changed.
+            No job waits for an answer, the machine cannot run the request, it takes too long (see `Simulation`), the
+            adjusted walltime is above the estimate, or nothing is adjusted. Then nothing has changed.
         """
         size, limit, lasts, reach = checked_answer(self._asked(), processors, estimate, run_time)
         waits = checked_adjusted(adjusted, limit, self.adjustment)
@@ -335,18 +335,18 @@ class Simulation(Standing):
     def outcomes(self, processors: ArrayLike, estimates: ArrayLike, run_times: ArrayLike) -> NDArray[np.int64]:
         """Return the outcomes of several answers for the job that waits for one: rows of start and end.
 
-        Each is followed, all others going on as in the log, until the job starts, which is when its end is known.
-        The simulation itself stays where it is.
+        Each answer is simulated, with all other jobs as in the log, until the job starts; then its end is known. The
+        simulation itself does not advance.
 
         Parameters
         ----------
         processors, estimates, run_times
-            One for each answer, see `answer`.
+            One value per answer, see `answer`.
 
         Raises
         ------
         BadInput
-            As `answer`; and where walltimes are adjusted, as those of the jobs to come are not known yet.
+            As `answer`; also if walltimes are adjusted, since those of future jobs are not yet known.
         """
         if self.adjustment is not None:
             raise BadInput(
@@ -359,11 +359,11 @@ class Simulation(Standing):
         return self._scratch.outcomes(self._state, answers)
 
     def _made(self, kernel: F) -> F:
-        """Return a kernel in machine code, if the event loop is."""
+        """Return a kernel in machine code if the event loop is."""
         return kernel if self._run is run else compiled(kernel)
 
     def _asked(self, job: int | None = None) -> Asked:
-        """Return what an answer has to keep to, or another shape of a job, by its place in the work."""
+        """Return the limits of an answer, or of another shape of a job, given by its index in the work."""
         known = None
         if job is None and self._waits_for_answer:
             job = int(self._state.now[NEXT])
@@ -373,7 +373,7 @@ class Simulation(Standing):
         return Asked(known, int(self.jobs.machine), self.overrun, self._reach)
 
     def copy(self) -> Simulation:
-        """Return an independent copy, as it stands."""
+        """Return an independent copy in the present state."""
         other = object.__new__(Simulation)
         other.__dict__.update(self.__dict__)
         other._state, other._scratch = copy_state(self._state), None

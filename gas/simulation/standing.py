@@ -1,6 +1,6 @@
 """The state of a stopped simulation: waiting and running jobs, plans, free processors, and results so far.
 
-All of it reads the state; `gas.simulation.simulate.Simulation` goes on with it and changes it.
+All of it reads the state; `gas.simulation.simulate.Simulation` advances and changes it.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ __all__ = ["Standing"]
 
 
 class Standing:
-    """A simulation that stands between two events.
+    """A simulation that has stopped between two events.
 
     Attributes
     ----------
     jobs
-        As they are in the log; `shapes` are those that take part.
+        Jobs as in the log; `shapes` has the simulated ones.
     engine_seconds
-        How long the event loop has taken so far.
+        Duration of the event loop so far.
     """
 
     policy: Policy
@@ -83,36 +83,36 @@ class Standing:
         return None if instant == ENDLESS else instant
 
     def starts(self, places: ArrayLike) -> NDArray[np.int64]:
-        """Return the starts of jobs by their places; `NEVER_STARTED` for one that has not started yet."""
+        """Return the starts of jobs by their indices; `NEVER_STARTED` for one that has not yet started."""
         at = self._place[np.asarray(places, np.int64)]
         work = self._state.work
         found: NDArray[np.int64] = np.where(work[W_STATUS, at] <= WAITING, NEVER_STARTED, work[W_START, at])
         return found
 
     def ends(self, places: ArrayLike) -> NDArray[np.int64]:
-        """Return the ends of jobs by their places; `NEVER_STARTED` for one that has not ended yet."""
+        """Return the ends of jobs by their indices; `NEVER_STARTED` for one that has not yet ended."""
         found: NDArray[np.int64] = self._state.work[W_END, self._place[np.asarray(places, np.int64)]]
         return found
 
     def standing(self) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the places of the jobs that wait or hold processors, their starts so far, and which hold processors.
+        """Return the indices of jobs that wait or hold processors, their starts so far, and which hold processors.
 
-        Of one that waits, the start is the planned one, under a policy that plans.
+        For a waiting job, the start is the planned one, under a policy that plans.
         """
         status = self._state.work[W_STATUS, self._place]
         places = np.flatnonzero((status > ABSENT) & (status < GONE))
         return places, self._state.work[W_START, self._place[places]], status[places] > WAITING
 
     def availability(self, scheduler: str = "simulation", *, without: int | None = None) -> AvailabilityList:
-        """Return the free processors from now on, beside all running and waiting jobs.
+        """Return the free processors from now on, besides all running and waiting jobs.
 
-        A promise under the planning policies but `conservative-replan`. Policies without a plan are asked as if
-        no other job came and each used up its estimate, or adjusted walltime, in the order of the queue.
+        A promise under the planning policies except `conservative-replan`. Under policies without a plan, it assumes
+        that no other job arrives and that each uses its whole estimate, or adjusted walltime, in queue order.
 
         Parameters
         ----------
         without
-            The place of a waiting job that is left out: what it could be given (`reshape`).
+            The index of a waiting job that is left out: the list then shows what it could get (`reshape`).
         """
         planned = self._plans
         profile = profile_in(self._state.plan) if planned else expected(self._state)
@@ -133,7 +133,7 @@ class Standing:
 
     @property
     def shapes(self) -> RigidJobs:
-        """The jobs as they take part: with the answers that were given, and as they were reshaped."""
+        """The simulated jobs: with the given answers, and as reshaped."""
         work, place = self._state.work, self._place
         if not work[W_ASKED].any():
             return self.jobs
@@ -165,7 +165,7 @@ class Standing:
         return int(self._state.rules[POLICY]) >= CONSERVATIVE
 
     def _waiting(self, place: int) -> int:
-        """Return the place in the work of a job that can be reshaped."""
+        """Return the index in the work of a job that can be reshaped."""
         job = int(checked_places([place], self.jobs)[0])
         if not self._plans:
             raise BadInput(f'policy "{self.policy}": does not plan every job, so none can be reshaped')

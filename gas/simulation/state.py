@@ -1,6 +1,6 @@
 """The complete state of a simulation at an instant: jobs, plan, waiting and running jobs, and next events.
 
-All of it is int64 arrays, so that machine code can work on it, and a copy of the arrays is a copy of the simulation.
+All of it is int64 arrays, so that machine code can use it, and copying the arrays copies the simulation.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ UNADJUSTED, REGULAR, SELECTIVE = range(3)
 """Adjustments: none, then in the order of `ADJUSTMENTS`."""
 
 BY_CALLER, BY_SUBMISSION, WFP = range(-1, 2)
-"""Orders of the queue, in the order of `QUEUES`; BY_CALLER starts no job: the caller of the event loop says which."""
+"""Orders of the queue, in the order of `QUEUES`; BY_CALLER starts no job: the caller of the event loop decides."""
 
 ABSENT, WAITING, PICKED, RUNNING, EXPIRED, GONE = range(6)
-"""Where a job is. PICKED holds processors before it starts, EXPIRED none any more though it has not completed."""
+"""Status of a job. PICKED holds processors before its start; EXPIRED holds none, but has not yet completed."""
 
 # Fields of `State.now`: the instant; whether its arrivals have begun; how many jobs have arrived and cancellations been
 # handled; the first planned start; how many completions and starts are ahead, how many jobs wait, hold processors, are
@@ -58,7 +58,7 @@ SPANS, MADE, DONE, ANSWERED, FREE, SHADOW, EXTRA, FRONT = range(9, 17)
 # Fields of `State.rules`:
 POLICY, ORDER, MACHINE, RESERVATIONS, QUEUE, ADJUSTMENT = range(6)
 
-# Rows of `State.work`: what is known of each job, then what came of it so far.
+# Rows of `State.work`: the data of each job, then its results so far.
 W_SUBMIT, W_PROCESSORS, W_ESTIMATE, W_RUN_TIME, W_EARLIEST, W_CANCEL, W_FIXED, W_ASKED, W_WAITS = range(9)
 W_PRIORITY = 9
 W_START, W_END, W_PROMISE, W_STATUS, W_HOLDS = range(10, 15)
@@ -118,9 +118,9 @@ def initial_state(
     adjustment: Adjustment | None = None,
     priorities: NDArray[np.int64] | None = None,
 ) -> tuple[State, NDArray[np.int64], NDArray[np.int64]]:
-    """Return a simulation before its first event, and where in its work each job and each reservation stands.
+    """Return a simulation before its first event, and the index of each job and each reservation in its work.
 
-    Without a policy no job starts but by `gas.simulation.queueing.start_all`.
+    Without a policy only `gas.simulation.queueing.start_all` starts jobs.
     """
     count, booked = len(jobs), len(reservations)
     rows = np.array(reservations, np.int64).reshape(-1, 4)
@@ -148,7 +148,7 @@ def initial_state(
     at = cancelled[np.argsort(cancel[cancelled], kind="stable")]
     begin = int(work[W_SUBMIT, 0]) if total else 0
     if at.size:
-        begin = min(begin, int(cancel[at[0]]))  # that is an event too, though it finds no job yet
+        begin = min(begin, int(cancel[at[0]]))  # an event, too, though there is no job yet
     walltime = int(np.percentile(work[W_ESTIMATE], 99)) if total else 1
     now = np.zeros(17, np.int64)
     now[[NOW, DUE, FREE, SHADOW]] = begin, ENDLESS, jobs.machine, -ENDLESS
@@ -196,7 +196,7 @@ def is_roomy(state: State) -> bool:
 
 
 def with_room(state: State) -> State:
-    """Return the state with arrays large enough for what happens next, at least half as large again where they grow."""
+    """Return the state with arrays large enough for the next event; arrays that grow do so by at least half."""
     now = state.now
     most = int(now[ALIVE]) + 2
     starts = state.starts

@@ -28,7 +28,7 @@ _MACHINE = re.compile(r"machine=([1-9]\d{0,14})", re.ASCII)
 _PRIORITY = re.compile(r"priority=(-?\d{1,10})", re.ASCII)
 
 _BEYOND = 2**53
-"""From here on a float is not every whole number."""
+"""From here on, not every whole number is a float."""
 
 
 class _Table(NamedTuple):
@@ -60,7 +60,7 @@ _TIMES = ("submit", "start", "end", "run_time", "wait", "promise", "estimate")
 
 
 _FARTHEST = {key: LONGEST // _MICRO if key == "estimate" else LARGEST_INSTANT for key in _TIMES}
-"""Seconds up to where a file may have fractions of seconds, by column."""
+"""Limit in seconds of times in files with fractions of seconds, by column."""
 
 
 def recorded_table(pages: Iterable[str], name: str) -> Recorded:
@@ -69,12 +69,12 @@ def recorded_table(pages: Iterable[str], name: str) -> Recorded:
     Parameters
     ----------
     pages
-        The text in pieces of whole lines; of each, only numbers are kept.
+        The text in pieces of whole lines; only their numbers are kept.
 
     Raises
     ------
     BadInput
-        Naming the line and the column of the first cell that cannot be used.
+        A cell cannot be used; the message names the line and column of the first one.
     """
     cells = _Cells(name)
     for table in _tables(pages, name):
@@ -144,12 +144,12 @@ def _keys(header: list[str], name: str) -> list[str]:
 
 
 class _Cells:
-    """What the cells of a file say, in arrays that grow: their texts would be ten times as large."""
+    """The values of the cells, in arrays that grow: their texts would be ten times as large."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.far: dict[str, str] = {}
-        """The first number of a column that is beyond `_FARTHEST`, as it is written."""
+        """For each column, the first number beyond `_FARTHEST`, as written."""
         self.machines: set[int] = set()
         self.remarks: tuple[str, ...] = ()
         self.names = JobNames()
@@ -193,7 +193,7 @@ class _Cells:
         self.names.add(table.columns["id"], table.columns.get("workload", blank), (table.name, table.lines))
 
     def _add_metadata(self, cells: Sequence[str]) -> None:
-        """Take what our own files say in this column: the machine's size, reservations, priorities."""
+        """Read what our own files write in this column: the machine's size, reservations, priorities."""
         held, priority = set(), {}
         for text in set(cells):
             words = text.split()
@@ -238,7 +238,7 @@ class _Cells:
         return ("not all jobs state one priority, a whole number; priorities are not checked",)
 
     def allocation(self) -> Allocation | None:
-        """Return which processors the jobs had; None if the file does not say, or not for all in an understood form."""
+        """Return the processors of the jobs; None if the file does not list them for all jobs in a known form."""
         if "pieces" not in self or self.remarks:
             return None
         counts = self.column("pieces")
@@ -248,7 +248,7 @@ class _Cells:
 
 
 def _start_and_end(numbers: dict[str, NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return starts and ends as stated, or as they follow from waits and run times."""
+    """Return starts and ends as stated, or computed from waits and run times."""
     start = numbers["start"] if "start" in numbers else numbers["submit"] + numbers["wait"]
     return start, numbers["end"] if "end" in numbers else start + numbers["run_time"]
 
@@ -265,7 +265,7 @@ def _recorded(cells: _Cells) -> Recorded:
     for key, column in (("start", start), ("end", end)):
         if key not in numbers:
             _refuse_beyond(cells, key, column, resolution)
-    # If it is used up, it says nothing about the end.
+    # If it was used for the end, it is not independent data.
     run_time = numbers.get("run_time", blank) if {"start", "end"} <= numbers.keys() else blank
     rejected, killed, held = (cells.column(key) for key in ("rejected", "killed", "held"))
     started = ~rejected & ~np.isnan(start) & ~np.isnan(end)
@@ -335,7 +335,7 @@ def _titled(key: str) -> str:
 
 
 def _number(cell: str) -> float | None:
-    """Return what a cell says: NaN for an empty one, None if it is not a number, infinity for one like 1e400."""
+    """Return the value of a cell: NaN if empty, None if it is not a number, infinity for numbers like 1e400."""
     cell = cell.strip()
     if not cell or cell.lower() in ("nan", "-nan", "none"):
         return np.nan
@@ -350,7 +350,7 @@ def _number(cell: str) -> float | None:
 def _refuse_beyond(
     cells: _Cells, key: str, seconds: NDArray[np.float64], resolution: int, *, stated: bool = False
 ) -> None:
-    """Refuse times that would not be exact: beyond 2**53 - 1, and far less with fractions of seconds."""
+    """Raise for times that would not be exact: beyond 2**53 - 1, or a much lower limit with fractions of seconds."""
     if resolution == 1:
         limit, why = _BEYOND - 1, "2**53 - 1 s, the largest that is kept exactly"
     else:
@@ -370,7 +370,7 @@ def _refuse_beyond(
 def _allocation(
     table: _Table, started: NDArray[np.bool_], needed: NDArray[np.bool_]
 ) -> tuple[list[list[tuple[int, int]]], tuple[str, ...]]:
-    """Return the processors that each job had, and what could not be read; an error if a job's size depends on it."""
+    """Return the processors of each job, and remarks on what could not be read; raise if a job's size depends on it."""
     pieces: list[list[tuple[int, int]]] = []
     remarks: tuple[str, ...] = ()
     for row, (cell, ran, alone) in enumerate(
@@ -412,15 +412,15 @@ def _pieces(cell: str) -> list[tuple[int, int]]:
 
 
 def resolution_of(columns: Sequence[NDArray[Any]]) -> int:
-    """Return how many units make a second, so that these times are whole numbers of them."""
+    """Return the units per second with which these times are whole numbers."""
     fractions = any(bool((np.abs(c[np.isfinite(c)] - np.rint(c[np.isfinite(c)])) > 5e-7).any()) for c in columns)
     return _MICRO if fractions else 1
 
 
 def units_of(seconds: NDArray[Any], resolution: int) -> NDArray[np.int64]:
-    """Return seconds in units of the file; whatever is not known becomes 0.
+    """Return seconds in units of the file; unknown values become 0.
 
-    What int64 does not hold is cut off at 2**60 units to either side, which `Recorded` then refuses.
+    Values beyond int64 are cut off at ±2**60 units, which `Recorded` then refuses.
     """
     known = np.nan_to_num(seconds, nan=0.0)
     if resolution == 1:
@@ -430,7 +430,7 @@ def units_of(seconds: NDArray[Any], resolution: int) -> NDArray[np.int64]:
     whole = np.floor(known)
     far = np.abs(whole) > most
     whole = np.where(far, 0, whole)
-    # Apart, so that whole seconds stay exact however many they are.
+    # Separately, so that whole seconds of any size stay exact.
     units = whole.astype(np.int64) * resolution + np.rint(np.where(far, 0, known - whole) * resolution).astype(np.int64)
     return np.where(far, np.where(known > 0, LONGEST, -LONGEST), units)
 

@@ -1,9 +1,9 @@
 """A schedule as step functions of time: free processors, waiting jobs, and their work.
 
-timeline            free processors, waiting jobs and their work from each instant on at which one of them changes
-smallest_waiting    the fewest processors that any waiting job asks for, over the same steps
+timeline            free processors, waiting jobs and their work after each change
+smallest_waiting    the fewest processors requested by any waiting job, over the same steps
 left_queue          when each job left the queue
-step_means          means of such a function over stretches of time
+step_means          means of such a function over intervals of time
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Timeline", "change_points", "free_processors", "left_queue", "smalle
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """Step functions: value ``i`` holds on ``[times[i], times[i + 1])``, the last one for ever."""
+    """Step functions: value ``i`` holds on ``[times[i], times[i + 1])``, the last one forever."""
 
     times: NDArray[np.int64]
     """Seconds of the log, increasing."""
@@ -45,7 +45,7 @@ def left_queue(schedule: Schedule) -> NDArray[np.int64]:
 def timeline(schedule: Schedule) -> Timeline:
     """Return free processors and waiting jobs at every instant; empty arrays for a schedule without jobs.
 
-    A job of no length holds nothing. n log n steps for n jobs.
+    A job of zero length holds nothing. n log n steps for n jobs.
     """
     jobs = schedule.jobs
     times = change_points(schedule)
@@ -102,8 +102,8 @@ def _held(
 def smallest_waiting(schedule: Schedule, times: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
     """Return the processors of the smallest waiting job over the steps; the machine + 1 if none waits.
 
-    The minimum over intervals that cover a step, in one array: an interval of steps is covered by two of a power of
-    two each; going from long to short ones, each hands its value to its halves. n log n steps for n jobs.
+    The minimum over intervals that cover a step, in one array: two intervals of a power of two steps cover any
+    interval; from long to short ones, each passes its value to its halves. n log n steps for n jobs.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def smallest_waiting(schedule: Schedule, times: NDArray[np.int64]) -> NDArray[np
     waited = np.flatnonzero(behind > first)
     first, behind = first[waited], behind[waited]
     processors = schedule.jobs.processors[waited].astype(smallest.dtype)
-    level = (np.frexp((behind - first).astype(np.float64))[1] - 1).astype(np.int8)  # of the largest power within
+    level = (np.frexp((behind - first).astype(np.float64))[1] - 1).astype(np.int8)  # of the largest power of two within
     for k in range(int(level.max(initial=-1)), -1, -1):
         half = 1 << k  # what the blocks of the level above hand down covers two of this one
         handed = smallest.copy()
@@ -139,13 +139,13 @@ def step_means(
     Parameters
     ----------
     times, values
-        ``values[i]`` holds on ``[times[i], times[i + 1])``, the last one for ever.
+        ``values[i]`` holds on ``[times[i], times[i + 1])``, the last one forever.
     edges
-        Where columns begin and the last one ends, increasing.
+        Boundaries of the columns, increasing.
     before
-        What holds before the first time.
+        Value before the first time.
     """
-    points = np.sort(np.concatenate([times, edges]))  # twice the same adds an area of 0
+    points = np.sort(np.concatenate([times, edges]))  # duplicates add an area of 0
     height = np.concatenate([[before], np.asarray(values, dtype=np.float64)])
     here = height[np.searchsorted(times, points, "right")]
     area = np.concatenate([[0.0], np.cumsum(here[:-1] * np.diff(points))])

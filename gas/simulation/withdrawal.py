@@ -1,7 +1,7 @@
 """Withdraws jobs while a simulation stands between two events.
 
-A cancellation is an instant in a job's column and a place in the list of cancellations, which is in the order in which
-they happen. Both are kept so that a simulation that learns of it on the way equals one that knew beforehand.
+A cancellation is an instant in a job's column and an index in the list of cancellations, which is in order of time.
+Both are kept, so that a simulation that learns of it later equals one that knew it from the beginning.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ __all__ = ["cancelled_at", "never_entering"]
 
 
 def cancelled_at(state: State, job: int, at: int, name: str) -> State:
-    """Return the state with the cancellation of a job, by its place in the work; the state given is used up.
+    """Return the state with the cancellation of a job, by its index in the work; the given state is consumed.
 
     Raises
     ------
     BadInput
-        The instant is past, or the job runs, is gone, or has a cancellation already. Then nothing has changed.
+        The instant is past, or the job runs, has left, or has a cancellation. Then nothing has changed.
     """
     now, work = int(state.now[NOW]), state.work
     status = int(work[W_STATUS, job])
@@ -46,7 +46,7 @@ def cancelled_at(state: State, job: int, at: int, name: str) -> State:
 
 
 def never_entering(state: State, job: int) -> State:
-    """Return the state with a job that arrives now withdrawn before it enters; the state given is used up."""
+    """Return the state with an arriving job withdrawn before it enters; the given state is consumed."""
     now, work = int(state.now[NOW]), state.work
     if work[W_CANCEL, job] <= now:
         return state
